@@ -1,0 +1,159 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
+	"golang.org/x/sys/unix"
+)
+
+// The calls in this file and in Batch change the machine. Only the ledger
+// calls them, after it has recorded what was there before.
+
+// Mkdir creates directory p, or sets owner and mode of the one that is there.
+// The parent must exist.
+func (t *Tree) Mkdir(p string, attr Attr) error {
+	where, err := t.at(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	if err := unix.Mkdirat(where.fd(), where.base, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return fmt.Errorf("creating directory %s: %w", p, err)
+	}
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return fmt.Errorf("opening directory %s: %w", p, err)
+	}
+	defer dir.Close()
+	err = errors.Join(
+		dir.Chown(attr.UID, attr.GID),
+		unix.Fchmod(int(dir.Fd()), attr.Mode&0o7777),
+		setXattrs(where.proc(), attr.Xattrs))
+	if err != nil {
+		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	}
+	return nil
+}
+
+// MkdirAll creates p and its missing parents, mode 0755, owned by root.
+func (t *Tree) MkdirAll(p string) error {
+	handle, err := pathrs.MkdirAllHandle(t.root, path.Clean("/"+p), 0o755)
+	if err != nil {
+		return fmt.Errorf("creating directory %s: %w", p, err)
+	}
+	return handle.Close()
+}
+
+// MissingDirs lists the directories that MkdirAll(p) would create, outermost
+// first.
+func (t *Tree) MissingDirs(p string) ([]string, error) {
+	var missing []string
+	for p = path.Clean("/" + p); p != "/"; p = path.Dir(p) {
+		dir, err := t.openDir(p)
+		if err == nil {
+			dir.Close()
+			break
+		}
+		if !absent(err) {
+			return nil, err
+		}
+		missing = append([]string{p}, missing...)
+	}
+	return missing, nil
+}
+
+// Symlink puts a symbolic link to target at p, replacing a link or file there
+// in one rename.
+func (t *Tree) Symlink(target, p string, attr Attr) error {
+	where, err := t.at(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	file, name, err := createTemporary(where) // reserves the name and clears an old one
+	if err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	file.Close()
+	if err := unix.Unlinkat(where.fd(), name, 0); err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	if err := unix.Symlinkat(target, where.fd(), name); err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	err = errors.Join(
+		unix.Fchownat(where.fd(), name, attr.UID, attr.GID, unix.AT_SYMLINK_NOFOLLOW),
+		setXattrs(place{where.parent, name}.proc(), attr.Xattrs),
+		unix.Renameat(where.fd(), name, where.fd(), where.base))
+	if err != nil {
+		_ = unix.Unlinkat(where.fd(), name, 0) // best effort, the error below counts
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	return nil
+}
+
+// HardLink makes p another name of the file target, replacing what is there.
+func (t *Tree) HardLink(target, p string) error {
+	from, err := t.at(target)
+	if err != nil {
+		return err
+	}
+	defer from.parent.Close()
+	to, err := t.at(p)
+	if err != nil {
+		return err
+	}
+	defer to.parent.Close()
+	if err := unix.Unlinkat(to.fd(), to.base, 0); err != nil && !absent(err) {
+		return fmt.Errorf("linking %s: %w", p, err)
+	}
+	if err := unix.Linkat(from.fd(), from.base, to.fd(), to.base, 0); err != nil {
+		return fmt.Errorf("linking %s to %s: %w", p, target, err)
+	}
+	return nil
+}
+
+// SetAttr sets owner, mode and attributes of the file or directory at p.
+func (t *Tree) SetAttr(p string, attr Attr) error {
+	where, err := t.at(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer file.Close()
+	err = errors.Join(
+		file.Chown(attr.UID, attr.GID),
+		unix.Fchmod(int(file.Fd()), attr.Mode&0o7777),
+		setXattrs(where.proc(), attr.Xattrs))
+	if err != nil {
+		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
+	}
+	return nil
+}
+
+// Remove deletes the file, link or empty directory at p; nothing there is fine.
+func (t *Tree) Remove(p string) error {
+	where, err := t.at(p)
+	if absent(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	err = unix.Unlinkat(where.fd(), where.base, 0)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
+		err = unix.Unlinkat(where.fd(), where.base, unix.AT_REMOVEDIR)
+	}
+	if err != nil && !absent(err) {
+		return fmt.Errorf("removing %s: %w", p, err)
+	}
+	return nil
+}

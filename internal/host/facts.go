@@ -1,0 +1,144 @@
+package host
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Facts is what the decisions of the agent need to know of the machine.
+type Facts struct {
+	OS        OSRelease `json:"os"`
+	Arch      string    `json:"arch"`     // as Go names it: amd64, arm64
+	Kernel    string    `json:"kernel"`   // uname -r
+	Hostname  string    `json:"hostname"` // uname -n
+	MachineID string    `json:"machineID"`
+	BootID    string    `json:"bootID"`
+	Root      bool      `json:"root"`   // running as root
+	OSTree    bool      `json:"ostree"` // an image-mode host: RHCOS, bootc
+	FIPS      bool      `json:"fips"`
+	CgroupV2  bool      `json:"cgroupV2"`
+	SELinux   string    `json:"selinux"`     // enforcing, permissive, disabled
+	MemoryKiB int64     `json:"memoryKiB"`   // MemTotal
+	Swap      []string  `json:"swap"`        // active swap devices and files
+	DiskFree  int64     `json:"diskFreeKiB"` // of the file system of /var/lib
+	Cmdline   []string  `json:"cmdline"`     // kernel arguments
+}
+
+// OSRelease is the part of os-release(5) that the agent uses.
+type OSRelease struct {
+	ID      string   `json:"id"`
+	Like    []string `json:"like,omitempty"`
+	Version string   `json:"version"` // VERSION_ID
+	Name    string   `json:"name"`    // PRETTY_NAME
+}
+
+// LookFacts gathers the facts of the running machine. What cannot be read is
+// left at its zero value: a preflight check says so, where it matters.
+func LookFacts(_ context.Context) (Facts, error) {
+	facts := Facts{Arch: runtime.GOARCH, Root: os.Geteuid() == 0}
+	release, err := os.ReadFile("/etc/os-release")
+	if err != nil {
+		return facts, fmt.Errorf("reading os-release: %w", err)
+	}
+	facts.OS = ParseOSRelease(release)
+	var uts unix.Utsname
+	if err := unix.Uname(&uts); err != nil {
+		return facts, fmt.Errorf("asking the kernel for its name: %w", err)
+	}
+	facts.Kernel = unix.ByteSliceToString(uts.Release[:])
+	facts.Hostname = unix.ByteSliceToString(uts.Nodename[:])
+	facts.MachineID = firstLine("/etc/machine-id")
+	facts.BootID = firstLine("/proc/sys/kernel/random/boot_id")
+	facts.OSTree = present("/run/ostree-booted")
+	facts.FIPS = firstLine("/proc/sys/crypto/fips_enabled") == "1"
+	facts.CgroupV2 = present("/sys/fs/cgroup/cgroup.controllers")
+	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"))
+	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
+	facts.MemoryKiB = memTotal()
+	facts.Swap = activeSwap()
+	var disk unix.Statfs_t
+	if unix.Statfs("/var/lib", &disk) == nil {
+		facts.DiskFree = int64(disk.Bavail) * disk.Bsize / 1024 //nolint:gosec // a count of free blocks fits
+	}
+	return facts, nil
+}
+
+// ParseOSRelease reads os-release(5).
+func ParseOSRelease(content []byte) OSRelease {
+	values := ParseEnv(content)
+	return OSRelease{
+		ID: values["ID"], Like: strings.Fields(values["ID_LIKE"]),
+		Version: values["VERSION_ID"], Name: values["PRETTY_NAME"],
+	}
+}
+
+// ParseEnv reads NAME=value lines as os-release(5) and systemd's
+// EnvironmentFile have them: comments, optional quotes, last one wins.
+func ParseEnv(content []byte) map[string]string {
+	values := map[string]string{}
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for lines.Scan() {
+		line := strings.TrimSpace(lines.Text())
+		name, value, found := strings.Cut(line, "=")
+		if !found || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		if len(value) >= 2 && (value[0] == '"' || value[0] == '\'') && value[len(value)-1] == value[0] {
+			value = value[1 : len(value)-1]
+		}
+		values[strings.TrimSpace(name)] = value
+	}
+	return values
+}
+
+func selinuxMode(enforce string) string {
+	switch enforce {
+	case "1":
+		return "enforcing"
+	case "0":
+		return "permissive"
+	}
+	return "disabled"
+}
+
+func memTotal() int64 {
+	content, _ := os.ReadFile("/proc/meminfo") // zero is said by the preflight check
+	for line := range strings.Lines(string(content)) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemTotal:" {
+			kib, _ := strconv.ParseInt(fields[1], 10, 64)
+			return kib
+		}
+	}
+	return 0
+}
+
+func activeSwap() []string {
+	content, _ := os.ReadFile("/proc/swaps")
+	var devices []string
+	for i, line := range strings.Split(string(content), "\n") {
+		if fields := strings.Fields(line); i > 0 && len(fields) > 0 {
+			devices = append(devices, fields[0])
+		}
+	}
+	return devices
+}
+
+func firstLine(p string) string {
+	content, _ := os.ReadFile(p) //nolint:gosec // constant paths below /etc, /proc and /sys
+	line, _, _ := strings.Cut(string(content), "\n")
+	return strings.TrimSpace(line)
+}
+
+func present(p string) bool {
+	_, err := os.Stat(p)
+	return err == nil
+}

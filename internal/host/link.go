@@ -1,0 +1,96 @@
+package host
+
+import (
+	"fmt"
+	"net/netip"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Link is a network interface and its addresses.
+type Link struct {
+	Name      string         `json:"name"`
+	Index     int            `json:"index"`
+	Kind      string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
+	MAC       string         `json:"mac"`
+	MTU       int            `json:"mtu"`
+	Up        bool           `json:"up"`
+	Carrier   bool           `json:"carrier"`
+	Master    int            `json:"master,omitempty"` // index of the bridge or bond that it is part of
+	Addresses []netip.Prefix `json:"addresses"`        // global unicast only
+}
+
+// Route is a default route.
+type Route struct {
+	Link    string     `json:"link"`
+	Gateway netip.Addr `json:"gateway"` // invalid for a route without a gateway
+	Metric  int        `json:"metric"`
+	Family  int        `json:"family"` // 4 or 6
+}
+
+// Links lists the network interfaces.
+func Links() ([]Link, error) {
+	found, err := netlink.LinkList()
+	if err != nil {
+		return nil, fmt.Errorf("listing network interfaces: %w", err)
+	}
+	links := make([]Link, 0, len(found))
+	for _, l := range found {
+		attrs := l.Attrs()
+		addresses, err := netlink.AddrList(l, netlink.FAMILY_ALL)
+		if err != nil {
+			return nil, fmt.Errorf("listing addresses of %s: %w", attrs.Name, err)
+		}
+		link := Link{
+			Name: attrs.Name, Index: attrs.Index, Kind: l.Type(), MAC: attrs.HardwareAddr.String(), MTU: attrs.MTU,
+			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
+		}
+		for _, address := range addresses {
+			ip, ok := netip.AddrFromSlice(address.IP)
+			ones, _ := address.Mask.Size()
+			if ip = ip.Unmap(); ok && ip.IsGlobalUnicast() {
+				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
+			}
+		}
+		links = append(links, link)
+	}
+	return links, nil
+}
+
+// DefaultRoutes lists the default routes of the main table, each path of a
+// multipath route by itself, lowest metric first as the kernel lists them.
+func DefaultRoutes() ([]Route, error) {
+	var defaults []Route
+	for _, family := range []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}} {
+		routes, err := netlink.RouteList(nil, family.netlink)
+		if err != nil {
+			return nil, fmt.Errorf("listing routes: %w", err)
+		}
+		for _, route := range routes {
+			if route.Dst != nil {
+				if ones, _ := route.Dst.Mask.Size(); ones != 0 {
+					continue
+				}
+			}
+			paths := []netlink.NexthopInfo{{LinkIndex: route.LinkIndex, Gw: route.Gw}}
+			for _, hop := range route.MultiPath {
+				paths = append(paths, *hop)
+			}
+			for _, hop := range paths {
+				if hop.LinkIndex == 0 {
+					continue // the head of a multipath route
+				}
+				link, err := netlink.LinkByIndex(hop.LinkIndex)
+				if err != nil {
+					return nil, fmt.Errorf("finding the interface of a default route: %w", err)
+				}
+				gateway, _ := netip.AddrFromSlice(hop.Gw)
+				defaults = append(defaults, Route{
+					Link: link.Attrs().Name, Gateway: gateway.Unmap(), Metric: route.Priority, Family: family.number,
+				})
+			}
+		}
+	}
+	return defaults, nil
+}

@@ -1,0 +1,84 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// CommandError is a program that ran and failed.
+type CommandError struct {
+	Argv   []string
+	Code   int    // exit status, -1 when a signal ended it
+	Stderr string // what it said, trimmed
+}
+
+// Error names the program and what it said.
+func (e *CommandError) Error() string {
+	said := e.Stderr
+	if said == "" {
+		said = "it said nothing"
+	}
+	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, said)
+}
+
+// ErrNoProgram means that a program is not installed.
+var ErrNoProgram = errors.New("program is not installed")
+
+// Run runs a program to its end and returns what it printed. Arguments can be
+// seen by everybody on the machine: never pass a secret. The service manager's
+// notification socket is not handed down.
+func Run(ctx context.Context, name string, args ...string) (string, error) {
+	return RunInput(ctx, nil, name, args...)
+}
+
+// RunInput is Run with bytes on standard input.
+func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, name, args...) //nolint:gosec // programs and arguments are the callers' constants and checked values
+	command.WaitDelay = 5 * time.Second                // do not hang on a grandchild that keeps the pipe
+	command.Env = childEnvironment(os.Environ())
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if stdin != nil {
+		command.Stdin = bytes.NewReader(stdin)
+	}
+	err := command.Run()
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return "", fmt.Errorf("running %s: %w", name, ErrNoProgram)
+	case ctx.Err() != nil:
+		return stdout.String(), fmt.Errorf("running %s: %w", name, ctx.Err())
+	case errors.As(err, &exit):
+		return stdout.String(), &CommandError{
+			Argv: append([]string{name}, args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr.String()),
+		}
+	case err != nil:
+		return "", fmt.Errorf("running %s: %w", name, err)
+	}
+	return stdout.String(), nil
+}
+
+// HasProgram tells whether name can be run.
+func HasProgram(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
+}
+
+func childEnvironment(environ []string) []string {
+	kept := make([]string, 0, len(environ)+1)
+	for _, variable := range environ {
+		name, _, _ := strings.Cut(variable, "=")
+		switch name {
+		case "NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID", "LC_ALL", "LANG", "CREDENTIALS_DIRECTORY":
+			continue
+		}
+		kept = append(kept, variable)
+	}
+	return append(kept, "LC_ALL=C.UTF-8")
+}

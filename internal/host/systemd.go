@@ -1,0 +1,171 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/dbus"
+	godbus "github.com/godbus/dbus/v5"
+)
+
+// Systemd is the running machine's service manager.
+type Systemd struct {
+	conn *dbus.Conn
+	bus  *godbus.Conn // for the methods that go-systemd does not offer
+}
+
+// ErrNoSystemd means that no service manager answers, as in a container.
+var ErrNoSystemd = errors.New("systemd does not answer on the system bus")
+
+// OpenSystemd connects to the service manager.
+func OpenSystemd(ctx context.Context) (*Systemd, error) {
+	conn, err := dbus.NewSystemConnectionContext(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSystemd, err)
+	}
+	bus, err := godbus.ConnectSystemBus(godbus.WithContext(ctx))
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("%w: %w", ErrNoSystemd, err)
+	}
+	return &Systemd{conn: conn, bus: bus}, nil
+}
+
+// Close ends the connection.
+func (s *Systemd) Close() {
+	s.conn.Close()
+	s.bus.Close()
+}
+
+// UnitState is what systemd knows of a unit.
+type UnitState struct {
+	Load   string `json:"load"`             // loaded, not-found, masked, bad-setting, error
+	Active string `json:"active"`           // active, inactive, activating, deactivating, failed
+	Sub    string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
+	File   string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; empty when there is no unit file
+	Result string `json:"result,omitempty"` // of a service: success, exit-code, ...
+	Main   int    `json:"mainPID,omitempty"`
+}
+
+// UnitState tells what systemd knows of unit name.
+func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error) {
+	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
+	if err != nil {
+		return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+	}
+	state := UnitState{
+		Load:   text(properties["LoadState"]),
+		Active: text(properties["ActiveState"]),
+		Sub:    text(properties["SubState"]),
+	}
+	// The cached UnitFileState property is stale until a reload; the manager's
+	// method reads the files.
+	state.File, err = s.unitFileState(ctx, name)
+	if err != nil {
+		return UnitState{}, err
+	}
+	if strings.HasSuffix(name, ".service") && state.Load == "loaded" {
+		service, err := s.conn.GetUnitTypePropertiesContext(ctx, name, "Service")
+		if err != nil {
+			return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
+		}
+		state.Result = text(service["Result"])
+		if pid, ok := service["MainPID"].(uint32); ok {
+			state.Main = int(pid)
+		}
+	}
+	return state, nil
+}
+
+func (s *Systemd) unitFileState(ctx context.Context, name string) (string, error) {
+	var state string
+	err := s.bus.Object("org.freedesktop.systemd1", "/org/freedesktop/systemd1").
+		CallWithContext(ctx, "org.freedesktop.systemd1.Manager.GetUnitFileState", 0, name).Store(&state)
+	var busErr godbus.Error
+	if errors.As(err, &busErr) && (busErr.Name == "org.freedesktop.DBus.Error.FileNotFound" ||
+		busErr.Name == "org.freedesktop.systemd1.NoSuchUnit") {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("asking systemd whether %s is enabled: %w", name, err)
+	}
+	return state, nil
+}
+
+// Reload makes systemd read all unit files again.
+func (s *Systemd) Reload(ctx context.Context) error {
+	if err := s.conn.ReloadContext(ctx); err != nil {
+		return fmt.Errorf("reloading systemd: %w", err)
+	}
+	return nil
+}
+
+// Enable makes the links of a unit's install section; it starts nothing.
+func (s *Systemd) Enable(ctx context.Context, name string) error {
+	_, _, err := s.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
+	return wrapUnit("enabling", name, err)
+}
+
+// Disable removes the links of a unit's install section; it stops nothing.
+func (s *Systemd) Disable(ctx context.Context, name string) error {
+	_, err := s.conn.DisableUnitFilesContext(ctx, []string{name}, false)
+	return wrapUnit("disabling", name, err)
+}
+
+// Start starts a unit and waits for the job to end.
+func (s *Systemd) Start(ctx context.Context, name string) error {
+	return s.job(ctx, "starting", name, s.conn.StartUnitContext)
+}
+
+// Stop stops a unit and waits for the job to end.
+func (s *Systemd) Stop(ctx context.Context, name string) error {
+	return s.job(ctx, "stopping", name, s.conn.StopUnitContext)
+}
+
+// Restart restarts a unit, or starts it, and waits for the job to end.
+func (s *Systemd) Restart(ctx context.Context, name string) error {
+	return s.job(ctx, "restarting", name, s.conn.RestartUnitContext)
+}
+
+// Begin starts a unit and does not wait for the job.
+func (s *Systemd) Begin(ctx context.Context, name string) error {
+	_, err := s.conn.StartUnitContext(ctx, name, "replace", nil)
+	return wrapUnit("starting", name, err)
+}
+
+// ResetFailed clears the failed state of a unit, and its restart counter.
+func (s *Systemd) ResetFailed(ctx context.Context, name string) error {
+	return wrapUnit("resetting", name, s.conn.ResetFailedUnitContext(ctx, name))
+}
+
+type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
+
+func (s *Systemd) job(ctx context.Context, doing, name string, start startJob) error {
+	done := make(chan string, 1)
+	if _, err := start(ctx, name, "replace", done); err != nil {
+		return wrapUnit(doing, name, err)
+	}
+	select {
+	case result := <-done:
+		if result != "done" {
+			return fmt.Errorf("%s %s: systemd says %q; see: journalctl -u %s -b", doing, name, result, name)
+		}
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("%s %s: %w", doing, name, ctx.Err())
+	}
+}
+
+func wrapUnit(doing, name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", doing, name, err)
+	}
+	return nil
+}
+
+func text(value any) string {
+	s, _ := value.(string)
+	return s
+}

@@ -1,0 +1,150 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+
+	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
+	"golang.org/x/sys/unix"
+)
+
+// Tree is a directory tree, "/" for the running machine. Paths given to its
+// methods are absolute within the tree. Symbolic links in parent directories
+// are followed inside the tree only, also while somebody swaps them; the last
+// component is never followed. This is how Ignition resolves paths.
+type Tree struct {
+	root *os.File
+	name string
+}
+
+// OpenTree opens the directory name as a tree.
+func OpenTree(name string) (*Tree, error) {
+	root, err := os.OpenFile(name, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("opening root directory: %w", err)
+	}
+	return &Tree{root: root, name: path.Clean(name)}, nil
+}
+
+// Close releases the tree.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Name is the directory that the tree was opened with.
+func (t *Tree) Name() string { return t.name }
+
+// Live tells whether the tree is the running machine.
+func (t *Tree) Live() bool { return t.name == "/" }
+
+// place is the last component of a path in its opened parent directory.
+type place struct {
+	parent *os.File
+	base   string
+}
+
+// at opens the parent of p. The caller closes place.parent.
+func (t *Tree) at(p string) (place, error) {
+	clean := path.Clean("/" + p)
+	dir, base := path.Split(clean)
+	if base == "" {
+		return place{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
+	}
+	parent, err := pathrs.OpenatInRoot(t.root, dir)
+	if err != nil {
+		return place{}, fmt.Errorf("resolving %s: %w", p, err)
+	}
+	return place{parent: parent, base: base}, nil
+}
+
+func (p place) fd() int { return int(p.parent.Fd()) }
+
+// proc names the file for system calls that take no directory descriptor.
+func (p place) proc() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
+
+// ReadFile returns the content of the regular file p and what it is.
+func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
+	where, err := t.at(p)
+	if err != nil {
+		return nil, Info{}, err
+	}
+	defer where.parent.Close()
+	file, err := where.open(unix.O_RDONLY | unix.O_NONBLOCK)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer file.Close()
+	info, err := infoOf(file, where)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("reading %s: %w", p, err)
+	}
+	if info.Type != Regular {
+		return nil, info, fmt.Errorf("reading %s: it is a %s, not a regular file", p, info.Type)
+	}
+	content, err := readAll(file, info.Size)
+	if err != nil {
+		return nil, info, fmt.Errorf("reading %s: %w", p, err)
+	}
+	return content, info, nil
+}
+
+// ReadDir lists the names in directory p, sorted.
+func (t *Tree) ReadDir(p string) ([]string, error) {
+	dir, err := t.openDir(p)
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return nil, fmt.Errorf("listing %s: %w", p, err)
+	}
+	names := make([]string, 0, len(entries))
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	return sortedStrings(names), nil
+}
+
+// openDir opens directory p for reading, following links inside the tree.
+func (t *Tree) openDir(p string) (*os.File, error) {
+	handle, err := pathrs.OpenatInRoot(t.root, path.Clean("/"+p))
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", p, err)
+	}
+	defer handle.Close()
+	dir, err := pathrs.Reopen(handle, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", p, err)
+	}
+	return dir, nil
+}
+
+// open opens the place itself; a symbolic link there is an error.
+func (p place) open(flags int) (*os.File, error) {
+	fd, err := unix.Openat(p.fd(), p.base, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), p.base), nil
+}
+
+// Exists tells whether anything is at p. A parent that is missing, or is no
+// directory, means that nothing is there.
+func (t *Tree) Exists(p string) (bool, error) {
+	info, err := t.Lstat(p)
+	return err == nil && info.Type != Absent, err
+}
+
+// absent tells errors that mean "nothing is there" from real ones.
+func absent(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
+
+// Within tells whether path is dir or lies below it.
+func Within(p, dir string) bool {
+	p, dir = path.Clean(p), path.Clean(dir)
+	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
+}

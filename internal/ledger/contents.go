@@ -1,0 +1,65 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// ContentsOf is the driver of directories whose contents others make, as
+// kubelet does in /var/lib/kubelet: it records the names that are there, and
+// an undo removes those that came since. It never goes across a mount.
+type ContentsOf struct{ Tree *host.Tree }
+
+// Look lists what is in the directory.
+func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
+	info, err := d.Tree.Lstat(c.Target)
+	if err != nil || info.Type != host.Directory {
+		return State{}, err
+	}
+	state := State{Present: true, Type: string(info.Type)}
+	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
+		state.Names = append(state.Names, p)
+		return nil
+	})
+	return state, err
+}
+
+// Make does nothing: others make the contents.
+func (d *ContentsOf) Make(context.Context, Change, State) error { return nil }
+
+// Restore removes what came since, deepest first.
+func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
+	old := map[string]bool{}
+	for _, name := range before.Names {
+		old[name] = true
+	}
+	mounts, err := d.Tree.Mounts(c.Target)
+	if err != nil {
+		return err
+	}
+	if len(mounts) > 0 {
+		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
+	}
+	var came []string
+	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
+		if !old[p] {
+			came = append(came, p)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for i := len(came) - 1; i >= 0; i-- {
+		if err := d.Tree.Remove(came[i]); err != nil {
+			return err
+		}
+	}
+	if !before.Present {
+		return d.Tree.Remove(path.Clean(c.Target))
+	}
+	return nil
+}

@@ -1,0 +1,265 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// open opens a ledger for root, with the drivers of paths.
+func open(t *testing.T, dir, root string) *Ledger {
+	t.Helper()
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := &Paths{Tree: tree}
+	l, err := Open(dir, map[Kind]Driver{
+		File: paths, Directory: paths, Link: paths, HardLink: paths, Contents: &ContentsOf{Tree: tree},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close(); tree.Close() })
+	return l
+}
+
+// listing renders a tree: one line for each path with type, mode and content.
+func listing(t *testing.T, root string) []string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := os.Lstat(p)
+		if err != nil {
+			return err
+		}
+		line := strings.TrimPrefix(p, root) + " " + info.Mode().String()
+		switch {
+		case info.Mode()&os.ModeSymlink != 0:
+			target, _ := os.Readlink(p)
+			line = strings.TrimPrefix(p, root) + " -> " + target
+		case info.Mode().IsRegular():
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %q", content)
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// own makes a state owned by whoever runs the test.
+func own(s State) State {
+	uid, gid := os.Geteuid(), os.Getegid()
+	s.UID, s.GID = &uid, &gid
+	return s
+}
+
+func wishes() []Change {
+	return []Change{
+		{Kind: File, Target: "/etc/new/deep/file", Want: own(FileState([]byte("new\n"), 0o600))},
+		{Kind: File, Target: "/etc/replaced", Want: own(FileState([]byte("theirs\n"), 0o755))},
+		{Kind: File, Target: "/etc/was-link", Want: own(FileState([]byte("plain\n"), 0o644))},
+		{Kind: Link, Target: "/etc/masked.service", Want: State{Present: true, Link: "/dev/null"}},
+		{Kind: HardLink, Target: "/etc/other-name", Want: State{Present: true, Link: "/etc/replaced"}},
+		{Kind: File, Target: "/etc/unwanted", Want: State{}},
+		{Kind: Directory, Target: "/srv", Want: own(DirectoryState(0o700))},
+	}
+}
+
+func populate(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "srv"} {
+		if err := os.Mkdir(filepath.Join(root, dir), 0o755); err != nil { //nolint:gosec // as on a host
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{"etc/replaced": "original\n", "etc/unwanted": "still wanted\n", "etc/same": "same\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil { //nolint:gosec // as on a host
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("same", filepath.Join(root, "etc/was-link")); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func TestApplyTwiceIsNoOpAndUndoGivesBackEverything(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	before := listing(t, root)
+	l := open(t, dir, root)
+	made, err := l.Apply(t.Context(), "files", wishes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(made) != len(wishes())+2 { // and two parents
+		t.Errorf("made %d changes: %v", len(made), made)
+	}
+	want := []string{
+		" drwxr-xr-x", "/etc drwxr-xr-x", "/etc/masked.service -> /dev/null", "/etc/new drwxr-xr-x", "/etc/new/deep drwxr-xr-x",
+		`/etc/new/deep/file -rw------- "new\n"`, `/etc/other-name -rwxr-xr-x "theirs\n"`, `/etc/replaced -rwxr-xr-x "theirs\n"`,
+		`/etc/same -rw-r----- "same\n"`, `/etc/was-link -rw-r--r-- "plain\n"`, "/srv drwx------",
+	}
+	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+		t.Fatalf("tree after apply (-want +got):\n%s", diff)
+	}
+	if again, err := l.Apply(t.Context(), "files", wishes()); err != nil || len(again) != 0 {
+		t.Errorf("second apply made %v, %v", again, err)
+	}
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Kept) != 0 {
+		t.Fatalf("undo kept %v: %v", outcome.Kept, err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("tree after undo (-want +got):\n%s", diff)
+	}
+	if err := l.Forget(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUndoKeepsWhatSomebodyElseChanged(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+		t.Fatal(err)
+	}
+	theirs := filepath.Join(root, "etc/replaced")
+	if err := os.WriteFile(theirs, []byte("an administrator's\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	drift, err := l.Drift(t.Context())
+	if err != nil || len(drift) != 1 || drift[0].Target != "/etc/replaced" {
+		t.Fatalf("drift %v, %v", drift, err)
+	}
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc/replaced" {
+		t.Fatalf("kept %v, %v", outcome.Kept, err)
+	}
+	if content, _ := os.ReadFile(theirs); string(content) != "an administrator's\n" { //nolint:gosec // a file of the test
+		t.Errorf("their file holds %q", content)
+	}
+}
+
+func TestKilledAnywhereCanStillGiveBackEverything(t *testing.T) {
+	// A run that is killed leaves a prefix of the log; the host is touched only
+	// after the intent is durable. So: for every prefix that can be left, an
+	// apply and an undo must end with the first tree.
+	root, dir := populate(t), t.TempDir()
+	before := listing(t, root)
+	l := open(t, dir, root)
+	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+		t.Fatal(err)
+	}
+	after := listing(t, root)
+	log, err := os.ReadFile(filepath.Join(dir, "ledger.log")) //nolint:gosec // a file of the test
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	intentEnds := len(log) - len(log[strings.LastIndex(strings.TrimRight(string(log), "\n"), "\n")+1:])
+	for cut := 0; cut <= len(log); cut += 7 {
+		state := t.TempDir()
+		if err := os.CopyFS(state, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(state, "ledger.log"), log[:cut], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		again := populate(t)
+		l := open(t, state, again)
+		if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if diff := cmp.Diff(after, listing(t, again)); diff != "" {
+			t.Fatalf("cut at %d (intent ends at %d), tree after apply:\n%s", cut, intentEnds, diff)
+		}
+		if _, err := l.Undo(t.Context()); err != nil {
+			t.Fatalf("cut at %d: %v", cut, err)
+		}
+		if diff := cmp.Diff(before, listing(t, again)); diff != "" {
+			t.Fatalf("cut at %d, tree after undo:\n%s", cut, diff)
+		}
+		l.Close()
+	}
+}
+
+func TestDamageInTheMiddleIsRefused(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	name := filepath.Join(dir, "ledger.log")
+	log, _ := os.ReadFile(name) //nolint:gosec // a file of the test
+	log[len(log)/2] ^= 1
+	if err := os.WriteFile(name, log, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, nil); err == nil || !strings.Contains(err.Error(), "checksum") {
+		t.Errorf("opening a damaged ledger: %v", err)
+	}
+}
+
+func TestOnlyOneWriter(t *testing.T) {
+	dir := t.TempDir()
+	open(t, dir, t.TempDir())
+	if _, err := Open(dir, nil); !errors.Is(err, ErrLocked) {
+		t.Errorf("second open: %v", err)
+	}
+}
+
+func TestContentsThatOthersMade(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "lib/old"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	before := listing(t, root)
+	l := open(t, dir, root)
+	finish, err := l.Bracket(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Want: State{Present: true}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "lib/pods/a"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(root, "lib/pods/a/escape")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(outside, "precious"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Undo(context.Background()); err != nil { //nolint:usetesting // the undo must not be cut short
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("after undo (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
+		t.Errorf("a file outside was touched: %v", err)
+	}
+}
