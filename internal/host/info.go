@@ -7,6 +7,7 @@ import (
 	"os"
 	"sort"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -32,6 +33,7 @@ type Info struct {
 	Link     string // target of a symbolic link
 	Device   uint64
 	Inode    uint64
+	Changed  time.Time // ctime: also an older file that was renamed into place counts as changed
 	Xattrs   map[string][]byte // all that can be listed, SELinux label and ACLs among them
 }
 
@@ -67,7 +69,7 @@ func infoOf(file *os.File, where place) (Info, error) {
 	}
 	info := Info{
 		Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid),
-		Size: stat.Size, Device: stat.Dev, Inode: stat.Ino,
+		Size: stat.Size, Device: stat.Dev, Inode: stat.Ino, Changed: time.Unix(stat.Ctim.Unix()),
 	}
 	switch stat.Mode & unix.S_IFMT {
 	case unix.S_IFREG:

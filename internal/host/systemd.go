@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/coreos/go-systemd/v22/dbus"
 	godbus "github.com/godbus/dbus/v5"
@@ -47,6 +48,8 @@ type UnitState struct {
 	File   string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; empty when there is no unit file
 	Result string `json:"result,omitempty"` // of a service: success, exit-code, ...
 	Main   int    `json:"mainPID,omitempty"`
+
+	Since time.Time `json:"since,omitzero"` // when it became active the last time
 }
 
 // UnitState tells what systemd knows of unit name.
@@ -59,6 +62,9 @@ func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error)
 		Load:   text(properties["LoadState"]),
 		Active: text(properties["ActiveState"]),
 		Sub:    text(properties["SubState"]),
+	}
+	if entered, ok := properties["ActiveEnterTimestamp"].(uint64); ok && entered > 0 {
+		state.Since = time.UnixMicro(int64(entered)) //nolint:gosec // microseconds since 1970 fit
 	}
 	// The cached UnitFileState property is stale until a reload; the manager's
 	// method reads the files.

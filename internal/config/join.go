@@ -1,0 +1,79 @@
+// Package config is the agent's configuration: one list of settings, given by
+// defaults, /etc/hcp-node-agent/config.yaml, its drop-ins, the environment and
+// flags, each winning over those before it.
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Kind is the kind of the configuration file.
+const Kind = "JoinConfig"
+
+// Join is what a join is told. Secrets are not in it, only where they are.
+type Join struct {
+	APIVersion string `json:"apiVersion,omitempty"`
+	Kind       string `json:"kind,omitempty"`
+
+	UserData string `json:"userData,omitempty"` // path of the stub, or "-"
+
+	Endpoint   string `json:"endpoint,omitempty"`   // HOST, HOST:PORT or URL of the ignition server
+	TokenFile  string `json:"tokenFile,omitempty"`  // the ignition token
+	CAFile     string `json:"caFile,omitempty"`     // the ignition server's CA, PEM
+	NodePool   string `json:"nodePool,omitempty"`   // NAMESPACE/NAME
+	ConfigHash string `json:"configHash,omitempty"` // TargetConfigVersionHash
+	ConnectTo  string `json:"connectTo,omitempty"`  // HOST:PORT to dial instead of the endpoint's
+
+	BridgeInterface string `json:"bridgeInterface,omitempty"` // the uplink that br-ex takes
+	PauseImage      string `json:"pauseImage,omitempty"`
+	ApproveWith     string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
+
+	Until         string   `json:"until,omitempty"`
+	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end
+	Skip          []string `json:"skip,omitempty"`
+	KeepBootstrap bool     `json:"keepBootstrap,omitempty"`
+}
+
+// Untils are the states that a join can end at, in their order.
+func Untils() []string { return []string{"identity", "kubelet", "ready", "schedulable"} }
+
+// Defaults is a join as it is when nothing else is said.
+func Defaults() Join {
+	return Join{Until: "schedulable", Timeout: Duration(time.Hour)}
+}
+
+// Validate tells what in the configuration makes no sense.
+func (j Join) Validate() error {
+	if !slices.Contains(Untils(), j.Until) {
+		return fmt.Errorf("until is %q; it can be one of %v", j.Until, Untils())
+	}
+	if j.Timeout < 0 {
+		return fmt.Errorf("timeout is %s; it cannot be negative", time.Duration(j.Timeout))
+	}
+	return nil
+}
+
+// Duration is a time.Duration that is written as 90s or 1h30m.
+type Duration time.Duration
+
+// UnmarshalJSON reads "90s"; YAML comes here too.
+func (d *Duration) UnmarshalJSON(content []byte) error {
+	var text string
+	if err := json.Unmarshal(content, &text); err != nil {
+		return fmt.Errorf("a duration is written as text, like \"30m\": %w", err)
+	}
+	parsed, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("reading duration: %w", err)
+	}
+	*d = Duration(parsed)
+	return nil
+}
+
+// MarshalJSON writes "1h30m0s".
+func (d Duration) MarshalJSON() ([]byte, error) {
+	return json.Marshal(time.Duration(d).String())
+}

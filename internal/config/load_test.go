@@ -1,0 +1,89 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const head = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
+
+func write(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func given(t *testing.T, args ...string) *pflag.FlagSet {
+	t.Helper()
+	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	join := Defaults()
+	Flags(flags, &join)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return flags
+}
+
+func TestEachSourceWinsOverThoseBefore(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	write(t, file, head+"endpoint: file\nnodePool: file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
+	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), head+"nodePool: drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
+	environment := map[string]string{"HCP_NODE_AGENT_CA_FILE": "environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE": "environment"}
+	join, err := Load(Source{
+		File:   file,
+		Lookup: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
+		Given:  given(t, "--bridge-interface", "flag", "--skip", "network,packages"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Join{
+		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "drop-in", CAFile: "environment",
+		BridgeInterface: "flag", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
+	}
+	if diff := cmp.Diff(want, join); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"unknown field": {head + "endpiont: x\n", "endpiont"},
+		"no version":    {"endpoint: x\n", "apiVersion"},
+		"bad duration":  {head + "timeout: soon\n", "duration"},
+		"bad until":     {head + "until: monday\n", "monday"},
+		"not YAML":      {"{", "YAML"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "config.yaml")
+			write(t, file, test.content)
+			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: given(t)})
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
+				t.Errorf("error %v, code %d", err, report.CodeOf(err))
+			}
+		})
+	}
+}
+
+func TestMissingFileIsFineUnlessNamed(t *testing.T) {
+	source := Source{File: filepath.Join(t.TempDir(), "config.yaml"), Lookup: os.LookupEnv, Given: given(t)}
+	if _, err := Load(source); err != nil {
+		t.Error(err)
+	}
+	source.Required = true
+	if _, err := Load(source); err == nil {
+		t.Error("a file that was named and is missing is no error")
+	}
+}

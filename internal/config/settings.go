@@ -1,0 +1,67 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+)
+
+// EnvironmentPrefix begins the environment's names of settings: the setting
+// of --user-data is HCP_NODE_AGENT_USER_DATA.
+const EnvironmentPrefix = "HCP_NODE_AGENT_"
+
+// Flags binds all settings of a join to flags. It is the one list of them.
+func Flags(flags *pflag.FlagSet, j *Join) {
+	flags.StringVar(&j.UserData, "user-data", j.UserData, "the NodePool's user-data stub: a `FILE`, or - for standard input")
+	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server as `HOST[:PORT]`, where there is no stub or another one shall be asked")
+	flags.StringVar(&j.TokenFile, "token-file", j.TokenFile, "`FILE` with the ignition token")
+	flags.StringVar(&j.CAFile, "ca-file", j.CAFile, "`FILE` with the ignition server's CA (PEM)")
+	flags.StringVar(&j.NodePool, "nodepool", j.NodePool, "`NAMESPACE/NAME` of the NodePool")
+	flags.StringVar(&j.ConfigHash, "config-hash", j.ConfigHash, "the NodePool's target config version `HASH`")
+	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo, "connect to `HOST:PORT`; TLS and HTTP still name the endpoint")
+	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "the `INTERFACE` that br-ex takes as its uplink (default: that of the default route)")
+	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
+	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
+	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(Untils(), ", "))
+	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "give up after `DURATION`; 0 waits without end")
+	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "leave out `STEPS`, comma-separated")
+	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after it is Ready")
+}
+
+// fromEnvironment sets what the environment says.
+func fromEnvironment(j *Join, lookup func(string) (string, bool)) error {
+	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
+	Flags(flags, j)
+	var bad error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		name := EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		if value, given := lookup(name); given && bad == nil {
+			if err := flags.Set(flag.Name, value); err != nil {
+				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
+			}
+		}
+	})
+	return bad
+}
+
+// fromFlags sets what was given on the command line.
+func fromFlags(j *Join, given *pflag.FlagSet) error {
+	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
+	Flags(flags, j)
+	var bad error
+	given.Visit(func(flag *pflag.Flag) {
+		if flags.Lookup(flag.Name) == nil || bad != nil {
+			return // a flag of the verb, not a setting
+		}
+		value := flag.Value.String()
+		if slice, ok := flag.Value.(pflag.SliceValue); ok {
+			value = strings.Join(slice.GetSlice(), ",")
+		}
+		if err := flags.Set(flag.Name, value); err != nil {
+			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
+		}
+	})
+	return bad
+}

@@ -1,0 +1,86 @@
+// Package crio sets CRI-O's pause image to the release's own and sees to it
+// that the running CRI-O uses what its files say.
+package crio
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// DropIn is the agent's own configuration file. CRI-O reads the files of this
+// directory in the order of their names and the last one wins.
+const DropIn = "/etc/crio/crio.conf.d/99-hcp-node-agent.conf"
+
+// Config is the part of CRI-O's configuration that the agent cares for.
+type Config struct {
+	PauseImage    string
+	PauseCommand  string
+	PauseAuthFile string
+	NetworkDir    string
+	Runtime       string // default_runtime
+}
+
+type document struct {
+	Crio struct {
+		Image struct {
+			PauseImage    *string `toml:"pause_image"`
+			PauseCommand  *string `toml:"pause_command"`
+			PauseAuthFile *string `toml:"pause_image_auth_file"`
+		} `toml:"image"`
+		Network struct {
+			NetworkDir *string `toml:"network_dir"`
+		} `toml:"network"`
+		Runtime struct {
+			DefaultRuntime *string `toml:"default_runtime"`
+		} `toml:"runtime"`
+	} `toml:"crio"`
+}
+
+// Parse reads configuration files in their order, the last one wins.
+func Parse(files ...[]byte) (Config, error) {
+	var config Config
+	for _, content := range files {
+		var doc document
+		if err := toml.Unmarshal(content, &doc); err != nil {
+			return config, fmt.Errorf("reading CRI-O configuration: %w", err)
+		}
+		for _, field := range []struct {
+			from *string
+			to   *string
+		}{
+			{doc.Crio.Image.PauseImage, &config.PauseImage},
+			{doc.Crio.Image.PauseCommand, &config.PauseCommand},
+			{doc.Crio.Image.PauseAuthFile, &config.PauseAuthFile},
+			{doc.Crio.Network.NetworkDir, &config.NetworkDir},
+			{doc.Crio.Runtime.DefaultRuntime, &config.Runtime},
+		} {
+			if field.from != nil {
+				*field.to = *field.from
+			}
+		}
+	}
+	return config, nil
+}
+
+// Render writes the agent's drop-in.
+func Render(config Config) []byte {
+	var out strings.Builder
+	out.WriteString("# Written by hcp-node-agent: the pause image of the cluster's release.\n[crio.image]\n")
+	for _, line := range []struct{ key, value string }{
+		{"pause_image", config.PauseImage},
+		{"pause_image_auth_file", config.PauseAuthFile},
+		{"pause_command", config.PauseCommand},
+	} {
+		if line.value != "" {
+			fmt.Fprintf(&out, "%s = %s\n", line.key, quote(line.value))
+		}
+	}
+	return []byte(out.String())
+}
+
+// quote writes a TOML basic string.
+func quote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
+}

@@ -1,0 +1,125 @@
+package crio
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const shipped = `
+[crio.image]
+pause_image = "registry.example.com/shipped@sha256:1"
+[crio.runtime]
+default_runtime = "crun"
+`
+
+const payload = `
+[crio.image]
+pause_image = "registry.example.com/release@sha256:2"
+pause_image_auth_file = "/var/lib/kubelet/config.json"
+pause_command = "/usr/bin/pod"
+[crio.network]
+network_dir = "/etc/kubernetes/cni/net.d/"
+`
+
+func TestTheLastFileWins(t *testing.T) {
+	got, err := Parse([]byte(shipped), []byte(payload))
+	want := Config{
+		PauseImage: "registry.example.com/release@sha256:2", PauseCommand: "/usr/bin/pod",
+		PauseAuthFile: "/var/lib/kubelet/config.json", NetworkDir: "/etc/kubernetes/cni/net.d/", Runtime: "crun",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if _, err := Parse([]byte("not toml")); err == nil {
+		t.Error("a file that is not TOML is no error")
+	}
+}
+
+func TestRenderedDropInReadsBack(t *testing.T) {
+	want := Config{PauseImage: `odd "name" \ here`, PauseCommand: "/usr/bin/pod", PauseAuthFile: "/a"}
+	got, err := Parse([]byte(shipped), Render(want))
+	want.Runtime = "crun"
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
+func TestWanted(t *testing.T) {
+	if got, err := Wanted(Config{PauseImage: "a"}, "b"); err != nil || got.PauseImage != "b" {
+		t.Errorf("the given image does not win: %v, %v", got, err)
+	}
+	if _, err := Wanted(Config{}, ""); report.CodeOf(err) != report.Refused {
+		t.Errorf("no pause image at all: %v", err)
+	}
+}
+
+func TestDecide(t *testing.T) {
+	now := time.Now()
+	for _, test := range []struct {
+		active        bool
+		since, newest time.Time
+		want          Action
+	}{
+		{false, time.Time{}, now, Start},
+		{true, now, now.Add(-time.Second), Nothing},
+		{true, now, now.Add(time.Second), Restart},
+	} {
+		if got := Decide(test.active, test.since, test.newest); got != test.want {
+			t.Errorf("%+v: %s", test, got)
+		}
+	}
+}
+
+func TestVerifyNamesTheSetting(t *testing.T) {
+	wanted := Config{PauseImage: "a", NetworkDir: "/n"}
+	if err := Verify(Config{PauseImage: "a", NetworkDir: "/n", PauseCommand: "/x"}, wanted); err != nil {
+		t.Error(err)
+	}
+	err := Verify(Config{PauseImage: "b", NetworkDir: "/n"}, wanted)
+	var failure *report.Failure
+	if !errors.As(err, &failure) || err.Error() != `CRI-O runs with pause_image "b" and should have "a"` {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestNewestInputSeesARename(t *testing.T) {
+	root := t.TempDir()
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	if none, err := NewestInput(tree); err != nil || !none.IsZero() {
+		t.Errorf("an empty host: %v, %v", none, err)
+	}
+	dir := filepath.Join(root, "etc/crio/crio.conf.d")
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	old := filepath.Join(root, "old")
+	if err := os.WriteFile(old, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(old, past, past); err != nil {
+		t.Fatal(err)
+	}
+	before, err := NewestInput(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(old, filepath.Join(dir, "00-default")); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := NewestInput(tree); err != nil || !after.After(before) {
+		t.Errorf("an old file that was moved in is not seen: %v, then %v (%v)", before, after, err)
+	}
+}

@@ -1,0 +1,101 @@
+package crio
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Socket is where CRI-O listens.
+const Socket = "/var/run/crio/crio.sock"
+
+// Unit is CRI-O's service.
+const Unit = "crio.service"
+
+// inputs are the files and directories that CRI-O reads when it starts.
+func inputs() []string {
+	return []string{
+		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d",
+	}
+}
+
+// NewestInput tells when one of CRI-O's inputs was changed last.
+func NewestInput(tree *host.Tree) (time.Time, error) {
+	var newest time.Time
+	see := func(_ string, info host.Info) error {
+		if info.Changed.After(newest) {
+			newest = info.Changed
+		}
+		return nil
+	}
+	for _, input := range inputs() {
+		info, err := tree.Lstat(input)
+		if err != nil {
+			return newest, err
+		}
+		_ = see(input, info) // gives no error
+		if info.Type == host.Directory {
+			if err := tree.Walk(input, see); err != nil {
+				return newest, err
+			}
+		}
+	}
+	return newest, nil
+}
+
+// Effective asks the running CRI-O for the configuration that it uses.
+func Effective(ctx context.Context) (Config, error) {
+	content, err := ask(ctx, "/config")
+	if err != nil {
+		return Config{}, err
+	}
+	return Parse(content)
+}
+
+// Version asks the running CRI-O for its version.
+func Version(ctx context.Context) (string, error) {
+	out, err := host.Run(ctx, "crio", "version", "--json")
+	if err != nil {
+		return "", fmt.Errorf("asking for CRI-O's version: %w", err)
+	}
+	var answer struct {
+		Version string `json:"version"`
+	}
+	if err := json.Unmarshal([]byte(out), &answer); err != nil {
+		return "", fmt.Errorf("reading CRI-O's version: %w", err)
+	}
+	return answer.Version, nil
+}
+
+// ask gets a page of CRI-O's inspection interface, which is HTTP on the same
+// socket as the CRI.
+func ask(ctx context.Context, page string) ([]byte, error) {
+	var dialer net.Dialer
+	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", Socket)
+		},
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://crio"+page, nil)
+	if err != nil {
+		return nil, fmt.Errorf("asking CRI-O: %w", err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, report.Fail(report.Failed, "journalctl -u crio -b", "asking CRI-O for its configuration: %w", err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(io.LimitReader(response.Body, 4<<20))
+	if err != nil || response.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("asking CRI-O for %s: status %s: %w", page, response.Status, err)
+	}
+	return content, nil
+}

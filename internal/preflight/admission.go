@@ -1,0 +1,112 @@
+package preflight
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// AdmissionFacts is what the checks that need the payload look at.
+type AdmissionFacts struct {
+	Host  host.Facts
+	Links []host.Link
+
+	FIPS            bool         // the payload wants it
+	KernelArguments []string     // that the payload asks for
+	MissingUnits    []string     // that the payload needs and nobody has, with the package in words
+	MissingPrograms []Program    // that its units run
+	SwapRefused     bool         // kubelet of this payload does not start with swap
+	Internal        []netip.Addr // addresses that the payload puts on lo
+	API             error        // nil when the API server answers over verified TLS
+	Name            error        // nil when the node's name is free, or ours
+}
+
+// Program is an executable and the package that brings it.
+type Program struct {
+	Name    string `json:"name"`
+	Package string `json:"package"`
+}
+
+// Admission lists the checks that need the payload.
+func Admission() []Check[AdmissionFacts] {
+	return []Check[AdmissionFacts]{
+		{"api", "the API server answers and its certificate is right", func(f AdmissionFacts) []Finding { return failAs(f.API) }},
+		{"node-name", "the node's name is free, or this machine's own", func(f AdmissionFacts) []Finding { return failAs(f.Name) }},
+		{"fips", "FIPS mode is as the cluster has it", checkFIPS},
+		{"cgroup", "the cgroup version is the one that the payload needs", checkCgroup},
+		{"units", "every unit that the payload enables exists", checkUnits},
+		{"programs", "every program that the payload's units run is installed", checkPrograms},
+		{"swap", "kubelet of this release starts with the host's swap", checkSwap},
+		{"internal-address", "the API's internal address does not collide with a network of the host", checkInternal},
+	}
+}
+
+func checkFIPS(f AdmissionFacts) []Finding {
+	switch {
+	case f.FIPS && !f.Host.FIPS:
+		return fail("install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
+			"the cluster runs in FIPS mode and this host does not")
+	case !f.FIPS && f.Host.FIPS:
+		return fail("use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
+			"this host runs in FIPS mode and the cluster does not")
+	}
+	return nil
+}
+
+// checkCgroup reads the kernel arguments of the payload: 4.14 and newer ask
+// for cgroup v2 by systemd.unified_cgroup_hierarchy=1.
+func checkCgroup(f AdmissionFacts) []Finding {
+	if f.Host.CgroupV2 || !slices.Contains(f.KernelArguments, "systemd.unified_cgroup_hierarchy=1") {
+		return nil
+	}
+	return []Finding{{
+		Severity: Reboot, Message: "the payload needs cgroup v2 and this host was booted with v1",
+		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot   then run join again",
+	}}
+}
+
+func checkUnits(f AdmissionFacts) []Finding {
+	if len(f.MissingUnits) == 0 {
+		return nil
+	}
+	return fail("install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
+		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
+}
+
+func checkPrograms(f AdmissionFacts) []Finding {
+	if len(f.MissingPrograms) == 0 {
+		return nil
+	}
+	var names, packages []string
+	for _, program := range f.MissingPrograms {
+		names = append(names, program.Name)
+		if !slices.Contains(packages, program.Package) {
+			packages = append(packages, program.Package)
+		}
+	}
+	return fail("dnf install "+strings.Join(packages, " ")+"   (from the rhocp repository of the cluster's release)",
+		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
+}
+
+func checkSwap(f AdmissionFacts) []Finding {
+	if len(f.Host.Swap) == 0 {
+		return nil
+	}
+	devices := strings.Join(f.Host.Swap, ", ")
+	if f.SwapRefused {
+		return fail("swapoff -a   and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
+	}
+	return warn("", "swap is on (%s); kubelet of this release tolerates it", devices)
+}
+
+func checkInternal(f AdmissionFacts) []Finding {
+	for _, address := range f.Internal {
+		if taken := conflict(f.Links, address); taken != "" {
+			return fail("give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
+				"the cluster's internal API address %s lies in a network of this host (%s); the node would not reach the API", address, taken)
+		}
+	}
+	return nil
+}

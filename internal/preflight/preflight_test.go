@@ -1,0 +1,148 @@
+package preflight
+
+import (
+	"errors"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func goodHost() HostFacts {
+	return HostFacts{
+		Host: host.Facts{
+			Root: true, Arch: "amd64", OS: host.OSRelease{ID: "rhel", Version: "9.6", Name: "Red Hat Enterprise Linux 9.6"},
+			MemoryKiB: 8 << 20, DiskFree: 40 << 20, SELinux: "enforcing",
+		},
+		Units: map[string]host.UnitState{"NetworkManager.service": {Active: "active"}},
+	}
+}
+
+func TestHostChecks(t *testing.T) {
+	if result := Run(Host(), goodHost()); len(result.Findings) != 0 || result.Err() != nil {
+		t.Fatalf("a good host has findings: %+v", result.Findings)
+	}
+	for name, test := range map[string]struct {
+		spoil func(*HostFacts)
+		check string
+		code  report.Code
+	}{
+		"not root":       {func(f *HostFacts) { f.Host.Root = false }, "root", report.Refused},
+		"in a container": {func(f *HostFacts) { f.Systemd = host.ErrNoSystemd }, "systemd", report.Refused},
+		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
+		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
+		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
+		"ports":          {func(f *HostFacts) { f.Ports = []string{"tcp/10250"} }, "ports", report.Refused},
+		"late clock":     {func(f *HostFacts) { f.Skew = 3 * time.Minute }, "clock", report.Refused},
+		"early clock":    {func(f *HostFacts) { f.Skew = -3 * time.Minute }, "clock", report.Refused},
+		"bad token": {func(f *HostFacts) {
+			f.Endpoint = report.Fail(report.CredentialRefused, "get a new stub", "the token was refused")
+		}, "endpoint", report.CredentialRefused},
+		"name": {func(f *HostFacts) { f.Name = errors.New("localhost") }, "hostname", report.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := goodHost()
+			test.spoil(&facts)
+			result := Run(Host(), facts)
+			if len(result.Findings) != 1 || result.Findings[0].Check != test.check {
+				t.Fatalf("findings %+v", result.Findings)
+			}
+			if code := report.CodeOf(result.Err()); code != test.code {
+				t.Errorf("code %d, want %d", code, test.code)
+			}
+		})
+	}
+}
+
+func TestWarningsRefuseNothing(t *testing.T) {
+	facts := goodHost()
+	facts.Host.OS = host.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
+	facts.Host.SELinux = "disabled"
+	facts.Units["firewalld.service"] = host.UnitState{Active: "active"}
+	facts.Links = []host.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
+	result := Run(Host(), facts)
+	if result.Err() != nil || result.Count(Warning) != 4 || result.Summary() != "18 checks, 4 warnings" {
+		t.Errorf("%s: %+v", result.Summary(), result.Findings)
+	}
+}
+
+func TestAllProblemsAtOnce(t *testing.T) {
+	facts := goodHost()
+	facts.Host.Root = false
+	facts.Ports = []string{"udp/6081"}
+	err := Run(Host(), facts).Err()
+	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
+		!strings.Contains(report.RemedyOf(err), "sudo") || !strings.Contains(report.RemedyOf(err), "ss -lntup") {
+		t.Errorf("%v\n%s", err, report.RemedyOf(err))
+	}
+}
+
+func TestAdmissionChecks(t *testing.T) {
+	good := func() AdmissionFacts {
+		return AdmissionFacts{
+			Host: host.Facts{CgroupV2: true}, KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
+			Internal: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
+			Links:    []host.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
+		}
+	}
+	if result := Run(Admission(), good()); len(result.Findings) != 0 {
+		t.Fatalf("a good host has findings: %+v", result.Findings)
+	}
+	for name, test := range map[string]struct {
+		spoil func(*AdmissionFacts)
+		want  []Finding
+		code  report.Code
+	}{
+		"cgroup v1": {func(f *AdmissionFacts) { f.Host.CgroupV2 = false },
+			[]Finding{{Check: "cgroup", Severity: Reboot}}, report.RebootNeeded},
+		"FIPS cluster": {func(f *AdmissionFacts) { f.FIPS = true },
+			[]Finding{{Check: "fips", Severity: Error}}, report.Refused},
+		"FIPS host": {func(f *AdmissionFacts) { f.Host.FIPS = true },
+			[]Finding{{Check: "fips", Severity: Error}}, report.Refused},
+		"unit": {func(f *AdmissionFacts) { f.MissingUnits = []string{"openvswitch.service"} },
+			[]Finding{{Check: "units", Severity: Error}}, report.Refused},
+		"program": {func(f *AdmissionFacts) { f.MissingPrograms = []Program{{"crio", "cri-o"}} },
+			[]Finding{{Check: "programs", Severity: Error}}, report.Refused},
+		"swap refused": {func(f *AdmissionFacts) { f.Host.Swap, f.SwapRefused = []string{"/dev/dm-1"}, true },
+			[]Finding{{Check: "swap", Severity: Error}}, report.Refused},
+		"swap tolerated": {func(f *AdmissionFacts) { f.Host.Swap = []string{"/dev/dm-1"} },
+			[]Finding{{Check: "swap", Severity: Warning}}, report.Done},
+		"internal address": {func(f *AdmissionFacts) {
+			f.Links = append(f.Links, host.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
+		}, []Finding{{Check: "internal-address", Severity: Error}}, report.Refused},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := good()
+			test.spoil(&facts)
+			result := Run(Admission(), facts)
+			short := make([]Finding, 0, len(result.Findings))
+			for _, f := range result.Findings {
+				short = append(short, Finding{Check: f.Check, Severity: f.Severity})
+			}
+			if diff := cmp.Diff(test.want, short, cmp.AllowUnexported(Finding{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if code := report.CodeOf(result.Err()); code != test.code {
+				t.Errorf("code %d, want %d", code, test.code)
+			}
+		})
+	}
+}
+
+func TestNamesAreStableAndUnique(t *testing.T) {
+	seen := map[string]bool{}
+	for _, check := range Host() {
+		seen[check.Name] = true
+	}
+	for _, check := range Admission() {
+		seen[check.Name] = true
+	}
+	if len(seen) != len(Host())+len(Admission()) {
+		t.Error("two checks have one name")
+	}
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func story() []Event {
+	return []Event{
+		{Kind: Headline, Message: "worker-7 joins NodePool clusters/demo-workers"},
+		{Kind: StepStarted, Step: "preflight"},
+		{Kind: Warning, Step: "preflight", Message: "swap is on", Remedy: "swapoff -a"},
+		{Kind: StepDone, Step: "preflight", Message: "24 checks, 1 warning", Elapsed: 400 * time.Millisecond},
+		{Kind: StepStarted, Step: "identity"},
+		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Waiting, Step: "identity", Message: "for the signer"},
+		{Kind: StepFailed, Step: "identity", Message: "denied", Remedy: "ask why"},
+	}
+}
+
+func TestTextInAPipeIsOnePlainLineAnEvent(t *testing.T) {
+	var out bytes.Buffer
+	face := &Text{W: &out}
+	for _, event := range story() {
+		face.Emit(event)
+	}
+	want := `worker-7 joins NodePool clusters/demo-workers
+
+          warning   swap is on
+                    swapoff -a
+  ok    preflight   24 checks, 1 warning                                            0.4s
+  wait  identity    for approval
+                    oc adm certificate approve node-csr-x
+  wait  identity    for the signer
+  fail  identity    denied
+                    ask why
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestTextOnATerminalRewritesTheLiveLine(t *testing.T) {
+	var out bytes.Buffer
+	face := &Text{W: &out, Live: true, Width: 30}
+	for _, event := range story()[4:] {
+		face.Emit(event)
+	}
+	want := "  ...   identity   " + "\r\x1b[K" +
+		"  wait  identity    for approval\n                    oc adm certificate approve node-csr-x\n" +
+		"  wait  identity    for the s" + "\r\x1b[K" +
+		"  fail  identity    denied\n                    ask why\n"
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRecorderKeepsTheStory(t *testing.T) {
+	var recorder Recorder
+	for _, event := range story() {
+		recorder.Emit(event)
+	}
+	if len(recorder.Steps) != 2 || recorder.Steps[0].Result != StepDone || len(recorder.Steps[0].Warnings) != 1 ||
+		recorder.Steps[1].Result != StepFailed || recorder.Steps[1].Remedy != "ask why" {
+		t.Errorf("recorded %+v", recorder)
+	}
+}
+
+func TestCodeAndRemedyOfAnError(t *testing.T) {
+	cause := errors.New("cause")
+	failure := fmt.Errorf("joining: %w", Fail(CredentialRefused, "get a new stub", "fetching: %w", cause))
+	if CodeOf(failure) != CredentialRefused || RemedyOf(failure) != "get a new stub" || !errors.Is(failure, cause) {
+		t.Errorf("code %d, remedy %q", CodeOf(failure), RemedyOf(failure))
+	}
+	if CodeOf(cause) != Failed || CodeOf(nil) != Done || RemedyOf(cause) != "" {
+		t.Error("plain errors are code 1 without a remedy, no error is code 0")
+	}
+}
