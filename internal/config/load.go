@@ -48,7 +48,7 @@ func load(join *Join, source Source) error {
 	}
 	sort.Strings(dropins)
 	for i, file := range append(files, dropins...) {
-		content, err := os.ReadFile(file) //nolint:gosec // the administrator's own configuration
+		content, err := os.ReadFile(file)
 		if errors.Is(err, fs.ErrNotExist) && i == 0 && !source.Required {
 			continue
 		}

@@ -33,7 +33,7 @@ type Info struct {
 	Link     string // target of a symbolic link
 	Device   uint64
 	Inode    uint64
-	Changed  time.Time // ctime: also an older file that was renamed into place counts as changed
+	Changed  time.Time         // ctime: also an older file that was renamed into place counts as changed
 	Xattrs   map[string][]byte // all that can be listed, SELinux label and ACLs among them
 }
 

@@ -39,8 +39,8 @@ func Run(ctx context.Context, name string, args ...string) (string, error) {
 
 // RunInput is Run with bytes on standard input.
 func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
-	command := exec.CommandContext(ctx, name, args...) //nolint:gosec // programs and arguments are the callers' constants and checked values
-	command.WaitDelay = 5 * time.Second                // do not hang on a grandchild that keeps the pipe
+	command := exec.CommandContext(ctx, name, args...)
+	command.WaitDelay = 5 * time.Second // do not hang on a grandchild that keeps the pipe
 	command.Env = childEnvironment(os.Environ())
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr

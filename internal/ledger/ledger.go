@@ -30,7 +30,7 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	if err := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); err != nil {
 		return nil, fmt.Errorf("making the ledger's directory: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(dir, "ledger.log"), os.O_RDWR|os.O_CREATE, 0o600) //nolint:gosec // a constant name in our own directory
+	log, err := os.OpenFile(filepath.Join(dir, "ledger.log"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("opening ledger: %w", err)
 	}
@@ -53,7 +53,7 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 // empty where there is none.
 func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	l := &Ledger{dir: dir, drivers: drivers, broken: errors.New("the ledger was opened for reading")}
-	content, err := os.ReadFile(filepath.Join(dir, "ledger.log")) //nolint:gosec // a constant name in our own directory
+	content, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
 	}

@@ -155,7 +155,7 @@ func TestUndoKeepsWhatSomebodyElseChanged(t *testing.T) {
 	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc/replaced" {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
-	if content, _ := os.ReadFile(theirs); string(content) != "an administrator's\n" { //nolint:gosec // a file of the test
+	if content, _ := os.ReadFile(theirs); string(content) != "an administrator's\n" {
 		t.Errorf("their file holds %q", content)
 	}
 }
@@ -171,7 +171,7 @@ func TestKilledAnywhereCanStillGiveBackEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := listing(t, root)
-	log, err := os.ReadFile(filepath.Join(dir, "ledger.log")) //nolint:gosec // a file of the test
+	log, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -211,7 +211,7 @@ func TestDamageInTheMiddleIsRefused(t *testing.T) {
 	}
 	l.Close()
 	name := filepath.Join(dir, "ledger.log")
-	log, _ := os.ReadFile(name) //nolint:gosec // a file of the test
+	log, _ := os.ReadFile(name)
 	log[len(log)/2] ^= 1
 	if err := os.WriteFile(name, log, 0o600); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func TestContentsThatOthersMade(t *testing.T) {
 	if err := finish(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Undo(context.Background()); err != nil { //nolint:usetesting // the undo must not be cut short
+	if _, err := l.Undo(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, listing(t, root)); diff != "" {

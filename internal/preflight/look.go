@@ -61,8 +61,14 @@ func LookPorts(ctx context.Context) []string {
 // Programs are the executables that every node needs and no payload brings.
 func Programs() []Program {
 	return []Program{
-		{"kubelet", "openshift-kubelet"}, {"crio", "cri-o"}, {"conmon", "conmon"},
-		{"runc", "runc"}, {"ovs-vsctl", "openvswitch3.1"}, {"ip", "iproute"}, {"mount", "util-linux"}, {"modprobe", "kmod"},
+		{"kubelet", "openshift-kubelet"},
+		{"crio", "cri-o"},
+		{"conmon", "conmon"},
+		{"runc", "runc"},
+		{"ovs-vsctl", "openvswitch3.1"},
+		{"ip", "iproute"},
+		{"mount", "util-linux"},
+		{"modprobe", "kmod"},
 	}
 }
 

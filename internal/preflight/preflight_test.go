@@ -98,20 +98,41 @@ func TestAdmissionChecks(t *testing.T) {
 		want  []Finding
 		code  report.Code
 	}{
-		"cgroup v1": {func(f *AdmissionFacts) { f.Host.CgroupV2 = false },
-			[]Finding{{Check: "cgroup", Severity: Reboot}}, report.RebootNeeded},
-		"FIPS cluster": {func(f *AdmissionFacts) { f.FIPS = true },
-			[]Finding{{Check: "fips", Severity: Error}}, report.Refused},
-		"FIPS host": {func(f *AdmissionFacts) { f.Host.FIPS = true },
-			[]Finding{{Check: "fips", Severity: Error}}, report.Refused},
-		"unit": {func(f *AdmissionFacts) { f.MissingUnits = []string{"openvswitch.service"} },
-			[]Finding{{Check: "units", Severity: Error}}, report.Refused},
-		"program": {func(f *AdmissionFacts) { f.MissingPrograms = []Program{{"crio", "cri-o"}} },
-			[]Finding{{Check: "programs", Severity: Error}}, report.Refused},
-		"swap refused": {func(f *AdmissionFacts) { f.Host.Swap, f.SwapRefused = []string{"/dev/dm-1"}, true },
-			[]Finding{{Check: "swap", Severity: Error}}, report.Refused},
-		"swap tolerated": {func(f *AdmissionFacts) { f.Host.Swap = []string{"/dev/dm-1"} },
-			[]Finding{{Check: "swap", Severity: Warning}}, report.Done},
+		"cgroup v1": {
+			func(f *AdmissionFacts) { f.Host.CgroupV2 = false },
+			[]Finding{{Check: "cgroup", Severity: Reboot}},
+			report.RebootNeeded,
+		},
+		"FIPS cluster": {
+			func(f *AdmissionFacts) { f.FIPS = true },
+			[]Finding{{Check: "fips", Severity: Error}},
+			report.Refused,
+		},
+		"FIPS host": {
+			func(f *AdmissionFacts) { f.Host.FIPS = true },
+			[]Finding{{Check: "fips", Severity: Error}},
+			report.Refused,
+		},
+		"unit": {
+			func(f *AdmissionFacts) { f.MissingUnits = []string{"openvswitch.service"} },
+			[]Finding{{Check: "units", Severity: Error}},
+			report.Refused,
+		},
+		"program": {
+			func(f *AdmissionFacts) { f.MissingPrograms = []Program{{"crio", "cri-o"}} },
+			[]Finding{{Check: "programs", Severity: Error}},
+			report.Refused,
+		},
+		"swap refused": {
+			func(f *AdmissionFacts) { f.Host.Swap, f.SwapRefused = []string{"/dev/dm-1"}, true },
+			[]Finding{{Check: "swap", Severity: Error}},
+			report.Refused,
+		},
+		"swap tolerated": {
+			func(f *AdmissionFacts) { f.Host.Swap = []string{"/dev/dm-1"} },
+			[]Finding{{Check: "swap", Severity: Warning}},
+			report.Done,
+		},
 		"internal address": {func(f *AdmissionFacts) {
 			f.Links = append(f.Links, host.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
 		}, []Finding{{Check: "internal-address", Severity: Error}}, report.Refused},

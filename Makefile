@@ -1,0 +1,67 @@
+# hcp-node-agent. `make help` lists the targets.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
+CACHE   ?= $(or $(HCP_BED_CACHE),$(HOME)/.cache/hcp-node-agent)
+LINT     = $(CACHE)/tools/golangci-lint-v2.6.2
+
+export CGO_ENABLED ?= 0
+export HCP_BED_CACHE = $(CACHE)
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## build the agent: bin/hcp-node-agent
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-agent ./cmd/node-agent
+
+.PHONY: demo
+demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
+	go run ./test/demo
+
+.PHONY: test
+test: deps bed-control ## unit, table and golden tests, and those against a real control plane
+	CGO_ENABLED=1 go test -race ./...
+	go test -tags controlplane -run ControlPlane ./internal/...
+	cd test/controlplane && go test ./...
+
+.PHONY: test-vm
+test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs
+	go test -tags vm -count=1 -timeout 55m -v ./test/vm/...
+
+.PHONY: bench
+bench: ## the figures: Go benchmarks
+	go test -run '^$$' -bench . -benchmem ./internal/...
+
+.PHONY: lint
+lint: $(LINT) ## golangci-lint and shellcheck
+	$(LINT) run ./...
+	cd test/controlplane && $(LINT) run ./...
+	shellcheck $$(git ls-files '*.sh' .ci/run)
+
+.PHONY: controlplane
+controlplane: deps bed-control ## run the miniature control plane for hand work, until Ctrl-C
+	test/controlplane/run.sh
+
+.PHONY: deps
+deps: ## install what the test bed needs and this machine lacks (Debian; elsewhere it says what)
+	@test/deps.sh
+
+.PHONY: bed-control
+bed-control:
+	@test/controlplane/build.sh >/dev/null
+
+.PHONY: bed
+bed: bed-control
+	@test/image/build.sh >/dev/null
+
+.PHONY: clean
+clean: ## remove what was built here (the cache in ~/.cache/hcp-node-agent stays)
+	rm -rf bin build
+
+$(LINT):
+	mkdir -p $(@D)
+	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
+	mv $(@D)/golangci-lint $@
