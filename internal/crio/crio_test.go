@@ -2,14 +2,11 @@ package crio
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -87,39 +84,5 @@ func TestVerifyNamesTheSetting(t *testing.T) {
 	var failure *report.Failure
 	if !errors.As(err, &failure) || err.Error() != `CRI-O runs with pause_image "b" and should have "a"` {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestNewestInputSeesARename(t *testing.T) {
-	root := t.TempDir()
-	tree, err := host.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
-	if none, err := NewestInput(tree); err != nil || !none.IsZero() {
-		t.Errorf("an empty host: %v, %v", none, err)
-	}
-	dir := filepath.Join(root, "etc/crio/crio.conf.d")
-	if err := os.MkdirAll(dir, 0o750); err != nil {
-		t.Fatal(err)
-	}
-	old := filepath.Join(root, "old")
-	if err := os.WriteFile(old, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	past := time.Now().Add(-time.Hour)
-	if err := os.Chtimes(old, past, past); err != nil {
-		t.Fatal(err)
-	}
-	before, err := NewestInput(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Rename(old, filepath.Join(dir, "00-default")); err != nil {
-		t.Fatal(err)
-	}
-	if after, err := NewestInput(tree); err != nil || !after.After(before) {
-		t.Errorf("an old file that was moved in is not seen: %v, then %v (%v)", before, after, err)
 	}
 }

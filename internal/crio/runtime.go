@@ -19,35 +19,11 @@ const Socket = "/var/run/crio/crio.sock"
 // Unit is CRI-O's service.
 const Unit = "crio.service"
 
-// inputs are the files and directories that CRI-O reads when it starts.
-func inputs() []string {
+// Inputs are the files and directories that CRI-O reads when it starts.
+func Inputs() []string {
 	return []string{
 		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d",
 	}
-}
-
-// NewestInput tells when one of CRI-O's inputs was changed last.
-func NewestInput(tree *host.Tree) (time.Time, error) {
-	var newest time.Time
-	see := func(_ string, info host.Info) error {
-		if info.Changed.After(newest) {
-			newest = info.Changed
-		}
-		return nil
-	}
-	for _, input := range inputs() {
-		info, err := tree.Lstat(input)
-		if err != nil {
-			return newest, err
-		}
-		_ = see(input, info) // gives no error
-		if info.Type == host.Directory {
-			if err := tree.Walk(input, see); err != nil {
-				return newest, err
-			}
-		}
-	}
-	return newest, nil
 }
 
 // Effective asks the running CRI-O for the configuration that it uses.

@@ -94,3 +94,15 @@ func DefaultRoutes() ([]Route, error) {
 	}
 	return defaults, nil
 }
+
+// DeleteLink deletes a network interface.
+func DeleteLink(name string) error {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	if err := netlink.LinkDel(link); err != nil {
+		return fmt.Errorf("deleting network interface %s: %w", name, err)
+	}
+	return nil
+}

@@ -29,6 +29,9 @@ type Change struct {
 	Target string `json:"target"`        // path, unit name, sysctl name, ...
 	Why    string `json:"why,omitempty"` // where the wish comes from
 	Want   State  `json:"want"`
+	// Overwrite says that what is there may be replaced. The ledger does not
+	// look at it: it is for those who keep Ignition's rules.
+	Overwrite bool `json:"overwrite,omitempty"`
 }
 
 // Key tells changes of different things apart.

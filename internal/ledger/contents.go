@@ -8,18 +8,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// ContentsOf is the driver of directories whose contents others make, as
-// kubelet does in /var/lib/kubelet: it records the names that are there, and
-// an undo removes those that came since. It never goes across a mount.
+// ContentsOf is the driver of directories (and single files) whose contents
+// others make, as kubelet does in /var/lib/kubelet: it records the names that
+// are there, and an undo removes those that came since. It never goes across a
+// mount.
 type ContentsOf struct{ Tree *host.Tree }
 
 // Look lists what is in the directory.
 func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
-	if err != nil || info.Type != host.Directory {
+	if err != nil || info.Type == host.Absent {
 		return State{}, err
 	}
 	state := State{Present: true, Type: string(info.Type)}
+	if info.Type != host.Directory {
+		return state, nil // a single file that others write; its content is theirs
+	}
 	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
 		state.Names = append(state.Names, p)
 		return nil

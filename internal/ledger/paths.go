@@ -110,7 +110,7 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 		if err := ctx.Err(); err != nil {
 			return fmt.Errorf("writing %s: %w", p.Target, err)
 		}
-		attr := attrOf(p.Want, p.Now)
+		attr := attrOf(p.Kind, p.Want, p.Now)
 		var err error
 		switch {
 		case !p.Want.Present:
@@ -153,9 +153,9 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 
 // attrOf fills what the wish leaves open: from what is there, else root's and
 // 0644 (0755 for a directory), as Ignition has it.
-func attrOf(want, now State) host.Attr {
+func attrOf(kind Kind, want, now State) host.Attr {
 	attr := host.Attr{Mode: 0o644}
-	if want.Digest == "" && want.Link == "" {
+	if kind == Directory {
 		attr.Mode = 0o755
 	}
 	for _, state := range []State{now, want} {
@@ -177,7 +177,7 @@ func (d *Paths) Restore(_ context.Context, c Change, before State) error {
 	if !before.Present {
 		return d.Tree.Remove(c.Target)
 	}
-	attr := attrOf(before, State{})
+	attr := attrOf(c.Kind, before, State{})
 	attr.Xattrs = before.Xattrs
 	switch host.FileType(before.Type) {
 	case host.Directory:

@@ -1,0 +1,133 @@
+package host
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+)
+
+const (
+	echoEvery = 10 * time.Millisecond
+	// A later answer is as good as none: it waited in a queue.
+	echoLimit = 150 * time.Millisecond
+)
+
+// Echo asks an IPv4 address for an ICMP echo a hundred times a second, to
+// measure how long it was out of reach.
+type Echo struct {
+	conn     net.PacketConn
+	target   net.Addr
+	id       uint16
+	stop     chan struct{}
+	finished sync.WaitGroup
+	mu       sync.Mutex
+	sent     []time.Time
+	answered []bool
+}
+
+// Outage is what an Echo has measured.
+type Outage struct {
+	Longest  time.Duration // from the last answered request before a loss to the next one
+	Sent     int
+	Answered int
+}
+
+// StartEcho begins to ask; it needs the right to open a raw socket.
+func StartEcho(target netip.Addr) (*Echo, error) {
+	conn, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
+	if err != nil {
+		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
+	}
+	e := &Echo{
+		conn: conn, target: &net.IPAddr{IP: target.AsSlice()}, stop: make(chan struct{}),
+		id: uint16(os.Getpid()), //nolint:gosec // only tells our requests from others'
+	}
+	e.finished.Add(2)
+	go e.send()
+	go e.receive()
+	return e, nil
+}
+
+// Stop ends the asking and tells what was measured.
+func (e *Echo) Stop() Outage {
+	time.Sleep(echoLimit) // for the answers that are still due
+	close(e.stop)
+	e.conn.Close()
+	e.finished.Wait()
+	due := time.Now().Add(-echoLimit)
+	outage := Outage{}
+	var last time.Time
+	for i, at := range e.sent {
+		if at.After(due) && !e.answered[i] {
+			break
+		}
+		outage.Sent++
+		if !e.answered[i] {
+			continue
+		}
+		outage.Answered++
+		if !last.IsZero() && i > 0 && !e.answered[i-1] {
+			outage.Longest = max(outage.Longest, at.Sub(last))
+		}
+		last = at
+	}
+	return outage
+}
+
+func (e *Echo) send() {
+	defer e.finished.Done()
+	ticker := time.NewTicker(echoEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-ticker.C:
+		}
+		e.mu.Lock()
+		sequence := len(e.sent)
+		e.sent = append(e.sent, time.Now())
+		e.answered = append(e.answered, false)
+		e.mu.Unlock()
+		_, _ = e.conn.WriteTo(echoRequest(e.id, uint32(sequence)), e.target) //nolint:gosec // that it fails is what is measured
+	}
+}
+
+func (e *Echo) receive() {
+	defer e.finished.Done()
+	buffer := make([]byte, 256)
+	for {
+		n, _, err := e.conn.ReadFrom(buffer)
+		if err != nil {
+			return
+		}
+		if n < 12 || buffer[0] != 0 || binary.BigEndian.Uint16(buffer[4:]) != e.id {
+			continue
+		}
+		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
+		e.mu.Lock()
+		if sequence < len(e.sent) && time.Since(e.sent[sequence]) < echoLimit {
+			e.answered[sequence] = true
+		}
+		e.mu.Unlock()
+	}
+}
+
+// echoRequest is an ICMP echo request that carries a sequence number of 32
+// bits as data; the one in the header would wrap around.
+func echoRequest(id uint16, sequence uint32) []byte {
+	message := []byte{8, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
+	binary.BigEndian.PutUint32(message[8:], sequence)
+	var sum uint32
+	for i := 0; i < len(message); i += 2 {
+		sum += uint32(binary.BigEndian.Uint16(message[i:]))
+	}
+	sum = sum>>16 + sum&0xffff
+	sum += sum >> 16
+	binary.BigEndian.PutUint16(message[2:], ^uint16(sum)) //nolint:gosec // the checksum is its low half
+	return message
+}

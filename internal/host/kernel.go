@@ -1,0 +1,21 @@
+package host
+
+import (
+	"context"
+	"strings"
+)
+
+// HasSysctl tells whether the running kernel has a parameter, whose name is
+// written with dots.
+func HasSysctl(name string) bool {
+	return present("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
+}
+
+// HasModule tells whether a kernel module is loaded, built in or can be loaded.
+func HasModule(ctx context.Context, name string) bool {
+	if present("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
+		return true
+	}
+	_, err := Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)
+	return err == nil
+}
