@@ -1,11 +1,11 @@
 # hcp-node-agent. `make help` lists the targets.
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
-CACHE   ?= $(or $(HCP_BED_CACHE),$(HOME)/.cache/hcp-node-agent)
-LINT     = $(CACHE)/tools/golangci-lint-v2.6.2
+HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
+LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 
 export CGO_ENABLED ?= 0
-export HCP_BED_CACHE = $(CACHE)
+export HCP_BED_CACHE
 
 .DEFAULT_GOAL := help
 

@@ -22,6 +22,7 @@ const (
 )
 
 // Interrupted is the exit code after Ctrl-C, as shells have it.
+const Interrupted Code = 130
 
 // Failure is an error with an exit code and a remedy: what to do next.
 type Failure struct {

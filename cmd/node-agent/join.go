@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+type joinDocument struct {
+	report.TypeMeta
+	Headline string              `json:"headline,omitempty"`
+	Changed  bool                `json:"changed"` // false: all was as it should be
+	Steps    []report.StepResult `json:"steps"`
+	result
+}
+
+func joinVerb() verb {
+	return verb{
+		name: "join",
+		does: "make this host a worker of the cluster; run it again to go on after a stop",
+		more: "steps:\n" + steps(),
+		prepare: func(flags *pflag.FlagSet) action {
+			file := settingFlags(flags)
+			resume := flags.Bool("resume", false, "go on with an unfinished join, as the unit does at boot; nothing is asked for again")
+			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
+				options, err := optionsFrom(flags, *file, face)
+				if err != nil {
+					return err
+				}
+				options.Resume = *resume
+				changed, err := bootstrap.Join(ctx, options)
+				face.told = err != nil && stepFailed(face.recorder)
+				if !face.json {
+					return err
+				}
+				document := joinDocument{
+					TypeMeta: report.Meta("JoinResult"), Headline: face.recorder.Headline,
+					Changed: changed, Steps: face.recorder.Steps, result: resultOf(err),
+				}
+				if writeErr := face.document(document, nil); writeErr != nil && err == nil {
+					err = writeErr
+				}
+				return err
+			}
+		},
+	}
+}
+
+// stepFailed tells whether the last step's failure was shown already.
+func stepFailed(r *report.Recorder) bool {
+	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StepFailed
+}
+
+func steps() string {
+	var out strings.Builder
+	for _, step := range bootstrap.Steps() {
+		fmt.Fprintf(&out, "  %-12s %s\n", step.Name, step.Does)
+	}
+	return out.String()
+}
+
+// settingFlags binds the settings of a join, and where its file is.
+func settingFlags(flags *pflag.FlagSet) *string {
+	defaults := config.Defaults()
+	config.Flags(flags, &defaults)
+	return flags.String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
+}
+
+func optionsFrom(flags *pflag.FlagSet, file string, face *face) (bootstrap.Options, error) {
+	join, err := config.Load(config.Source{
+		File: file, Required: flags.Changed("config"), Lookup: os.LookupEnv, Given: flags,
+	})
+	if err != nil {
+		return bootstrap.Options{}, err
+	}
+	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: face.sink, Stdin: face.in}, nil
+}
+
+// verbWithDocument is a verb that takes a join's settings and ends with one
+// document.
+func verbWithDocument[D any](name, does string, do func(context.Context, bootstrap.Options) (D, error), say func(io.Writer, D)) verb {
+	return verb{
+		name: name, does: does,
+		prepare: func(flags *pflag.FlagSet) action {
+			file := settingFlags(flags)
+			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
+				options, err := optionsFrom(flags, *file, face)
+				if err != nil {
+					return err
+				}
+				document, err := do(ctx, options)
+				face.told = err != nil && stepFailed(face.recorder)
+				if err != nil && !face.json {
+					return err
+				}
+				if writeErr := face.document(document, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
+					err = writeErr
+				}
+				return err
+			}
+		},
+	}
+}

@@ -1,0 +1,74 @@
+// Command hcp-node-agent turns a plain RHEL machine into a worker of an
+// OpenShift Hosted Control Plane cluster.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	code := run(ctx, os.Args[1:], console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	stop()
+	os.Exit(int(code))
+}
+
+// console is what a person or a program in front of the agent gives and sees.
+type console struct {
+	in       io.Reader
+	out, err io.Writer
+}
+
+// run runs the verb that args name and gives the exit code.
+func run(ctx context.Context, args []string, io console) report.Code {
+	name := "help"
+	if len(args) > 0 {
+		name, args = args[0], args[1:]
+	}
+	if name == "help" || name == "--help" || name == "-h" {
+		usage(io.out)
+		return report.Done
+	}
+	if name == "--version" {
+		name = "version"
+	}
+	verb, known := find(name)
+	if !known {
+		fmt.Fprintf(io.err, "hcp-node-agent: there is no verb %q\nsee: hcp-node-agent help\n", name)
+		return report.Usage
+	}
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.SetOutput(io.err)
+	flags.Usage = func() {}
+	flags.SortFlags = false
+	output := flags.StringP("output", "o", "text", "`FORMAT` of what is printed: text or json")
+	do := verb.prepare(flags)
+	err := flags.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		verb.usage(io.out, flags)
+		return report.Done
+	case err == nil && flags.NArg() > 0:
+		err = fmt.Errorf("%q is not a flag; %s takes no other arguments", flags.Arg(0), name)
+	case err == nil && *output != "text" && *output != "json":
+		err = fmt.Errorf("--output is %q; it can be text or json", *output)
+	}
+	if err != nil {
+		fmt.Fprintf(io.err, "hcp-node-agent %s: %v\nsee: hcp-node-agent %s --help\n", name, err, name)
+		return report.Usage
+	}
+	face := newFace(io, *output == "json")
+	err = do(ctx, flags, face)
+	face.failure(name, err)
+	return report.CodeOf(err)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+)
+
+func statusVerb() verb {
+	return verbWithDocument("status", "tell how the node is, and what was changed since the join", bootstrap.Status, sayStatus)
+}
+
+func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
+	state := document.State
+	switch document.Phase {
+	case "none":
+		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
+	case "joining":
+		fmt.Fprintf(w, "%s is joining NodePool %s since %s; the last step done is %q\n",
+			orHost(state.NodeName), state.NodePool, state.Started.Local().Format(time.DateTime), state.LastStep)
+	case "joined":
+		fmt.Fprintf(w, "%s joined NodePool %s of %s on %s\n",
+			orHost(state.NodeName), state.NodePool, state.APIServer, state.Finished.Local().Format(time.DateTime))
+	}
+	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
+		if s, known := document.Units[unit]; known {
+			fmt.Fprintf(w, "  %-24s %s\n", unit, unitWords(s.Load, s.Active, s.File))
+		}
+	}
+	if bridge := document.Bridge; bridge != nil {
+		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)
+	}
+	if node := document.Node; node != nil {
+		fmt.Fprintf(w, "  %-24s %s\n", "Node", node)
+	}
+	fmt.Fprintf(w, "  %-24s %d\n", "changes on this host", document.Changes)
+	for _, drift := range document.Drift {
+		fmt.Fprintf(w, "  drift: %s %s is now %s\n", drift.Kind, drift.Target, drift.Now)
+	}
+	for _, trouble := range document.Trouble {
+		fmt.Fprintf(w, "  unknown: %s\n", trouble)
+	}
+}
+
+func orHost(name string) string {
+	if name == "" {
+		return "this host"
+	}
+	return name
+}
+
+func unitWords(load, active, file string) string {
+	if load == "not-found" {
+		return "not installed"
+	}
+	if file == "" {
+		return active
+	}
+	return active + ", " + file
+}

@@ -1,0 +1,104 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// inputs is what a join reads before it touches anything. All of it is secret.
+type inputs struct {
+	stub     *ignition.Stub
+	approver []byte // kubeconfig that may approve; nil when nobody gave one
+}
+
+// readInputs reads the stub, single values and the approver's kubeconfig.
+func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (inputs, error) {
+	var in inputs
+	if c.UserData == "-" && c.ApproveWith == "-" {
+		return in, usage("standard input can be --user-data or --approve-with, not both")
+	}
+	var err error
+	if c.ApproveWith != "" && !resume {
+		if in.approver, err = readInput(c.ApproveWith, stdin, "--approve-with"); err != nil {
+			return in, err
+		}
+	}
+	var raw []byte
+	switch {
+	case resume || (c.UserData == "" && c.Endpoint == "" && state.Known()):
+		// The stub of the unfinished join; a finished one needs none.
+		raw, err = read(dir, stubFile)
+	case c.UserData != "":
+		raw, err = readInput(c.UserData, stdin, "--user-data")
+	}
+	if err != nil {
+		return in, err
+	}
+	values, err := singleValues(c)
+	if err != nil {
+		return in, err
+	}
+	switch {
+	case raw != nil:
+		if in.stub, err = ignition.ParseStub(raw); err == nil && !resume {
+			in.stub, err = in.stub.Override(values)
+		}
+		return in, err
+	case c.Endpoint != "":
+		in.stub, err = ignition.NewStub(values)
+		return in, err
+	case state.Known():
+		return in, nil
+	}
+	return in, report.Fail(report.Usage,
+		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign",
+		"no user-data stub was given")
+}
+
+// singleValues reads what is given beside the stub, or instead of it.
+func singleValues(c config.Join) (ignition.Values, error) {
+	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
+	var errs [2]error
+	if c.TokenFile != "" {
+		values.Token, errs[0] = readInput(c.TokenFile, nil, "--token-file")
+	}
+	if c.CAFile != "" {
+		values.CA, errs[1] = readInput(c.CAFile, nil, "--ca-file")
+	}
+	return values, errors.Join(errs[:]...)
+}
+
+const inputLimit = 4 << 20 // bytes; a stub has two thousand
+
+func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
+	var source io.Reader = stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, usage("reading %s: %w", flag, err)
+		}
+		defer file.Close()
+		source = file
+	}
+	content, err := io.ReadAll(io.LimitReader(source, inputLimit))
+	if err != nil {
+		return nil, usage("reading %s: %w", flag, err)
+	}
+	if len(content) == 0 {
+		return nil, usage("reading %s: %s is empty", flag, describe(name))
+	}
+	return content, nil
+}
+
+func describe(name string) string {
+	if name == "-" {
+		return "standard input"
+	}
+	return fmt.Sprintf("%q", name)
+}

@@ -1,0 +1,185 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Options is what a verb is told.
+type Options struct {
+	Config   config.Join
+	Resume   bool // go on with an unfinished join, with the settings that it was begun with
+	StateDir string
+	Sink     report.Sink
+	Stdin    io.Reader
+}
+
+// join is one run: what the steps are given and what they hand on.
+type join struct {
+	config config.Join
+	dir    string
+	sink   report.Sink
+	state  State
+	inputs inputs
+
+	*machine
+
+	payload *ignition.Payload
+	plan    *ignition.Plan
+	network ovs.Facts
+	name    string // of the node
+}
+
+// Join makes this host a worker. It tells whether it changed anything.
+func Join(ctx context.Context, options Options) (bool, error) {
+	j, err := begin(ctx, options)
+	if err != nil {
+		return false, err
+	}
+	defer j.close()
+	if timeout := time.Duration(j.config.Timeout); timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
+	changed, err := j.run(ctx, Steps())
+	if err != nil {
+		return changed, err
+	}
+	return changed, j.finish(changed)
+}
+
+// begin opens what a run needs and reads its inputs; it changes nothing but
+// the agent's own state.
+func begin(ctx context.Context, options Options) (*join, error) {
+	if err := checkSkip(options.Config.Skip); err != nil {
+		return nil, err
+	}
+	state, err := readState(options.StateDir)
+	if err != nil {
+		return nil, err
+	}
+	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state}
+	if options.Resume {
+		if !state.Known() {
+			return nil, usage("there is no unfinished join to go on with")
+		}
+		j.config = state.Config
+		j.config.Timeout = options.Config.Timeout
+	}
+	if j.inputs, err = readInputs(j.config, state, j.dir, options.Resume, options.Stdin); err != nil {
+		return nil, err
+	}
+	if err := j.fits(); err != nil {
+		return nil, err
+	}
+	if j.machine, err = openMachine(ctx, options.StateDir, true); err != nil {
+		return nil, err
+	}
+	if err := j.start(); err != nil {
+		j.close()
+		return nil, err
+	}
+	return j, nil
+}
+
+// fits refuses a join to another NodePool while this host is a node.
+func (j *join) fits() error {
+	stub, state := j.inputs.stub, j.state
+	if stub == nil || !state.Known() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
+		return nil
+	}
+	return report.Fail(report.Refused, "hcp-node-agent leave   and then join again",
+		"this host belongs to NodePool %s (join of %s); the stub is of NodePool %s",
+		state.NodePool, state.Started.Format(time.DateOnly), stub.NodePool())
+}
+
+// start notes that a join goes on, so that the unit resumes it after a reboot.
+func (j *join) start() error {
+	if j.state.MachineID != "" && j.state.MachineID != j.facts.MachineID {
+		return report.Fail(report.Refused, "rm -rf "+j.dir+"   when this machine was cloned from a node; then join again",
+			"the state in %s was written by another machine (machine-id %s)", j.dir, j.state.MachineID)
+	}
+	if !j.state.Known() {
+		j.state.Started = time.Now().UTC()
+	}
+	j.state.Config = j.config
+	j.state.MachineID = j.facts.MachineID
+	if stub := j.inputs.stub; stub != nil {
+		j.state.Endpoint = stub.Source.Host
+		j.state.NodePool, j.state.ConfigHash = stub.NodePool(), stub.ConfigHash()
+		content, err := stub.Encode()
+		if err != nil {
+			return err
+		}
+		if err := keep(j.dir, stubFile, content); err != nil {
+			return err
+		}
+	}
+	return writeState(j.dir, j.state)
+}
+
+// remember notes that a step is behind us.
+func (j *join) remember(step string) error {
+	j.state.LastStep = step
+	return writeState(j.dir, j.state)
+}
+
+// finish notes that the join has come to its end; the token is not needed any
+// more, and goes.
+func (j *join) finish(changed bool) error {
+	first := j.state.Finished.IsZero()
+	if first {
+		j.state.Finished = time.Now().UTC()
+	}
+	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, stubFile))
+	if err != nil {
+		return err
+	}
+	text := fmt.Sprintf("%s is %s", j.name, done(j.config.Until))
+	if !changed {
+		text += "; all was as it should be, nothing was changed"
+	}
+	j.emit(report.Event{Kind: report.Headline, Message: text})
+	return nil
+}
+
+func done(until string) string {
+	switch until {
+	case "identity":
+		return "known to the cluster"
+	case "kubelet":
+		return "running kubelet"
+	case "ready":
+		return "Ready"
+	}
+	return "Ready and schedulable"
+}
+
+func (j *join) headline() string {
+	text := "this host"
+	if j.facts.Hostname != "" {
+		text = j.facts.Hostname
+	}
+	text += " joins"
+	if j.state.NodePool != "" {
+		text += " NodePool " + j.state.NodePool
+	}
+	if j.state.Endpoint != "" {
+		text += " by " + j.state.Endpoint
+	}
+	return text
+}
+
+func usage(format string, args ...any) error {
+	return report.Fail(report.Usage, "see: hcp-node-agent join --help", format, args...)
+}

@@ -1,0 +1,192 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// LeaveDocument is what a leave did.
+type LeaveDocument struct {
+	report.TypeMeta
+	NodeName    string              `json:"nodeName,omitempty"`
+	Restored    int                 `json:"restored"`
+	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed by somebody else since
+	NotRestored []string            `json:"notRestored,omitempty"` // what cannot be given back, in words
+	Next        string              `json:"next,omitempty"`        // the command that deletes the Node object
+}
+
+// LeaveSteps lists the steps of a leave in their order.
+func leaveSteps(document *LeaveDocument, evict bool) []Step {
+	steps := []Step{
+		{Name: "drain", Does: "move the pods away", run: drain},
+		{Name: "stop", Does: "stop kubelet and its containers", run: stopNode},
+		{Name: "unmount", Does: "unmount what kubelet left mounted", run: unmount},
+		{Name: "undo", Does: "give the host back by the ledger, newest change first", run: undo(document)},
+	}
+	if !evict {
+		return steps[1:]
+	}
+	return steps
+}
+
+// Leave gives the host back as it was before the join.
+func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, error) {
+	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
+	state, err := readState(options.StateDir)
+	if err != nil {
+		return document, err
+	}
+	m, err := openMachine(ctx, options.StateDir, true)
+	if err != nil {
+		return document, err
+	}
+	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}
+	defer j.close()
+	document.NodeName = state.NodeName
+	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
+	if _, err := j.run(ctx, leaveSteps(&document, evict)); err != nil {
+		return document, err
+	}
+	if state.NodeName != "" && state.LastStep != "" {
+		document.Next = "oc delete node " + state.NodeName
+	}
+	return document, j.forget()
+}
+
+func (j *join) leaving() string {
+	if j.state.NodePool == "" {
+		return "giving this host back as it was"
+	}
+	return fmt.Sprintf("%s leaves NodePool %s", j.state.NodeName, j.state.NodePool)
+}
+
+// forget removes the agent's own records, once all is given back.
+func (j *join) forget() error {
+	if err := j.ledger.Forget(); err != nil {
+		return err
+	}
+	var errs []error
+	for _, name := range []string{keyDir, payloadFile, stubFile, stateFile} {
+		errs = append(errs, drop(j.dir, name))
+	}
+	return errors.Join(errs...)
+}
+
+// drainTime bounds how long a leave waits for pods to go.
+const drainTime = 5 * time.Minute
+
+// drain cordons the node and evicts its pods with the node's own credential.
+// A cluster that does not answer does not keep a host from leaving it.
+func drain(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	there, err := j.tree.Exists(kubelet.KubeconfigPath)
+	if err != nil {
+		return outcome{}, err
+	}
+	if !there || j.name == "" {
+		return same("this host has no credential of a node")
+	}
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
+	if err != nil {
+		return outcome{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, drainTime)
+	defer cancel()
+	if err := node.Cordon(ctx); err != nil {
+		return outcome{}, withoutDrain(err)
+	}
+	if err := node.Evict(ctx, false); err != nil {
+		return outcome{}, withoutDrain(err)
+	}
+	return changed("the Node is cordoned and its pods have moved away")
+}
+
+// withoutDrain adds how to go on when pods cannot be moved away.
+func withoutDrain(err error) error {
+	remedy := report.RemedyOf(err)
+	if remedy != "" {
+		remedy += "\n"
+	}
+	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain   goes on and ends the pods where they are", "%w", err)
+}
+
+// stopNode stops kubelet, then every container that it started.
+func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	if j.systemd == nil {
+		return outcome{}, j.noBus
+	}
+	state, err := j.systemd.UnitState(ctx, kubelet.Unit)
+	if err != nil {
+		return outcome{}, err
+	}
+	if state.Load == "loaded" && state.Active != "inactive" {
+		if err := j.systemd.Stop(ctx, kubelet.Unit); err != nil {
+			return outcome{}, err
+		}
+	}
+	stopped, err := kubelet.StopContainers(ctx, kubelet.CRIOSocket, log)
+	if err != nil {
+		return outcome{}, err
+	}
+	return changed("kubelet is stopped, %d pods are gone", stopped)
+}
+
+func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+	var all []string
+	for _, dir := range madeByOthers() {
+		gone, err := kubelet.Unmount(ctx, j.tree, dir)
+		if err != nil {
+			return outcome{}, err
+		}
+		all = append(all, gone...)
+	}
+	if len(all) == 0 {
+		return same("nothing was left mounted")
+	}
+	return changed("%d file systems were unmounted", len(all))
+}
+
+// undo gives everything back that the ledger holds.
+func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
+	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
+		result, err := j.ledger.Undo(ctx)
+		document.Restored, document.Kept = len(result.Restored), result.Kept
+		document.NotRestored = notRestored(result.Restored)
+		for _, kept := range result.Kept {
+			log.Warn(fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", kept.Kind, kept.Target, kept.Now), "")
+		}
+		for _, text := range document.NotRestored {
+			log.Note(text)
+		}
+		if j.systemd != nil {
+			err = errors.Join(err, j.systemd.Reload(ctx))
+		}
+		if err != nil {
+			return outcome{}, report.Fail(report.Failed, "mend that and run hcp-node-agent leave again: it goes on where this one ended", "%w", err)
+		}
+		if len(result.Restored) == 0 {
+			return same("there was nothing to give back")
+		}
+		return changed("%d things are as they were", len(result.Restored))
+	}
+}
+
+// notRestored says what an undo leaves as it is on purpose.
+func notRestored(items []ledger.Item) []string {
+	var modules []string
+	for _, item := range items {
+		if item.Kind == ledger.Module && !item.Before.Present {
+			modules = append(modules, item.Target)
+		}
+	}
+	if len(modules) == 0 {
+		return nil
+	}
+	return []string{"kernel modules stay loaded until the next boot: " + strings.Join(modules, ", ")}
+}

@@ -1,0 +1,86 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// machine is the host and its ledger, opened.
+type machine struct {
+	tree    *host.Tree
+	systemd *host.Systemd
+	noBus   error // why systemd is nil
+	ledger  *ledger.Ledger
+	facts   host.Facts
+	nm      *networkmanager.Client
+	bridge  *ovs.Driver
+}
+
+// openMachine opens the running host. To change it, the ledger is opened for
+// writing, which needs root and excludes others.
+func openMachine(ctx context.Context, stateDir string, write bool) (*machine, error) {
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{tree: tree}
+	if m.facts, err = host.LookFacts(ctx); err != nil {
+		m.close()
+		return nil, err
+	}
+	if write && !m.facts.Root {
+		m.close()
+		return nil, report.Fail(report.Refused, "run the same command with sudo", "the agent does not run as root")
+	}
+	m.systemd, m.noBus = host.OpenSystemd(ctx)
+	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
+	if m.nm, err = networkmanager.Open(ctx); err == nil {
+		m.bridge.NM = m.nm // when it does not answer, a check says so
+	}
+	open := ledger.View
+	if write {
+		open = ledger.Open
+	}
+	if m.ledger, err = open(stateDir, m.drivers()); err != nil {
+		m.close()
+		if errors.Is(err, ledger.ErrLocked) {
+			return nil, report.Fail(report.Failed, "hcp-node-agent status   shows how far it is", "%w", err)
+		}
+		return nil, err
+	}
+	return m, nil
+}
+
+// drivers are what can change this host.
+func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
+	paths := &ledger.Paths{Tree: m.tree, Relabel: host.Restorecon}
+	drivers := map[ledger.Kind]ledger.Driver{
+		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{},
+		ledger.Contents: &ledger.ContentsOf{Tree: m.tree}, ledger.Interfaces: ledger.NetworkInterfaces{},
+		ovs.Kind: m.bridge,
+	}
+	if m.systemd != nil {
+		drivers[ledger.Unit] = &ledger.Units{Systemd: m.systemd}
+	}
+	return drivers
+}
+
+func (m *machine) close() {
+	if m.ledger != nil {
+		m.ledger.Close()
+	}
+	if m.nm != nil {
+		m.nm.Close()
+	}
+	if m.systemd != nil {
+		m.systemd.Close()
+	}
+	m.tree.Close()
+}

@@ -1,0 +1,98 @@
+package bootstrap
+
+import (
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// StatusDocument is how the node is.
+type StatusDocument struct {
+	report.TypeMeta
+	Phase   string                    `json:"phase"` // none, joining, joined
+	State   State                     `json:"state"`
+	Changes int                       `json:"changes"` // that leave would give back
+	Drift   []ledger.Difference       `json:"drift"`
+	Units   map[string]host.UnitState `json:"units"`
+	Bridge  *ovs.Status               `json:"bridge,omitempty"`
+	Node    *kubelet.NodeStatus       `json:"node,omitempty"`
+	Trouble []string                  `json:"trouble,omitempty"` // what could not be found out, and why
+}
+
+// watched are the services whose state tells how the node is.
+func watched() []string {
+	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit}
+}
+
+// Status looks at the node. Its failure is DriftFound when somebody has
+// changed what the join made.
+func Status(ctx context.Context, options Options) (StatusDocument, error) {
+	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]host.UnitState{}}
+	state, err := readState(options.StateDir)
+	if err != nil {
+		return document, err
+	}
+	document.State = state
+	m, err := openMachine(ctx, options.StateDir, false)
+	if err != nil {
+		return document, err
+	}
+	defer m.close()
+	document.Changes = len(m.ledger.Items())
+	if state.Known() {
+		document.Phase = "joining"
+		if !state.Finished.IsZero() {
+			document.Phase = "joined"
+		}
+	}
+	trouble := func(err error) {
+		if err != nil {
+			document.Trouble = append(document.Trouble, err.Error())
+		}
+	}
+	if m.systemd != nil {
+		for _, unit := range watched() {
+			unitState, err := m.systemd.UnitState(ctx, unit)
+			trouble(err)
+			document.Units[unit] = unitState
+		}
+	} else {
+		trouble(m.noBus)
+	}
+	if bridge, err := ovs.LookStatus(ctx); err == nil {
+		document.Bridge = &bridge
+	} else {
+		trouble(err)
+	}
+	if document.Phase != "none" && state.NodeName != "" {
+		document.Node = lookNode(ctx, state.NodeName, trouble)
+	}
+	drift, err := m.ledger.Drift(ctx)
+	trouble(err)
+	if document.Drift = drift; len(drift) > 0 {
+		return document, report.Fail(report.DriftFound, "hcp-node-agent join   makes it so again",
+			"%d things are not as the join left them", len(drift))
+	}
+	return document, nil
+}
+
+func lookNode(ctx context.Context, name string, trouble func(error)) *kubelet.NodeStatus {
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, name, nil, report.Log{})
+	if err != nil {
+		trouble(err)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	status, err := node.Status(ctx)
+	if err != nil {
+		trouble(err)
+		return nil
+	}
+	return &status
+}

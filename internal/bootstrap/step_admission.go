@@ -1,0 +1,153 @@
+package bootstrap
+
+import (
+	"context"
+	"net/netip"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// apiPatience bounds how long admission tries to reach the API server.
+const apiPatience = 90 * time.Second
+
+// checkAdmission is the admission step: the last one that changes nothing.
+func checkAdmission(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	var err error
+	if j.name, err = j.nodeName(); err != nil {
+		return outcome{}, err
+	}
+	j.state.NodeName = j.name
+	facts, err := j.admissionFacts(ctx, log)
+	if err != nil {
+		return outcome{}, err
+	}
+	return tell(preflight.Run(preflight.Admission(), facts), log)
+}
+
+func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.AdmissionFacts, error) {
+	machineConfig := j.payload.MachineConfig()
+	links, err := host.Links()
+	if err != nil {
+		return preflight.AdmissionFacts{}, err
+	}
+	swapRefused, err := j.payload.SwapRefused()
+	if err != nil {
+		return preflight.AdmissionFacts{}, err
+	}
+	runtime, err := j.wantedRuntime()
+	if err != nil {
+		return preflight.AdmissionFacts{}, err
+	}
+	facts := preflight.AdmissionFacts{
+		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		MissingPrograms: preflight.LookPrograms(j.defaultRuntime(runtime.Runtime)), SwapRefused: swapRefused,
+		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: j.checkAPI(ctx, log), Name: j.checkIdentity(ctx, log),
+	}
+	return facts, nil
+}
+
+// checkAPI tells why the API server cannot be used, nil when it can; the
+// certificate is checked against the payload's CA.
+func (j *join) checkAPI(ctx context.Context, log report.Log) error {
+	kubeconfig := j.bootstrapKubeconfig()
+	if kubeconfig == nil {
+		return nil // removed after an earlier join; the identity step uses the node's own
+	}
+	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	defer cancel()
+	server, err := kubelet.ServerVersion(ctx, kubeconfig, nil, log)
+	if err != nil {
+		return err
+	}
+	if cluster, err := kubelet.ClusterOf(kubeconfig); err == nil {
+		j.state.APIServer = cluster.Server
+	}
+	said, err := host.Run(ctx, "kubelet", "--version")
+	if err != nil {
+		return nil //nolint:nilerr // the check for programs says so
+	}
+	own, err := kubelet.ParseVersion(said)
+	if err != nil {
+		return err
+	}
+	return kubelet.Skew(server, own)
+}
+
+// checkIdentity refuses a host whose kubelet already is somebody else.
+func (j *join) checkIdentity(ctx context.Context, log report.Log) error {
+	_, err := j.identity(log).Check(ctx)
+	return err
+}
+
+// bootstrapKubeconfig is the payload's, nil once it was removed.
+func (j *join) bootstrapKubeconfig() []byte {
+	content, _, found := j.payload.File(bootstrapPath)
+	if !found {
+		return nil
+	}
+	return content
+}
+
+// bootstrapPath is where the payload has the credential that may ask for any
+// node's identity.
+const bootstrapPath = "/etc/kubernetes/kubeconfig"
+
+// nodeName is the name that kubelet will take.
+func (j *join) nodeName() (string, error) {
+	unit, dropins, _, _ := j.payload.Unit(kubelet.Unit)
+	sources := kubelet.NameSources{Unit: unit, Hostname: j.facts.Hostname, File: j.asWillBe}
+	for _, name := range sortedKeys(dropins) {
+		sources.DropIns = append(sources.DropIns, dropins[name])
+	}
+	return kubelet.NodeName(sources)
+}
+
+// asWillBe reads a file as it will be: the payload's, else the host's.
+func (j *join) asWillBe(p string) ([]byte, bool) {
+	if content, _, found := j.payload.File(p); found {
+		return content, true
+	}
+	content, _, err := j.tree.ReadFile(p)
+	return content, err == nil
+}
+
+// defaultRuntime is the container runtime that CRI-O will use: a file of the
+// host that is read after the payload's wins.
+func (j *join) defaultRuntime(payload string) string {
+	const dir = "/etc/crio/crio.conf.d"
+	names, err := j.tree.ReadDir(dir)
+	if err != nil {
+		return payload
+	}
+	for _, name := range names {
+		content, _, err := j.tree.ReadFile(path.Join(dir, name))
+		if err != nil || name <= "00-default" {
+			continue
+		}
+		if runtime := runtimeOf(content); runtime != "" {
+			payload = runtime
+		}
+	}
+	return payload
+}
+
+// internalAddresses finds the address that the payload puts on lo for the API
+// server's proxy, in HyperShift's setup script.
+func internalAddresses(file func(string) ([]byte, uint32, bool)) []netip.Addr {
+	content, _, found := file("/usr/local/bin/setup-apiserver-ip.sh")
+	if !found {
+		return nil
+	}
+	for word := range strings.FieldsSeq(string(content)) {
+		if prefix, err := netip.ParsePrefix(word); err == nil && prefix.IsSingleIP() {
+			return []netip.Addr{prefix.Addr()}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// madeByOthers are the directories in which kubelet, CRI-O and the cluster's
+// pods write. What was in them before is recorded, so that leave can remove
+// what came.
+func madeByOthers() []string {
+	return []string{
+		"/var/lib/kubelet", "/etc/kubernetes", "/var/lib/cni", "/etc/cni", "/opt/cni", "/var/lib/crio",
+		"/var/lib/containers", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/run/multus",
+		"/var/lib/ovnk", "/run/nodeip-configuration", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
+	}
+}
+
+// checkPackages says that what admission has looked for is there.
+func checkPackages(_ context.Context, _ *join, _ report.Log) (outcome, error) {
+	all := preflight.Programs()
+	return same("%d of %d programs of a node are installed", len(all), len(all))
+}
+
+// writeFiles makes the payload's files, directories, links and unit files.
+func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+	if len(j.ledger.Items()) == 0 {
+		brackets := []ledger.Change{{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: ledger.State{Present: true}}}
+		for _, dir := range madeByOthers() {
+			brackets = append(brackets, ledger.Change{
+				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: ledger.State{Present: true},
+			})
+		}
+		if _, err := j.ledger.Bracket(ctx, "files", brackets...); err != nil {
+			return outcome{}, err
+		}
+	}
+	made, err := j.ledger.Apply(ctx, "files", j.plan.Files)
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(made) == 0 {
+		return same("%d files, directories and links are as they should be", len(j.plan.Files))
+	}
+	return changed("%d changes, %d of them replace something", len(made), replaced(made))
+}
+
+func replaced(made []ledger.Pending) int {
+	n := 0
+	for _, p := range made {
+		if p.Now.Present {
+			n++
+		}
+	}
+	return n
+}
+
+// setUpHost brings kernel, trust store and units to what the files say.
+func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+	kernel, err := j.ledger.Apply(ctx, "host", append(j.plan.Modules, j.plan.Sysctls...))
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := j.systemd.Reload(ctx); err != nil {
+		return outcome{}, err
+	}
+	if err := j.trust(ctx); err != nil {
+		return outcome{}, err
+	}
+	units, err := j.ledger.Apply(ctx, "host", j.plan.Units)
+	if err != nil {
+		return outcome{}, err
+	}
+	summary := fmt.Sprintf("%d kernel parameters, %d modules, %d units", len(j.plan.Sysctls), len(j.plan.Modules), len(j.plan.Units))
+	if len(kernel)+len(units) == 0 {
+		return same("%s are as they should be", summary)
+	}
+	return changed("%s", summary)
+}
+
+// anchors is where update-ca-trust finds what an administrator trusts.
+const anchors = "/etc/pki/ca-trust/source/anchors"
+
+// trust builds the trust store again when the payload brought a CA.
+func (j *join) trust(ctx context.Context) error {
+	for _, change := range j.plan.Files {
+		if path.Dir(change.Target) == anchors && change.Want.Size > 0 && host.HasProgram("update-ca-trust") {
+			_, err := host.Run(ctx, "update-ca-trust")
+			return err
+		}
+	}
+	return nil
+}

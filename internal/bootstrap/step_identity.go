@@ -1,0 +1,113 @@
+package bootstrap
+
+import (
+	"context"
+	"net/netip"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// identity is what gets the node its client certificate.
+func (j *join) identity(log report.Log) *kubelet.Identity {
+	identity := &kubelet.Identity{
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
+		NodeName: j.name, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
+		Ledger: j.ledger, Log: log,
+	}
+	if cluster, err := kubelet.ClusterOf(identity.Bootstrap); identity.Bootstrap != nil && err == nil {
+		identity.Server, identity.CA = cluster.Server, cluster.CA
+		j.state.APIServerCA = cluster.CA
+	}
+	return identity
+}
+
+// getIdentity gets the node its client certificate, before kubelet starts.
+func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	result, err := j.identity(log).Obtain(ctx, j.approveOwn(nil))
+	if err != nil {
+		return outcome{}, err
+	}
+	summary := "system:node:" + j.name + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
+	if !result.Changed {
+		return same("%s", summary)
+	}
+	return changed("%s (CSR %s)", summary, result.CSR)
+}
+
+// approveOwn approves the node's own CSRs with --approve-with; nil when no
+// approver was given, so that a person does it.
+func (j *join) approveOwn(addresses []netip.Addr) kubelet.Approver {
+	if j.inputs.approver == nil {
+		return nil
+	}
+	return func(ctx context.Context, request kubelet.Request) error {
+		want := approver.Want{NodeName: j.name, PublicKey: request.PublicKey, Addresses: addresses}
+		return approver.ApproveOwn(ctx, j.inputs.approver, want, request.Name)
+	}
+}
+
+// node is this machine's Node, with the node's own credential.
+func (j *join) node(log report.Log) (*kubelet.Node, error) {
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	node.BootID, node.Machine = j.facts.BootID, j.witness()
+	return node, nil
+}
+
+// witness is where reasons are looked for on this machine.
+func (j *join) witness() kubelet.Machine {
+	dir := "/etc/kubernetes/cni/net.d"
+	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
+		dir = runtime.NetworkDir
+	}
+	return kubelet.Machine{Systemd: j.systemd, CNIDirectory: dir}
+}
+
+// awaitServing gets kubelet its serving certificate.
+func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	node, err := j.node(log)
+	if err != nil {
+		return outcome{}, err
+	}
+	addresses, err := hostAddresses()
+	if err != nil {
+		return outcome{}, err
+	}
+	want := approver.Want{NodeName: j.name, Addresses: addresses}
+	serving := &kubelet.Serving{
+		Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses,
+		Fits: want.Serving,
+	}
+	result, err := serving.Obtain(ctx, j.approveOwn(addresses))
+	if err != nil {
+		return outcome{}, err
+	}
+	if !result.Changed {
+		return same("kubelet has its serving certificate")
+	}
+	return changed("kubelet has its serving certificate (CSR %s)", result.CSR)
+}
+
+// hostAddresses are those that peers can know this machine by.
+func hostAddresses() ([]netip.Addr, error) {
+	links, err := host.Links()
+	if err != nil {
+		return nil, err
+	}
+	var addresses []netip.Addr
+	for _, link := range links {
+		if link.Name == "lo" {
+			continue // the API server's internal address is there, on every node
+		}
+		for _, prefix := range link.Addresses {
+			addresses = append(addresses, prefix.Addr())
+		}
+	}
+	return addresses, nil
+}

@@ -1,0 +1,138 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// kubeletInputs are the files and directories that kubelet reads when it
+// starts.
+func kubeletInputs() []string {
+	return []string{
+		"/etc/kubernetes/kubelet.conf", "/etc/kubernetes/kubelet-ca.crt", "/etc/openshift/kubelet.conf.d",
+		"/etc/systemd/system/kubelet.service", "/etc/systemd/system/kubelet.service.d", kubelet.KubeconfigPath,
+	}
+}
+
+// startKubelet enables kubelet and starts it, or restarts it when one of its
+// inputs has changed, and waits until it says that it is well.
+func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	// The address is in a drop-in that systemd has to know before.
+	if err := j.systemd.Reload(ctx); err != nil {
+		return outcome{}, err
+	}
+	enabled, err := j.ledger.Apply(ctx, "kubelet", append(j.plan.Kubelet, j.startNow()...))
+	if err != nil {
+		return outcome{}, err
+	}
+	action, err := j.serviceAction(ctx, kubelet.Unit, kubeletInputs())
+	if err != nil {
+		return outcome{}, err
+	}
+	if action != crio.Nothing {
+		log.Wait("for kubelet to start", "")
+		if err := j.beginKubelet(ctx, action); err != nil {
+			return outcome{}, err
+		}
+	}
+	if err := kubelet.Health(ctx, kubelet.HealthURL, j.witness(), log); err != nil {
+		return outcome{}, err
+	}
+	version, err := host.Run(ctx, "kubelet", "--version")
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(enabled) == 0 && action == crio.Nothing {
+		return same("kubelet %s is healthy", lastWord(version))
+	}
+	return changed("kubelet %s is healthy", lastWord(version))
+}
+
+// beginKubelet starts kubelet without waiting for the job: kubelet says that
+// it is ready by its health, and the job waits for units that may be slow.
+func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
+	wish := running(kubelet.Unit)
+	_, err := j.ledger.Bracket(ctx, "kubelet", wish)
+	if err != nil {
+		return err
+	}
+	if action == crio.Restart {
+		return j.systemd.Restart(ctx, kubelet.Unit)
+	}
+	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.Unit), j.systemd.Begin(ctx, kubelet.Unit))
+}
+
+// startNow are the payload's units that run for as long as the machine does and
+// that a boot would have started: without them static pods have no API server.
+func (j *join) startNow() []ledger.Change {
+	var changes []ledger.Change
+	for _, change := range j.plan.Units {
+		contents, _, _, found := j.payload.Unit(change.Target)
+		if found && change.Want.Enabled == "enabled" && stays(contents) {
+			changes = append(changes, running(change.Target))
+		}
+	}
+	return changes
+}
+
+// awaitReady waits until the cluster reports the node Ready, and then takes
+// the bootstrap credential off it.
+func awaitReady(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	node, err := j.node(log)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := node.Ready(ctx); err != nil {
+		return outcome{}, err
+	}
+	removed, err := j.removeBootstrap(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	if removed {
+		return changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.name)
+	}
+	return same("the cluster reports %s Ready", j.name)
+}
+
+// removeBootstrap takes the bootstrap credential off a hosted cluster's node:
+// it is good for a year, and enough to ask for the identity of any node.
+func (j *join) removeBootstrap(ctx context.Context) (bool, error) {
+	if j.config.KeepBootstrap || !j.hosted() || j.bootstrapKubeconfig() == nil {
+		return false, nil
+	}
+	made, err := j.ledger.Apply(ctx, "ready", []ledger.Change{{
+		Kind: ledger.File, Target: bootstrapPath, Why: "the node has its own identity now",
+	}})
+	if err != nil {
+		return false, err
+	}
+	raw, err := ignition.Without(j.payload.Raw, bootstrapPath)
+	if err != nil {
+		return false, err
+	}
+	return len(made) > 0, keep(j.dir, payloadFile, raw)
+}
+
+// awaitSchedulable waits until no taint keeps pods away.
+func awaitSchedulable(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	node, err := j.node(log)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := node.Schedulable(ctx); err != nil {
+		return outcome{}, err
+	}
+	return same("no taint keeps pods away from %s", j.name)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

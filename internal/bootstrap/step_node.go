@@ -1,0 +1,88 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// startRuntime gives CRI-O its pause image and starts it, or restarts it when
+// one of its inputs has changed.
+func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	wanted, err := j.wantedRuntime()
+	if err != nil {
+		return outcome{}, err
+	}
+	made, err := j.ledger.Apply(ctx, "runtime", crio.Changes(wanted))
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := j.systemd.Reload(ctx); err != nil {
+		return outcome{}, err
+	}
+	action, err := j.serviceAction(ctx, crio.Unit, crio.Inputs())
+	if err != nil {
+		return outcome{}, err
+	}
+	switch action {
+	case crio.Start:
+		_, err = j.ledger.Apply(ctx, "runtime", []ledger.Change{running(crio.Unit)})
+	case crio.Restart:
+		log.Wait("for CRI-O to restart with its new configuration", "")
+		err = j.systemd.Restart(ctx, crio.Unit)
+	case crio.Nothing:
+	}
+	if err != nil {
+		return outcome{}, err
+	}
+	effective, err := crio.Effective(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	if err := crio.Verify(effective, wanted); err != nil {
+		return outcome{}, err
+	}
+	version, err := crio.Version(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
+	return outcome{
+		summary: fmt.Sprintf("CRI-O %s, pause image %s", version, effective.PauseImage),
+		changed: len(made) > 0 || action != crio.Nothing,
+	}, nil
+}
+
+// running is the wish that a service runs.
+func running(unit string) ledger.Change {
+	return ledger.Change{Kind: ledger.Unit, Target: unit, Why: "a node runs it", Want: ledger.State{Present: true, Active: "active"}}
+}
+
+// wantedRuntime reads what the release asks of CRI-O.
+func (j *join) wantedRuntime() (crio.Config, error) {
+	content, _, found := j.payload.File("/etc/crio/crio.conf.d/00-default")
+	if !found {
+		content = nil
+	}
+	payload, err := crio.Parse(content)
+	if err != nil {
+		return crio.Config{}, err
+	}
+	return crio.Wanted(payload, j.config.PauseImage)
+}
+
+// serviceAction tells whether a service is to be started or restarted so that
+// it runs with its inputs as they are now.
+func (j *join) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
+	state, err := j.systemd.UnitState(ctx, unit)
+	if err != nil {
+		return crio.Nothing, err
+	}
+	newest, err := j.tree.NewestChange(inputs...)
+	if err != nil {
+		return crio.Nothing, err
+	}
+	return crio.Decide(state.Active == "active", state.Since, newest), nil
+}

@@ -1,0 +1,70 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// makePlan adapts the payload to this host; it changes nothing.
+func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+	if err := j.adapt(ctx); err != nil {
+		return outcome{}, err
+	}
+	pending, err := j.ledger.Diff(ctx, j.plan.Files)
+	if err != nil {
+		return outcome{}, err
+	}
+	if len(pending) == 0 {
+		return same("%s; all is as planned", j.plan.Summary())
+	}
+	return outcome{summary: j.plan.Summary() + " (see: hcp-node-agent plan)", changed: true}, nil
+}
+
+// adapt turns the payload into the plan for this host.
+func (j *join) adapt(ctx context.Context) error {
+	units := map[string]host.UnitState{}
+	unit := func(name string) host.UnitState {
+		if state, asked := units[name]; asked || j.systemd == nil {
+			return state
+		}
+		state, err := j.systemd.UnitState(ctx, name)
+		if err != nil {
+			state = host.UnitState{Load: "not-found"}
+		}
+		units[name] = state
+		return state
+	}
+	users, groups, err := names(j.tree)
+	if err != nil {
+		return err
+	}
+	j.plan, err = ignition.Adapt(j.payload, ignition.AdaptInput{
+		Facts: j.facts, Hosted: j.hosted(), NodePool: j.state.NodePool,
+		HasUnit:   func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
+		UnitFile:  func(name string) string { return unit(name).File },
+		HasSysctl: host.HasSysctl,
+		HasModule: func(name string) bool { return host.HasModule(ctx, name) },
+		User:      users, Group: groups,
+	})
+	return err
+}
+
+// names reads the users and groups below a root.
+func names(tree *host.Tree) (users, groups ignition.Lookup, err error) {
+	passwd, _, err := tree.ReadFile("/etc/passwd")
+	if err != nil {
+		return nil, nil, err
+	}
+	group, _, err := tree.ReadFile("/etc/group")
+	if err != nil {
+		return nil, nil, err
+	}
+	return ignition.ParseNames(passwd), ignition.ParseNames(group), nil
+}
+
+// hosted tells a NodePool of a hosted cluster from the machine-config pool of
+// a standalone one, whose own daemon compares every file.
+func (j *join) hosted() bool { return j.state.NodePool != "" }

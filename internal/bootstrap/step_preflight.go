@@ -1,0 +1,98 @@
+package bootstrap
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkHost is the preflight step.
+func checkHost(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	// A move of the uplink that was not finished is taken back first: what
+	// comes after it looks at the network.
+	if err := j.bridge.Recover(ctx); err != nil {
+		return outcome{}, err
+	}
+	facts, err := j.hostFacts(ctx, log)
+	if err != nil {
+		return outcome{}, err
+	}
+	return tell(preflight.Run(preflight.Host(), facts), log)
+}
+
+// tell shows what checks found; an error refuses the join.
+func tell(result preflight.Result, log report.Log) (outcome, error) {
+	for _, finding := range result.Findings {
+		if finding.Severity == preflight.Warning {
+			log.Warn(finding.Message, finding.Remedy)
+		}
+	}
+	if err := result.Err(); err != nil {
+		return outcome{}, err
+	}
+	return same("%s", result.Summary())
+}
+
+// hostFacts looks at what the checks before the payload need.
+func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFacts, error) {
+	facts := preflight.HostFacts{Host: j.facts, Systemd: j.noBus}
+	var err error
+	if j.systemd != nil {
+		if facts.Units, err = preflight.LookUnits(ctx, j.systemd); err != nil {
+			return facts, err
+		}
+	}
+	if facts.Links, err = host.Links(); err != nil {
+		return facts, err
+	}
+	facts.Joined = j.state.LastStep != "" && facts.Units[kubelet.Unit].Active != "inactive"
+	facts.Ports = preflight.LookPorts(ctx)
+	_, facts.Name = kubelet.NodeName(kubelet.NameSources{Hostname: j.facts.Hostname})
+	facts.Foreign = j.foreign()
+	facts.Uplink = j.lookNetwork(ctx)
+	if j.inputs.stub != nil && j.state.Payload == "" {
+		fetcher := ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
+		probe, err := fetcher.Probe(ctx, j.inputs.stub)
+		facts.Endpoint, facts.Skew = err, probe.Skew
+		if probe.Temporary != nil {
+			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")
+		}
+	}
+	return facts, nil
+}
+
+// lookNetwork tells why br-ex cannot be built, nil when it can, or is there.
+func (j *join) lookNetwork(ctx context.Context) error {
+	if j.nm == nil {
+		return nil // the check for NetworkManager says so
+	}
+	_, err := j.move(ctx)
+	return err
+}
+
+// foreign tells that kubelet here belongs to a cluster that this agent did not
+// join.
+func (j *join) foreign() error {
+	if j.state.LastStep != "" {
+		return nil // the identity step compares cluster and name
+	}
+	content, _, err := j.tree.ReadFile(kubelet.KubeconfigPath)
+	if err != nil {
+		return nil //nolint:nilerr // there is none
+	}
+	server := "a cluster that its kubeconfig does not name"
+	if cluster, err := kubelet.ClusterOf(content); err == nil {
+		server = cluster.Server
+	}
+	return report.Fail(report.Refused,
+		strings.Join([]string{
+			"if this host shall leave that cluster: systemctl disable --now kubelet",
+			"mv /var/lib/kubelet /var/lib/kubelet.old   and join again",
+		}, "\n"),
+		"this host already is a node of %s (%s)", server, kubelet.KubeconfigPath)
+}

@@ -1,0 +1,57 @@
+package scene
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Reset gives the cluster back as it was: no Node, no CSR, no pod of the
+// tests, and an ignition server that behaves.
+func (s *Scene) Reset(ctx context.Context) error {
+	if err := s.ControlPlane.Reset(ctx); err != nil {
+		return fmt.Errorf("resetting the ignition server: %w", err)
+	}
+	now := int64(0)
+	delete := metav1.DeleteOptions{GracePeriodSeconds: &now}
+	if err := s.Client.CoreV1().Pods("default").DeleteCollection(ctx, delete, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting pods: %w", err)
+	}
+	if err := s.Client.CoreV1().Nodes().DeleteCollection(ctx, delete, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting nodes: %w", err)
+	}
+	if err := s.Client.CertificatesV1().CertificateSigningRequests().DeleteCollection(ctx, delete, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting certificate requests: %w", err)
+	}
+	return nil
+}
+
+// RunPod runs the workload image and waits until it is Running; pods are the
+// proof that a node is a worker.
+func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
+	pods := s.Client.CoreV1().Pods("default")
+	grace := int64(1)
+	_, err := pods.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: corev1.PodSpec{
+			TerminationGracePeriodSeconds: &grace,
+			Containers:                    []corev1.Container{{Name: "workload", Image: s.ControlPlane.WorkloadImage}},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("creating pod %s: %w", name, err)
+	}
+	var pod *corev1.Pod
+	err = wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		pod, err = pods.Get(ctx, name, metav1.GetOptions{})
+		return err == nil && pod.Status.Phase == corev1.PodRunning, err
+	})
+	if err != nil {
+		return pod, fmt.Errorf("waiting for pod %s to run: %w", name, err)
+	}
+	return pod, nil
+}

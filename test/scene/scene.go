@@ -1,0 +1,154 @@
+// Package scene puts a control plane and a machine together, with the agent
+// installed in the machine: what the demonstration and the end-to-end tests
+// play on.
+package scene
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// Options say where things are.
+type Options struct {
+	Repository string    // root of the checkout
+	Dir        string    // for logs; they stay
+	Log        io.Writer // what the builds say
+	Snapshot   bool      // start the machine from its snapshot, in seconds
+}
+
+// Scene is a running control plane and a running machine.
+type Scene struct {
+	ControlPlane *bed.ControlPlane
+	Machine      *vm.Machine
+	Client       kubernetes.Interface // the cluster's administrator
+
+	repository string
+}
+
+// Node is the name of the machine, and of the Node that it becomes.
+const Node = "worker-0"
+
+// Stub and Approver are where the machine has the two files that an
+// administrator would bring.
+const (
+	Stub     = "/root/stub.ign"
+	Approver = "/root/approver.kubeconfig"
+)
+
+// Open starts a control plane and a machine in its network.
+func Open(ctx context.Context, options Options) (*Scene, error) {
+	s := &Scene{repository: options.Repository}
+	if err := s.open(ctx, options); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Scene) open(ctx context.Context, options Options) error {
+	var err error
+	s.ControlPlane, err = bed.Start(ctx, bed.Options{Dir: filepath.Join(options.Dir, "control-plane")})
+	if err != nil {
+		return err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", s.ControlPlane.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	if s.Client, err = kubernetes.NewForConfig(config); err != nil {
+		return fmt.Errorf("connecting to the cluster: %w", err)
+	}
+	image, err := vm.BuildImage(ctx, options.Repository, options.Log)
+	if err != nil {
+		return err
+	}
+	start := vm.Start
+	if options.Snapshot {
+		start = vm.FromSnapshot
+	}
+	s.Machine, err = start(ctx, vm.Config{
+		Image: image, Name: Node, Dir: filepath.Join(options.Dir, "machine"),
+		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
+	})
+	if err != nil {
+		return err
+	}
+	_, err = s.Machine.WaitBoot(ctx)
+	return err
+}
+
+// Install puts the agent and its unit into the machine, as the package does.
+func (s *Scene) Install(ctx context.Context) error {
+	for _, file := range []struct {
+		from, to string
+		mode     os.FileMode
+	}{
+		{"bin/hcp-node-agent", "/usr/bin/hcp-node-agent", 0o755},
+		{"systemd/hcp-node-agent.service", "/usr/lib/systemd/system/hcp-node-agent.service", 0o644},
+	} {
+		content, err := os.ReadFile(filepath.Join(s.repository, file.from))
+		if err != nil {
+			return fmt.Errorf("reading what is to be installed (make build makes it): %w", err)
+		}
+		if err := s.Machine.Put(ctx, file.to, bytes.NewReader(content), file.mode); err != nil {
+			return err
+		}
+	}
+	_, err := s.Machine.Output(ctx, "systemctl daemon-reload && systemctl enable hcp-node-agent.service")
+	return err
+}
+
+// Deliver puts a fresh stub and the approver's kubeconfig into the machine.
+func (s *Scene) Deliver(ctx context.Context) error {
+	stub, err := s.ControlPlane.CurrentStub(ctx)
+	if err != nil {
+		return fmt.Errorf("asking for a stub: %w", err)
+	}
+	approver, err := s.NodeSide(s.ControlPlane.ApproverKubeconfig)
+	if err != nil {
+		return err
+	}
+	if err := s.Machine.Put(ctx, Stub, bytes.NewReader(stub), 0o600); err != nil {
+		return err
+	}
+	return s.Machine.Put(ctx, Approver, bytes.NewReader(approver), 0o600)
+}
+
+// NodeSide reads a kubeconfig and makes it one for use in the machine, where
+// the API server has another address.
+func (s *Scene) NodeSide(path string) ([]byte, error) {
+	config, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("reading kubeconfig: %w", err)
+	}
+	for _, cluster := range config.Clusters {
+		cluster.Server = s.ControlPlane.NodeSideServer
+	}
+	content, err := clientcmd.Write(*config)
+	if err != nil {
+		return nil, fmt.Errorf("writing kubeconfig: %w", err)
+	}
+	return content, nil
+}
+
+// Close ends both.
+func (s *Scene) Close() error {
+	var errs []error
+	if s.Machine != nil {
+		errs = append(errs, s.Machine.Close())
+	}
+	if s.ControlPlane != nil {
+		errs = append(errs, s.ControlPlane.Close())
+	}
+	return errors.Join(errs...)
+}
