@@ -116,7 +116,7 @@ func (j *join) start() error {
 	j.state.MachineID = j.facts.MachineID
 	if stub := j.inputs.stub; stub != nil {
 		j.state.Endpoint = stub.Source.Host
-		j.state.NodePool, j.state.ConfigHash = stub.NodePool(), stub.ConfigHash()
+		j.state.NodePool, j.state.ConfigHash, j.state.Hosted = stub.NodePool(), stub.ConfigHash(), stub.Hosted()
 		content, err := stub.Encode()
 		if err != nil {
 			return err

@@ -84,7 +84,8 @@ func look(ctx context.Context, options Options) (*join, error) {
 		return nil, err
 	}
 	if stub := j.inputs.stub; stub != nil {
-		j.state.Endpoint, j.state.NodePool, j.state.ConfigHash = stub.Source.Host, stub.NodePool(), stub.ConfigHash()
+		j.state.Endpoint, j.state.Hosted = stub.Source.Host, stub.Hosted()
+		j.state.NodePool, j.state.ConfigHash = stub.NodePool(), stub.ConfigHash()
 	}
 	j.machine, err = openMachine(ctx, options.StateDir, false)
 	return j, err

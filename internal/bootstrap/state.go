@@ -33,6 +33,7 @@ type State struct {
 	MachineID   string      `json:"machineID,omitempty"` // of the host that joined; a clone is not joined
 	Endpoint    string      `json:"endpoint,omitempty"`
 	NodePool    string      `json:"nodePool,omitempty"`
+	Hosted      bool        `json:"hosted"` // a NodePool's, not a standalone cluster's
 	ConfigHash  string      `json:"configHash,omitempty"`
 	APIServer   string      `json:"apiServer,omitempty"`
 	APIServerCA []byte      `json:"apiServerCA,omitempty"` // PEM; an existing identity is compared with it

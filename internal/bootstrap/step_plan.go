@@ -67,4 +67,4 @@ func names(tree *host.Tree) (users, groups ignition.Lookup, err error) {
 
 // hosted tells a NodePool of a hosted cluster from the machine-config pool of
 // a standalone one, whose own daemon compares every file.
-func (j *join) hosted() bool { return j.state.NodePool != "" }
+func (j *join) hosted() bool { return j.state.Hosted }

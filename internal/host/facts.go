@@ -60,7 +60,7 @@ func LookFacts(_ context.Context) (Facts, error) {
 	facts.OSTree = present("/run/ostree-booted")
 	facts.FIPS = firstLine("/proc/sys/crypto/fips_enabled") == "1"
 	facts.CgroupV2 = present("/sys/fs/cgroup/cgroup.controllers")
-	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"))
+	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current"))
 	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
 	facts.MemoryKiB = memTotal()
 	facts.Swap = activeSwap()
@@ -100,14 +100,18 @@ func ParseEnv(content []byte) map[string]string {
 	return values
 }
 
-func selinuxMode(enforce string) string {
-	switch enforce {
-	case "1":
+// selinuxMode tells how SELinux is, by its switch and this process's own
+// context: a kernel that has SELinux and was given no policy shows a switch
+// too, but everything runs as "kernel" (is_selinux_enabled(3)).
+func selinuxMode(enforce, context string) string {
+	context = strings.TrimRight(context, "\x00")
+	switch {
+	case enforce == "" || context == "" || context == "kernel":
+		return "disabled"
+	case enforce == "1":
 		return "enforcing"
-	case "0":
-		return "permissive"
 	}
-	return "disabled"
+	return "permissive"
 }
 
 func memTotal() int64 {

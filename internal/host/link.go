@@ -3,6 +3,7 @@ package host
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -17,8 +18,20 @@ type Link struct {
 	MTU       int            `json:"mtu"`
 	Up        bool           `json:"up"`
 	Carrier   bool           `json:"carrier"`
-	Master    int            `json:"master,omitempty"` // index of the bridge or bond that it is part of
-	Addresses []netip.Prefix `json:"addresses"`        // global unicast only
+	Master    int            `json:"master,omitempty"`  // index of the bridge or bond that it is part of
+	Addresses []netip.Prefix `json:"addresses"`         // global unicast only
+	Passing   []netip.Addr   `json:"passing,omitempty"` // those of them that are temporary (RFC 8981) or deprecated
+}
+
+// Lasting lists the addresses that peers can be told.
+func (l Link) Lasting() []netip.Prefix {
+	var lasting []netip.Prefix
+	for _, prefix := range l.Addresses {
+		if !slices.Contains(l.Passing, prefix.Addr()) {
+			lasting = append(lasting, prefix)
+		}
+	}
+	return lasting
 }
 
 // Route is a default route.
@@ -51,6 +64,9 @@ func Links() ([]Link, error) {
 			ones, _ := address.Mask.Size()
 			if ip = ip.Unmap(); ok && ip.IsGlobalUnicast() {
 				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
+				if address.Flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED) != 0 && ip.Is6() {
+					link.Passing = append(link.Passing, ip)
+				}
 			}
 		}
 		links = append(links, link)

@@ -6,6 +6,7 @@ package main
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -21,8 +22,10 @@ import (
 )
 
 func main() {
+	keep := flag.Bool("keep", false, "leave all running in the end, until Ctrl-C, for a look around")
+	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := demo(ctx)
+	err := demo(ctx, *keep)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "demo:", err)
@@ -30,7 +33,7 @@ func main() {
 	}
 }
 
-func demo(ctx context.Context) (err error) {
+func demo(ctx context.Context, keep bool) (err error) {
 	repository, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
@@ -45,7 +48,13 @@ func demo(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
+	defer func() {
+		if keep && ctx.Err() == nil {
+			fmt.Printf("\nfailure: %v\nssh: %s\nKUBECONFIG=%s\n", err, s.Machine.Command(), s.ControlPlane.Kubeconfig)
+			<-ctx.Done()
+		}
+		err = errors.Join(err, s.Close())
+	}()
 	say("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, scene.Node)
 	if err := s.Install(ctx); err != nil {
 		return err

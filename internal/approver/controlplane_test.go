@@ -1,0 +1,190 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509/pkix"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// plane is the real control plane that these tests share.
+var plane *bed.ControlPlane
+
+func TestMain(m *testing.M) { os.Exit(withControlPlane(m)) }
+
+func withControlPlane(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "approver-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if plane, err = bed.Start(ctx, bed.Options{Dir: dir}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := plane.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// client connects with a kubeconfig, to the server as it is reached from here;
+// as, when set, is whom to be.
+func client(t *testing.T, path string, as rest.ImpersonationConfig) kubernetes.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("https://"+plane.APIForward, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Impersonate = as
+	clients, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return clients
+}
+
+func bootstrapClient(t *testing.T) kubernetes.Interface {
+	return client(t, plane.BootstrapKubeconfig, rest.ImpersonationConfig{})
+}
+
+func adminClient(t *testing.T) kubernetes.Interface {
+	return client(t, plane.Kubeconfig, rest.ImpersonationConfig{})
+}
+
+func submit(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, signer string, usage certificatesv1.KeyUsage, subject pkix.Name, names []string, ips ...net.IP) string {
+	t.Helper()
+	request, err := cert.MakeCSR(key, &subject, names, ips)
+	if err != nil {
+		t.Fatal(err)
+	}
+	csr, err := who.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: request, SignerName: signer, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return csr.Name
+}
+
+func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey, subject pkix.Name) string {
+	t.Helper()
+	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth, subject, nil)
+}
+
+// approvals gives the conditions of a CSR as "type reason".
+func approvals(t *testing.T, name string) string {
+	t.Helper()
+	csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, condition := range csr.Status.Conditions {
+		all = append(all, string(condition.Type)+" "+condition.Reason)
+	}
+	return strings.Join(all, ", ")
+}
+
+func kubeconfigAt(t *testing.T, path string) []byte {
+	t.Helper()
+	file, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, cluster := range file.Clusters {
+		cluster.Server = "https://" + plane.APIForward
+	}
+	content, err := clientcmd.Write(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+const byAgent = "Approved " + ApprovedReason
+
+func TestControlPlaneApprovesOwnClientAlone(t *testing.T) {
+	kubeconfig := kubeconfigAt(t, plane.ApproverKubeconfig)
+	key, other := newKey(t), newKey(t)
+	want := Want{NodeName: "own", PublicKey: &key.PublicKey, Addresses: addresses()}
+	own := submitClient(t, bootstrapClient(t), key, nodeSubject("own"))
+	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil {
+		t.Fatalf("ApproveOwn() = %v", err)
+	}
+	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil || approvals(t, own) != byAgent {
+		t.Errorf("the second ApproveOwn() = %v; the CSR is %q", err, approvals(t, own))
+	}
+
+	hostile := map[string]string{
+		"another key, same name":      submitClient(t, bootstrapClient(t), other, nodeSubject("own")),
+		"same key, another node":      submitClient(t, bootstrapClient(t), key, nodeSubject("another")),
+		"asked by an administrator":   submitClient(t, adminClient(t), key, nodeSubject("own")),
+		"serving by the bootstrapper": submit(t, bootstrapClient(t), key, certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, net.ParseIP("192.0.2.7")),
+	}
+	for name, csr := range hostile {
+		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
+		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(approvals(t, csr), ApprovedReason) {
+			t.Errorf("%s: ApproveOwn() = %v; the CSR is %q", name, err, approvals(t, csr))
+		}
+	}
+}
+
+func TestControlPlaneApprovesOwnServing(t *testing.T) {
+	kubeconfig := kubeconfigAt(t, plane.ApproverKubeconfig)
+	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
+	want := Want{NodeName: "own", Addresses: addresses()}
+	serving := func(ips ...net.IP) string {
+		return submit(t, node, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
+	}
+	good, bad := serving(net.ParseIP("192.0.2.7")), serving(net.ParseIP("192.0.2.7"), net.ParseIP("192.0.2.1"))
+	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || approvals(t, good) != byAgent {
+		t.Errorf("ApproveOwn() = %v; the CSR is %q", err, approvals(t, good))
+	}
+	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing || approvals(t, bad) != "" {
+		t.Errorf("ApproveOwn() with an address of another machine = %v; the CSR is %q", err, approvals(t, bad))
+	}
+}
+
+func TestControlPlaneApproverErrors(t *testing.T) {
+	key := newKey(t)
+	want := Want{NodeName: "errors", PublicKey: &key.PublicKey}
+	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
+
+	err := ApproveOwn(t.Context(), kubeconfigAt(t, plane.BootstrapKubeconfig), want, own)
+	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks the right") || report.RemedyOf(err) != "oc adm certificate approve "+own {
+		t.Errorf("with a credential that may not: %v (%s)", err, report.RemedyOf(err))
+	}
+	err = ApproveOwn(t.Context(), kubeconfigAt(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
+	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "management cluster") {
+		t.Errorf("with a CSR that is not there: %v (%s)", err, report.RemedyOf(err))
+	}
+	if approvals(t, own) != "" {
+		t.Errorf("the CSR is %q", approvals(t, own))
+	}
+}

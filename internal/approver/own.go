@@ -1,0 +1,126 @@
+package approver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/util/retry"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ApprovedReason is the reason of the Approved condition that this program
+// writes, by which an auditor tells it from a person.
+const ApprovedReason = "HCPNodeAgentApprove"
+
+// ApproveOwn approves the CSR called name with the credential of a kubeconfig
+// of the hosted cluster, if it is the node's own client or serving CSR by the
+// rules of Want; anything else is refused. The kubeconfig is used and not
+// stored. Approving twice is no error.
+func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) error {
+	config, err := approverConfig(kubeconfig)
+	if err != nil {
+		return err
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	err = retry.OnError(wait.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.2, Steps: 5}, passing, func() error { return approve(ctx, client, want, name) })
+	return inWords(err, config.Host, name)
+}
+
+// passing tells errors that another try can mend: somebody else wrote the CSR
+// in between, or the server was busy or away.
+func passing(err error) bool {
+	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
+}
+
+// approverConfig reads the kubeconfig, and refuses one that would give the
+// credential to somebody else.
+func approverConfig(kubeconfig []byte) (*rest.Config, error) {
+	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=-   gives one that can be used"
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, report.Fail(report.Usage, remedy, "reading the approver's kubeconfig: %w", err)
+	}
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig runs a program to get its credential, which is not done here")
+	}
+	if config.Insecure {
+		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig does not verify the server (insecure-skip-tls-verify), so its credential could go to anybody")
+	}
+	config.UserAgent = "hcp-node-agent"
+	config.WarningHandler = rest.NoWarnings{}
+	return config, nil
+}
+
+func approve(ctx context.Context, client kubernetes.Interface, want Want, name string) error {
+	csrs := client.CertificatesV1().CertificateSigningRequests()
+	csr, err := csrs.Get(ctx, name, metav1.GetOptions{})
+	if err != nil {
+		return err //nolint:wrapcheck // inWords tells it
+	}
+	if err := want.Own(csr); err != nil {
+		return fmt.Errorf("the CSR %s is not one to approve here: %w", name, err)
+	}
+	for _, condition := range csr.Status.Conditions {
+		switch condition.Type {
+		case certificatesv1.CertificateApproved:
+			return nil
+		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			return fmt.Errorf("the CSR %s is %s already (%s)", name, condition.Type, condition.Reason)
+		}
+	}
+	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason,
+		Message: "hcp-node-agent join --approve-with on " + want.NodeName + " approved its own CSR",
+	})
+	// The update carries the resource version, so it fails if anybody changed
+	// the CSR after it was judged.
+	_, err = csrs.UpdateApproval(ctx, name, csr, metav1.UpdateOptions{})
+	return err //nolint:wrapcheck // inWords tells it
+}
+
+// Own tells whether a CSR is one of the node's own two.
+func (w Want) Own(csr *certificatesv1.CertificateSigningRequest) error {
+	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
+		return w.Serving(csr)
+	}
+	return w.Client(csr)
+}
+
+// inWords says what an error means for the person who gave the kubeconfig.
+func inWords(err error, server, name string) error {
+	const approveByHand = "oc adm certificate approve "
+	var refusal *Refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal):
+		return report.Fail(report.ApprovalMissing, "oc get csr "+name+" -o yaml", "%w", err)
+	case apierrors.IsNotFound(err):
+		return report.Fail(report.Usage, "give the kubeconfig of the hosted cluster, not that of the management cluster",
+			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, name)
+	case apierrors.IsUnauthorized(err):
+		return report.Fail(report.CredentialRefused, approveByHand+name, "%s does not accept the approver's credential: %w", server, err)
+	case apierrors.IsForbidden(err):
+		return report.Fail(report.CredentialRefused, approveByHand+name,
+			"the approver's credential lacks the right (it needs get on certificatesigningrequests, update on certificatesigningrequests/approval, approve on the two signers): %w", err)
+	}
+	return report.Fail(report.Failed, approveByHand+name, "approving the CSR %s: %w", name, err)
+}

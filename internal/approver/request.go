@@ -1,0 +1,34 @@
+package approver
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// request parses what a CSR asks for, and checks what both kinds have in
+// common: one well-formed request, signed by its own key, with a node's
+// subject and nothing else in it.
+func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+	block, rest := pem.Decode(csr.Spec.Request)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
+		return nil, refuse("request", "something else", "one certificate request in PEM form")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, refuse("request", "unreadable ("+err.Error()+")", "one certificate request in PEM form")
+	}
+	if err := request.CheckSignature(); err != nil {
+		return nil, refuse("signature", "wrong", "made with the key that it asks for")
+	}
+	user := "system:node:" + w.NodeName
+	// Names has every attribute of the subject, also those that have no field.
+	if len(request.Subject.Names) != 2 || request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
+		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
+	}
+	return request, nil
+}

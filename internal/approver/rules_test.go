@@ -1,0 +1,222 @@
+package approver
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+type spoilt struct {
+	spoil func(*good)
+	rule  string // that refuses it; "" for none
+}
+
+// good is a CSR that keeps all rules, to be spoilt in one way by each test.
+type good struct {
+	request x509.CertificateRequest
+	key     *ecdsa.PrivateKey
+	spec    certificatesv1.CertificateSigningRequestSpec
+	pem     func([]byte) []byte
+}
+
+func clientOf(key *ecdsa.PrivateKey) *good {
+	return &good{
+		key:     key,
+		request: x509.CertificateRequest{Subject: nodeSubject("worker-1")},
+		spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: "kubernetes.io/kube-apiserver-client-kubelet", Username: bootstrapper, Groups: bootstrapperGroups(),
+			Usages: []certificatesv1.KeyUsage{"digital signature", "client auth"},
+		},
+	}
+}
+
+func servingOf(key *ecdsa.PrivateKey) *good {
+	return &good{
+		key: key,
+		request: x509.CertificateRequest{
+			Subject: nodeSubject("worker-1"), DNSNames: []string{"worker-1"},
+			IPAddresses: []net.IP{net.ParseIP("192.0.2.7"), net.ParseIP("2001:db8::7")},
+		},
+		spec: certificatesv1.CertificateSigningRequestSpec{
+			SignerName: "kubernetes.io/kubelet-serving", Username: "system:node:worker-1", Groups: []string{"system:nodes", "system:authenticated"},
+			Usages: []certificatesv1.KeyUsage{"digital signature", "server auth"},
+		},
+	}
+}
+
+func nodeSubject(name string) pkix.Name {
+	return pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
+}
+
+func (g *good) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	der, err := x509.CreateCertificateRequest(rand.Reader, &g.request, g.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
+	if g.pem != nil {
+		content = g.pem(content)
+	}
+	spec := g.spec
+	spec.Request = content
+	return &certificatesv1.CertificateSigningRequest{Spec: spec}
+}
+
+// common are ways to spoil either kind.
+func common() map[string]spoilt {
+	return map[string]spoilt{
+		"as it should be":         {func(*good) {}, ""},
+		"RSA's key encipherment":  {func(g *good) { g.spec.Usages = append(g.spec.Usages, "key encipherment") }, ""},
+		"groups in another order": {func(g *good) { slices.Reverse(g.spec.Groups) }, ""},
+		"another signer":          {func(g *good) { g.spec.SignerName = "kubernetes.io/kube-apiserver-client" }, "signer"},
+		"legacy signer":           {func(g *good) { g.spec.SignerName = "kubernetes.io/legacy-unknown" }, "signer"},
+		"another requestor":       {func(g *good) { g.spec.Username = "system:node:worker-2" }, "requestor"},
+		"an administrator":        {func(g *good) { g.spec.Username = "system:admin" }, "requestor"},
+		"one group more":          {func(g *good) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "groups"},
+		"one group less":          {func(g *good) { g.spec.Groups = g.spec.Groups[1:] }, "groups"},
+		"one usage more":          {func(g *good) { g.spec.Usages = append(g.spec.Usages, "cert sign") }, "usages"},
+		"both purposes": {func(g *good) {
+			g.spec.Usages = []certificatesv1.KeyUsage{"digital signature", "client auth", "server auth"}
+		}, "usages"},
+		"any usage":                {func(g *good) { g.spec.Usages = []certificatesv1.KeyUsage{"any"} }, "usages"},
+		"another node":             {func(g *good) { g.request.Subject = nodeSubject("worker-2") }, "subject"},
+		"an administrator's group": {func(g *good) { g.request.Subject.Organization = []string{"system:masters"} }, "subject"},
+		"one organization more":    {func(g *good) { g.request.Subject.Organization = []string{"system:nodes", "system:masters"} }, "subject"},
+		"organizational unit":      {func(g *good) { g.request.Subject.OrganizationalUnit = []string{"x"} }, "subject"},
+		"an unusual attribute": {func(g *good) {
+			g.request.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: "x"}}
+		}, "subject"},
+		"no PEM": {func(g *good) { g.pem = func([]byte) []byte { return []byte("x") } }, "request"},
+		"PEM of a kind": {func(g *good) {
+			g.pem = func(b []byte) []byte {
+				return bytes.ReplaceAll(b, []byte("CERTIFICATE REQUEST"), []byte("CERTIFICATE"))
+			}
+		}, "request"},
+		"two requests": {func(g *good) { g.pem = func(b []byte) []byte { return append(b, b...) } }, "request"},
+		"e-mail":       {func(g *good) { g.request.EmailAddresses = []string{"a@example.com"} }, "names"},
+		"URI":          {func(g *good) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, "names"},
+		"another extension": {func(g *good) {
+			g.request.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}} // a CA
+		}, "names"},
+		"wrong signature": {func(g *good) { g.pem = spoilSignature }, "signature"},
+	}
+}
+
+func TestClient(t *testing.T) {
+	key, other := newKey(t), newKey(t)
+	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
+	tests := common()
+	tests["another key"] = spoilt{func(g *good) { g.key = other }, "key"}
+	tests["a DNS name"] = spoilt{func(g *good) { g.request.DNSNames = []string{"worker-1"} }, "names"}
+	tests["an address"] = spoilt{func(g *good) { g.request.IPAddresses = []net.IP{net.ParseIP("192.0.2.7")} }, "names"}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := clientOf(key)
+			test.spoil(g)
+			checkRule(t, want.Client(g.csr(t)), test.rule)
+		})
+	}
+	checkRule(t, Want{NodeName: "worker-1"}.Client(clientOf(key).csr(t)), "key") // nothing to compare with
+	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkRule(t, Want{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.Client(clientOf(key).csr(t)), "key")
+	checkRule(t, want.Client(servingOf(key).csr(t)), "signer")
+}
+
+func TestServing(t *testing.T) {
+	key := newKey(t)
+	want := Want{NodeName: "worker-1", Addresses: append(addresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1"))}
+	tests := common()
+	names := func(dns []string, ips ...string) func(*good) {
+		return func(g *good) {
+			g.request.DNSNames, g.request.IPAddresses = dns, nil
+			for _, ip := range ips {
+				g.request.IPAddresses = append(g.request.IPAddresses, net.ParseIP(ip))
+			}
+		}
+	}
+	for name, test := range map[string]spoilt{
+		"one of two addresses":   {names([]string{"worker-1"}, "2001:db8::7"), ""},
+		"no address":             {names([]string{"worker-1"}), "names"},
+		"no DNS name":            {names(nil, "192.0.2.7"), "names"},
+		"another DNS name":       {names([]string{"api.example.com"}, "192.0.2.7"), "names"},
+		"one DNS name more":      {names([]string{"worker-1", "api.example.com"}, "192.0.2.7"), "names"},
+		"a wildcard":             {names([]string{"*"}, "192.0.2.7"), "names"},
+		"another machine's":      {names([]string{"worker-1"}, "192.0.2.7", "192.0.2.8"), "names"},
+		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "names"},
+		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "names"},
+		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "names"},
+		"the bootstrapper asks":  {func(g *good) { g.spec.Username, g.spec.Groups = bootstrapper, bootstrapperGroups() }, "requestor"},
+	} {
+		tests[name] = test
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := servingOf(key)
+			test.spoil(g)
+			checkRule(t, want.Serving(g.csr(t)), test.rule)
+		})
+	}
+	checkRule(t, want.Serving(clientOf(key).csr(t)), "signer")
+	checkRule(t, Want{NodeName: "worker-1"}.Serving(servingOf(key).csr(t)), "names") // no address is known
+}
+
+func TestOwn(t *testing.T) {
+	key := newKey(t)
+	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
+	checkRule(t, want.Own(clientOf(key).csr(t)), "")
+	checkRule(t, want.Own(servingOf(newKey(t)).csr(t)), "")
+	other := servingOf(key)
+	other.spec.SignerName = "kubernetes.io/kube-apiserver-client"
+	checkRule(t, want.Own(other.csr(t)), "signer")
+}
+
+func checkRule(t *testing.T, err error, rule string) {
+	t.Helper()
+	var refusal *Refusal
+	switch {
+	case rule == "" && err != nil:
+		t.Errorf("refused: %v", err)
+	case rule != "" && !errors.As(err, &refusal):
+		t.Errorf("got %v, want a refusal by the rule %q", err, rule)
+	case rule != "" && refusal.Rule != rule:
+		t.Errorf("refused by the rule %q (%v), want %q", refusal.Rule, err, rule)
+	}
+}
+
+// spoilSignature makes the signature one of another message.
+func spoilSignature(content []byte) []byte {
+	block, _ := pem.Decode(content)
+	block.Bytes[len(block.Bytes)-1] ^= 1
+	return pem.EncodeToMemory(block)
+}
+
+func addresses() []netip.Addr {
+	return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
+}
+
+func newKey(t *testing.T) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}

@@ -1,0 +1,68 @@
+package networkmanager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Checkpoint is a state of all devices and profiles that NetworkManager goes
+// back to when its time is over and nobody has destroyed it. It lives in the
+// daemon: it outlives its maker, but not the daemon. It does not know rows of
+// the Open vSwitch database that NetworkManager has not made.
+type Checkpoint dbus.ObjectPath
+
+// On the way back profiles that are new are deleted, and devices that are new
+// are disconnected.
+const checkpointFlags = uint32(0x2 | 0x4)
+
+// CreateCheckpoint takes a checkpoint of everything. It fails while another
+// one is there.
+func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (Checkpoint, error) {
+	var path dbus.ObjectPath
+	err := c.call(ctx, managerPath, "", "CheckpointCreate",
+		[]dbus.ObjectPath{}, uint32(timeout/time.Second), checkpointFlags).Store(&path)
+	if err != nil {
+		return "", fmt.Errorf("taking a checkpoint of NetworkManager: %w", err)
+	}
+	return Checkpoint(path), nil
+}
+
+// Checkpoints lists those that are waiting.
+func (c *Client) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
+	properties, err := c.properties(ctx, managerPath, "")
+	if err != nil {
+		return nil, err
+	}
+	var checkpoints []Checkpoint
+	for _, path := range value[[]dbus.ObjectPath](properties, "Checkpoints") {
+		checkpoints = append(checkpoints, Checkpoint(path))
+	}
+	return checkpoints, nil
+}
+
+// DestroyCheckpoint keeps what was changed since.
+func (c *Client) DestroyCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
+	if err := c.call(ctx, managerPath, "", "CheckpointDestroy", dbus.ObjectPath(checkpoint)).Err; err != nil {
+		return fmt.Errorf("destroying NetworkManager's checkpoint: %w", err)
+	}
+	return nil
+}
+
+// RollbackCheckpoint undoes what was changed since, as far as the checkpoint
+// knows it, and destroys it.
+func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
+	var results map[string]uint32
+	err := c.call(ctx, managerPath, "", "CheckpointRollback", dbus.ObjectPath(checkpoint)).Store(&results)
+	if err != nil {
+		return fmt.Errorf("rolling back to NetworkManager's checkpoint: %w", err)
+	}
+	for device, result := range results {
+		if result != 0 {
+			return fmt.Errorf("rolling back to NetworkManager's checkpoint: device %s ended with result %d", device, result)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package networkmanager
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// DeviceType is NMDeviceType.
+type DeviceType uint32
+
+// The types that decisions depend on; names and numbers are NetworkManager's.
+const (
+	Ethernet     DeviceType = 1
+	WiFi         DeviceType = 2
+	InfiniBand   DeviceType = 9
+	Bond         DeviceType = 10
+	VLAN         DeviceType = 11
+	Bridge       DeviceType = 13
+	Team         DeviceType = 15
+	OVSInterface DeviceType = 24
+	OVSPort      DeviceType = 25
+	OVSBridge    DeviceType = 26
+)
+
+// Device is a network device as NetworkManager sees it. Three devices may have
+// one name: an Open vSwitch bridge, its port and its interface.
+type Device struct {
+	Path    dbus.ObjectPath `json:"-"` // not stable across restarts
+	Name    string          `json:"name"`
+	Type    DeviceType      `json:"type"`
+	Managed bool            `json:"managed"`
+	MAC     string          `json:"mac"`
+	MTU     uint32          `json:"mtu"`
+	Active  Active          `json:"active"`
+	IPv4    IPv4            `json:"ipv4"`
+}
+
+// Active is the profile that is in use on a device.
+type Active struct {
+	UUID  string          `json:"uuid,omitempty"`
+	Path  dbus.ObjectPath `json:"-"`
+	State ActiveState     `json:"state,omitempty"`
+}
+
+// IPv4 is what is configured on a device by its profile and by DHCP.
+type IPv4 struct {
+	Addresses   []netip.Prefix    `json:"addresses,omitempty"`
+	Gateway     netip.Addr        `json:"gateway"`
+	Routes      []Route           `json:"routes,omitempty"` // without default routes
+	Nameservers []netip.Addr      `json:"nameservers,omitempty"`
+	DHCP        map[string]string `json:"dhcp,omitempty"` // client identifier and server only
+}
+
+// Route is an IPv4 route of a device; without Gateway it is on link.
+type Route struct {
+	Destination netip.Prefix `json:"destination"`
+	Gateway     netip.Addr   `json:"gateway"`
+}
+
+// Devices lists all devices.
+func (c *Client) Devices(ctx context.Context) ([]Device, error) {
+	properties, err := c.properties(ctx, managerPath, "")
+	if err != nil {
+		return nil, err
+	}
+	var devices []Device
+	for _, path := range value[[]dbus.ObjectPath](properties, "AllDevices") {
+		device, err := c.Device(ctx, path)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		devices = append(devices, device)
+	}
+	return devices, nil
+}
+
+// Device asks about one device.
+func (c *Client) Device(ctx context.Context, path dbus.ObjectPath) (Device, error) {
+	properties, err := c.properties(ctx, path, "Device")
+	if err != nil {
+		return Device{}, err
+	}
+	device := Device{
+		Path: path, Name: value[string](properties, "Interface"),
+		Type:    DeviceType(value[uint32](properties, "DeviceType")),
+		Managed: value[bool](properties, "Managed"),
+		MAC:     value[string](properties, "HwAddress"), MTU: value[uint32](properties, "Mtu"),
+	}
+	if device.Active, err = c.active(ctx, value[dbus.ObjectPath](properties, "ActiveConnection")); err != nil {
+		return Device{}, err
+	}
+	if device.IPv4, err = c.ipv4(ctx, value[dbus.ObjectPath](properties, "Ip4Config")); err != nil {
+		return Device{}, err
+	}
+	device.IPv4.DHCP, err = c.dhcp(ctx, value[dbus.ObjectPath](properties, "Dhcp4Config"))
+	return device, err
+}
+
+// Carrier finds the device of a name that carries addresses: of the three that
+// an Open vSwitch bridge has, the interface.
+func (c *Client) Carrier(ctx context.Context, name string) (Device, error) {
+	return c.find(ctx, name, func(t DeviceType) bool { return t != OVSBridge && t != OVSPort })
+}
+
+// SwitchDevice finds the device of an Open vSwitch bridge itself.
+func (c *Client) SwitchDevice(ctx context.Context, name string) (Device, error) {
+	return c.find(ctx, name, func(t DeviceType) bool { return t == OVSBridge })
+}
+
+func (c *Client) find(ctx context.Context, name string, is func(DeviceType) bool) (Device, error) {
+	devices, err := c.Devices(ctx)
+	if err != nil {
+		return Device{}, err
+	}
+	for _, device := range devices {
+		if device.Name == name && is(device.Type) {
+			return device, nil
+		}
+	}
+	return Device{}, fmt.Errorf("NetworkManager has no device %s", name)
+}
+
+func (c *Client) ipv4(ctx context.Context, path dbus.ObjectPath) (IPv4, error) {
+	var found IPv4
+	if path == "" || path == root {
+		return found, nil
+	}
+	properties, err := c.properties(ctx, path, "IP4Config")
+	if gone(err) {
+		return found, nil
+	}
+	if err != nil {
+		return found, err
+	}
+	for _, data := range value[[]map[string]dbus.Variant](properties, "AddressData") {
+		if prefix, ok := prefixOf(data, "address"); ok {
+			found.Addresses = append(found.Addresses, prefix)
+		}
+	}
+	found.Gateway, _ = netip.ParseAddr(value[string](properties, "Gateway"))
+	for _, data := range value[[]map[string]dbus.Variant](properties, "RouteData") {
+		if prefix, ok := prefixOf(data, "dest"); ok && prefix.Bits() > 0 {
+			gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
+			found.Routes = append(found.Routes, Route{Destination: prefix, Gateway: gateway})
+		}
+	}
+	for _, data := range value[[]map[string]dbus.Variant](properties, "NameserverData") {
+		if server, err := netip.ParseAddr(value[string](data, "address")); err == nil {
+			found.Nameservers = append(found.Nameservers, server)
+		}
+	}
+	return found, nil
+}
+
+func prefixOf(data map[string]dbus.Variant, name string) (netip.Prefix, bool) {
+	address, err := netip.ParseAddr(value[string](data, name))
+	return netip.PrefixFrom(address, int(value[uint32](data, "prefix"))), err == nil
+}
+
+// dhcp keeps of the lease what is stable: the identity that was sent and who
+// answered. Expiry times change with every renewal.
+func (c *Client) dhcp(ctx context.Context, path dbus.ObjectPath) (map[string]string, error) {
+	if path == "" || path == root {
+		return nil, nil
+	}
+	properties, err := c.properties(ctx, path, "DHCP4Config")
+	if gone(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	options := value[map[string]dbus.Variant](properties, "Options")
+	kept := map[string]string{}
+	for _, name := range []string{"dhcp_client_identifier", "dhcp_server_identifier", "ip_address"} {
+		if text := value[string](options, name); text != "" {
+			kept[name] = text
+		}
+	}
+	return kept, nil
+}

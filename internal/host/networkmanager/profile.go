@@ -1,0 +1,117 @@
+package networkmanager
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Ref names a profile to the running NetworkManager; a restart gives another.
+type Ref dbus.ObjectPath
+
+// Profile is a connection profile.
+type Profile struct {
+	Ref      Ref      `json:"-"`
+	Settings Settings `json:"settings"`
+	File     string   `json:"file,omitempty"` // where it is kept
+	Unsaved  bool     `json:"unsaved"`        // in memory, or differs from the file
+	External bool     `json:"external"`       // only mirrors what another program has set
+}
+
+// UUID is the profile's identity.
+func (p Profile) UUID() string { return p.Settings.Text("connection", "uuid") }
+
+// ID is the profile's name.
+func (p Profile) ID() string { return p.Settings.Text("connection", "id") }
+
+// Storage is where a profile is kept: the flags of AddConnection2 and Update2.
+type Storage uint32
+
+// Profiles in memory are gone after a reboot, and are not brought up because
+// they appear.
+const (
+	ToDisk   Storage = 0x1
+	InMemory Storage = 0x2 | 0x20
+)
+
+const flagExternal = 0x8 // NM_SETTINGS_CONNECTION_FLAG_EXTERNAL
+
+// Profiles lists all profiles.
+func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
+	var paths []dbus.ObjectPath
+	err := c.call(ctx, managerPath+"/Settings", "Settings", "ListConnections").Store(&paths)
+	if err != nil {
+		return nil, fmt.Errorf("listing NetworkManager's profiles: %w", err)
+	}
+	profiles := make([]Profile, 0, len(paths))
+	for _, path := range paths {
+		profile, err := c.profile(ctx, path)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		profiles = append(profiles, profile)
+	}
+	return profiles, nil
+}
+
+func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, error) {
+	var settings map[string]map[string]dbus.Variant
+	if err := c.call(ctx, path, "Settings.Connection", "GetSettings").Store(&settings); err != nil {
+		return Profile{}, fmt.Errorf("reading NetworkManager's profile %s: %w", path, err)
+	}
+	properties, err := c.properties(ctx, path, "Settings.Connection")
+	if err != nil {
+		return Profile{}, err
+	}
+	return Profile{
+		Ref: Ref(path), Settings: Settings(settings).withoutLegacy(), File: value[string](properties, "Filename"),
+		Unsaved:  value[bool](properties, "Unsaved"),
+		External: value[uint32](properties, "Flags")&flagExternal != 0,
+	}, nil
+}
+
+// AddProfile adds a profile and does not bring it up.
+func (c *Client) AddProfile(ctx context.Context, settings Settings, storage Storage) (Ref, error) {
+	var path dbus.ObjectPath
+	var result map[string]dbus.Variant
+	err := c.call(ctx, managerPath+"/Settings", "Settings", "AddConnection2",
+		settings, uint32(storage), map[string]dbus.Variant{}).Store(&path, &result)
+	if err != nil {
+		return "", fmt.Errorf("adding NetworkManager profile %s: %w", settings.Text("connection", "id"), err)
+	}
+	return Ref(path), nil
+}
+
+// UpdateProfile replaces the settings of a profile; a device that uses it
+// keeps what it has until Reapply.
+func (c *Client) UpdateProfile(ctx context.Context, profile Ref, settings Settings, storage Storage) error {
+	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Update2",
+		settings, uint32(storage), map[string]dbus.Variant{}).Err
+	if err != nil {
+		return fmt.Errorf("changing NetworkManager profile %s: %w", settings.Text("connection", "id"), err)
+	}
+	return nil
+}
+
+// DeleteProfile removes a profile, from disk too, and takes it out of use; one
+// that is gone already is fine.
+func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
+	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Delete").Err
+	if err != nil && !gone(err) {
+		return fmt.Errorf("deleting NetworkManager profile %s: %w", profile, err)
+	}
+	return nil
+}
+
+// Reapply makes a device take over the changed settings of its profile.
+func (c *Client) Reapply(ctx context.Context, device Device) error {
+	err := c.call(ctx, device.Path, "Device", "Reapply", map[string]map[string]dbus.Variant{}, uint64(0), uint32(0)).Err
+	if err != nil {
+		return fmt.Errorf("reapplying the profile of %s: %w", device.Name, err)
+	}
+	return nil
+}

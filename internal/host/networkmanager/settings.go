@@ -1,0 +1,144 @@
+package networkmanager
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Settings is a profile as NetworkManager has it on the bus: sections, and in
+// each the properties that are not at their default. Secrets are never in it.
+// In JSON a value is "SIGNATURE GVARIANT-TEXT", so that no type is lost.
+type Settings map[string]map[string]dbus.Variant
+
+// Clone copies the settings; the values themselves are never changed in place.
+func (s Settings) Clone() Settings {
+	clone := Settings{}
+	for name, section := range s {
+		clone[name] = maps.Clone(section)
+	}
+	return clone
+}
+
+// Text is a string property, or "".
+func (s Settings) Text(section, name string) string { return value[string](s[section], name) }
+
+// Int is an int32 property, or 0.
+func (s Settings) Int(section, name string) int32 { return value[int32](s[section], name) }
+
+// Long is an int64 property, or 0.
+func (s Settings) Long(section, name string) int64 { return value[int64](s[section], name) }
+
+// List tells how many elements a property of maps (address-data, route-data,
+// routing-rules) has.
+func (s Settings) List(section, name string) []map[string]dbus.Variant {
+	return value[[]map[string]dbus.Variant](s[section], name)
+}
+
+// Set sets a property, making the section where it is missing.
+func (s Settings) Set(section, name string, v any) {
+	if s[section] == nil {
+		s[section] = map[string]dbus.Variant{}
+	}
+	s[section][name] = dbus.MakeVariant(v)
+}
+
+// Drop removes properties of a section.
+func (s Settings) Drop(section string, names ...string) {
+	for _, name := range names {
+		delete(s[section], name)
+	}
+}
+
+// Keep removes all properties of a section but the named ones.
+func (s Settings) Keep(section string, names ...string) {
+	kept := map[string]dbus.Variant{}
+	for _, name := range names {
+		if v, ok := s[section][name]; ok {
+			kept[name] = v
+		}
+	}
+	s[section] = kept
+}
+
+// withoutLegacy drops the old binary form of addresses and routes, which
+// NetworkManager gives beside address-data and route-data and which would win
+// or contradict when only one of the two is changed. The time of the last use
+// is no setting.
+func (s Settings) withoutLegacy() Settings {
+	for _, section := range []string{"ipv4", "ipv6"} {
+		if _, ok := s[section]["address-data"]; ok {
+			s.Drop(section, "addresses")
+		}
+		if _, ok := s[section]["route-data"]; ok {
+			s.Drop(section, "routes")
+		}
+	}
+	s.Drop("connection", "timestamp")
+	return s
+}
+
+// MarshalJSON fails for a value that could not be read back as it was.
+func (s Settings) MarshalJSON() ([]byte, error) {
+	sections := map[string]map[string]string{}
+	for name, section := range s {
+		sections[name] = map[string]string{}
+		for property, v := range section {
+			text, err := encodeVariant(v)
+			if err != nil {
+				return nil, fmt.Errorf("encoding %s.%s: %w", name, property, err)
+			}
+			sections[name][property] = text
+		}
+	}
+	return json.Marshal(sections)
+}
+
+// UnmarshalJSON reads what MarshalJSON wrote.
+func (s *Settings) UnmarshalJSON(content []byte) error {
+	var sections map[string]map[string]string
+	if err := json.Unmarshal(content, &sections); err != nil {
+		return err
+	}
+	*s = Settings{}
+	for name, section := range sections {
+		(*s)[name] = map[string]dbus.Variant{}
+		for property, text := range section {
+			v, err := decodeVariant(text)
+			if err != nil {
+				return fmt.Errorf("decoding %s.%s: %w", name, property, err)
+			}
+			(*s)[name][property] = v
+		}
+	}
+	return nil
+}
+
+func encodeVariant(v dbus.Variant) (string, error) {
+	signature := v.Signature().String()
+	text := signature + " " + strings.TrimPrefix(v.String(), "@"+signature+" ")
+	back, err := decodeVariant(text)
+	if err != nil {
+		return "", err
+	}
+	if back.Signature() != v.Signature() || back.String() != v.String() {
+		return "", fmt.Errorf("a value of type %s cannot be kept", signature)
+	}
+	return text, nil
+}
+
+func decodeVariant(text string) (dbus.Variant, error) {
+	signature, value, _ := strings.Cut(text, " ")
+	parsed, err := dbus.ParseSignature(signature)
+	if err != nil {
+		return dbus.Variant{}, fmt.Errorf("reading type %q: %w", signature, err)
+	}
+	v, err := dbus.ParseVariant(value, parsed)
+	if err != nil {
+		return dbus.Variant{}, fmt.Errorf("reading a value of type %s: %w", signature, err)
+	}
+	return v, nil
+}

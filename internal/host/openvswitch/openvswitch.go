@@ -1,0 +1,128 @@
+// Package openvswitch reads and edits the Open vSwitch database through
+// ovs-vsctl. It decides nothing.
+package openvswitch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Bridge is a bridge and what is plugged into it.
+type Bridge struct {
+	Name        string            `json:"name"`
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+	Interfaces  []Interface       `json:"interfaces"`
+}
+
+// Interface is an interface of a bridge. (A port with several interfaces is a
+// bond inside Open vSwitch; its members are listed one by one.)
+type Interface struct {
+	Name string `json:"name"`
+	Type string `json:"type"` // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
+}
+
+// Running tells whether both daemons answer: the database and the switch.
+func Running(ctx context.Context) bool {
+	_, errDB := vsctl(ctx, "--no-wait", "--columns=ovs_version", "list", "Open_vSwitch")
+	_, errSwitch := host.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
+	return errDB == nil && errSwitch == nil
+}
+
+// Bridges lists the bridges with their interfaces.
+func Bridges(ctx context.Context) ([]Bridge, error) {
+	output, err := vsctl(ctx, "--format=json",
+		"--columns=name,external_ids,ports", "list", "Bridge", "--",
+		"--columns=_uuid,interfaces", "list", "Port", "--",
+		"--columns=_uuid,name,type", "list", "Interface")
+	if err != nil {
+		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
+	}
+	bridges, err := parseBridges(output)
+	if err != nil {
+		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
+	}
+	return bridges, nil
+}
+
+// Generation is a number that every change of the database makes another.
+func Generation(ctx context.Context) (string, error) {
+	output, err := vsctl(ctx, "get", "Open_vSwitch", ".", "next_cfg")
+	if err != nil {
+		return "", fmt.Errorf("reading the Open vSwitch database: %w", err)
+	}
+	return strings.TrimSpace(output), nil
+}
+
+// Attachment is a NIC that shall be a port of a bridge in rows that belong to
+// NetworkManager profiles. Its plugin knows a row as its own by the profile's
+// UUID (_add_interface in nm-ovsdb.c), so it takes these over, whereas it
+// would insert a second port beside rows of somebody else.
+type Attachment struct {
+	Bridge, NIC                string
+	PortProfile, DeviceProfile string // UUIDs
+}
+
+// Attach plugs a NIC into a bridge in one transaction and returns when the
+// switch has done it.
+func Attach(ctx context.Context, a Attachment) error {
+	const owner = "external_ids:NM.connection.uuid="
+	_, err := vsctl(ctx, "add-port", a.Bridge, a.NIC,
+		"--", "set", "Port", a.NIC, owner+a.PortProfile,
+		"--", "set", "Interface", a.NIC, "type=system", owner+a.DeviceProfile)
+	if err != nil {
+		return fmt.Errorf("plugging %s into %s: %w", a.NIC, a.Bridge, err)
+	}
+	return nil
+}
+
+// DeleteBridge removes a bridge and its ports; one that is not there is fine.
+func DeleteBridge(ctx context.Context, name string) error {
+	if _, err := vsctl(ctx, "--if-exists", "del-br", name); err != nil {
+		return fmt.Errorf("removing Open vSwitch bridge %s: %w", name, err)
+	}
+	return nil
+}
+
+func vsctl(ctx context.Context, args ...string) (string, error) {
+	return host.Run(ctx, "ovs-vsctl", append([]string{"--timeout=10"}, args...)...)
+}
+
+// table is the JSON form of ovs-vsctl's lists; a cell is a string or a pair
+// such as ["uuid", U], ["set", [...]] or ["map", [[K, V], ...]] (RFC 7047, 5.1).
+type table struct {
+	Headings []string            `json:"headings"`
+	Data     [][]json.RawMessage `json:"data"`
+}
+
+func parseBridges(output string) ([]Bridge, error) {
+	var bridgeRows, portRows, interfaceRows table
+	decoder := json.NewDecoder(strings.NewReader(output))
+	for _, rows := range []*table{&bridgeRows, &portRows, &interfaceRows} {
+		if err := decoder.Decode(rows); err != nil {
+			return nil, fmt.Errorf("reading what ovs-vsctl printed: %w", err)
+		}
+	}
+	interfaces := map[string]Interface{}
+	for _, row := range interfaceRows.Data {
+		interfaces[uuid(row[0])] = Interface{Name: text(row[1]), Type: text(row[2])}
+	}
+	ports := map[string][]string{}
+	for _, row := range portRows.Data {
+		ports[uuid(row[0])] = uuids(row[1])
+	}
+	bridges := make([]Bridge, 0, len(bridgeRows.Data))
+	for _, row := range bridgeRows.Data {
+		bridge := Bridge{Name: text(row[0]), ExternalIDs: pairs(row[1])}
+		for _, port := range uuids(row[2]) {
+			for _, member := range ports[port] {
+				bridge.Interfaces = append(bridge.Interfaces, interfaces[member])
+			}
+		}
+		bridges = append(bridges, bridge)
+	}
+	return bridges, nil
+}

@@ -1,0 +1,219 @@
+package ignition
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// plainHost is a RHEL 9 host of packages on which nothing of a node is
+// installed yet but CRI-O.
+func plainHost() AdaptInput {
+	has := []string{"basic.target", "network-online.target", "crio.service", "chronyd.service"}
+	return AdaptInput{
+		Facts:     host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
+		Hosted:    true,
+		NodePool:  "clusters/demo-workers",
+		HasUnit:   func(name string) bool { return slices.Contains(has, name) },
+		UnitFile:  func(string) string { return "enabled" },
+		HasSysctl: func(name string) bool { return name != "kernel.absent" },
+		HasModule: func(name string) bool { return name != "absent_module" },
+		User:      ParseNames([]byte("root:x:0:0::/root:/bin/sh\nopenvswitch:x:991:990::/:/sbin/nologin\n")),
+		Group:     ParseNames(nil),
+	}
+}
+
+func readPayload(t *testing.T, name string) *Payload {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := LoadPayload(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// The whole plan of a payload that has every case in it.
+func TestAdaptGolden(t *testing.T) {
+	standalone := plainHost()
+	standalone.Hosted, standalone.NodePool = false, ""
+	image := plainHost()
+	image.Facts.OSTree = true
+	for name, in := range map[string]AdaptInput{"hosted": plainHost(), "standalone": standalone, "image": image} {
+		t.Run(name, func(t *testing.T) {
+			plan, err := Adapt(readPayload(t, "testdata/worker.ign"), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			checkGolden(t, "testdata/worker."+name+".plan", describe(plan))
+		})
+	}
+}
+
+func TestVerbatimGolden(t *testing.T) {
+	p := readPayload(t, "testdata/worker.ign")
+	p.Config.Passwd.Users = nil
+	changes, err := Verbatim(p, plainHost().User, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkGolden(t, "testdata/worker.verbatim.plan", describe(&Plan{Files: changes}))
+}
+
+func checkGolden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(name, got, 0o644); err != nil { //nolint:gosec // a golden file
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s differs (-want +got); go test -update writes it anew:\n%s", name, diff)
+	}
+}
+
+// describe lists a plan, with the contents that the agent makes itself.
+func describe(plan *Plan) []byte {
+	var out bytes.Buffer
+	fmt.Fprintln(&out, plan.Summary())
+	list := func(title string, changes []ledger.Change) {
+		fmt.Fprintf(&out, "\n%s\n", title)
+		for _, c := range changes {
+			owner := ""
+			if c.Want.UID != nil && c.Want.GID != nil && *c.Want.UID+*c.Want.GID != 0 {
+				owner = fmt.Sprintf(" %d:%d", *c.Want.UID, *c.Want.GID)
+			}
+			keeps := ""
+			if c.Kind == ledger.File && !c.Overwrite && c.Want.Present {
+				keeps = ", not over another"
+			}
+			fmt.Fprintf(&out, "  %s %s: %s%s%s (%s)\n", c.Kind, c.Target, c.Want, owner, keeps, c.Why)
+			if c.Target == presetPath || strings.Contains(c.Target, "hcp-node-agent") {
+				for line := range strings.Lines(string(c.Want.Content)) {
+					fmt.Fprintf(&out, "    | %s", line)
+				}
+			}
+		}
+	}
+	list("files", plan.Files)
+	list("units", plan.Units)
+	list("kubelet", plan.Kubelet)
+	list("sysctls", plan.Sysctls)
+	list("modules", plan.Modules)
+	fmt.Fprintf(&out, "\nnotes\n")
+	for _, note := range plan.Notes {
+		fmt.Fprintf(&out, "  %s\n", note)
+	}
+	fmt.Fprintf(&out, "\nmissing\n")
+	for _, unit := range plan.MissingUnits {
+		fmt.Fprintf(&out, "  %s\n", unit)
+	}
+	return out.Bytes()
+}
+
+func TestPlanAsJSON(t *testing.T) {
+	plan, err := Adapt(readPayload(t, "testdata/worker.ign"), plainHost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	encoded, err := json.Marshal(plan)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(encoded, []byte("api.demo.example.com")) {
+		t.Error("a content is in the plan's JSON")
+	}
+	var back Plan
+	if err := json.Unmarshal(encoded, &back); err != nil {
+		t.Fatal(err)
+	}
+	if len(back.Files) != len(plan.Files) || len(back.Notes) != len(plan.Notes) || back.NodePool != "clusters/demo-workers" {
+		t.Errorf("the plan is not read back: %s", back.Summary())
+	}
+}
+
+// The same payload on the same host gives the same plan: two plans can be
+// compared.
+func TestAdaptIsStable(t *testing.T) {
+	p := readPayload(t, "testdata/worker.ign")
+	first, err := Adapt(p, plainHost())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		again, err := Adapt(p, plainHost())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first, again); diff != "" {
+			t.Fatal(diff)
+		}
+	}
+}
+
+// What cannot be done is refused before anything is written, all at once.
+func TestAdaptRefuses(t *testing.T) {
+	spec := func(sections string) string { return `{"ignition":{"version":"3.4.0"},` + sections + `}` }
+	tests := []struct {
+		name, config string
+		want         []string
+	}{
+		{
+			"content elsewhere", spec(`"storage":{"files":[{"path":"/a","contents":{"source":"https://b.example.com/a?token=hunter2"}},{"path":"/b","contents":{"source":"s3://bucket/b"}}]}`),
+			[]string{"the content of /a at https://b.example.com/a;", "the content of /b at s3://bucket/b"},
+		},
+		{
+			"config elsewhere", `{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}],"replace":{"source":"https://c.example.com/"}}}}`,
+			[]string{"another config at https://b.example.com/", "another config at https://c.example.com/"},
+		},
+		{
+			"disks", spec(`"storage":{"disks":[{"device":"/dev/sda"}],"raid":[{"name":"a","level":"raid1","devices":["/dev/sda"]}],"luks":[{"name":"a","device":"/dev/sda"}],"filesystems":[{"device":"/dev/sda","format":"xfs","path":"/var"}]}`),
+			[]string{"storage.disks", "storage.raid", "storage.luks", "storage.filesystems"},
+		},
+		{"accounts", spec(`"passwd":{"users":[{"name":"core"},{"name":"me"}],"groups":[{"name":"us"}]}`), []string{"passwd.groups", "user me (passwd.users)"}},
+		{"append", spec(`"storage":{"files":[{"path":"/a","append":[{"source":"data:,a"}]}]}`), []string{"what is appended to /a"}},
+		{
+			"no file of the host", spec(`"storage":{"files":[{"path":"/proc/a"}],"directories":[{"path":"/sys"}],"links":[{"path":"/var/lib/hcp-node-agent/ledger.log","target":"/a"}]}`),
+			[]string{"an entry at /proc/a", "an entry at /sys", "an entry at /var/lib/hcp-node-agent/ledger.log"},
+		},
+		{"slash in a unit", spec(`"systemd":{"units":[{"name":"../a.service"},{"name":"b.service","dropins":[{"name":"../c.conf"}]}]}`), []string{`unit "../a.service"`, `unit "b.service"`}},
+		{"unknown owner", spec(`"storage":{"files":[{"path":"/a","user":{"name":"nobody-here"}}]}`), []string{`the user "nobody-here", who shall own it`}},
+		{"unknown group", spec(`"storage":{"directories":[{"path":"/a","group":{"name":"nobody-here"}}]}`), []string{`the group "nobody-here"`}},
+		{"bad kubelet.conf", spec(`"storage":{"files":[{"path":"` + kubeletConfigPath + `","contents":{"source":"data:,%09a"}}]}`), []string{"decoding kubelet's configuration"}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			p, err := LoadPayload([]byte(test.config))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = Adapt(p, plainHost())
+			for _, want := range test.want {
+				checkFailure(t, err, report.Usage, want)
+			}
+			if strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "user core") {
+				t.Errorf("too much is told: %v", err)
+			}
+		})
+	}
+}

@@ -1,0 +1,75 @@
+package ignition
+
+import (
+	"net/netip"
+	"path"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+const (
+	// ownDropin is the name of drop-ins that the agent adds; no release has one
+	// of this name, so that MCD does not look at it.
+	ownDropin = "90-hcp-node-agent.conf"
+
+	// kernelPath sorts after 99-sysctl.conf, which is /etc/sysctl.conf, where
+	// hardening guides switch forwarding off.
+	kernelPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
+
+	journalPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
+)
+
+const writtenBy = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
+
+// disarmUnit keeps a unit that others require, and lets it do nothing. A mask
+// would make kubelet-dependencies.target fail; an unmet condition does not.
+func disarmUnit(_ *scene, u types.Unit) []ledger.Change {
+	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+"[Unit]\nConditionPathExists=/enoent\n")}
+}
+
+// stopBeforeStart runs what a unit does when it stops before it starts.
+func stopBeforeStart(_ *scene, u types.Unit) []ledger.Change {
+	lines := writtenBy + "[Service]\n"
+	for _, command := range section(u, "Service", "ExecStop") {
+		lines += "ExecStartPre=-" + strings.TrimLeft(command, "-") + "\n"
+	}
+	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), lines)}
+}
+
+func unmask(_ *scene, u types.Unit) []ledger.Change {
+	return []ledger.Change{{Kind: ledger.Link, Target: path.Join(unitDir, u.Name)}}
+}
+
+// kernelParameters writes what kubelet and the pods' network need of the
+// kernel. The flags are those that kubelet compares at its start
+// (setupKernelTunables in pkg/kubelet/cm/container_manager_linux.go); a release
+// that does not protect them sets them itself. Forwarding was set by
+// openshift-ansible; with OVN-Kubernetes no MachineConfig sets it.
+func kernelParameters(s *scene, _ types.Unit) []ledger.Change {
+	config, _ := s.payload.kubelet() // Adapt has refused one that cannot be read
+	content := writtenBy
+	if config.ProtectKernelDefaults {
+		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
+			"kernel.keys.root_maxbytes = 25000000\n" +
+			"kernel.keys.root_maxkeys = 1000000\n" +
+			"kernel.panic = 10\n" +
+			"kernel.panic_on_oops = 1\n" +
+			"vm.overcommit_memory = 1\n" +
+			"vm.panic_on_oom = 0\n"
+	}
+	content += "# The traffic of pods is forwarded by this host.\n"
+	for _, dns := range config.ClusterDNS {
+		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
+			content += "net.ipv6.conf.all.forwarding = 1\n"
+			break
+		}
+	}
+	return []ledger.Change{unitFile(kernelPath, content+"net.ipv4.ip_forward = 1\n")}
+}
+
+func persistentJournal(*scene, types.Unit) []ledger.Change {
+	return []ledger.Change{unitFile(journalPath, writtenBy+"[Journal]\nStorage=persistent\n")}
+}

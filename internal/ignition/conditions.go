@@ -1,0 +1,107 @@
+package ignition
+
+import (
+	"path"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+)
+
+const (
+	coreUser = "core" // the only account that MachineConfigs may name
+
+	// appliedSwitch makes configure-ovs.sh leave the bridge alone, from 4.16.
+	appliedSwitch    = "/etc/nmstate/openshift/applied"
+	configureOVSPath = "/usr/local/bin/configure-ovs.sh"
+)
+
+// condition is when a rule of the table counts.
+type condition = func(s *scene, e subject) bool
+
+func both(a, b condition) condition {
+	return func(s *scene, e subject) bool { return a(s, e) && b(s, e) }
+}
+
+// packageMode is a host made of packages, not booted from an image.
+func packageMode(s *scene, _ subject) bool { return !s.in.Facts.OSTree }
+
+func standalone(s *scene, _ subject) bool { return !s.in.Hosted }
+
+func hostedPackageMode(s *scene, e subject) bool { return s.in.Hosted && packageMode(s, e) }
+
+func readableByOthers(_ *scene, e subject) bool { return e.mode&0o077 != 0 }
+
+func noUser(name string) condition {
+	return func(s *scene, _ subject) bool {
+		if s.in.User == nil {
+			return true
+		}
+		_, found := s.in.User(name)
+		return !found
+	}
+}
+
+// dropsIfcfg tells a NetworkManager configuration that lists its plugins and
+// leaves out the one for ifcfg files.
+func dropsIfcfg(_ *scene, e subject) bool {
+	for line := range strings.Lines(e.content) {
+		if name, value, found := strings.Cut(line, "="); found && strings.TrimSpace(name) == "plugins" {
+			return !strings.Contains(value, "ifcfg-rh")
+		}
+	}
+	return false
+}
+
+func noNmstateFiles(s *scene, _ subject) bool {
+	for name := range s.payload.contents {
+		if path.Dir(name) == "/etc/nmstate" && strings.HasSuffix(name, ".yml") {
+			return false
+		}
+	}
+	return true
+}
+
+func noAppliedSwitch(s *scene, _ subject) bool {
+	script, _, _ := s.payload.File(configureOVSPath)
+	return !strings.Contains(string(script), appliedSwitch)
+}
+
+func runsKubelet(s *scene, _ subject) bool {
+	_, found := s.brought[KubeletUnit]
+	return found
+}
+
+func stops(_ *scene, e subject) bool { return len(section(e.unit, "Service", "ExecStop")) > 0 }
+
+func enabledAnd(is func(types.Unit) bool) condition {
+	return func(_ *scene, e subject) bool { return enabled(e.unit) && is(e.unit) }
+}
+
+func notInstallable(u types.Unit) bool { return text(u.Contents) != "" && !installable(u) }
+
+func noDefaultInstance(u types.Unit) bool {
+	return text(u.Contents) != "" && len(section(u, "Install", "DefaultInstance")) == 0
+}
+
+// static tells a unit of the host that cannot be enabled; ovsdb-server.service
+// is one on RHEL, and the payload enables it all the same.
+func static(s *scene, e subject) bool {
+	if !enabled(e.unit) || text(e.unit.Contents) != "" || s.in.UnitFile == nil {
+		return false
+	}
+	state := s.in.UnitFile(e.unit.Name)
+	return state == "static" || state == "generated"
+}
+
+func unmasks(s *scene, e subject) bool {
+	u := e.unit
+	return u.Mask != nil && !*u.Mask && text(u.Contents) == "" && s.in.UnitFile != nil && s.in.UnitFile(u.Name) == "masked"
+}
+
+// notInstalled tells a unit that the payload only says something about, that
+// nobody has and nobody needs. A mask can be written all the same, and what
+// will come with a package that is needed anyway stays in the plan.
+func notInstalled(s *scene, e subject) bool {
+	u := e.unit
+	return text(u.Contents) == "" && !masked(u) && !s.known(u.Name) && s.needed[u.Name] == "" && !s.willCome(u.Name)
+}

@@ -1,0 +1,66 @@
+package ignition
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	v3_2 "github.com/coreos/ignition/v2/config/v3_2/types"
+	"github.com/vincent-petithory/dataurl"
+)
+
+// Encode writes the stub as HyperShift does, for ParseStub to read again. What
+// it returns is a credential.
+func (s *Stub) Encode() ([]byte, error) {
+	var config v3_2.Config
+	config.Ignition.Version = v3_2.MaxVersion.String()
+	if s.Source != nil {
+		source := s.Source.String()
+		config.Ignition.Config.Merge = []v3_2.Resource{{Source: &source, HTTPHeaders: encodeHeaders(s)}}
+	}
+	for _, ca := range s.CAs {
+		source := dataurl.New(ca, "text/plain").String()
+		config.Ignition.Security.TLS.CertificateAuthorities = append(config.Ignition.Security.TLS.CertificateAuthorities, v3_2.Resource{Source: &source})
+	}
+	config.Ignition.Proxy.HTTPProxy, config.Ignition.Proxy.HTTPSProxy = given(s.Proxy.HTTP), given(s.Proxy.HTTPS)
+	for _, item := range s.Proxy.No {
+		config.Ignition.Proxy.NoProxy = append(config.Ignition.Proxy.NoProxy, v3_2.NoProxyItem(item))
+	}
+	content, err := json.Marshal(config)
+	if err != nil {
+		return nil, fmt.Errorf("encoding stub: %w", err)
+	}
+	return content, nil
+}
+
+// encodeHeaders writes the headers in HyperShift's order and spelling, and
+// those that it does not know after them.
+func encodeHeaders(s *Stub) v3_2.HTTPHeaders {
+	rest := s.Headers.Clone()
+	var headers v3_2.HTTPHeaders
+	add := func(name string) {
+		for _, value := range rest.Values(name) {
+			headers = append(headers, v3_2.HTTPHeader{Name: name, Value: &value})
+		}
+		rest.Del(name)
+	}
+	for _, name := range []string{headerAuthorization, headerNodePool, headerConfigHash} {
+		add(name)
+	}
+	var others []string
+	for name := range rest {
+		others = append(others, name)
+	}
+	slices.Sort(others)
+	for _, name := range others {
+		add(name)
+	}
+	return headers
+}
+
+func given(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

@@ -1,0 +1,113 @@
+package ignition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	defaultBudget   = 2 * time.Minute
+	defaultMaxBytes = 32 << 20 // payloads have about 450 kB
+	firstPause      = time.Second
+	longestPause    = 15 * time.Second
+)
+
+// Fetcher gets a payload from an ignition server.
+type Fetcher struct {
+	// ConnectTo is HOST:PORT that is dialled (or asked of the proxy) instead of
+	// the source's. SNI, the Host header and the name that the certificate must
+	// have stay those of the source.
+	ConnectTo string
+	Log       report.Log
+	Budget    time.Duration // how long temporary failures are retried; 0 is two minutes
+	MaxBytes  int64         // of the payload; 0 is 32 MiB
+
+	pause time.Duration // before the second try; 0 is a second
+}
+
+// Fetch asks the stub's server for the payload until it comes, the failure is
+// one that asking again does not mend, the budget is used up, or ctx ends.
+// Errors are a report.Failure: CredentialRefused for a token that is not (or
+// no longer) good, Usage for an endpoint or payload that is not one, Refused
+// when the server cannot be trusted or found, else Failed.
+//
+// The server notes every request as "the node has come", whatever its method,
+// so nothing but a GET that wants the payload is ever sent.
+func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
+	if err := stub.Validate(); err != nil {
+		return nil, err
+	}
+	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
+		return nil, report.Fail(report.Usage, "give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
+	}
+	began := time.Now()
+	budget := f.Budget
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	deadline := began.Add(budget)
+	for tries := 1; ; tries++ {
+		payload, err := f.try(ctx, stub)
+		if err == nil {
+			return payload, nil
+		}
+		var no *refusal
+		if !errors.As(err, &no) {
+			return nil, err
+		}
+		left := time.Until(deadline)
+		if !no.temporary || left <= 0 || ctx.Err() != nil {
+			return nil, no.failure(ctx, stub, tries, time.Since(began))
+		}
+		f.Log.Wait(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy)
+		select {
+		case <-time.After(min(f.backoff(tries), left)):
+		case <-ctx.Done():
+			return nil, no.failure(ctx, stub, tries, time.Since(began))
+		}
+	}
+}
+
+// backoff is the pause after a number of tries: it doubles, and half of it is
+// random, so that a rack of hosts that came up together does not ask together.
+func (f Fetcher) backoff(tries int) time.Duration {
+	pause := f.pause
+	if pause == 0 {
+		pause = firstPause
+	}
+	for range tries - 1 {
+		pause = min(2*pause, longestPause)
+	}
+	return pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secrecy
+}
+
+// refusal is a try that brought no payload: what happened, as one clause that
+// follows "fetching payload from HOST:", and what can be done about it.
+type refusal struct {
+	what      string
+	remedy    string
+	code      report.Code
+	temporary bool // asking again can help
+	cause     error
+}
+
+func (r *refusal) Error() string { return r.what }
+func (r *refusal) Unwrap() error { return r.cause }
+
+// failure is what the caller is told in the end.
+func (r *refusal) failure(ctx context.Context, stub *Stub, tries int, took time.Duration) error {
+	how := ""
+	if tries > 1 {
+		how = fmt.Sprintf(" (%d tries in %s)", tries, took.Round(100*time.Millisecond))
+	}
+	if err := ctx.Err(); err != nil && r.temporary {
+		return report.Fail(r.code, r.remedy, "fetching payload from %s: %w; last seen%s: %w", stub.Source.Host, err, how, r)
+	}
+	return report.Fail(r.code, r.remedy, "fetching payload from %s: %w%s", stub.Source.Host, r, how)
+}

@@ -1,0 +1,262 @@
+package ignition
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestFetch(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "127.0.0.1", served)
+	payload, err := Fetcher{}.Fetch(t.Context(), s.stub(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if content, _, ok := payload.File("/etc/a"); !ok || string(content) != "a" {
+		t.Errorf("the payload is not the one that was served: %v", payload)
+	}
+	if payload.Server != s.Listener.Addr().String() || payload.ServerDate.IsZero() || payload.Skew.Abs() > time.Minute {
+		t.Errorf("server %q, date %s, skew %s", payload.Server, payload.ServerDate, payload.Skew)
+	}
+	requests := s.got()
+	if len(requests) != 1 {
+		t.Fatalf("%d requests, want 1", len(requests))
+	}
+	r := requests[0]
+	got := map[string]string{
+		"method": r.Method, "path": r.URL.Path, "proto": r.Proto, "host": r.Host,
+		"authorization": r.Header.Get("Authorization"), "pool": r.Header.Get("NodePool"), "hash": r.Header.Get("TargetConfigVersionHash"),
+		"encoding": r.Header.Get("Accept-Encoding"), "accept": r.Header.Get("Accept"),
+	}
+	want := map[string]string{
+		"method": "GET", "path": "/ignition", "proto": "HTTP/1.1", "host": s.Listener.Addr().String(),
+		"authorization": testBearer, "pool": "clusters/demo-workers", "hash": "844282c1",
+		"encoding": "identity", "accept": "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("request differs (-want +got):\n%s", diff)
+	}
+}
+
+// What passes by itself is waited for, and the wait explains itself.
+func TestFetchWaits(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		says    string
+	}{
+		{"payload not ready", unknownTokenAnswer, "the payload of NodePool clusters/demo-workers is not generated yet"},
+		{"server down", haProxy, "does not reach it (HTTP 503)"},
+		{"server error", answer(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
+		{"shorter than it said", cutShort(true), "cut short after 20 of 104 bytes"},
+		{"incomplete JSON", cutShort(false), "cut short after 20 of 20 bytes"},
+		{"no bytes", answer(http.StatusOK, "application/json", ""), "cut short after 0 bytes"},
+		{"closed connection", hangUp, "closed the connection without an answer"},
+	}
+	ca := newAuthority(t, "ignition-root-ca")
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s, log := serve(t, ca, "127.0.0.1", test.handler, test.handler, served), &events{}
+			if _, err := patient(log).Fetch(t.Context(), s.stub(t)); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(s.got()); n != 3 {
+				t.Errorf("%d requests, want 3", n)
+			}
+			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "asked again until") {
+				t.Errorf("what was said lacks %q: %s", test.says, text)
+			}
+			if strings.Contains(log.text(), strings.TrimPrefix(testBearer, "Bearer ")) {
+				t.Error("the token was said")
+			}
+		})
+	}
+}
+
+// cutShort sends 20 bytes of the payload, with or without the length of all.
+func cutShort(announced bool) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if announced {
+			w.Header().Set("Content-Length", fmt.Sprint(len(servedPayload)))
+		}
+		_, _ = w.Write([]byte(servedPayload[:20]))
+	}
+}
+
+func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+
+// What does not pass is told at once, and each in its own words.
+func TestFetchRefusals(t *testing.T) {
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		code    report.Code
+		want    string
+		remedy  string
+	}{
+		{"401", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "it cannot read the token (HTTP 401)", "user-data-demo-workers-$HASH"},
+		{"404", http.NotFound, report.Usage, "it has nothing at /ignition (HTTP 404)", "https://HOST/ignition"},
+		{"403", answer(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never does", "ignitionEndpoint"},
+		{"invalid payload", answer(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "a payload for this token that is not valid", "status.conditions"},
+		{"web page", answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
+		{"text", answer(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
+		{"spec 2.2", answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it is of Ignition spec 2.2.0", "MachineConfigs"},
+		{"invalid config", answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
+		{"too large", answer(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
+		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to a place that a payload is not fetched from: it is http", "stands between"},
+		{"redirect in a circle", redirect("/ignition"), report.Refused, "redirects in a circle", "stands between"},
+	}
+	ca := newAuthority(t, "ignition-root-ca")
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, ca, "127.0.0.1", test.handler)
+			fetcher := Fetcher{Budget: time.Minute, MaxBytes: 1000}
+			_, err := fetcher.Fetch(t.Context(), s.stub(t))
+			checkFailure(t, err, test.code, test.want)
+			if !strings.Contains(report.RemedyOf(err), test.remedy) {
+				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), test.remedy)
+			}
+		})
+	}
+}
+
+func redirect(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
+}
+
+func TestFetchWithoutToken(t *testing.T) {
+	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	_, err := quick().Fetch(t.Context(), s.stub(t, func(v *Values) { v.Token = nil }))
+	checkFailure(t, err, report.CredentialRefused, "it wants a token (HTTP 401) and none was given")
+}
+
+// A token that stays unknown is explained by both of its causes, by the tries
+// that were made, and by the clocks when they differ.
+func TestFetchGivesUp(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	tests := []struct {
+		name    string
+		handler http.HandlerFunc
+		code    report.Code
+		want    []string
+	}{
+		{"unknown token", unknownTokenAnswer, report.CredentialRefused, []string{"the token has expired or was rotated out, or the payload of NodePool clusters/demo-workers is not generated yet", " tries in "}},
+		{"clock behind", atDate(3*time.Hour, unknownTokenAnswer), report.CredentialRefused, []string{"this host's clock is ", " behind the server's"}},
+		{"clock ahead", atDate(-3*time.Hour, unknownTokenAnswer), report.CredentialRefused, []string{"this host's clock is ", " ahead of the server's"}},
+		{"server down", haProxy, report.Failed, []string{"HTTP 503", " tries in "}},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := serve(t, ca, "127.0.0.1", test.handler)
+			_, err := quick().Fetch(t.Context(), s.stub(t))
+			for _, want := range test.want {
+				checkFailure(t, err, test.code, want)
+			}
+			if len(s.got()) < 2 {
+				t.Error("it was not tried again")
+			}
+		})
+	}
+}
+
+func atDate(skew time.Duration, handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
+		handler(w, r)
+	}
+}
+
+func TestFetchSkew(t *testing.T) {
+	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", atDate(-2*time.Hour, served))
+	payload, err := quick().Fetch(t.Context(), s.stub(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if off := payload.Skew + 2*time.Hour; off.Abs() > time.Minute {
+		t.Errorf("skew %s, want -2h", payload.Skew)
+	}
+}
+
+func TestFetchEndsWithContext(t *testing.T) {
+	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", unknownTokenAnswer)
+	ctx, cancel := context.WithCancel(t.Context())
+	log := &events{}
+	fetcher := patient(log)
+	fetcher.pause = time.Hour
+	go func() {
+		for len(s.got()) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancel()
+	}()
+	_, err := fetcher.Fetch(ctx, s.stub(t))
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want that the context was cancelled", err)
+	}
+}
+
+// Ignition drops the headers on a redirect, so that the token goes to nobody
+// else.
+func TestFetchDropsHeadersOnRedirect(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	second := serve(t, ca, "127.0.0.1", served)
+	first := serve(t, ca, "127.0.0.1", redirect(second.URL+"/elsewhere"))
+	if _, err := quick().Fetch(t.Context(), first.stub(t)); err != nil {
+		t.Fatal(err)
+	}
+	header := second.got()[0].Header
+	for _, name := range []string{"Authorization", "NodePool", "TargetConfigVersionHash"} {
+		if value := header.Get(name); value != "" {
+			t.Errorf("%s went along: %q", name, value)
+		}
+	}
+	if header.Get("Accept") == "" {
+		t.Error("Accept did not go along")
+	}
+}
+
+// The name in the URL is what is asked for, wherever the connection goes.
+func TestConnectTo(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "ignition.demo.example.com", served)
+	stub := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
+	fetcher := quick()
+	fetcher.ConnectTo = s.Listener.Addr().String()
+	if _, err := fetcher.Fetch(t.Context(), stub); err != nil {
+		t.Fatal(err)
+	}
+	r := s.got()[0]
+	if r.Host != "ignition.demo.example.com:31234" || r.TLS.ServerName != "ignition.demo.example.com" {
+		t.Errorf("Host %q, SNI %q", r.Host, r.TLS.ServerName)
+	}
+	fetcher.ConnectTo = "127.0.0.1"
+	_, err := fetcher.Fetch(t.Context(), stub)
+	checkFailure(t, err, report.Usage, "is not HOST:PORT")
+}
+
+func TestFetchWantsWholeStub(t *testing.T) {
+	_, err := quick().Fetch(t.Context(), &Stub{})
+	checkFailure(t, err, report.Usage, "nothing says where")
+	_, err = quick().Fetch(t.Context(), &Stub{Source: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}})
+	checkFailure(t, err, report.Usage, "nothing says which CA")
+}
+
+func TestBackoff(t *testing.T) {
+	for tries, longest := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: longestPause, 500: longestPause} {
+		for range 100 {
+			if pause := (Fetcher{}).backoff(tries); pause < longest/2 || pause > longest {
+				t.Errorf("pause after %d tries is %s, want %s to %s", tries, pause, longest/2, longest)
+			}
+		}
+	}
+}

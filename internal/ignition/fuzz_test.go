@@ -1,0 +1,64 @@
+package ignition
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Whatever comes in, it is read or refused with the exit code for bad input,
+// and what is read is written and read back.
+func FuzzParseStub(f *testing.F) {
+	f.Add([]byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/ignition","httpHeaders":[{"name":"Authorization","value":"Bearer YQ=="}]}]},"proxy":{"httpsProxy":"http://p","noProxy":["a"]}}}`))
+	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
+	f.Add([]byte("kind: Secret\n"))
+	f.Fuzz(func(t *testing.T, content []byte) {
+		stub, err := ParseStub(content)
+		if err != nil {
+			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
+				t.Errorf("error without code or remedy: %v", err)
+			}
+			return
+		}
+		if stub.Source == nil || stub.Source.Scheme != "https" {
+			t.Errorf("source %v", stub.Source)
+		}
+		encoded, err := stub.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := ParseStub(encoded)
+		if err != nil {
+			t.Fatalf("not read back: %v", err)
+		}
+		if again.Source.String() != stub.Source.String() || again.Headers.Get(headerAuthorization) != stub.Headers.Get(headerAuthorization) {
+			t.Errorf("read back as %s", again)
+		}
+	})
+}
+
+// A payload that is read can be planned: nothing escapes the directories of
+// units, nothing that is planned lacks a target.
+func FuzzLoadPayload(f *testing.F) {
+	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/sysctl.d/a.conf","mode":420,"contents":{"source":"data:,a%3D1"}}],"links":[{"path":"/a","target":"/b"}]}}`))
+	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"a@b.service","enabled":true,"contents":"[Unit]\nRequires=c.service\n[Install]\nAlso=d"},{"name":"kubelet.service","dropins":[{"name":"a.conf","contents":""}]}]}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		p, err := LoadPayload(raw)
+		if err != nil {
+			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
+				t.Errorf("error without code or remedy: %v", err)
+			}
+			return
+		}
+		plan, err := Adapt(p, plainHost())
+		if err != nil {
+			return
+		}
+		for _, change := range plan.Changes() {
+			if change.Target == "" || change.Why == "" || strings.Contains(change.Target, "/../") {
+				t.Errorf("change %+v", change)
+			}
+		}
+	})
+}

@@ -1,0 +1,88 @@
+package ignition
+
+import (
+	"cmp"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// kernel wishes for the running kernel what the plan's files will give it at
+// the next boot: the parameters of /etc/sysctl.d and the modules of
+// /etc/modules-load.d, in the order in which systemd reads them. What other
+// files of the host say is not touched.
+func (s *scene) kernel() {
+	s.plan.Sysctls = s.wishes("/etc/sysctl.d", s.sysctl)
+	s.plan.Modules = s.wishes("/etc/modules-load.d", s.module)
+}
+
+// wishes reads the files of a directory by their names; of several wishes for
+// one thing the last wins.
+func (s *scene) wishes(dir string, read func(file, line string) (ledger.Change, bool)) []ledger.Change {
+	var files []ledger.Change
+	for _, change := range s.plan.Files {
+		if change.Kind == ledger.File && change.Want.Present && path.Dir(change.Target) == dir && strings.HasSuffix(change.Target, ".conf") {
+			files = append(files, change)
+		}
+	}
+	slices.SortFunc(files, func(a, b ledger.Change) int { return cmp.Compare(a.Target, b.Target) })
+	var wishes []ledger.Change
+	for _, file := range files {
+		for line := range strings.Lines(string(file.Want.Content)) {
+			line = strings.TrimSpace(line)
+			if line == "" || line[0] == '#' || line[0] == ';' {
+				continue
+			}
+			wish, ok := read(file.Target, line)
+			if !ok {
+				continue
+			}
+			wishes = slices.DeleteFunc(wishes, func(earlier ledger.Change) bool { return earlier.Target == wish.Target })
+			wishes = append(wishes, wish)
+		}
+	}
+	return wishes
+}
+
+// sysctl reads a line of sysctl.d(5). A pattern stands for what the kernel has
+// at boot, interfaces among it, and is left to it.
+func (s *scene) sysctl(file, line string) (ledger.Change, bool) {
+	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
+	name = sysctlName(strings.TrimSpace(name))
+	if !found || name == "" {
+		return ledger.Change{}, false // an exclusion from patterns, or nothing at all
+	}
+	if strings.ContainsAny(name, "*?[") {
+		s.tell(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
+		return ledger.Change{}, false
+	}
+	if s.in.HasSysctl != nil && !s.in.HasSysctl(name) {
+		s.tell(name, "sysctl-absent", "the running kernel has no such parameter")
+		return ledger.Change{}, false
+	}
+	return ledger.Change{Kind: ledger.Sysctl, Target: name, Why: file, Want: ledger.State{
+		Present: true, Value: strings.Join(strings.Fields(value), " "),
+	}}, true
+}
+
+// sysctlName is the name in the form that has dots between its parts.
+func sysctlName(name string) string {
+	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
+		return strings.NewReplacer(".", "/", "/", ".").Replace(name)
+	}
+	return name
+}
+
+func (s *scene) module(file, line string) (ledger.Change, bool) {
+	if s.in.HasModule != nil && !s.in.HasModule(line) {
+		s.tell(line, "module-absent", "the running kernel has no such module")
+		return ledger.Change{}, false
+	}
+	return ledger.Change{Kind: ledger.Module, Target: line, Why: file, Want: ledger.State{Present: true}}, true
+}
+
+func (s *scene) tell(subject, rule, reason string) {
+	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Report, Reason: reason, Rule: rule})
+}

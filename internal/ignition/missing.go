@@ -1,0 +1,134 @@
+package ignition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// needs finds the units that must be there for the payload to work, and who
+// says so: those that it enables, kubelet, and what these require.
+func (s *scene) needs() map[string]string {
+	needed := map[string]string{}
+	var reached []types.Unit
+	for _, u := range s.payload.Config.Systemd.Units {
+		r := s.rule(kindUnit, u.Name, subject{unit: u}, true)
+		if enabled(u) && !masked(u) && (r == nil || (r.effect != leaveOut && !r.effect.keepsDisabled())) {
+			needed[u.Name] = "enabled by the payload"
+			reached = append(reached, u)
+		}
+	}
+	for len(reached) > 0 {
+		u := reached[0]
+		reached = reached[1:]
+		for _, name := range requirements(u) {
+			if needed[name] != "" {
+				continue
+			}
+			needed[name] = "required by " + u.Name
+			if next, found := s.unit(name); found {
+				reached = append(reached, next)
+			}
+		}
+	}
+	return needed
+}
+
+// unit is what the payload says of a unit, its contents or its drop-ins alone.
+func (s *scene) unit(name string) (types.Unit, bool) {
+	all := s.payload.Config.Systemd.Units
+	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
+	if i < 0 {
+		return types.Unit{}, false
+	}
+	return all[i], true
+}
+
+// requirements are the units without which a unit is not started.
+func requirements(u types.Unit) []string {
+	var names []string
+	for _, value := range section(u, "Unit", "Requires", "Requisite", "BindsTo") {
+		for name := range strings.FieldsSeq(value) {
+			if !strings.Contains(name, "%") { // what a specifier stands for is known at run time
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// known tells whether a unit comes with the payload or is on the host.
+func (s *scene) known(name string) bool {
+	if _, found := s.brought[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
+		return true
+	}
+	template, instance := splitInstance(name)
+	return instance != nil && s.known(template)
+}
+
+// missing lists the units that are needed and that nobody has, each with the
+// package that brings it.
+func (s *scene) missing() {
+	for name, why := range s.needed {
+		if s.known(name) {
+			continue
+		}
+		text := fmt.Sprintf("%s (%s", name, why)
+		if brings := packageOf(name, s.in.Facts); brings != "" {
+			text += "; package " + brings
+		}
+		s.plan.MissingUnits = append(s.plan.MissingUnits, text+")")
+	}
+	slices.Sort(s.plan.MissingUnits)
+}
+
+// willCome tells whether a unit is of a package that has to be installed for
+// another one.
+func (s *scene) willCome(name string) bool {
+	brings := packageOf(name, s.in.Facts)
+	for other := range s.needed {
+		if brings != "" && packageOf(other, s.in.Facts) == brings && !s.known(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// packageOf names the RHEL package that brings a unit, and its repository where
+// that is not one of the base system.
+func packageOf(unit string, facts host.Facts) string {
+	name := map[string]string{
+		"openvswitch.service":                "openvswitch3.Y",
+		"ovsdb-server.service":               "openvswitch3.Y",
+		"ovs-vswitchd.service":               "openvswitch3.Y",
+		"crio.service":                       "cri-o",
+		"NetworkManager.service":             "NetworkManager",
+		"NetworkManager-wait-online.service": "NetworkManager",
+		"nmstate.service":                    "nmstate",
+		"chronyd.service":                    "chrony",
+		"chrony-wait.service":                "chrony",
+		"ipsec.service":                      "libreswan",
+		"iscsid.service":                     "iscsi-initiator-utils",
+		"multipathd.service":                 "device-mapper-multipath",
+		"rpc-statd.service":                  "nfs-utils",
+		"auditd.service":                     "audit",
+		"firewalld.service":                  "firewalld",
+		"tuned.service":                      "tuned",
+	}[unit]
+	if facts.OS.ID != "rhel" {
+		return name
+	}
+	major, _, _ := strings.Cut(facts.OS.Version, ".")
+	arch := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[facts.Arch]
+	switch name {
+	case "openvswitch3.Y":
+		return fmt.Sprintf("%s of repository fast-datapath-for-rhel-%s-%s-rpms", name, major, arch)
+	case "cri-o":
+		return fmt.Sprintf("%s of repository rhocp-4.Y-for-rhel-%s-%s-rpms", name, major, arch)
+	}
+	return name
+}

@@ -1,0 +1,139 @@
+package ignition
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ParseStub reads the user-data stub that HyperShift writes for a NodePool: an
+// Ignition config that only names one other config, the headers to ask for it
+// with, a CA and a proxy. Anything else in it would be lost, so it is refused.
+func ParseStub(content []byte) (*Stub, error) {
+	stub, err := readStub(content)
+	if err != nil {
+		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
+	}
+	return stub, nil
+}
+
+func readStub(content []byte) (*Stub, error) {
+	if err := recognise(content); err != nil {
+		return nil, err
+	}
+	config, _, _, err := parse(content)
+	if err != nil {
+		return nil, err
+	}
+	merge := config.Ignition.Config.Merge
+	if extra := beyondStub(config); len(extra) > 0 {
+		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
+	}
+	if len(merge) != 1 {
+		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
+	}
+	stub := &Stub{Headers: http.Header{}}
+	if stub.Source, err = sourceOf(merge[0]); err != nil {
+		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
+	}
+	for _, header := range merge[0].HTTPHeaders {
+		if header.Value != nil {
+			stub.Headers.Add(header.Name, *header.Value)
+		}
+	}
+	if stub.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
+		return nil, err
+	}
+	stub.Proxy = proxyOf(config.Ignition.Proxy)
+	return stub, nil
+}
+
+// recognise tells the usual wrong files apart, before the parser says only
+// that they are not JSON, or have no version.
+func recognise(content []byte) error {
+	var object struct{ Kind string }
+	switch err := yaml.Unmarshal(content, &object); {
+	case firstByte(content) == 0:
+		return fmt.Errorf("it is empty")
+	case err == nil && object.Kind == "Secret":
+		return fmt.Errorf("it is the Secret itself, not the stub in its data.value")
+	case firstByte(content) == '{':
+		return nil
+	}
+	if decoded, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(content))); err == nil && firstByte(decoded) == '{' {
+		return fmt.Errorf("it is still base64; decode it with: base64 -d")
+	}
+	return fmt.Errorf("it is not JSON")
+}
+
+// beyondStub names what a config has that a stub does not.
+func beyondStub(config types.Config) []string {
+	var extra []string
+	add := func(name string, part any) {
+		if !reflect.ValueOf(part).IsZero() {
+			extra = append(extra, name)
+		}
+	}
+	add("storage", config.Storage)
+	add("systemd units", config.Systemd)
+	add("users or groups", config.Passwd)
+	add("kernel arguments", config.KernelArguments)
+	add("ignition.config.replace", config.Ignition.Config.Replace)
+	add("ignition.timeouts", config.Ignition.Timeouts)
+	for _, resource := range config.Ignition.Config.Merge {
+		add("a verification of the merged config", resource.Verification)
+		if resource.Compression != nil && *resource.Compression != "" {
+			extra = append(extra, "a compressed merged config")
+		}
+	}
+	return extra
+}
+
+func sourceOf(resource types.Resource) (*url.URL, error) {
+	if resource.Source == nil {
+		return nil, fmt.Errorf("it is missing")
+	}
+	source, err := url.Parse(*resource.Source)
+	if err != nil {
+		return nil, fmt.Errorf("it is not a URL")
+	}
+	return source, checkSource(source)
+}
+
+func casOf(tls types.TLS) ([][]byte, error) {
+	var cas [][]byte
+	for i, resource := range tls.CertificateAuthorities {
+		content, err := (&decoder{left: maxExpanded}).resource(resource)
+		if err == nil {
+			err = checkCA(content)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("its certificate authority %d cannot be used: %w", i+1, err)
+		}
+		cas = append(cas, content)
+	}
+	return cas, nil
+}
+
+func proxyOf(proxy types.Proxy) Proxy {
+	var p Proxy
+	if proxy.HTTPProxy != nil {
+		p.HTTP = *proxy.HTTPProxy
+	}
+	if proxy.HTTPSProxy != nil {
+		p.HTTPS = *proxy.HTTPSProxy
+	}
+	for _, item := range proxy.NoProxy {
+		p.No = append(p.No, string(item))
+	}
+	return p
+}

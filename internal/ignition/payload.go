@@ -1,0 +1,162 @@
+package ignition
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Payload is a node's whole configuration, decoded. It is a credential: it
+// holds the pull secret and the bootstrap kubeconfig.
+type Payload struct {
+	Raw      []byte       // as it was served
+	Digest   string       // SHA-256 of Raw, hexadecimal
+	Version  string       // the Ignition spec it was written in
+	Config   types.Config // translated to the newest spec
+	Warnings []string     // of Ignition's own validation
+
+	Server     string        // the host that served it, "" when it came from a file
+	ServerDate time.Time     // the server's clock, zero when unknown
+	Skew       time.Duration // ServerDate minus this host's clock then; a second is its resolution
+
+	contents map[string][]byte // decoded, by path
+	remote   []string          // what is not in the payload but elsewhere, one sentence each
+	machine  MachineConfig
+}
+
+// LoadPayload reads a payload of Ignition spec 3.0 to 3.6 and decodes the
+// contents of its files, at most 64 MiB together. An error says what is wrong
+// and where; it is a report.Failure with the code Usage.
+func LoadPayload(raw []byte) (*Payload, error) {
+	payload, err := load(raw)
+	if err != nil {
+		return nil, report.Fail(report.Usage,
+			"the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named",
+			"reading payload: %w", err)
+	}
+	return payload, nil
+}
+
+func load(raw []byte) (*Payload, error) {
+	config, version, warnings, err := parse(raw)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(raw)
+	p := &Payload{
+		Raw: raw, Digest: hex.EncodeToString(sum[:]), Version: version, Config: config, Warnings: warnings,
+		contents: map[string][]byte{},
+	}
+	d := &decoder{left: maxExpanded}
+	for _, file := range config.Storage.Files {
+		if err := p.decode(d, file); err != nil {
+			return nil, fmt.Errorf("file %s: %w", file.Path, err)
+		}
+	}
+	for _, nested := range append(config.Ignition.Config.Merge, config.Ignition.Config.Replace) {
+		if nested.Source != nil {
+			p.remote = append(p.remote, "another config at "+place(*nested.Source))
+		}
+	}
+	if p.machine, err = machineConfig(p); err != nil {
+		return nil, fmt.Errorf("file %s: %w", encapsulatedPath, err)
+	}
+	return p, nil
+}
+
+// decode keeps the content of a file: its source, then what it appends.
+func (p *Payload) decode(d *decoder, file types.File) error {
+	var content []byte
+	for _, resource := range append([]types.Resource{file.Contents}, file.Append...) {
+		part, err := d.resource(resource)
+		if errors.Is(err, errRemote) {
+			p.remote = append(p.remote, fmt.Sprintf("the content of %s at %s", file.Path, place(*resource.Source)))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		content = append(content, part...)
+	}
+	p.contents[file.Path] = content
+	return nil
+}
+
+// File gives the decoded content and the mode of the file at path. It is not
+// ok when the payload has no such file, or not its content.
+func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
+	content, ok = p.contents[path]
+	for _, file := range p.Config.Storage.Files {
+		if file.Path == path {
+			return content, fileMode(file), ok
+		}
+	}
+	return nil, 0, false
+}
+
+// fileMode is the mode of a file; 0644 where the payload leaves it open.
+func fileMode(file types.File) uint32 {
+	if file.Mode == nil {
+		return 0o644
+	}
+	return uint32(*file.Mode) //nolint:gosec // validated: 0 to 07777
+}
+
+// Unit gives what the payload says of the unit name. Contents are "" where the
+// unit is brought by a package; enabled is nil where the payload leaves it open.
+func (p *Payload) Unit(name string) (contents string, dropins map[string]string, enabled *bool, ok bool) {
+	for _, unit := range p.Config.Systemd.Units {
+		if unit.Name != name {
+			continue
+		}
+		dropins = map[string]string{}
+		for _, dropin := range unit.Dropins {
+			dropins[dropin.Name] = text(dropin.Contents)
+		}
+		return text(unit.Contents), dropins, unit.Enabled, true
+	}
+	return "", nil, nil, false
+}
+
+// Files is how many files the payload has.
+func (p *Payload) Files() int { return len(p.Config.Storage.Files) }
+
+// Units is how many units the payload has something for.
+func (p *Payload) Units() int { return len(p.Config.Systemd.Units) }
+
+// String sums the payload up without contents.
+func (p Payload) String() string {
+	from := ""
+	if p.Server != "" {
+		from = " from " + p.Server
+	}
+	return fmt.Sprintf("%d files, %d units, %s%s", p.Files(), p.Units(), size(len(p.Raw)), from)
+}
+
+// Format keeps the contents out of every verb.
+func (p Payload) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
+
+// MarshalJSON keeps the contents out of documents.
+func (p Payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
+
+func size(n int) string {
+	if n < 10_000 {
+		return fmt.Sprintf("%d B", n)
+	}
+	return fmt.Sprintf("%d kB", (n+500)/1000)
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

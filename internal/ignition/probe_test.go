@@ -1,0 +1,88 @@
+package ignition
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A probe looks at the server without the token and without asking for the
+// payload, which the server would note.
+func TestProbe(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "127.0.0.1", atDate(-2*time.Hour, answer(http.StatusOK, "text/plain", "")))
+	probe, err := Fetcher{}.Probe(t.Context(), s.stub(t))
+	if err != nil || probe.Temporary != nil {
+		t.Fatal(err, probe.Temporary)
+	}
+	if off := probe.Skew + 2*time.Hour; off.Abs() > time.Minute {
+		t.Errorf("skew %s, want -2h", probe.Skew)
+	}
+	r := s.got()[0]
+	if r.URL.Path != "/healthz" || r.Method != http.MethodGet {
+		t.Errorf("it asked %s %s", r.Method, r.URL.Path)
+	}
+	for _, name := range []string{"Authorization", "NodePool", "TargetConfigVersionHash"} {
+		if r.Header.Get(name) != "" {
+			t.Errorf("%s was sent", name)
+		}
+	}
+}
+
+func TestProbeFinds(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", served)
+	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.pem }))
+	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
+
+	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.pem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	probe, err := Fetcher{}.Probe(t.Context(), stub)
+	if err != nil || probe.Temporary == nil || !strings.Contains(probe.Temporary.Error(), "refuses the connection") {
+		t.Errorf("what can pass is not told apart: %v, %v", err, probe.Temporary)
+	}
+	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), stub)
+	checkFailure(t, err, report.Usage, "is not HOST:PORT")
+	_, err = Fetcher{}.Probe(t.Context(), &Stub{})
+	checkFailure(t, err, report.Usage, "nothing says where")
+	_, err = Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.Proxy.HTTPS = "https://proxy.example.com"; v.Endpoint = "a.example.com" }))
+	checkFailure(t, err, report.Usage, "is not an http one")
+}
+
+func TestWithout(t *testing.T) {
+	raw := config("3.2.0", `{"path":"/etc/a","mode":420}`, `{"path":"/etc/b"}`)
+	less, err := Without(raw, "/etc/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := LoadPayload(less)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, found := p.File("/etc/a"); found || p.Files() != 1 {
+		t.Error("the file is still there, or others went with it")
+	}
+	if same, err := Without([]byte(`{}`), "/etc/a"); err != nil || string(same) != "{}" {
+		t.Errorf("%s, %v", same, err)
+	}
+	if _, err := Without([]byte(`[`), "/etc/a"); err == nil {
+		t.Error("what is not JSON is taken")
+	}
+}
+
+func TestSwapRefused(t *testing.T) {
+	for content, want := range map[string]bool{"{}": true, "failSwapOn: true": true, "failSwapOn: false": false} {
+		p, err := LoadPayload(config("3.2.0", `{"path":"`+kubeletConfigPath+`","contents":`+inline(content)+`}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if refused, err := p.SwapRefused(); err != nil || refused != want {
+			t.Errorf("%s: %t, %v", content, refused, err)
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package ignition
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Where the parts of a stub are, on the management cluster. HCP_NAMESPACE is
+// the namespace of the hosted control plane, <namespace>-<name> of its
+// HostedCluster.
+const (
+	getStub = "get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
+		"  oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
+	getEndpoint = "  oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
+	getToken    = "get the token from the management cluster, into a file:\n" +
+		"  oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}'"
+	getCA = `  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
+)
+
+// pool is how a stub's NodePool is named in commands.
+type pool struct{ namespace, name string }
+
+func poolOf(s *Stub) pool {
+	namespace, name, _ := strings.Cut(s.NodePool(), "/")
+	if !isName(namespace) || !isName(name) {
+		return pool{"NAMESPACE", "NODEPOOL"}
+	}
+	return pool{namespace, name}
+}
+
+// isName tells what can be the name of an object, and so stand in a command
+// that somebody will paste into a shell.
+func isName(text string) bool {
+	other := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }
+	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, other)
+}
+
+// control sets HC, from which the control plane's namespace follows.
+func (p pool) control() string {
+	return fmt.Sprintf("  HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
+}
+
+// freshStub are the commands that bring a stub with the current token.
+func (p pool) freshStub() string {
+	return strings.Join([]string{
+		p.control(),
+		fmt.Sprintf(`  HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
+		fmt.Sprintf("  oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign", p.namespace, p.name),
+	}, "\n")
+}
+
+// conditions is the command that shows why a payload was not generated.
+func (p pool) conditions() string {
+	return fmt.Sprintf(`  oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
+}
+
+// servers is the command that shows the pods that serve the payload.
+func (p pool) servers() string {
+	return p.control() + fmt.Sprintf("\n  oc -n %s-$HC get pods | grep ignition-server", p.namespace)
+}

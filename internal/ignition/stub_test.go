@@ -1,0 +1,169 @@
+package ignition
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	testUUID   = "5f0c7c1e-7d06-4418-b6cb-9f552727ae15"
+	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // opens nothing
+)
+
+// hyperShiftStub is a stub in the form in which HyperShift writes it.
+func hyperShiftStub(ca []byte) string {
+	return fmt.Sprintf(`{"ignition":{"config":{"merge":[{"httpHeaders":[{"name":"Authorization","value":%q},{"name":"NodePool","value":"clusters/demo-workers"},{"name":"TargetConfigVersionHash","value":"844282c1"}],"source":"https://ignition.demo.example.com/ignition"}]},"proxy":{"httpProxy":"http://proxy.example.com:3128","httpsProxy":"http://user:hunter2@proxy.example.com:3128","noProxy":[".cluster.local","10.0.0.0/8"]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;base64,%s"}]}},"version":"3.2.0"}}`,
+		testBearer, base64.StdEncoding.EncodeToString(ca))
+}
+
+func TestParseStub(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca").pem
+	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDemoStub(t, stub, ca)
+	if err := stub.Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+func checkDemoStub(t *testing.T, stub *Stub, ca []byte) {
+	t.Helper()
+	got := map[string]any{
+		"source": stub.Source.String(), "pool": stub.NodePool(), "hash": stub.ConfigHash(), "token": stub.HasToken(),
+		"authorization": stub.Headers.Get("Authorization"), "ca": string(stub.CAs[0]), "proxy": stub.Proxy,
+	}
+	want := map[string]any{
+		"source": "https://ignition.demo.example.com/ignition", "pool": "clusters/demo-workers", "hash": "844282c1", "token": true,
+		"authorization": testBearer, "ca": string(ca),
+		"proxy": Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("stub differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestEncodeIsReadBack(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca").pem
+	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := stub.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseStub(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDemoStub(t, again, ca)
+	if !strings.Contains(string(content), `"TargetConfigVersionHash"`) {
+		t.Error("the headers have lost HyperShift's spelling")
+	}
+}
+
+func TestParseStubRefuses(t *testing.T) {
+	whole := hyperShiftStub(newAuthority(t, "ignition-root-ca").pem)
+	merge := `{"source":"https://ignition.demo.example.com/ignition"}`
+	stub := func(section string) string {
+		return `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]}},` + section + `}`
+	}
+	tests := []struct{ name, content, want string }{
+		{"empty", "", "it is empty"},
+		{"white space", " \n", "it is empty"},
+		{"no JSON", "hello", "it is not JSON"},
+		{"still base64", base64.StdEncoding.EncodeToString([]byte(whole)), "it is still base64"},
+		{"the Secret in YAML", "apiVersion: v1\nkind: Secret\ndata: {}\n", "it is the Secret itself"},
+		{"the Secret in JSON", `{"apiVersion":"v1","kind":"Secret"}`, "it is the Secret itself"},
+		{"cut short", whole[:len(whole)/2], "not a valid Ignition config"},
+		{"no version", `{}`, "no ignition.version"},
+		{"spec 2.2", `{"ignition":{"version":"2.2.0","config":{"append":[` + merge + `]}}}`, "of Ignition spec 2.2.0"},
+		{"spec 3.9", `{"ignition":{"version":"3.9.0"}}`, "of Ignition spec 3.9.0"},
+		{"nothing to merge", `{"ignition":{"version":"3.2.0"}}`, "0 configs to merge"},
+		{"two to merge", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `,{"source":"https://b.example.com/"}]}}}`, "2 configs to merge"},
+		{"http", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"http://a.example.com/ignition"}]}}}`, "it is http"},
+		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `scheme is "data"`},
+		{"user name", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://me:secret@a.example.com/"}]}}}`, "user name"},
+		{"replace", `{"ignition":{"version":"3.2.0","config":{"replace":` + merge + `}}}`, "ignition.config.replace"},
+		{"files", stub(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also has storage"},
+		{"units", stub(`"systemd":{"units":[{"name":"a.service"}]}`), "it also has systemd units"},
+		{"users", stub(`"passwd":{"users":[{"name":"core"}]}`), "it also has users"},
+		{"verification", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a.example.com/","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}]}}}`, "a verification"},
+		{"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`, "not in the config but at https://a.example.com/ca"},
+		{"no certificate", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,hello"}]}}}}`, "no PEM certificate"},
+		{"invalid", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"ftp://a.example.com/"}]}}}`, "$.ignition.config.merge.0.source, line 1"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := ParseStub([]byte(test.content))
+			checkFailure(t, err, report.Usage, test.want)
+		})
+	}
+}
+
+// checkFailure wants an error with a code, a text in it, and a remedy.
+func checkFailure(t *testing.T, err error, code report.Code, want string) {
+	t.Helper()
+	if err == nil {
+		t.Fatal("there is no error")
+	}
+	if got := report.CodeOf(err); got != code {
+		t.Errorf("exit code %d, want %d: %v", got, code, err)
+	}
+	if !strings.Contains(err.Error(), want) {
+		t.Errorf("error %q lacks %q", err, want)
+	}
+	if report.RemedyOf(err) == "" {
+		t.Errorf("error %q has no remedy", err)
+	}
+	if strings.Contains(fmt.Sprintf("%+v %s", err, report.RemedyOf(err)), strings.TrimPrefix(testBearer, "Bearer ")) {
+		t.Errorf("the error shows the token: %v", err)
+	}
+}
+
+// Nothing that is printed, logged or encoded may show the token.
+func TestSecretsAreNotPrinted(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca").pem
+	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,hunter2"}}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	holder := struct {
+		Stub    *Stub
+		Values  Values
+		Payload *Payload
+	}{stub, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}
+	var text strings.Builder
+	for _, value := range []any{holder.Stub, *holder.Stub, holder.Values, &holder.Values, holder.Payload, *holder.Payload} {
+		fmt.Fprintf(&text, "%v %+v %#v %s %q %d %x\n", value, value, value, value, value, value, value)
+		encoded, err := json.Marshal(value)
+		if err != nil {
+			t.Error(err)
+		}
+		text.Write(encoded)
+		slog.New(slog.NewTextHandler(&text, nil)).Info("", "value", value)
+		slog.New(slog.NewJSONHandler(&text, nil)).Info("", "value", value)
+	}
+	for _, secret := range []string{testUUID, strings.TrimPrefix(testBearer, "Bearer "), "hunter2", base64.StdEncoding.EncodeToString([]byte("hunter2"))} {
+		if strings.Contains(text.String(), secret) {
+			t.Errorf("%s is shown", secret)
+		}
+	}
+	if !strings.Contains(text.String(), "clusters/demo-workers") {
+		t.Error("the summary does not name the NodePool")
+	}
+}

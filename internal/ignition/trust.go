@@ -1,0 +1,134 @@
+package ignition
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// explainTLS tells why the server is not trusted, nil when err is of another
+// kind. What does not mend itself is not tried again.
+func explainTLS(stub *Stub, err error) *refusal {
+	var unverified *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	var operation *net.OpError
+	switch {
+	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &record):
+		return &refusal{
+			code: report.Refused, cause: err,
+			what:   fmt.Sprintf("port %s does not speak TLS", portOf(stub)),
+			remedy: "check host and port of the endpoint:\n" + getEndpoint,
+		}
+	case errors.As(err, &unverified):
+		return explainCertificate(stub, unverified)
+	case errors.As(err, &operation) && operation.Op == "remote error": // how crypto/tls calls an alert of the other side
+		return &refusal{
+			code: report.Refused, cause: err,
+			what:   fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err),
+			remedy: fmt.Sprintf("a Route is found by name, so the endpoint must be given by name and not by address; check with: openssl s_client -connect %s -servername %s </dev/null", dialledHost(stub, ""), stub.Source.Hostname()),
+		}
+	}
+	return nil
+}
+
+func explainCertificate(stub *Stub, unverified *tls.CertificateVerificationError) *refusal {
+	no := &refusal{code: report.Refused, cause: unverified, what: "its certificate cannot be verified: " + unverified.Err.Error()}
+	if len(unverified.UnverifiedCertificates) == 0 {
+		return no
+	}
+	shown := unverified.UnverifiedCertificates[0]
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(unverified.Err, &unknown):
+		no.what, no.remedy = unknownIssuer(stub, shown)
+	case errors.As(unverified.Err, &name):
+		no.what, no.remedy = wrongName(stub, shown)
+	case errors.As(unverified.Err, &invalid) && invalid.Reason == x509.Expired:
+		if invalid.Cert != nil {
+			shown = invalid.Cert
+		}
+		no.what, no.remedy = outOfTime(shown, time.Now())
+	}
+	return no
+}
+
+// unknownIssuer tells the CA of another cluster from somebody in between.
+func unknownIssuer(stub *Stub, shown *x509.Certificate) (what, remedy string) {
+	issuer, expected := shown.Issuer.String(), subjects(stub)
+	for _, subject := range expected {
+		if subject == issuer {
+			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
+				"get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
+		}
+	}
+	if strings.HasPrefix(shown.Issuer.CommonName, "ingress-operator@") {
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", names(shown), stub.Source.Hostname()),
+			"check the endpoint:\n" + getEndpoint
+	}
+	return fmt.Sprintf("its certificate is signed by %q and not by the stub's CA %q: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
+		fmt.Sprintf("let connections to %s through unopened; the payload holds credentials of the cluster", dialledHost(stub, ""))
+}
+
+func wrongName(stub *Stub, shown *x509.Certificate) (what, remedy string) {
+	return fmt.Sprintf("its certificate is for %s and not for %s", names(shown), stub.Source.Hostname()),
+		fmt.Sprintf("if it is the right server, give it the name of its certificate and say where it is:\n  --endpoint https://%s%s --connect-to %s",
+			net.JoinHostPort(firstName(shown), portOf(stub)), stub.Source.Path, dialledHost(stub, ""))
+}
+
+// outOfTime tells a certificate out of its time. Nothing the server says can be
+// trusted then, its Date neither, so the two clocks cannot be told apart.
+func outOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
+	clock := "check this host's clock: timedatectl; chronyc tracking"
+	if now.Before(shown.NotBefore) {
+		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
+			shown.Subject, stamp(shown.NotBefore), stamp(now)), clock
+	}
+	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now)),
+		clock + "\nif it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// names lists what a certificate is for.
+func names(shown *x509.Certificate) string {
+	all := append([]string{}, shown.DNSNames...)
+	for _, address := range shown.IPAddresses {
+		all = append(all, address.String())
+	}
+	if len(all) == 0 {
+		return "no name at all"
+	}
+	return strings.Join(all, ", ")
+}
+
+func firstName(shown *x509.Certificate) string {
+	first, _, _ := strings.Cut(names(shown), ",")
+	return first
+}
+
+// subjects are the names of the stub's CAs.
+func subjects(stub *Stub) []string {
+	var list []string
+	for _, rest := range stub.CAs {
+		for {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				break
+			}
+			if ca, err := x509.ParseCertificate(block.Bytes); err == nil {
+				list = append(list, ca.Subject.String())
+			}
+		}
+	}
+	return list
+}

@@ -1,0 +1,106 @@
+package ignition
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Whom the server shows itself as is told in words that say what to mend.
+func TestFetchTrust(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	other, corporate, router := newAuthority(t, "ignition-root-ca"), newAuthority(t, "Corporate Proxy CA"), newAuthority(t, "ingress-operator@1700000000")
+	tests := []struct {
+		name   string
+		leaf   tls.Certificate
+		want   string
+		remedy string
+	}{
+		{"CA of another cluster", other.leaf(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
+		{"TLS opened on the way", corporate.leaf(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
+		{"router", router.leaf(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
+		{"another name", ca.leaf(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
+		{"another address", ca.leaf(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
+		{"expired", ca.leaf(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
+		{"not valid yet", ca.leaf(t, "127.0.0.1", valid(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			s := serveWith(t, ca, test.leaf, served)
+			_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), s.stub(t))
+			checkFailure(t, err, report.Refused, test.want)
+			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
+			if want := strings.ReplaceAll(test.remedy, "PORT", port); !strings.Contains(report.RemedyOf(err), want) {
+				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
+			}
+			if len(s.got()) != 0 {
+				t.Error("the request, and with it the token, was sent to a server that is not trusted")
+			}
+		})
+	}
+}
+
+// The remedy for another name works.
+func TestNameMismatchRemedyWorks(t *testing.T) {
+	s := serve(t, newAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
+	_, err := quick().Fetch(t.Context(), s.stub(t))
+	_, command, _ := strings.Cut(report.RemedyOf(err), "--endpoint ")
+	endpoint, connectTo, found := strings.Cut(command, " --connect-to ")
+	if !found {
+		t.Fatalf("no command in %q", report.RemedyOf(err))
+	}
+	fetcher := quick()
+	fetcher.ConnectTo = connectTo
+	if _, err := fetcher.Fetch(t.Context(), s.stub(t, func(v *Values) { v.Endpoint = endpoint })); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestFetchOldTLS(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "127.0.0.1", served)
+	s.TLS.MinVersion, s.TLS.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), s.stub(t))
+	checkFailure(t, err, report.Refused, "it refuses the TLS handshake: tls: protocol version not supported")
+}
+
+func TestFetchNoTLS(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	plain := httptest.NewServer(http.HandlerFunc(served))
+	defer plain.Close()
+	stub := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
+	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), stub)
+	checkFailure(t, err, report.Refused, "does not speak TLS")
+}
+
+// A server that takes the connection and closes it, as a load balancer without
+// a member does.
+func TestFetchHangsUpInHandshake(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			connection.Close()
+		}
+	}()
+	stub, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: newAuthority(t, "ignition-root-ca").pem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = quick().Fetch(t.Context(), stub)
+	checkFailure(t, err, report.Failed, "closed the connection without an answer")
+}

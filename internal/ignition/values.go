@@ -1,0 +1,129 @@
+package ignition
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Values are the parts of a stub, given one by one. What is empty is not given.
+type Values struct {
+	Endpoint string // HOST, HOST:PORT or an https URL
+	Token    []byte // the UUID, its base64, or a whole "Bearer ..." header
+	CA       []byte // PEM
+	NodePool string // NAMESPACE/NAME
+	Hash     string
+	Proxy    Proxy
+}
+
+// String tells which values are given, without the token.
+func (v Values) String() string {
+	return fmt.Sprintf("endpoint %q, NodePool %q, hash %q, token given: %t, CA given: %t",
+		redactURL(v.Endpoint), v.NodePool, v.Hash, len(v.Token) > 0, len(v.CA) > 0)
+}
+
+// Format keeps the token out of every verb.
+func (v Values) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, v.String()) }
+
+// MarshalText keeps the token out of documents.
+func (v Values) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
+
+// NewStub makes a stub of single values.
+func NewStub(v Values) (*Stub, error) { return (&Stub{Headers: http.Header{}}).Override(v) }
+
+// Override gives a stub in which v wins over s, which stays as it is. The
+// result is complete, or an error says what is missing.
+func (s *Stub) Override(v Values) (*Stub, error) {
+	stub := s.clone()
+	if v.Endpoint != "" {
+		source, err := endpoint(v.Endpoint)
+		if err != nil {
+			return nil, report.Fail(report.Usage, "give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+		}
+		stub.Source = source
+	}
+	if len(v.Token) > 0 {
+		value, err := bearer(v.Token)
+		if err != nil {
+			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
+		}
+		stub.Headers.Set(headerAuthorization, value)
+	}
+	if len(v.CA) > 0 {
+		if err := checkCA(v.CA); err != nil {
+			return nil, report.Fail(report.Usage, "give the CA in PEM, from the management cluster:\n"+getCA, "reading CA of the ignition server: %w", err)
+		}
+		stub.CAs = [][]byte{v.CA}
+	}
+	if v.NodePool != "" {
+		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
+			return nil, report.Fail(report.Usage, "give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
+		}
+		stub.Headers.Set(headerNodePool, v.NodePool)
+	}
+	if v.Hash != "" {
+		stub.Headers.Set(headerConfigHash, v.Hash)
+	}
+	stub.Proxy = stub.Proxy.override(v.Proxy)
+	return stub, stub.Validate()
+}
+
+func (p Proxy) override(with Proxy) Proxy {
+	if with.HTTP != "" {
+		p.HTTP = with.HTTP
+	}
+	if with.HTTPS != "" {
+		p.HTTPS = with.HTTPS
+	}
+	if with.No != nil {
+		p.No = with.No
+	}
+	return p
+}
+
+// endpoint reads HOST, HOST:PORT or a URL. HyperShift's server has its payload
+// at /ignition; another path, as /config/worker of a standalone cluster's
+// machine-config server, is kept.
+func endpoint(text string) (*url.URL, error) {
+	text = strings.TrimSpace(text)
+	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
+		text = "[" + text + "]" // "fd00::1" alone would be a host and a port
+	}
+	if !strings.Contains(text, "://") {
+		text = "https://" + text
+	}
+	source, err := url.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("it is not a URL")
+	}
+	if err := checkSource(source); err != nil {
+		return nil, err
+	}
+	if source.Path == "" || source.Path == "/" {
+		source.Path = "/ignition"
+	}
+	return source, nil
+}
+
+// checkSource tells whether a payload may be fetched from source. It holds the
+// pull secret and a credential of the cluster, so it never travels in clear.
+func checkSource(source *url.URL) error {
+	switch {
+	case source.Scheme == "http":
+		return fmt.Errorf("it is http; the payload holds credentials and is only fetched over https")
+	case source.Scheme != "https":
+		return fmt.Errorf("its scheme is %q; only https is possible", source.Scheme)
+	case source.Hostname() == "":
+		return fmt.Errorf("it names no host")
+	case source.User != nil:
+		return fmt.Errorf("it has a user name in it; the ignition server takes a token, in a header")
+	case source.Fragment != "":
+		return fmt.Errorf("it has a fragment (#)")
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package ignition
+
+import (
+	"encoding/base64"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestBearer(t *testing.T) {
+	coded := strings.TrimPrefix(testBearer, "Bearer ")
+	tests := []struct{ name, token, want string }{
+		{"UUID", testUUID, testBearer},
+		{"UUID in a file", testUUID + "\n", testBearer},
+		{"base64 as in the Secret", coded, testBearer},
+		{"whole header", testBearer, testBearer},
+		{"whole header with a UUID", "bearer " + testUUID, testBearer},
+		{"base64 of an echo", base64.StdEncoding.EncodeToString([]byte(testUUID + "\n")), testBearer},
+		{"another kind of token", "b3RoZXI=", "Bearer b3RoZXI="},
+		{"neither", "not a token", ""},
+		{"text", "hello!", ""},
+		{"UUID with a wrong digit", "zf0c7c1e-7d06-4418-b6cb-9f552727ae15", ""},
+		{"Basic", "Basic " + coded, ""},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			got, err := bearer([]byte(test.token))
+			if got != test.want || (err == nil) != (test.want != "") {
+				t.Errorf("bearer = %q, %v; want %q", got, err, test.want)
+			}
+			if err != nil && strings.Contains(err.Error(), test.token) {
+				t.Errorf("the error shows the token: %v", err)
+			}
+		})
+	}
+}
+
+func TestEndpoint(t *testing.T) {
+	tests := []struct{ given, want string }{
+		{"ignition.example.com", "https://ignition.example.com/ignition"},
+		{" ignition.example.com:31234\n", "https://ignition.example.com:31234/ignition"},
+		{"192.0.2.7:31234", "https://192.0.2.7:31234/ignition"},
+		{"fd00::1", "https://[fd00::1]/ignition"},
+		{"[fd00::1]:31234", "https://[fd00::1]:31234/ignition"},
+		{"https://ignition.example.com", "https://ignition.example.com/ignition"},
+		{"https://ignition.example.com/", "https://ignition.example.com/ignition"},
+		{"https://ignition.example.com:443/ignition", "https://ignition.example.com:443/ignition"},
+		{"https://api-int.example.com:22623/config/worker", "https://api-int.example.com:22623/config/worker"},
+		{"http://ignition.example.com", "it is http"},
+		{"ftp://ignition.example.com", `scheme is "ftp"`},
+		{"https://", "names no host"},
+		{"https://me@ignition.example.com", "user name"},
+		{"https://ignition.example.com/#a", "fragment"},
+		{"https://[", "not a URL"},
+	}
+	for _, test := range tests {
+		got, err := endpoint(test.given)
+		switch {
+		case err != nil:
+			if !strings.Contains(err.Error(), test.want) {
+				t.Errorf("endpoint(%q): error %v, want %q", test.given, err, test.want)
+			}
+		case got.String() != test.want:
+			t.Errorf("endpoint(%q) = %s, want %s", test.given, got, test.want)
+		}
+	}
+}
+
+func TestNewStub(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca").pem
+	stub, err := NewStub(Values{
+		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
+		Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDemoStub(t, stub, ca)
+
+	tests := []struct {
+		name   string
+		values Values
+		want   string
+	}{
+		{"no endpoint", Values{CA: ca, Token: []byte(testUUID)}, "nothing says where the ignition server is"},
+		{"no CA", Values{Endpoint: "a.example.com", Token: []byte(testUUID)}, "which CA the ignition server a.example.com is to be trusted by"},
+		{"bad endpoint", Values{Endpoint: "http://a.example.com", CA: ca}, "reading endpoint"},
+		{"bad token", Values{Endpoint: "a.example.com", CA: ca, Token: []byte("a b")}, "reading ignition token"},
+		{"bad CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN")}, "no PEM certificate"},
+		{"bad certificate", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, "cannot be read"},
+		{"key instead of CA", Values{Endpoint: "a.example.com", CA: []byte("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n")}, "no PEM certificate"},
+		{"pool without namespace", Values{Endpoint: "a.example.com", CA: ca, NodePool: "demo"}, "not NAMESPACE/NAME"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			_, err := NewStub(test.values)
+			checkFailure(t, err, report.Usage, test.want)
+		})
+	}
+}
+
+func TestOverride(t *testing.T) {
+	ca, other := newAuthority(t, "ignition-root-ca").pem, newAuthority(t, "other").pem
+	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	won, err := stub.Override(Values{Endpoint: "b.example.com:31234", CA: other, NodePool: "clusters/b", Hash: "b", Proxy: Proxy{No: []string{}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkDemoStub(t, stub, ca) // stays as it was
+	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
+		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" || len(won.Proxy.No) != 0 {
+		t.Errorf("single values did not win: %v", won)
+	}
+	if won.Headers.Get("Authorization") != testBearer || won.Proxy.HTTP != stub.Proxy.HTTP {
+		t.Error("what was not given was lost")
+	}
+}
+
+func TestHosted(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca").pem
+	for _, test := range []struct {
+		values Values
+		want   bool
+	}{
+		{Values{Endpoint: "a.example.com"}, true},
+		{Values{Endpoint: "https://api-int.example.com:22623/config/worker"}, false},
+		{Values{Endpoint: "https://a.example.com/other", NodePool: "clusters/demo"}, true},
+	} {
+		test.values.CA = ca
+		stub, err := NewStub(test.values)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stub.Hosted() != test.want {
+			t.Errorf("%v: hosted is %t", stub, !test.want)
+		}
+	}
+}
+
+// What a stub says goes into commands that people paste.
+func TestCommandsHoldNamesOnly(t *testing.T) {
+	for given, want := range map[string]string{
+		"clusters/demo-workers": "-n clusters get nodepool demo-workers ",
+		"clusters/$(reboot)":    "-n NAMESPACE get nodepool NODEPOOL ",
+		"-x/demo":               "-n NAMESPACE get nodepool NODEPOOL ",
+		"":                      "-n NAMESPACE get nodepool NODEPOOL ",
+	} {
+		stub := &Stub{Headers: http.Header{}}
+		stub.Headers.Set(headerNodePool, given)
+		if got := poolOf(stub).freshStub() + poolOf(stub).conditions(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
+			t.Errorf("for NodePool %q: %s", given, got)
+		}
+	}
+}

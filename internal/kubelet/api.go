@@ -1,0 +1,141 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Proxy chooses the proxy for a request, as http.Transport.Proxy does; nil
+// means the environment's (HTTPS_PROXY, NO_PROXY).
+type Proxy func(*http.Request) (*url.URL, error)
+
+// requestTimeout bounds one request that is not a watch.
+const requestTimeout = 30 * time.Second
+
+// api is a connection to the API server with one credential.
+type api struct {
+	client kubernetes.Interface
+	server string
+	clock  *serverClock
+}
+
+func connect(config *rest.Config, proxy Proxy) (*api, error) {
+	config = rest.CopyConfig(config)
+	clock := &serverClock{}
+	config.UserAgent = "hcp-node-agent"
+	config.WarningHandler = rest.NoWarnings{} // they would go to standard error
+	config.QPS = -1 // what repeats requests here pauses by itself, and a limiter's error would hide the real one
+	config.Wrap(clock.wrap)
+	if proxy != nil {
+		config.Proxy = proxy
+	}
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	return &api{client: client, server: config.Host, clock: clock}, nil
+}
+
+// persist repeats a request until it is answered, until it is clear that
+// waiting does not help, or until ctx ends; meanwhile it says what is wrong.
+func (a *api) persist(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
+	pause := pauses()
+	var last error // what was wrong before the time was up
+	for {
+		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+		err := request(bounded)
+		cancel()
+		if err == nil {
+			return nil
+		}
+		problem := explain(err, a.server)
+		if problem.permanent {
+			return problem.failure(doing, err)
+		}
+		if ctx.Err() == nil || last == nil {
+			last = problem.failure(doing, err)
+			log.Wait(doing+": "+problem.text, problem.remedy)
+		}
+		if !sleep(ctx, pause.Step()) {
+			return ended(ctx, last)
+		}
+	}
+}
+
+// pauses grow from one second to fifteen, with jitter, so that many nodes do
+// not come back at the same moment.
+func pauses() *wait.Backoff {
+	return &wait.Backoff{Duration: time.Second, Factor: 1.7, Jitter: 0.3, Steps: 1 << 30, Cap: 15 * time.Second}
+}
+
+// sleep waits, and tells whether ctx is still good.
+func sleep(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}
+
+// ended is the error for a wait that ctx ended: the failure when its time was
+// up, the bare cause when it was called off.
+func ended(ctx context.Context, failure error) error {
+	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Context.Err returns exactly this
+		return failure
+	}
+	return context.Cause(ctx)
+}
+
+// serverClock remembers what time the server said it was.
+type serverClock struct {
+	mu     sync.Mutex
+	date   time.Time
+	seenAt time.Time
+}
+
+// now is the server's time, or the machine's own when the server never said.
+func (c *serverClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.date.IsZero() {
+		return time.Now()
+	}
+	return c.date.Add(time.Since(c.seenAt))
+}
+
+// ahead is by how much the machine's clock is ahead of the server's, to within
+// a second or two.
+func (c *serverClock) ahead() time.Duration { return time.Since(c.now()).Round(time.Second) }
+
+func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(request *http.Request) (*http.Response, error) {
+		response, err := next.RoundTrip(request)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // this wraps nothing, it listens
+		}
+		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+			c.mu.Lock()
+			c.date, c.seenAt = date, time.Now()
+			c.mu.Unlock()
+		}
+		return response, nil
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip makes the function an http.RoundTripper.
+func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -1,0 +1,218 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// asking is one run's way to a client certificate.
+type asking struct {
+	identity   *Identity
+	api        *api
+	approve    Approver
+	credential *x509.Certificate // of the bootstrap kubeconfig; nil when it is no certificate
+
+	key  *pendingKey
+	ours *certificatesv1.CertificateSigningRequest
+
+	older  bool      // the CSR was there before this run
+	anew   bool      // this run has made a new key already
+	shown  types.UID // the CSR that the approver was shown
+	stuck  time.Time // since when it is approved and not issued
+	last   standing
+	issued []byte
+}
+
+func (a *asking) csr() string {
+	if a.ours == nil {
+		return ""
+	}
+	return a.ours.Name
+}
+
+// errAgain asks for another CSR, because this one can come to nothing.
+var errAgain = errors.New("asking again")
+
+// run asks until a certificate is issued or it is clear that none will be.
+func (a *asking) run(ctx context.Context) ([]byte, error) {
+	pause := pauses()
+	for {
+		if err := a.submit(ctx); err != nil {
+			return nil, a.refused(err)
+		}
+		err := follow(ctx, a.api, a.identity.Log, a.source(), 5*time.Second, func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+			return a.see(ctx, found[a.ours.Name])
+		})
+		if err == nil {
+			return a.issued, nil
+		}
+		if !errors.Is(err, errAgain) {
+			return nil, a.refused(timeUp(ctx, err, a.unanswered()))
+		}
+		if !sleep(ctx, pause.Step()) {
+			return nil, ended(ctx, a.unanswered())
+		}
+	}
+}
+
+// submit creates the CSR, or finds the one that an earlier run created.
+func (a *asking) submit(ctx context.Context) error {
+	var err error
+	if a.key, err = loadOrMakeKey(a.identity.KeyDir); err != nil {
+		return err
+	}
+	if a.ours, err = clientRequest(a.key, a.identity.NodeName); err != nil {
+		return err
+	}
+	a.older, a.stuck, a.last = false, time.Time{}, standing{phase: absent}
+	return a.api.persist(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
+		_, err := a.api.client.CertificatesV1().CertificateSigningRequests().Create(ctx, a.ours, metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) {
+			a.older = true
+			return nil
+		}
+		return err //nolint:wrapcheck // persist explains it
+	})
+}
+
+// source is our CSR, by name.
+func (a *asking) source() source[*certificatesv1.CertificateSigningRequest] {
+	return csrSource(a.api, "watching the client CSR "+a.ours.Name, "metadata.name="+a.ours.Name)
+}
+
+func csrSource(a *api, doing, selector string) source[*certificatesv1.CertificateSigningRequest] {
+	csrs := a.client.CertificatesV1().CertificateSigningRequests()
+	return source[*certificatesv1.CertificateSigningRequest]{
+		doing: doing, selector: selector,
+		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, string, error) {
+			list, err := csrs.List(ctx, options)
+			if err != nil {
+				return nil, "", err //nolint:wrapcheck // persist explains it
+			}
+			return pointers(list.Items), list.ResourceVersion, nil
+		},
+		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			return csrs.Watch(ctx, options) //nolint:wrapcheck // follow explains it
+		},
+	}
+}
+
+func pointers[T any](items []T) []*T {
+	all := make([]*T, 0, len(items))
+	for n := range items {
+		all = append(all, &items[n])
+	}
+	return all
+}
+
+// see looks at our CSR; true means that the certificate is there.
+func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
+	log := a.identity.Log
+	before := a.last
+	a.last = assess(found, a.ours, metav1.Now())
+	switch a.last.phase {
+	case issued:
+		a.issued = a.last.certificate
+		return true, nil
+	case absent:
+		log.Warn("the client CSR "+a.ours.Name+" was deleted before it was approved; it is submitted again", "")
+		return false, errAgain
+	case pending:
+		a.older = false // what happens now happens in this run
+		log.Wait(a.pendingText(found), "oc adm certificate approve "+a.ours.Name)
+		if a.approve != nil && a.shown != found.UID {
+			a.shown = found.UID
+			return false, a.approve(ctx, Request{Name: a.ours.Name, PublicKey: &a.key.private.PublicKey})
+		}
+		return false, nil
+	case approved:
+		a.older = false
+		if before.phase != approved {
+			a.stuck = time.Now()
+		} else if time.Since(a.stuck) > 4*time.Second { // issuing takes a blink where the signer runs
+			log.Wait("the client CSR "+a.ours.Name+" is approved, but no certificate is issued yet", signerRemedy)
+		}
+		return false, nil
+	}
+	return false, a.hopeless()
+}
+
+const signerRemedy = "look at the csrsigning controller in the hosted control plane's kube-controller-manager"
+
+// hopeless gives up on a CSR that nothing good can become of. One that was
+// like that before this run only means that a new key is needed.
+func (a *asking) hopeless() error {
+	if err := a.key.drop(); err != nil {
+		return err
+	}
+	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.ours.Name, a.last.phase, strings.TrimSpace(a.last.detail))
+	if a.older && !a.anew {
+		a.anew = true
+		a.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
+		return errAgain
+	}
+	return report.Fail(report.ApprovalMissing,
+		"find out who did this and why: oc get csr "+a.ours.Name+" -o yaml   then run join again: it asks anew, with a new key", "%s", text)
+}
+
+func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s); on platform None nobody approves it by itself; run on the hosted cluster:",
+		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time))
+}
+
+// unanswered is the failure when the time is up.
+func (a *asking) unanswered() error {
+	if a.last.phase == approved {
+		return report.Fail(report.Failed, signerRemedy, "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
+	}
+	return report.Fail(report.ApprovalMissing, "oc adm certificate approve "+a.ours.Name+"   on the hosted cluster; then run join again: it finds the same CSR",
+		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
+}
+
+// refused says more about a bootstrap credential that is not accepted.
+func (a *asking) refused(err error) error {
+	const fresh = "get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
+	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
+	switch now := a.api.clock.now(); {
+	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
+		return err
+	case a.credential != nil && now.After(a.credential.NotAfter):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API server's clock says %s: %w",
+			stamp(a.credential.NotAfter), stamp(now), err)
+	case a.credential != nil && now.Before(a.credential.NotBefore):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API server's clock says %s: %w",
+			stamp(a.credential.NotBefore), stamp(now), err)
+	case apierrors.IsUnauthorized(err), anonymous:
+		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", credentialOf(a.credential), err)
+	}
+	return report.Fail(report.CredentialRefused,
+		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper --serviceaccount=openshift-machine-config-operator:node-bootstrapper",
+		"the bootstrap credential may not ask for certificates: %w", err)
+}
+
+func credentialOf(certificate *x509.Certificate) string {
+	if certificate == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, stamp(certificate.NotAfter))
+}
+
+func leafOfPEM(content []byte) *x509.Certificate {
+	chain, err := certificates(content)
+	if err != nil {
+		return nil
+	}
+	return chain[0]
+}

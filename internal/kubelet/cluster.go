@@ -1,0 +1,136 @@
+package kubelet
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Cluster is what tells one cluster from another: where its API server is, and
+// who vouches for it.
+type Cluster struct {
+	Server string // URL
+	CA     []byte // PEM bundle
+}
+
+// ClusterOf reads the cluster from a kubeconfig.
+func ClusterOf(kubeconfig []byte) (Cluster, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return Cluster{}, fmt.Errorf("reading kubeconfig: %w", err)
+	}
+	return clusterOf(config)
+}
+
+func clusterOf(config *rest.Config) (Cluster, error) {
+	if config.ExecProvider != nil || config.AuthProvider != nil {
+		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's kubeconfig never does")
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return Cluster{}, fmt.Errorf("reading the files that a kubeconfig names: %w", err)
+	}
+	if config.Insecure || len(config.CAData) == 0 {
+		return Cluster{}, errors.New("reading kubeconfig: it names no certificate authority, so the API server could be anybody")
+	}
+	return Cluster{Server: config.Host, CA: config.CAData}, nil
+}
+
+// Same tells whether other is the same cluster: the same URL, and at least one
+// certificate authority in common, because a bundle grows and shrinks while
+// authorities are rotated. The error says what differs.
+func (c Cluster) Same(other Cluster) error {
+	if normalServer(c.Server) != normalServer(other.Server) {
+		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
+	}
+	ours, err := certificates(c.CA)
+	if err != nil {
+		return err
+	}
+	theirs, err := certificates(other.CA)
+	if err != nil {
+		return err
+	}
+	for _, certificate := range theirs {
+		if slices.ContainsFunc(ours, certificate.Equal) {
+			return nil
+		}
+	}
+	return fmt.Errorf("it trusts other certificate authorities for %s, as after the cluster was made anew", other.Server)
+}
+
+// normalServer makes https://Host and https://host:443/ equal.
+func normalServer(server string) string {
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	port := parsed.Port()
+	if port == "" {
+		port = "443"
+	}
+	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port + strings.TrimRight(parsed.Path, "/")
+}
+
+// certificates parses a PEM bundle; other kinds of blocks are passed over.
+func certificates(bundle []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("parsing certificate: %w", err)
+		}
+		all = append(all, certificate)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("parsing certificate: there is none in PEM form")
+	}
+	return all, nil
+}
+
+// kubeconfigFor is the kubeconfig that kubelet itself would write after its TLS
+// bootstrap, byte for byte (writeKubeconfigFromBootstrapping in
+// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap), so that it finds its
+// work done and does not bootstrap again.
+func kubeconfigFor(cluster Cluster, pair string) ([]byte, error) {
+	content, err := clientcmd.Write(clientcmdapi.Config{
+		Clusters:       map[string]*clientcmdapi.Cluster{"default-cluster": {Server: cluster.Server, CertificateAuthorityData: cluster.CA}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pair, ClientKey: pair}},
+		Contexts:       map[string]*clientcmdapi.Context{"default-context": {Cluster: "default-cluster", AuthInfo: "default-auth", Namespace: "default"}},
+		CurrentContext: "default-context",
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding kubeconfig: %w", err)
+	}
+	return content, nil
+}
+
+// readBootstrap reads the bootstrap kubeconfig.
+func readBootstrap(kubeconfig []byte) (*rest.Config, Cluster, error) {
+	const remedy = "fetch the payload anew with a fresh user-data stub"
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
+	}
+	cluster, err := clusterOf(config)
+	if err != nil {
+		return nil, Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
+	}
+	return config, cluster, nil
+}

@@ -1,0 +1,131 @@
+package kubelet
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// testdata/kubeconfig was written by kubelet's own
+// writeKubeconfigFromBootstrapping (v1.34.2).
+func TestKubeconfigIsKubelets(t *testing.T) {
+	want, err := os.ReadFile("testdata/kubeconfig")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster := Cluster{Server: "https://api.demo.example.com:6443", CA: []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")}
+	got, err := kubeconfigFor(cluster, "/var/lib/kubelet/pki/kubelet-client-current.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("kubeconfig differs (-want +got):\n%s", diff)
+	}
+}
+
+func TestSameCluster(t *testing.T) {
+	old, fresh, foreign := newAuthority(t, "old"), newAuthority(t, "new"), newAuthority(t, "foreign")
+	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.pem...), fresh.pem...)}
+	tests := map[string]struct {
+		theirs Cluster
+		want   string // "" means the same
+	}{
+		"equal":                     {ours, ""},
+		"one authority in common":   {Cluster{Server: "https://API.example.com:6443/", CA: old.pem}, ""},
+		"another port":              {Cluster{Server: "https://api.example.com", CA: old.pem}, "https://api.example.com, not for"},
+		"another name":              {Cluster{Server: "https://api.other.example.com:6443", CA: old.pem}, "other.example.com"},
+		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.pem}, "made anew"},
+		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "none in PEM"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := ours.Same(test.theirs)
+			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+				t.Errorf("Same() = %v, want %q", err, test.want)
+			}
+		})
+	}
+	port := Cluster{Server: "https://api.example.com:443", CA: old.pem}
+	if err := port.Same(Cluster{Server: "https://api.example.com", CA: old.pem}); err != nil {
+		t.Errorf("the port that https implies makes a difference: %v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	const server = "https://api.example.com:6443"
+	ca, foreign := newAuthority(t, "ca"), newAuthority(t, "foreign")
+	key := newKey(t)
+	good := ca.leaf(t, key, nodeCertificate("worker-1"))
+	old := nodeCertificate("worker-1")
+	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	tests := map[string]struct {
+		cluster Cluster
+		pair    []byte
+		content string // of the kubeconfig, when it is not kubelet's
+		want    State
+		refused string
+	}{
+		"valid":                          {cluster: Cluster{server, ca.pem}, pair: good, want: Valid},
+		"expired":                        {cluster: Cluster{server, ca.pem}, pair: ca.leaf(t, key, old), want: Expired},
+		"certificate missing":            {cluster: Cluster{server, ca.pem}, want: Missing},
+		"other cluster":                  {cluster: Cluster{"https://api.other:6443", ca.pem}, pair: good, refused: "https://api.other:6443"},
+		"other cluster, no certificate":  {cluster: Cluster{"https://api.other:6443", ca.pem}, refused: "https://api.other:6443"},
+		"same name, other cluster":       {cluster: Cluster{server, foreign.pem}, pair: good, refused: "made anew"},
+		"other node":                     {cluster: Cluster{server, ca.pem}, pair: ca.leaf(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
+		"certificate is rubbish":         {cluster: Cluster{server, ca.pem}, pair: []byte("rubbish"), refused: "client certificate cannot be read"},
+		"kubeconfig is rubbish":          {content: "{", refused: "cannot be read"},
+		"kubeconfig of somebody's own":   {content: strings.ReplaceAll(execKubeconfig, "SERVER", server), refused: "runs a program"},
+		"kubeconfig verifies no server":  {content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server), refused: "no certificate authority"},
+		"no kubeconfig, but certificate": {pair: good, want: Missing},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			i := &Identity{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), NodeName: "worker-1", Server: server, CA: ca.pem}
+			if test.pair != nil {
+				write(t, i.current(), append(append([]byte{}, test.pair...), keyPEM(t, key)...))
+			}
+			content := []byte(test.content)
+			if test.cluster.Server != "" {
+				var err error
+				if content, err = kubeconfigFor(test.cluster, i.current()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if len(content) > 0 {
+				write(t, i.Kubeconfig, content)
+			}
+			got, err := i.Check(context.Background())
+			if test.refused != "" {
+				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.refused) || report.RemedyOf(err) == "" {
+					t.Errorf("Check() error = %v (code %d), want a refusal with %q", err, report.CodeOf(err), test.refused)
+				}
+				return
+			}
+			if err != nil || got != test.want {
+				t.Errorf("Check() = %q, %v; want %q", got, err, test.want)
+			}
+		})
+	}
+}
+
+const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+  clusters: [{name: c, cluster: {server: SERVER}}],
+  users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}`
+
+const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+  clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: t}}]}`
+
+func write(t *testing.T, path string, content []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

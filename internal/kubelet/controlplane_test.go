@@ -1,0 +1,213 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// plane is the real control plane that these tests share; each test has nodes
+// of its own.
+var plane *bed.ControlPlane
+
+func TestMain(m *testing.M) { os.Exit(withControlPlane(m)) }
+
+func withControlPlane(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "kubelet-test-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	if plane, err = bed.Start(ctx, bed.Options{Dir: dir}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.Run()
+	if err := plane.Close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+// admin is a client that may do everything.
+func admin(t *testing.T) kubernetes.Interface {
+	t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.QPS = -1 // the tests look often
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// bootstrap is the payload's bootstrap kubeconfig, with the server as it is
+// reached from here; change spoils it.
+func bootstrap(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo)) []byte {
+	t.Helper()
+	file, err := clientcmd.LoadFromFile(plane.BootstrapKubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	current := file.Contexts[file.CurrentContext]
+	file.Clusters[current.Cluster].Server = "https://" + plane.APIForward
+	if change != nil {
+		change(file.Clusters[current.Cluster], file.AuthInfos[current.AuthInfo])
+	}
+	content, err := clientcmd.Write(*file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+// credential makes a bootstrap credential with a certificate of the cluster's own
+// signer.
+func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
+	t.Helper()
+	dir := filepath.Dir(plane.BootstrapKubeconfig)
+	chain, err := certificates(read(t, filepath.Join(dir, "csr-signer.crt")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer, key := chain[0], newKey(t)
+	parsed, err := keyutil.ParsePrivateKeyPEM(read(t, filepath.Join(dir, "csr-signer.key")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
+	caKey, isECDSA := parsed.(*ecdsa.PrivateKey)
+	if !isECDSA {
+		t.Fatalf("the signer's key is a %T", parsed)
+	}
+	ca := authority{certificate: signer, key: caKey}
+	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
+		user.ClientCertificateData = ca.leaf(t, key, template)
+		user.ClientKeyData = keyPEM(t, key)
+	}
+}
+
+func bootstrapper() pkix.Name {
+	return pkix.Name{
+		CommonName:   "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
+		Organization: []string{"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts"},
+	}
+}
+
+// newNode is an identity to be obtained in directories of the test's own, and
+// what it says.
+func newNode(t *testing.T, name string) (*Identity, *recorder) {
+	t.Helper()
+	dir := t.TempDir()
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := &ledger.Paths{Tree: tree}
+	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
+		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { book.Close(); tree.Close() })
+	said := &recorder{}
+	return &Identity{
+		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"),
+		Bootstrap: bootstrap(t, nil), NodeName: name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: said.log(),
+	}, said
+}
+
+// requestsOf lists the client CSRs for a node.
+func requestsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
+	t.Helper()
+	list, err := admin(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []certificatesv1.CertificateSigningRequest
+	for _, csr := range list.Items {
+		request, err := parseRequest(csr.Spec.Request)
+		if err == nil && request.Subject.CommonName == userOf(node) {
+			found = append(found, csr)
+		}
+	}
+	return found
+}
+
+// answer gives a CSR a condition, as a person with oc does.
+func answer(t *testing.T, name string, kind certificatesv1.RequestConditionType) {
+	t.Helper()
+	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+	csr, err := csrs.Get(t.Context(), name, metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+		Type: kind, Status: "True", Reason: "ByHand", Message: "a person did this",
+	})
+	if _, err := csrs.UpdateApproval(t.Context(), name, csr, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// byHand approves what an Obtain asks for.
+func byHand(t *testing.T) Approver {
+	t.Helper()
+	return func(_ context.Context, request Request) error {
+		answer(t, request.Name, certificatesv1.CertificateApproved)
+		return nil
+	}
+}
+
+// until waits for something that another goroutine or the cluster brings about.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within a minute", what)
+		}
+	}
+}
+
+func within(t *testing.T, time time.Duration) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}

@@ -1,0 +1,56 @@
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// cordonAnnotation marks a cordon as this agent's, so that the next join may
+// lift it. An administrator's cordon never has it.
+const cordonAnnotation = "node.hcp-agent.io/cordoned-by-leave"
+
+func cordonedByLeave(node *corev1.Node) bool {
+	return node.Spec.Unschedulable && node.Annotations[cordonAnnotation] != ""
+}
+
+// Cordon marks this node's Node unschedulable, which a node may do itself. A
+// Node that is cordoned already, or does not exist, is left as it is.
+func (n *Node) Cordon(ctx context.Context) error {
+	return n.api.persist(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
+		node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
+			return nil
+		}
+		if err != nil {
+			return err //nolint:wrapcheck // persist explains it
+		}
+		return n.patch(ctx, true, stamp(metav1.Now().Time))
+	})
+}
+
+func (n *Node) uncordon(ctx context.Context) error {
+	return n.api.persist(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
+		return n.patch(ctx, false, nil)
+	})
+}
+
+func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
+	patch, err := json.Marshal(map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{cordonAnnotation: mark}},
+		"spec":     map[string]any{"unschedulable": unschedulable},
+	})
+	if err != nil {
+		return fmt.Errorf("encoding patch: %w", err)
+	}
+	_, err = n.api.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	return err //nolint:wrapcheck // persist explains it
+}
+
+// DeleteCommand is the command that deletes the Node; a node itself may not.
+func (n *Node) DeleteCommand() string { return "oc delete node " + n.Name }

@@ -1,0 +1,186 @@
+package kubelet
+
+import (
+	"crypto"
+	"crypto/sha512"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/base64"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+)
+
+// clientUsages is what kubelet asks for with an ECDSA key.
+func clientUsages() []certificatesv1.KeyUsage {
+	return []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
+}
+
+func nodeSubject(nodeName string) pkix.Name {
+	return pkix.Name{CommonName: userOf(nodeName), Organization: []string{"system:nodes"}}
+}
+
+// userOf is the user name of a node.
+func userOf(nodeName string) string { return "system:node:" + nodeName }
+
+// clientRequest is the CSR that kubelet would submit when it bootstraps, down
+// to its name (requestNodeCertificate in
+// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
+func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
+	subject := nodeSubject(nodeName)
+	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
+	if err != nil {
+		return nil, fmt.Errorf("making the client CSR: %w", err)
+	}
+	name, err := csrName(&key.private.PublicKey, nodeName)
+	if err != nil {
+		return nil, err
+	}
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: name},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: clientUsages(),
+		},
+	}, nil
+}
+
+// csrName follows from the key, the subject and the usages, so that the same
+// request is found again and never made twice (digestedName in the same place).
+func csrName(publicKey any, nodeName string) (string, error) {
+	encode := base64.RawURLEncoding.EncodeToString
+	der, err := x509.MarshalPKIXPublicKey(publicKey)
+	if err != nil {
+		return "", fmt.Errorf("encoding public key: %w", err)
+	}
+	subject := nodeSubject(nodeName)
+	parts := [][]byte{der, []byte(subject.CommonName), []byte(subject.Organization[0])}
+	for _, usage := range clientUsages() {
+		parts = append(parts, []byte(usage))
+	}
+	hash := sha512.New512_256()
+	for _, part := range parts {
+		hash.Write([]byte(encode(part) + "|"))
+	}
+	return "node-csr-" + encode(hash.Sum(nil)), nil
+}
+
+// phase is how far a CSR has come.
+type phase string
+
+const (
+	absent      phase = "absent"
+	pending     phase = "pending"
+	approved    phase = "approved" // and not issued yet
+	issued      phase = "issued"
+	denied      phase = "denied"
+	failed      phase = "failed"
+	somebodys   phase = "somebody else's" // of this name, but not this key's
+	outOfDate   phase = "out of date"     // its certificate has expired
+	notAskedFor phase = "not asked for"   // its certificate is not what was asked for
+)
+
+// standing is a CSR in one glance.
+type standing struct {
+	phase       phase
+	detail      string // reason and message of a refusal, or what is wrong
+	certificate []byte // PEM, when issued
+}
+
+// assess tells how far our CSR has come; found is nil when there is none.
+func assess(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) standing {
+	if found == nil {
+		return standing{phase: absent}
+	}
+	if err := sameRequest(found, ours); err != nil {
+		return standing{phase: somebodys, detail: err.Error()}
+	}
+	isApproved := false
+	for _, condition := range found.Status.Conditions {
+		detail := condition.Reason
+		if condition.Message != "" {
+			detail += ": " + condition.Message
+		}
+		switch {
+		case condition.Type == certificatesv1.CertificateDenied:
+			return standing{phase: denied, detail: detail}
+		case condition.Type == certificatesv1.CertificateFailed && condition.Status != corev1.ConditionFalse:
+			return standing{phase: failed, detail: detail}
+		case condition.Type == certificatesv1.CertificateApproved:
+			isApproved = true
+		}
+	}
+	switch {
+	case len(found.Status.Certificate) > 0:
+		return assessCertificate(found.Status.Certificate, ours, now)
+	case isApproved:
+		return standing{phase: approved}
+	}
+	return standing{phase: pending}
+}
+
+func assessCertificate(content []byte, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) standing {
+	request, err := parseRequest(ours.Spec.Request)
+	if err != nil {
+		return standing{phase: notAskedFor, detail: err.Error()}
+	}
+	chain, err := certificates(content)
+	if err != nil {
+		return standing{phase: notAskedFor, detail: err.Error()}
+	}
+	leaf := chain[0]
+	switch {
+	case !samePublicKey(leaf.PublicKey, request.PublicKey):
+		return standing{phase: notAskedFor, detail: "its certificate is for another key"}
+	case leaf.Subject.CommonName != request.Subject.CommonName || !slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
+		return standing{phase: notAskedFor, detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
+	case now.After(leaf.NotAfter):
+		return standing{phase: outOfDate, detail: "its certificate expired at " + stamp(leaf.NotAfter)}
+	}
+	return standing{phase: issued, certificate: content}
+}
+
+// sameRequest tells whether a CSR that is there asks for the same.
+func sameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
+	theirs, err := parseRequest(found.Spec.Request)
+	if err != nil {
+		return err
+	}
+	mine, err := parseRequest(ours.Spec.Request)
+	if err != nil {
+		return err
+	}
+	switch {
+	case !samePublicKey(theirs.PublicKey, mine.PublicKey):
+		return errors.New("it is for another key")
+	case theirs.Subject.String() != mine.Subject.String():
+		return fmt.Errorf("it asks for %q", theirs.Subject)
+	case found.Spec.SignerName != ours.Spec.SignerName:
+		return fmt.Errorf("it is for the signer %q", found.Spec.SignerName)
+	}
+	return nil
+}
+
+func parseRequest(content []byte) (*x509.CertificateRequest, error) {
+	block, _ := pem.Decode(content)
+	if block == nil || block.Type != "CERTIFICATE REQUEST" {
+		return nil, errors.New("it holds no certificate request in PEM form")
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("parsing certificate request: %w", err)
+	}
+	return request, nil
+}
+
+func samePublicKey(a, b any) bool {
+	key, ok := a.(interface {
+		Equal(other crypto.PublicKey) bool
+	})
+	return ok && key.Equal(b)
+}

@@ -1,0 +1,149 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Evict moves this node's pods away through the eviction API, which a node may
+// use for its own pods, and waits until they are gone. Pods of DaemonSets,
+// static pods and pods that have ended stay. A pod that nothing would make
+// anew elsewhere is an error before anything is evicted, unless lose is set.
+// ctx bounds the wait for PodDisruptionBudgets.
+func (n *Node) Evict(ctx context.Context, lose bool) error {
+	pods, err := n.allPods(ctx)
+	if err != nil {
+		return err
+	}
+	leaving, lost := whoLeaves(pods)
+	if len(lost) > 0 && !lose {
+		return report.Fail(report.Refused, "delete them, or make them part of a Deployment",
+			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
+	}
+	for {
+		blocked, err := n.evictOnce(ctx, leaving)
+		if err != nil {
+			return err
+		}
+		if leaving, err = n.stillThere(ctx, leaving); err != nil || len(leaving) == 0 {
+			return err
+		}
+		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(namesOfPods(leaving), ", "))
+		remedy := "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name
+		if len(blocked) > 0 {
+			text = "pods that may not leave yet: " + strings.Join(blocked, "; ")
+			remedy = "oc get poddisruptionbudgets -A"
+		}
+		n.Log.Wait(text, remedy)
+		if !sleep(ctx, 2*time.Second) {
+			return ended(ctx, report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
+		}
+	}
+}
+
+// whoLeaves sorts the pods into those to evict and, of those, the ones that
+// would be lost.
+func whoLeaves(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
+	for _, pod := range pods {
+		owner := metav1.GetControllerOf(pod)
+		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
+		ended := pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
+		if mirror || ended || (owner != nil && owner.Kind == "DaemonSet") {
+			continue
+		}
+		leaving = append(leaving, pod)
+		if owner == nil {
+			lost = append(lost, pod.Namespace+"/"+pod.Name)
+		}
+	}
+	return leaving, lost
+}
+
+// evictOnce asks for the eviction of each pod, and tells which may not leave
+// and why.
+func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []string, err error) {
+	for _, pod := range pods {
+		if pod.DeletionTimestamp != nil {
+			continue
+		}
+		err := n.api.persist(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
+			err := n.api.client.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policyv1.Eviction{
+				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
+				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
+			})
+			switch {
+			case apierrors.IsTooManyRequests(err):
+				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, whyBlocked(err)))
+				return nil
+			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one of this name
+				return nil
+			}
+			return err //nolint:wrapcheck // persist explains it
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return blocked, nil
+}
+
+// whyBlocked names the PodDisruptionBudget, which the server puts into the
+// causes of a 429 and not into its message.
+func whyBlocked(err error) string {
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && status.Status().Details != nil {
+		for _, cause := range status.Status().Details.Causes {
+			if cause.Type == policyv1.DisruptionBudgetCause {
+				return cause.Message
+			}
+		}
+	}
+	return err.Error()
+}
+
+// stillThere gives those of the pods that have not ended yet, as they are now.
+func (n *Node) stillThere(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	all, err := n.allPods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	now := map[types.UID]*corev1.Pod{}
+	for _, pod := range all {
+		now[pod.UID] = pod
+	}
+	var left []*corev1.Pod
+	for _, pod := range pods {
+		if current := now[pod.UID]; current != nil {
+			left = append(left, current)
+		}
+	}
+	return left, nil
+}
+
+// allPods lists this node's pods, however long it takes.
+func (n *Node) allPods(ctx context.Context) (pods []*corev1.Pod, err error) {
+	err = n.api.persist(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
+		pods, err = n.pods(ctx)
+		return err
+	})
+	return pods, err
+}
+
+func namesOfPods(pods []*corev1.Pod) []string {
+	names := make([]string, 0, len(pods))
+	for _, pod := range pods {
+		names = append(names, pod.Namespace+"/"+pod.Name)
+	}
+	return names
+}

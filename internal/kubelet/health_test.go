@@ -1,0 +1,46 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+func TestHealthWaits(t *testing.T) {
+	var asked atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if asked.Add(1) < 3 {
+			http.Error(w, "[-]syncloop failed", http.StatusInternalServerError)
+		}
+	}))
+	defer server.Close()
+	if err := Health(t.Context(), server.URL, Machine{}, (&recorder{}).log()); err != nil || asked.Load() != 3 {
+		t.Errorf("Health() = %v after %d requests, want none after 3", err, asked.Load())
+	}
+}
+
+func TestHealthEndsWithItsTime(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	if err := Health(ctx, "http://127.0.0.1:1/healthz", Machine{}, (&recorder{}).log()); err == nil || !strings.Contains(err.Error(), "does not answer") {
+		t.Errorf("Health() = %v", err)
+	}
+}
+
+func TestUnwell(t *testing.T) {
+	answer := errors.New("kubelet answers 500: [-]syncloop failed")
+	if got := unwell(answer, nil, []string{"e"}); !strings.Contains(got.text, "[-]syncloop failed; it said: e") {
+		t.Errorf("a running kubelet: %q", got.text)
+	}
+	idle := []unitEvidence{{name: "crio.service", state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: "kubelet.service"}}
+	if got := unwell(answer, idle, nil); got.text != "crio.service does not run (not-found)" {
+		t.Errorf("a missing CRI-O: %q", got.text)
+	}
+}

@@ -1,0 +1,104 @@
+package kubelet
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/util/keyutil"
+)
+
+// pendingKey is the key whose CSR may still wait for approval. It lives in the
+// agent's own directory, so that a later run finds the same CSR again; it goes
+// when the certificate is stored, or when its CSR can come to nothing.
+type pendingKey struct {
+	path    string
+	private *ecdsa.PrivateKey
+	pem     []byte
+}
+
+const pendingKeyName = "kubelet-client.key"
+
+// loadOrMakeKey reads the pending key in dir, or makes one. A file that holds
+// no key is replaced: nothing can depend on it.
+func loadOrMakeKey(dir string) (*pendingKey, error) {
+	key := &pendingKey{path: filepath.Join(dir, pendingKeyName)}
+	content, err := os.ReadFile(key.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the pending key: %w", err)
+	}
+	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
+		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
+			key.private, key.pem = private, content
+			return key, nil
+		}
+	}
+	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {
+		return nil, fmt.Errorf("encoding the key: %w", err)
+	}
+	return key, key.save()
+}
+
+// save makes the key durable before anything is asked with it.
+func (k *pendingKey) save() error {
+	dir := filepath.Dir(k.path)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("making the directory of the pending key: %w", err)
+	}
+	file, err := os.CreateTemp(dir, "."+pendingKeyName+".*") // 0600
+	if err != nil {
+		return fmt.Errorf("saving the pending key: %w", err)
+	}
+	defer os.Remove(file.Name()) // fails after the rename, as it should
+	_, err = file.Write(k.pem)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return fmt.Errorf("saving the pending key: %w", err)
+	}
+	if err := os.Rename(file.Name(), k.path); err != nil {
+		return fmt.Errorf("saving the pending key: %w", err)
+	}
+	return syncDirectory(dir)
+}
+
+// drop forgets the key.
+func (k *pendingKey) drop() error {
+	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("removing the pending key: %w", err)
+	}
+	return syncDirectory(filepath.Dir(k.path))
+}
+
+func syncDirectory(path string) error {
+	dir, err := os.Open(path) //nolint:gosec // the agent's own directory, or kubelet's
+	if err != nil {
+		return fmt.Errorf("opening %s: %w", path, err)
+	}
+	defer dir.Close()
+	if err := dir.Sync(); err != nil {
+		return fmt.Errorf("syncing %s: %w", path, err)
+	}
+	return nil
+}
+
+// Fingerprint is a public key as a person compares it: SHA256: and the digest
+// of its PKIX form in hexadecimal, the same that
+// "openssl req -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum" gives.
+func Fingerprint(publicKey any) string {
+	der, err := x509.MarshalPKIXPublicKey(publicKey)
+	if err != nil {
+		return "SHA256:unknown"
+	}
+	sum := sha256.Sum256(der)
+	return "SHA256:" + hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,72 @@
+package kubelet
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// NameSources is what decides on the name that kubelet will take.
+type NameSources struct {
+	Unit     string   // content of kubelet.service
+	DropIns  []string // contents of its drop-ins, in the order of their names
+	Hostname string   // uname -n
+	// File reads a file as it will be when kubelet starts: the payload's, else
+	// the host's. It is asked for the unit's EnvironmentFile= paths.
+	File func(path string) (content []byte, found bool)
+}
+
+// NodeName is the name that kubelet will register its Node with: the value of
+// --hostname-override in the unit, with the unit's environment filled in, else
+// the host name; lower-cased and trimmed as kubelet does (GetHostname in
+// k8s.io/component-helpers/node/util). Computed once, it serves for the CSR and
+// for every look at the Node.
+func NodeName(sources NameSources) (string, error) {
+	name, origin, err := rawName(sources)
+	if err != nil {
+		return "", err
+	}
+	name = strings.ToLower(strings.TrimSpace(name))
+	return name, checkName(name, origin)
+}
+
+const fromHostname = "the host name"
+
+func rawName(sources NameSources) (name, origin string, err error) {
+	unit, err := parseUnit(sources)
+	if err != nil {
+		return "", "", err
+	}
+	name = strings.TrimSpace(expand(unit.hostnameOverride, unit.environment))
+	if name != "" {
+		return name, "kubelet's --hostname-override", nil
+	}
+	return sources.Hostname, fromHostname, nil
+}
+
+// checkName refuses what the API server would refuse later, when it is harder
+// to mend.
+func checkName(name, origin string) error {
+	remedy := "hostnamectl set-hostname worker-1.example.com   (a name of this machine's own, then run this again)"
+	if origin != fromHostname {
+		remedy = "correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
+	}
+	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
+	switch problems := validation.IsDNS1123Subdomain(name); {
+	case name == "":
+		return report.Fail(report.Refused, remedy, "the node has no name: %s is empty", origin)
+	case slices.Contains(local, name):
+		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which names no machine: every node needs a name of its own", name, origin)
+	case len(problems) > 0:
+		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
+	case len(name) > validation.LabelValueMaxLength:
+		// kubelet puts the name into the label kubernetes.io/hostname, and the
+		// API server refuses a Node whose label is longer.
+		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which has %d characters: a node's name may have %d",
+			name, origin, len(name), validation.LabelValueMaxLength)
+	}
+	return nil
+}

@@ -1,0 +1,34 @@
+package kubelet
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// recorder keeps what a step said.
+type recorder struct {
+	mu     sync.Mutex
+	events []report.Event
+}
+
+// Emit keeps an event.
+func (r *recorder) Emit(event report.Event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.events = append(r.events, event)
+}
+
+func (r *recorder) log() report.Log { return report.Log{Sink: r, Step: "test"} }
+
+// text is all that was said, with the remedies.
+func (r *recorder) text() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var text strings.Builder
+	for _, event := range r.events {
+		text.WriteString(event.Message + "\n" + event.Remedy + "\n")
+	}
+	return text.String()
+}

@@ -1,0 +1,149 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Serving follows the CSR that kubelet makes for its serving certificate, with
+// which the API server reaches it for logs and exec. Its key stays in kubelet's
+// memory, its name is generated, and after fifteen minutes without an answer
+// kubelet gives it up and makes another; so only the newest counts, and the
+// only proof of success is the stored certificate.
+type Serving struct {
+	*Node
+	Dir       string // kubelet's certificates, PKIDirectory
+	Addresses []netip.Addr
+	// Fits is the rule by which a CSR is this node's and asks for no more than
+	// it may; the error says what is wrong.
+	Fits func(*certificatesv1.CertificateSigningRequest) error
+}
+
+// Check looks at the stored certificate alone. One that names an address that
+// this machine does not have any more counts as missing.
+func (s *Serving) Check() State {
+	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	switch {
+	case leaf == nil, leaf.Subject.CommonName != userOf(s.Name), !slices.Contains(leaf.DNSNames, s.Name):
+		return Missing
+	case time.Now().After(leaf.NotAfter):
+		return Expired
+	}
+	for _, ip := range leaf.IPAddresses {
+		address, _ := netip.AddrFromSlice(ip)
+		if !slices.Contains(s.Addresses, address.Unmap()) {
+			return Missing
+		}
+	}
+	return Valid
+}
+
+// Obtain waits until kubelet has stored its serving certificate, and says
+// meanwhile which CSR is to be approved; ctx bounds the wait.
+func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) {
+	if s.Check() == Valid {
+		return Result{}, nil
+	}
+	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
+	err := follow(ctx, s.api, s.Log, csrSource(s.api, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName), time.Second,
+		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+			return w.see(ctx, found)
+		})
+	return Result{Changed: true, CSR: w.shown}, timeUp(ctx, err, w.unanswered)
+}
+
+// servingWait is one wait for the serving certificate.
+type servingWait struct {
+	*Serving
+	approve    Approver
+	started    time.Time
+	offered    types.UID // the CSR that the approver was shown
+	shown      string    // the name of the CSR that is to be approved
+	unanswered error     // the failure, should the time be up now
+}
+
+const unasked = "kubelet has not asked for its serving certificate yet (it does when its Node has addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
+
+func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+	if w.Check() == Valid {
+		return true, nil
+	}
+	newest := newestOf(found, userOf(w.Name))
+	if newest == nil {
+		const remedy = "journalctl -b -u kubelet"
+		w.unanswered = report.Fail(report.Failed, remedy, "%s", unasked)
+		if time.Since(w.started) > 10*time.Second { // kubelet needs a moment to register
+			w.Log.Wait(unasked, remedy)
+		}
+		return false, nil
+	}
+	if misfit := w.Fits(newest); misfit != nil {
+		text := fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", newest.Name, misfit)
+		remedy := "oc get csr " + newest.Name + " -o yaml"
+		w.unanswered = report.Fail(report.ApprovalMissing, remedy, "%s", text)
+		w.Log.Wait(text, remedy)
+		return false, nil
+	}
+	return false, w.judge(ctx, newest)
+}
+
+// judge says what is to be done about a CSR that fits.
+func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+	w.shown = csr.Name
+	for _, condition := range csr.Status.Conditions {
+		switch condition.Type {
+		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
+			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name, condition.Type, condition.Reason, condition.Message)
+			w.unanswered = report.Fail(report.ApprovalMissing, "systemctl restart kubelet   makes it ask at once", "%s", text)
+			w.Log.Wait(text, "systemctl restart kubelet   makes it ask at once")
+			return nil
+		case certificatesv1.CertificateApproved:
+			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
+				w.Log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", signerRemedy)
+			}
+			w.unanswered = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
+			return nil
+		}
+	}
+	remedy := "oc adm certificate approve " + csr.Name
+	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   on the hosted cluster; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
+	w.Log.Wait(servingText(csr), remedy)
+	if w.approve == nil || w.offered == csr.UID {
+		return nil
+	}
+	w.offered = csr.UID
+	return w.approve(ctx, Request{Name: csr.Name})
+}
+
+func servingText(csr *certificatesv1.CertificateSigningRequest) string {
+	names, fingerprint := "", ""
+	if request, err := parseRequest(csr.Spec.Request); err == nil {
+		names, fingerprint = fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
+	}
+	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); on platform None nobody approves it by itself; run on the hosted cluster:",
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time))
+}
+
+// newestOf gives the newest CSR of a requestor.
+func newestOf(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) *certificatesv1.CertificateSigningRequest {
+	var newest *certificatesv1.CertificateSigningRequest
+	for _, csr := range found {
+		if csr.Spec.Username != requestor {
+			continue
+		}
+		if newest == nil || newest.CreationTimestamp.Before(&csr.CreationTimestamp) ||
+			(newest.CreationTimestamp.Equal(&csr.CreationTimestamp) && newest.Name < csr.Name) {
+			newest = csr
+		}
+	}
+	return newest
+}

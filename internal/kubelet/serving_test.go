@@ -1,0 +1,64 @@
+package kubelet
+
+import (
+	"net/netip"
+	"path/filepath"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+func TestServingCheck(t *testing.T) {
+	ca, key := newAuthority(t, "signer"), newKey(t)
+	old := servingCertificate("worker-1", "192.0.2.7")
+	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
+	tests := map[string]struct {
+		certificate []byte
+		want        State
+	}{
+		"none":              {nil, Missing},
+		"fits":              {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7", "2001:db8::7")), Valid},
+		"expired":           {ca.leaf(t, key, old), Expired},
+		"another node's":    {ca.leaf(t, key, servingCertificate("worker-2", "192.0.2.7")), Missing},
+		"a former address":  {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7", "192.0.2.99")), Missing},
+		"something else":    {[]byte("x"), Missing},
+		"one of two is met": {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7")), Valid},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &Serving{
+				Node: &Node{Name: "worker-1"}, Dir: t.TempDir(),
+				Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
+			}
+			if test.certificate != nil {
+				write(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), test.certificate)
+			}
+			if got := s.Check(); got != test.want {
+				t.Errorf("Check() = %q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestNewestOf(t *testing.T) {
+	now := time.Now()
+	csr := func(name, user string, age time.Duration) *certificatesv1.CertificateSigningRequest {
+		return &certificatesv1.CertificateSigningRequest{
+			ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age))},
+			Spec:       certificatesv1.CertificateSigningRequestSpec{Username: user},
+		}
+	}
+	found := map[string]*certificatesv1.CertificateSigningRequest{
+		"a": csr("a", "system:node:worker-1", 20*time.Minute),
+		"b": csr("b", "system:node:worker-1", 5*time.Minute),
+		"c": csr("c", "system:node:worker-2", time.Minute),
+	}
+	if got := newestOf(found, "system:node:worker-1"); got == nil || got.Name != "b" {
+		t.Errorf("newestOf() = %v, want b", got)
+	}
+	if got := newestOf(found, "system:node:worker-3"); got != nil {
+		t.Errorf("newestOf() = %v for a node without any", got.Name)
+	}
+}

@@ -1,0 +1,70 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Unit is kubelet's service.
+const Unit = "kubelet.service"
+
+// NodeStatus is how the cluster sees this machine's Node.
+type NodeStatus struct {
+	Name          string   `json:"name"`
+	Ready         bool     `json:"ready"`
+	Why           string   `json:"why,omitempty"` // it is not Ready
+	Unschedulable bool     `json:"unschedulable"`
+	Taints        []string `json:"taints,omitempty"`
+	Kubelet       string   `json:"kubeletVersion,omitempty"`
+	Addresses     []string `json:"addresses,omitempty"`
+}
+
+// Status asks the cluster once how it sees the Node.
+func (n *Node) Status(ctx context.Context) (NodeStatus, error) {
+	node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	if err != nil {
+		problem := explain(err, n.api.server)
+		return NodeStatus{}, report.Fail(report.Failed, problem.remedy, "asking the cluster about Node %s: %s", n.Name, problem.text)
+	}
+	return statusOf(node), nil
+}
+
+func statusOf(node *corev1.Node) NodeStatus {
+	status := NodeStatus{
+		Name: node.Name, Ready: isReady(node), Unschedulable: node.Spec.Unschedulable,
+		Kubelet: node.Status.NodeInfo.KubeletVersion,
+	}
+	if ready := conditionOf(node, corev1.NodeReady); ready != nil && !status.Ready {
+		status.Why = ready.Reason + ": " + shorten(ready.Message)
+	}
+	for _, taint := range node.Spec.Taints {
+		status.Taints = append(status.Taints, taint.ToString())
+	}
+	for _, address := range node.Status.Addresses {
+		status.Addresses = append(status.Addresses, address.Address)
+	}
+	return status
+}
+
+// String says it in one line.
+func (s NodeStatus) String() string {
+	text := s.Name + " is not Ready (" + s.Why + ")"
+	if s.Ready {
+		text = s.Name + " is Ready"
+	}
+	switch {
+	case s.Unschedulable:
+		text += ", cordoned"
+	case len(s.Taints) > 0:
+		text += ", tainted " + strings.Join(s.Taints, " ")
+	case s.Ready:
+		text += " and schedulable"
+	}
+	return fmt.Sprintf("%s, kubelet %s", text, s.Kubelet)
+}

@@ -1,0 +1,169 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// trouble is why a request was not answered, for a person.
+type trouble struct {
+	text      string
+	remedy    string
+	code      report.Code
+	permanent bool // waiting does not help
+}
+
+func (t trouble) failure(doing string, err error) error {
+	return report.Fail(t.code, t.remedy, "%s: %w", doing, described{text: t.text, err: err})
+}
+
+// described is an error told in our own words.
+type described struct {
+	text string
+	err  error
+}
+
+// Error tells it in our words.
+func (d described) Error() string { return d.text }
+
+// Unwrap gives the original.
+func (d described) Unwrap() error { return d.err }
+
+// explain tells the stories behind a failed request apart.
+func explain(err error, server string) trouble {
+	if t, known := explainAnswer(err); known {
+		return t
+	}
+	if t, known := explainTLS(err, server); known {
+		return t
+	}
+	return explainConnection(err, server)
+}
+
+// explainAnswer is for what the API server, or a proxy before it, answered.
+func explainAnswer(err error) (trouble, bool) {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return trouble{}, false
+	}
+	text := fmt.Sprintf("the API server answers %d: %s", status.Status().Code, strings.TrimSpace(status.Status().Message))
+	switch {
+	case apierrors.IsUnauthorized(err):
+		return trouble{
+			text: "the API server does not accept this credential (401)", code: report.CredentialRefused, permanent: true,
+			remedy: "get a fresh user-data stub for this cluster and run join again",
+		}, true
+	case apierrors.IsForbidden(err):
+		return trouble{text: text, code: report.CredentialRefused, permanent: true, remedy: "check the RBAC of the hosted cluster"}, true
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
+		return trouble{text: text, code: report.Failed, permanent: true}, true
+	}
+	return trouble{text: text, code: report.Failed, remedy: "look at the hosted control plane's kube-apiserver pods"}, true
+}
+
+func explainTLS(err error, server string) (trouble, bool) {
+	var authority x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var alert *net.OpError
+	var record tls.RecordHeaderError
+	look := "openssl s_client -connect " + hostPort(server) + " -showcerts </dev/null"
+	switch {
+	case errors.As(err, &authority):
+		return trouble{
+			text: "the server at " + server + " has a certificate that this cluster's CA has not signed" + issuerOf(authority.Cert) +
+				"; something else answers there (a load balancer, a proxy that opens TLS), or the CA was replaced",
+			remedy: look, code: report.Failed,
+		}, true
+	case errors.As(err, &name):
+		return trouble{
+			text:   fmt.Sprintf("the server at %s has a certificate for other names: %s", server, strings.Join(namesOf(name.Certificate), ", ")),
+			remedy: look, code: report.Failed,
+		}, true
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired && invalid.Cert != nil:
+		return trouble{
+			text: fmt.Sprintf("the certificate of %s is valid from %s to %s, and this machine's clock says %s",
+				server, stamp(invalid.Cert.NotBefore), stamp(invalid.Cert.NotAfter), stamp(time.Now())),
+			remedy: "chronyc makestep   (if the clock is wrong)", code: report.Failed,
+		}, true
+	case errors.As(err, &invalid):
+		return trouble{text: "the certificate of " + server + " is not valid: " + invalid.Error(), remedy: look, code: report.Failed}, true
+	case errors.As(err, &alert) && alert.Op == "remote error":
+		return trouble{text: "the server at " + server + " refused the TLS handshake: " + alert.Err.Error(), remedy: look, code: report.Failed}, true
+	case errors.As(err, &record), strings.Contains(err.Error(), "server gave HTTP response to HTTPS client"):
+		return trouble{text: "the server at " + server + " does not speak TLS", remedy: look, code: report.Failed}, true
+	}
+	return trouble{}, false
+}
+
+func explainConnection(err error, server string) trouble {
+	var dns *net.DNSError
+	var network net.Error
+	t := trouble{code: report.Failed, remedy: "curl -kv " + server + "/version"}
+	switch {
+	case errors.As(err, &dns) && dns.IsNotFound:
+		t.text = fmt.Sprintf("the name %s of the API server has no address in DNS", dns.Name)
+		t.remedy = "getent ahosts " + dns.Name
+	case errors.As(err, &dns):
+		t.text = fmt.Sprintf("the name %s of the API server cannot be looked up: %s", dns.Name, dns.Err)
+		t.remedy = "getent ahosts " + dns.Name
+	case errors.Is(err, syscall.ECONNREFUSED):
+		t.text = "nothing listens at " + server + " (connection refused)"
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		t.text = "there is no way to " + server + " (no route to host)"
+		t.remedy = "ip route get $(getent ahosts " + hostOf(server) + " | awk 'NR==1{print $1}')"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		t.text = "no answer from " + server + " in time; a firewall that drops packets looks like this"
+	default:
+		t.text = "no answer from " + server + ": " + err.Error()
+	}
+	return t
+}
+
+func issuerOf(certificate *x509.Certificate) string {
+	if certificate == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (its issuer is %q)", certificate.Issuer)
+}
+
+func namesOf(certificate *x509.Certificate) []string {
+	names := append([]string{}, certificate.DNSNames...)
+	for _, ip := range certificate.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return names
+}
+
+func hostOf(server string) string {
+	if parsed, err := url.Parse(server); err == nil {
+		return parsed.Hostname()
+	}
+	return server
+}
+
+func hostPort(server string) string {
+	parsed, err := url.Parse(server)
+	if err != nil {
+		return server
+	}
+	if parsed.Port() == "" {
+		return net.JoinHostPort(parsed.Hostname(), "443")
+	}
+	return parsed.Host
+}
+
+// stamp is how times are shown: in UTC, to the second.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

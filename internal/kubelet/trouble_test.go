@@ -1,0 +1,137 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Each story comes from a real failed connection on loopback.
+func TestExplain(t *testing.T) {
+	answering := func(code int, body string) func(http.ResponseWriter, *http.Request) {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			fmt.Fprint(w, body)
+		}
+	}
+	status := func(code int, reason string) string {
+		return fmt.Sprintf(`{"kind":"Status","apiVersion":"v1","status":"Failure","code":%d,"reason":%q,"message":"words of the server"}`, code, reason)
+	}
+	tests := map[string]struct {
+		handler   http.HandlerFunc
+		server    func(s *httptest.Server) string
+		foreignCA bool
+		want      string
+		permanent bool
+		code      report.Code
+	}{
+		"401":                  {handler: answering(401, status(401, "Unauthorized")), want: "does not accept this credential", permanent: true, code: report.CredentialRefused},
+		"403":                  {handler: answering(403, status(403, "Forbidden")), want: "words of the server", permanent: true, code: report.CredentialRefused},
+		"422":                  {handler: answering(422, status(422, "Invalid")), want: "words of the server", permanent: true, code: report.Failed},
+		"503 of a proxy":       {handler: answering(503, "<html>no server</html>"), want: "answers 503", code: report.Failed},
+		"another CA":           {handler: answering(200, "{}"), foreignCA: true, want: "this cluster's CA has not signed", code: report.Failed},
+		"another name":         {handler: answering(200, "{}"), server: func(s *httptest.Server) string { return strings.Replace(s.URL, "127.0.0.1", "127.0.0.2", 1) }, want: "a certificate for other names: example.com", code: report.Failed},
+		"nothing listens":      {server: func(*httptest.Server) string { return "https://" + closedPort(t) }, want: "connection refused", code: report.Failed},
+		"name without address": {server: func(*httptest.Server) string { return "https://api.invalid:6443" }, want: "api.invalid", code: report.Failed},
+		"no TLS":               {server: func(*httptest.Server) string { return "https://" + plainPort(t) }, want: "does not speak TLS", code: report.Failed},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			handler := test.handler
+			if handler == nil {
+				handler = answering(200, "{}")
+			}
+			server := quiet(httptest.NewUnstartedServer(handler))
+			server.Listener.Close()
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "0.0.0.0:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.Listener = listener
+			server.StartTLS()
+			defer server.Close()
+			url := fmt.Sprintf("https://127.0.0.1:%d", listener.Addr().(*net.TCPAddr).Port)
+			server.URL = url
+			if test.server != nil {
+				url = test.server(server)
+			}
+			config := &rest.Config{Host: url}
+			config.CAData = encode("CERTIFICATE", server.Certificate().Raw)
+			if test.foreignCA {
+				config.CAData = newAuthority(t, "foreign").pem
+			}
+			a, err := connect(config, noProxy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
+			if err == nil {
+				t.Fatal("the request went well")
+			}
+			got := explain(err, url)
+			if !strings.Contains(got.text, test.want) || got.permanent != test.permanent || got.code != test.code {
+				t.Errorf("explain(%v)\n = %+v\nwant text %q, permanent %v, code %d", err, got, test.want, test.permanent, test.code)
+			}
+		})
+	}
+}
+
+func TestPersistOutlivesTheServerAndEnds(t *testing.T) {
+	a := &api{server: "https://api.example.com:6443", clock: &serverClock{}}
+	var sink recorder
+	tries := 0
+	err := a.persist(t.Context(), sink.log(), "asking", func(context.Context) error {
+		tries++
+		if tries == 1 {
+			return &net.DNSError{Name: "api.example.com", IsNotFound: true}
+		}
+		return nil
+	})
+	if err != nil || tries != 2 || !strings.Contains(sink.text(), "asking: the name api.example.com of the API server has no address in DNS") {
+		t.Errorf("persist() = %v after %d tries, said %q", err, tries, sink.text())
+	}
+
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	err = a.persist(ctx, sink.log(), "asking", func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
+	if err == nil || !strings.Contains(err.Error(), "no address in DNS") || report.RemedyOf(err) != "getent ahosts api.example.com" {
+		t.Errorf("persist() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
+	}
+}
+
+func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
+
+func quiet(server *httptest.Server) *httptest.Server {
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	return server
+}
+
+func closedPort(t *testing.T) string {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+func plainPort(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(server.Close)
+	return strings.TrimPrefix(server.URL, "http://")
+}

@@ -1,0 +1,142 @@
+package kubelet
+
+import (
+	"os"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/unit"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// unitSettings is what kubelet's unit says about its name.
+type unitSettings struct {
+	environment      map[string]string
+	hostnameOverride string // as in ExecStart, variables not filled in
+}
+
+// parseUnit reads a unit and its drop-ins as systemd does: a drop-in adds to a
+// setting, an empty value resets it, and files win over Environment=
+// (systemd.exec(5)).
+func parseUnit(sources NameSources) (unitSettings, error) {
+	var inline, files []string
+	var command string
+	for _, content := range append([]string{sources.Unit}, sources.DropIns...) {
+		options, err := unit.DeserializeOptions(strings.NewReader(content))
+		if err != nil {
+			return unitSettings{}, report.Fail(report.Usage, "", "reading kubelet's unit: %w", err)
+		}
+		for _, option := range options {
+			if option.Section != "Service" {
+				continue
+			}
+			switch option.Name {
+			case "Environment":
+				inline = addOrReset(inline, option.Value)
+			case "EnvironmentFile":
+				files = addOrReset(files, option.Value)
+			case "ExecStart":
+				command = option.Value
+			}
+		}
+	}
+	settings := unitSettings{environment: map[string]string{}}
+	for _, line := range inline {
+		for _, word := range words(line) {
+			if name, value, found := strings.Cut(word, "="); found {
+				settings.environment[name] = value
+			}
+		}
+	}
+	for _, file := range files {
+		if err := settings.addFile(sources, file); err != nil {
+			return unitSettings{}, err
+		}
+	}
+	settings.hostnameOverride = flagValue(words(command), "--hostname-override")
+	return settings, nil
+}
+
+func addOrReset(list []string, value string) []string {
+	if value == "" {
+		return nil
+	}
+	return append(list, value)
+}
+
+// addFile reads one EnvironmentFile=. A missing file is no error here, with or
+// without the "-": some are made by units that run before kubelet, and none of
+// those carries the name.
+func (s *unitSettings) addFile(sources NameSources, file string) error {
+	path := strings.TrimPrefix(file, "-")
+	if strings.ContainsAny(path, "*?[") {
+		return report.Fail(report.Usage, "name the files one by one in kubelet's unit",
+			"reading kubelet's unit: EnvironmentFile=%s is a pattern, which is not supported", file)
+	}
+	if sources.File == nil {
+		return nil
+	}
+	content, found := sources.File(path)
+	if !found {
+		return nil
+	}
+	for name, value := range host.ParseEnv(content) {
+		s.environment[name] = value
+	}
+	return nil
+}
+
+// flagValue gives the value of a flag in either of its forms; the last counts.
+func flagValue(arguments []string, flag string) string {
+	var value string
+	for i, argument := range arguments {
+		if v, found := strings.CutPrefix(argument, flag+"="); found {
+			value = v
+		} else if argument == flag && i+1 < len(arguments) {
+			value = arguments[i+1]
+		}
+	}
+	return value
+}
+
+// expand fills in ${NAME} and $NAME; a variable that is not set is empty.
+func expand(text string, environment map[string]string) string {
+	return os.Expand(text, func(name string) string { return environment[name] })
+}
+
+// words splits a line as systemd does: at blanks, outside quotes; backslash
+// escapes the next character.
+func words(line string) []string {
+	line = strings.ReplaceAll(line, "\\\n", " ") // a continued line
+	var all []string
+	var word strings.Builder
+	var quote rune
+	var escaped, inWord bool
+	for _, c := range line {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, inWord = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote, inWord = c, true
+		case quote == 0 && strings.ContainsRune(" \t\n", c):
+			if inWord {
+				all = append(all, word.String())
+			}
+			word.Reset()
+			inWord = false
+		default:
+			word.WriteRune(c)
+			inWord = true
+		}
+	}
+	if inWord {
+		all = append(all, word.String())
+	}
+	return all
+}

@@ -1,0 +1,95 @@
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Version is a Kubernetes version.
+type Version struct{ parsed *version.Version }
+
+// ParseVersion reads "v1.31.4+0d2c0fe" as well as what "kubelet --version"
+// prints.
+func ParseVersion(text string) (Version, error) {
+	fields := strings.Fields(text)
+	if len(fields) == 0 {
+		return Version{}, fmt.Errorf("reading a Kubernetes version: there is none")
+	}
+	parsed, err := version.ParseGeneric(fields[len(fields)-1])
+	if err != nil {
+		return Version{}, fmt.Errorf("reading a Kubernetes version: %w", err)
+	}
+	return Version{parsed: parsed}, nil
+}
+
+// ServerVersion asks the API server that a kubeconfig names for its version.
+// Any credential may ask; it is also the way to see that the server answers
+// and is whom the kubeconfig's CA vouches for. ctx bounds the tries.
+func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log report.Log) (Version, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return Version{}, report.Fail(report.Usage, "", "reading kubeconfig: %w", err)
+	}
+	connection, err := connect(config, proxy)
+	if err != nil {
+		return Version{}, err
+	}
+	var content []byte
+	err = connection.persist(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
+		content, err = connection.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+		return err //nolint:wrapcheck // persist explains it
+	})
+	if err != nil {
+		return Version{}, err
+	}
+	var answer struct {
+		GitVersion string `json:"gitVersion"`
+	}
+	if err := json.Unmarshal(content, &answer); err != nil {
+		return Version{}, fmt.Errorf("reading the API server's version: %w", err)
+	}
+	return ParseVersion(answer.GitVersion)
+}
+
+// String gives major.minor.patch.
+func (v Version) String() string {
+	if v.parsed == nil {
+		return "unknown"
+	}
+	return v.parsed.String()
+}
+
+// OpenShift gives the OpenShift release that ships this Kubernetes: 4.N is
+// 1.(N+13). It is "" beyond 4.23, where that rule is not known to hold.
+func (v Version) OpenShift() string {
+	const first, last = 14, 36
+	if v.parsed == nil || v.parsed.Major() != 1 || v.parsed.Minor() < first || v.parsed.Minor() > last {
+		return ""
+	}
+	return fmt.Sprintf("4.%d", v.parsed.Minor()-13)
+}
+
+// Skew refuses a kubelet that is newer than the API server, or more than three
+// minors older (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+func Skew(server, kubelet Version) error {
+	if server.parsed == nil || kubelet.parsed == nil {
+		return nil
+	}
+	ahead := int(kubelet.parsed.Minor()) - int(server.parsed.Minor())
+	switch {
+	case kubelet.parsed.Major() != server.parsed.Major() || ahead > 0:
+		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
+			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
+	case ahead < -3:
+		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
+			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, -ahead, server)
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package kubelet
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestVersion(t *testing.T) {
+	for text, want := range map[string][2]string{
+		"v1.31.4+0d2c0fe":      {"1.31.4", "4.18"},
+		"Kubernetes v1.34.2\n": {"1.34.2", "4.21"},
+		"v1.37.0":              {"1.37.0", ""},
+	} {
+		v, err := ParseVersion(text)
+		if err != nil || v.String() != want[0] || v.OpenShift() != want[1] {
+			t.Errorf("ParseVersion(%q) = %s, OpenShift %q, %v; want %q", text, v, v.OpenShift(), err, want)
+		}
+	}
+	for _, text := range []string{"", "Kubernetes", "v1"} {
+		if v, err := ParseVersion(text); err == nil {
+			t.Errorf("ParseVersion(%q) = %s, want an error", text, v)
+		}
+	}
+}
+
+func TestSkew(t *testing.T) {
+	tests := map[string]struct{ server, kubelet, want string }{
+		"equal":        {"1.31.4", "1.31.9", ""},
+		"three older":  {"1.31.4", "1.28.0", ""},
+		"four older":   {"1.31.4", "1.27.0", "4 minor versions older"},
+		"newer":        {"1.31.4", "1.32.0", "newer"},
+		"other major":  {"1.31.4", "2.31.0", "newer"},
+		"unknown kube": {"1.31.4", "", ""},
+	}
+	for name, test := range tests {
+		server, _ := ParseVersion(test.server)
+		kubelet, _ := ParseVersion(test.kubelet)
+		err := Skew(server, kubelet)
+		if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: Skew() = %v, want %q", name, err, test.want)
+		}
+		if err != nil && report.CodeOf(err) != report.Refused {
+			t.Errorf("%s: code %d, want a refusal", name, report.CodeOf(err))
+		}
+	}
+}

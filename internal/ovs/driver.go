@@ -1,0 +1,180 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Kind is the kind of the change that this package makes.
+const Kind = ledger.Kind("bridge")
+
+// Change is the wish that br-ex is there and carries the host.
+func (m Move) Change() ledger.Change {
+	return ledger.Change{
+		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
+		Want: ledger.State{Present: true},
+	}
+}
+
+// defaultDeadMan is the time that a move has until NetworkManager gives the
+// network back. A move takes two to five seconds, plus the checks after it.
+const defaultDeadMan = 90 * time.Second
+
+// Driver is the ledger's driver of br-ex.
+type Driver struct {
+	NM      *networkmanager.Client // nil: NetworkManager does not run
+	Systemd *host.Systemd
+	Tree    *host.Tree    // the running machine
+	Dir     string        // of the agent's state, where the journal is
+	DeadMan time.Duration // 0: 90 s; how long a killed move lasts until the network comes back
+
+	options Options
+	log     report.Log
+	reach   []Reach
+	gap     *host.Outage // of the move that was made, when it could be measured
+}
+
+var _ ledger.Driver = (*Driver)(nil)
+
+// Prepare gives what a move needs beyond the change itself: who to tell, and
+// who has to answer afterwards.
+func (d *Driver) Prepare(move Move, log report.Log, reach []Reach) {
+	d.options, d.log, d.reach = move.options, log, reach
+}
+
+func (d *Driver) journal() journal { return journal{tree: d.Tree, dir: d.Dir} }
+
+func (d *Driver) deadMan() time.Duration {
+	if d.DeadMan > 0 {
+		return d.DeadMan
+	}
+	return defaultDeadMan
+}
+
+// Look tells whether br-ex is there and right. When it is not, Value holds the
+// Origin, which is all that Restore needs. A move that was not finished counts
+// as absent. A host that cannot have br-ex is no error here: Make refuses it.
+func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+	facts, err := Look(ctx, d.NM)
+	if err != nil {
+		return ledger.State{}, err
+	}
+	_, unfinished, err := d.journal().read()
+	if err != nil {
+		return ledger.State{}, err
+	}
+	if unfinished {
+		return ledger.State{Type: "unfinished"}, nil
+	}
+	if uplink, ok := bridgedUplink(facts); ok {
+		value, err := Origin{Uplink: uplink}.encode()
+		return ledger.State{Present: true, Value: value}, err
+	}
+	move, err := Plan(facts, d.options)
+	if err != nil {
+		return ledger.State{}, nil //nolint:nilerr // Make says it
+	}
+	value, err := move.Origin.encode()
+	return ledger.State{Value: value}, err
+}
+
+// Make moves the uplink into br-ex. Every failure gives the network back; its
+// error then has the code NetworkRolledBack.
+func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) error {
+	if err := d.Recover(ctx); err != nil {
+		return err
+	}
+	facts, err := Look(ctx, d.NM)
+	if err != nil {
+		return err
+	}
+	move, err := Plan(facts, d.options)
+	if err != nil || move.AlreadyThere {
+		return err
+	}
+	if !facts.OVS.Running {
+		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server or ovs-vswitchd does not answer)")
+	}
+	return d.move(ctx, move, leftovers(facts, move.Origin))
+}
+
+// Restore gives the NIC back to its original profile.
+func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.State) error {
+	if before.Present {
+		return nil // it was there before the agent
+	}
+	if before.Value == "" {
+		return d.Recover(ctx)
+	}
+	origin, err := decodeOrigin(before.Value)
+	if err != nil {
+		return err
+	}
+	if d.NM == nil {
+		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
+	}
+	// From here on the guards go the same way, should this run die on it.
+	if err := d.arm(ctx, origin); err != nil {
+		return err
+	}
+	return d.revert(ctx, origin)
+}
+
+// Recover gives the network back after a move that was not finished: its run
+// was killed, or the machine lost its power. Call it before anything else
+// looks at the network; without such a move it does nothing.
+func (d *Driver) Recover(ctx context.Context) error {
+	origin, unfinished, err := d.journal().read()
+	if err != nil || !unfinished {
+		return err
+	}
+	if d.NM == nil {
+		return report.Fail(report.Failed, "systemctl start NetworkManager",
+			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
+	}
+	d.log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
+	if err := d.arm(ctx, origin); err != nil {
+		return err
+	}
+	return d.revert(ctx, origin)
+}
+
+// arm opens the journal and starts the timer, in place of an older one.
+func (d *Driver) arm(ctx context.Context, origin Origin) error {
+	if err := d.journal().open(origin); err != nil {
+		return err
+	}
+	if err := d.stopGuard(ctx); err != nil {
+		return err
+	}
+	return armGuard(ctx, d.deadMan()+guardDelay, d.journal().path(), origin)
+}
+
+// disarm makes the present state of the network count and stops the timer.
+func (d *Driver) disarm(ctx context.Context) error {
+	return errors.Join(d.journal().close(), d.stopGuard(ctx))
+}
+
+// stopGuard stops the timer, and its program too: it ends with removing the
+// journal, which may be another one by then.
+func (d *Driver) stopGuard(ctx context.Context) error {
+	for _, unit := range []string{guardName + ".timer", guardName + ".service"} {
+		state, err := d.Systemd.UnitState(ctx, unit)
+		if err != nil {
+			return err
+		}
+		if state.Active != "active" && state.Active != "activating" {
+			continue
+		}
+		if err := d.Systemd.Stop(ctx, unit); err != nil {
+			return err
+		}
+	}
+	return nil
+}

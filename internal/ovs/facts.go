@@ -1,0 +1,153 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// Facts is all that the decision about br-ex depends on.
+type Facts struct {
+	MachineID      string                   `json:"machineID"`
+	NetworkManager networkmanager.Info      `json:"networkManager"`
+	Devices        []networkmanager.Device  `json:"devices"`
+	Profiles       []networkmanager.Profile `json:"profiles"`
+	Links          []host.Link              `json:"links"`
+	Routes         []host.Route             `json:"routes"`
+	OVS            Switch                   `json:"ovs"`
+	Hint           string                   `json:"hint,omitempty"`       // content of /etc/ovnk/default_bridge
+	NodeIPHint     string                   `json:"nodeIPHint,omitempty"` // of /etc/default/nodeip-configuration
+}
+
+// Switch is the state of Open vSwitch.
+type Switch struct {
+	Installed bool                 `json:"installed"`
+	Running   bool                 `json:"running"`
+	Bridges   []openvswitch.Bridge `json:"bridges,omitempty"`
+}
+
+// hintFile names the uplink on hosts where the default route does not tell it;
+// configure-ovs.sh reads it too (from OpenShift 4.15).
+const hintFile = "/etc/ovnk/default_bridge"
+
+// Look gathers the facts. nm is nil when NetworkManager does not run.
+func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
+	var facts Facts
+	var err error
+	if nm != nil {
+		if err := facts.lookNetworkManager(ctx, nm); err != nil {
+			return facts, err
+		}
+	}
+	if facts.Links, err = host.Links(); err != nil {
+		return facts, err
+	}
+	if facts.Routes, err = host.DefaultRoutes(); err != nil {
+		return facts, err
+	}
+	if facts.OVS, err = lookSwitch(ctx); err != nil {
+		return facts, err
+	}
+	machine, err := readLine("/etc/machine-id")
+	if err != nil {
+		return facts, err
+	}
+	facts.MachineID = machine
+	if facts.Hint, err = readLine(hintFile); err != nil {
+		return facts, err
+	}
+	facts.NodeIPHint, err = readNodeIPHint()
+	return facts, err
+}
+
+// readNodeIPHint reads what administrators set for nodeip-configuration.service.
+func readNodeIPHint() (string, error) {
+	content, err := os.ReadFile("/etc/default/nodeip-configuration")
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
+	}
+	values := host.ParseEnv(content)
+	if hint := values["NODEIP_HINT"]; hint != "" {
+		return hint, nil
+	}
+	return values["KUBELET_NODEIP_HINT"], nil
+}
+
+func (f *Facts) lookNetworkManager(ctx context.Context, nm *networkmanager.Client) error {
+	var err error
+	if f.NetworkManager, err = nm.Info(ctx); err != nil {
+		return err
+	}
+	if f.Devices, err = nm.Devices(ctx); err != nil {
+		return err
+	}
+	f.Profiles, err = nm.Profiles(ctx)
+	return err
+}
+
+func lookSwitch(ctx context.Context) (Switch, error) {
+	if !host.HasProgram("ovs-vsctl") {
+		return Switch{}, nil
+	}
+	found := Switch{Installed: true, Running: openvswitch.Running(ctx)}
+	if !found.Running {
+		return found, nil
+	}
+	var err error
+	found.Bridges, err = openvswitch.Bridges(ctx)
+	return found, err
+}
+
+func readLine(path string) (string, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // constant paths
+	if errors.Is(err, os.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("looking at the network: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+func (f Facts) link(name string) (host.Link, bool) {
+	for _, link := range f.Links {
+		if link.Name == name {
+			return link, true
+		}
+	}
+	return host.Link{}, false
+}
+
+// device finds the device that carries the name's addresses.
+func (f Facts) device(name string) (networkmanager.Device, bool) {
+	for _, device := range f.Devices {
+		if device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort {
+			return device, true
+		}
+	}
+	return networkmanager.Device{}, false
+}
+
+func (f Facts) profile(uuid string) (networkmanager.Profile, bool) {
+	for _, profile := range f.Profiles {
+		if uuid != "" && profile.UUID() == uuid {
+			return profile, true
+		}
+	}
+	return networkmanager.Profile{}, false
+}
+
+func (f Facts) bridge(name string) (openvswitch.Bridge, bool) {
+	for _, bridge := range f.OVS.Bridges {
+		if bridge.Name == name {
+			return bridge, true
+		}
+	}
+	return openvswitch.Bridge{}, false
+}

@@ -1,0 +1,85 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// What guards a move when the agent dies: NetworkManager's checkpoint goes
+// back by itself when its time is over, except that between plugging the NIC
+// into the bridge and giving it to its new profile NetworkManager sees no
+// change, and the NIC stays in a bridge that leads nowhere; and except that it
+// dies with NetworkManager. So a timer of systemd fires a little later, and a
+// unit runs at the next boot before NetworkManager. Both are plain commands of
+// packages that must be there anyway, not the agent's own program, which can
+// have been replaced or removed meanwhile. Both do nothing once the journal is
+// gone.
+const (
+	guardName    = "hcp-node-agent-network-guard"
+	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
+	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
+
+	// guardDelay is how long after the checkpoint's end the timer fires: time
+	// for NetworkManager's own way back, which takes about a second.
+	guardDelay = 10 * time.Second
+)
+
+// armGuard starts the timer. The program that it runs must not contain a
+// dollar sign: systemd would expand it.
+func armGuard(ctx context.Context, after time.Duration, journalPath string, o Origin) error {
+	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+guardName,
+		"--description=Give the network back if hcp-node-agent died while it made br-ex",
+		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
+		"/bin/sh", "-c", guardScript(journalPath, o))
+	if err != nil {
+		return fmt.Errorf("arming the timer that gives the network back: %w", err)
+	}
+	return nil
+}
+
+// guardScript gives the original profile the NIC back on a running machine.
+// The bridge goes first: as long as the NIC is in it nothing is received.
+func guardScript(journalPath string, o Origin) string {
+	lines := []string{
+		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
+		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
+	}
+	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name])
+	}
+	lines = append(lines,
+		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
+			o.Uplink, o.UUID, o.UUID, o.Uplink, o.Uplink),
+		fmt.Sprintf("rm -f '%s' '%s' '%s'", journalPath, bootUnitLink, bootUnitPath))
+	return strings.Join(lines, "\n")
+}
+
+// bootUnit gives the NIC back before NetworkManager has seen anything: the
+// bridge leaves the database (which outlives a reboot) before the switch
+// takes the NIC, and profiles that were already saved leave the disk.
+func bootUnit(journalPath string, o Origin) string {
+	patterns := ""
+	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
+		patterns += " -e " + o.Ours[name]
+	}
+	return `# Written by hcp-node-agent before it changes the network, removed when the change is verified.
+[Unit]
+Description=Undo a change of the network that hcp-node-agent has not finished
+ConditionPathExists=` + journalPath + `
+RequiresMountsFor=` + journalPath + `
+After=ovsdb-server.service
+Before=ovs-vswitchd.service NetworkManager.service
+
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'ovs-vsctl --no-wait --timeout=10 --if-exists del-br ` + BridgeName + `'
+ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` /etc/NetworkManager/system-connections /etc/sysconfig/network-scripts | xargs -0 -r rm -f --'
+ExecStart=/bin/rm -f ` + journalPath + ` ` + bootUnitLink + ` ` + bootUnitPath + `
+`
+}

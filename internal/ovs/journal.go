@@ -1,0 +1,113 @@
+package ovs
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// Origin is how the uplink was before br-ex: all that the way back needs. It
+// is what the ledger keeps as the state before, and what the journal holds.
+type Origin struct {
+	Uplink    string                  `json:"uplink"`
+	UUID      string                  `json:"uuid,omitempty"` // of the profile that was in use
+	ID        string                  `json:"id,omitempty"`
+	Settings  networkmanager.Settings `json:"settings,omitempty"` // without secrets
+	Unsaved   bool                    `json:"unsaved,omitempty"`  // NetworkManager made it up; it is not on disk
+	Addresses []netip.Prefix          `json:"addresses,omitempty"`
+	Gateway   netip.Addr              `json:"gateway"`
+	Ours      map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
+}
+
+// ours picks our own profiles.
+func (o Origin) ours(profiles []networkmanager.Profile) []networkmanager.Profile {
+	var ours []networkmanager.Profile
+	for _, profile := range profiles {
+		if uuid, named := o.Ours[profile.ID()]; named && uuid == profile.UUID() {
+			ours = append(ours, profile)
+		}
+	}
+	return ours
+}
+
+func (o Origin) encode() (string, error) {
+	content, err := json.Marshal(o)
+	if err != nil {
+		return "", fmt.Errorf("encoding the state of the uplink: %w", err)
+	}
+	return string(content), nil
+}
+
+func decodeOrigin(value string) (Origin, error) {
+	var o Origin
+	if err := json.Unmarshal([]byte(value), &o); err != nil {
+		return o, fmt.Errorf("decoding the state of the uplink: %w", err)
+	}
+	return o, nil
+}
+
+// journal is a file that is there from before the first change of a move until
+// the move is verified and saved. Its removal is what makes a move count: as
+// long as it is there, the timer, the boot unit and the next run all go back
+// to the origin that it holds.
+type journal struct {
+	tree *host.Tree
+	dir  string
+}
+
+func (j journal) path() string { return path.Join(j.dir, "network-move.json") }
+
+// read gives the origin of an unfinished move.
+func (j journal) read() (Origin, bool, error) {
+	exists, err := j.tree.Exists(j.path())
+	if err != nil || !exists {
+		return Origin{}, false, err
+	}
+	content, _, err := j.tree.ReadFile(j.path())
+	if err != nil {
+		return Origin{}, false, err
+	}
+	origin, err := decodeOrigin(string(content))
+	return origin, err == nil, err
+}
+
+// open makes the journal and the boot unit durable; nothing is changed before.
+func (j journal) open(o Origin) error {
+	content, err := o.encode()
+	if err != nil {
+		return err
+	}
+	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
+		return err
+	}
+	batch := j.tree.NewBatch()
+	defer batch.Abort()
+	if err := batch.Stage(bootUnitPath, []byte(bootUnit(j.path(), o)), host.Attr{Mode: 0o644}); err != nil {
+		return err
+	}
+	if err := batch.Stage(j.path(), []byte(content+"\n"), host.Attr{Mode: 0o600}); err != nil {
+		return err
+	}
+	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, host.Attr{}); err != nil {
+		return err
+	}
+	return batch.Commit()
+}
+
+// close makes the present state of the network count.
+func (j journal) close() error {
+	if err := j.tree.Remove(j.path()); err != nil {
+		return err
+	}
+	if err := j.tree.SyncDir(j.dir); err != nil {
+		return err
+	}
+	if err := j.tree.Remove(bootUnitLink); err != nil {
+		return err
+	}
+	return j.tree.Remove(bootUnitPath)
+}

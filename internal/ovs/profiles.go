@@ -1,0 +1,133 @@
+package ovs
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// The names under which configure-ovs.sh, mtu-migration.sh, must-gather and
+// others look for the profiles.
+const (
+	bridgeProfile     = "br-ex"
+	nicPortProfile    = "ovs-port-phys0"
+	bridgePortProfile = "ovs-port-br-ex"
+	nicProfile        = "ovs-if-phys0"
+	bridgeIPProfile   = "ovs-if-br-ex"
+)
+
+// bridgeMetric is configure-ovs.sh's: lower than anything that NetworkManager
+// chooses by itself (Ethernet has 100).
+const bridgeMetric = 48
+
+// Profiles are the five that make up br-ex.
+type Profiles struct {
+	Bridge     networkmanager.Settings `json:"br-ex"`
+	NICPort    networkmanager.Settings `json:"ovs-port-phys0"`
+	BridgePort networkmanager.Settings `json:"ovs-port-br-ex"`
+	NIC        networkmanager.Settings `json:"ovs-if-phys0"`
+	BridgeIP   networkmanager.Settings `json:"ovs-if-br-ex"`
+}
+
+// UUIDs lists the profiles' UUIDs by name.
+func (p Profiles) UUIDs() map[string]string {
+	uuids := map[string]string{}
+	for _, profile := range []networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC, p.BridgeIP} {
+		uuids[profile.Text("connection", "id")] = profile.Text("connection", "uuid")
+	}
+	return uuids
+}
+
+// newUUIDs gives our profiles UUIDs that follow from the machine, so that a
+// later run knows them without having kept anything.
+func newUUIDs(machineID string) map[string]string {
+	uuids := map[string]string{}
+	for _, name := range []string{bridgeProfile, nicPortProfile, bridgePortProfile, nicProfile, bridgeIPProfile} {
+		b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
+		b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562
+		uuids[name] = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
+	}
+	return uuids
+}
+
+// plan is what the profiles are made from.
+type plan struct {
+	machine  string
+	link     host.Link
+	device   networkmanager.Device
+	original networkmanager.Settings
+	identity ipv6Identity
+	priority int32
+}
+
+func newProfiles(p plan) Profiles {
+	uuids := newUUIDs(p.machine)
+	connection := func(name, kind, device string) networkmanager.Settings {
+		s := networkmanager.Settings{}
+		s.Set("connection", "id", name)
+		s.Set("connection", "uuid", uuids[name])
+		s.Set("connection", "type", kind)
+		s.Set("connection", "interface-name", device)
+		return s
+	}
+	bridge := connection(bridgeProfile, "ovs-bridge", BridgeName)
+	bridge["ovs-bridge"] = nil
+	bridge.Set("802-3-ethernet", "mtu", p.device.MTU)
+	// OVN-Kubernetes looks for the uplink here, or for the only interface of
+	// type "system" (nicstobridge.go); without both it takes the bridge's name
+	// without "br".
+	bridge.Set("ovs-external-ids", "data", map[string]string{"bridge-uplink": p.link.Name})
+
+	nicPort := connection(nicPortProfile, "ovs-port", p.link.Name)
+	nicPort["ovs-port"] = nil
+	bridgePort := connection(bridgePortProfile, "ovs-port", BridgeName)
+	bridgePort["ovs-port"] = nil
+	for _, port := range []networkmanager.Settings{nicPort, bridgePort} {
+		plugInto(port, uuids[bridgeProfile], "ovs-bridge")
+	}
+
+	nic := nicSettings(p)
+	adopt(nic, connection(nicProfile, "802-3-ethernet", p.link.Name))
+	plugInto(nic, uuids[nicPortProfile], "ovs-port")
+	bridgeIP := bridgeIPSettings(p)
+	adopt(bridgeIP, connection(bridgeIPProfile, "ovs-interface", BridgeName))
+	plugInto(bridgeIP, uuids[bridgePortProfile], "ovs-port")
+
+	nic.Set("connection", "autoconnect-priority", p.priority)
+	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
+	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort, nic, bridgeIP} {
+		s.Set("connection", "autoconnect", true)
+	}
+	// At boot the bridge pulls in its ports, and they their interfaces, so that
+	// a profile made from ip= kernel arguments cannot take the NIC first.
+	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort} {
+		s.Set("connection", "autoconnect-slaves", int32(1))
+	}
+	return profiles
+}
+
+func plugInto(s networkmanager.Settings, master, kind string) {
+	s.Set("connection", "master", master)
+	s.Set("connection", "slave-type", kind)
+}
+
+// adopt takes the identity of another profile over.
+func adopt(s, identity networkmanager.Settings) {
+	for name, v := range identity["connection"] {
+		s.Set("connection", name, v.Value())
+	}
+}
+
+// dormant is a profile that nothing brings up by itself: as it is until the
+// move is verified. Ports that pull their interfaces in would take the NIC
+// before br-ex has the address.
+func dormant(s networkmanager.Settings) networkmanager.Settings {
+	s = s.Clone()
+	s.Set("connection", "autoconnect", false)
+	if _, pulls := s["connection"]["autoconnect-slaves"]; pulls {
+		s.Set("connection", "autoconnect-slaves", int32(0))
+	}
+	return s
+}

@@ -1,0 +1,115 @@
+package ovs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func refuse(remedy, format string, args ...any) error {
+	return report.Fail(report.Refused, remedy, format, args...)
+}
+
+// refuseSoftware refuses a host that lacks a program. Open vSwitch may still be
+// stopped: the join starts it before the move.
+func refuseSoftware(facts Facts) error {
+	switch {
+	case !facts.OVS.Installed:
+		return refuse("dnf install openvswitch && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
+	case !facts.NetworkManager.Running:
+		return refuse("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is made through it")
+	case !facts.NetworkManager.OVS:
+		return refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
+	case !atLeast(facts.NetworkManager.Version, 1, 30):
+		// ovs-external-ids, without which bridge-uplink is lost at a restart.
+		return refuse("dnf upgrade NetworkManager NetworkManager-ovs && systemctl restart NetworkManager",
+			"NetworkManager %s is too old; 1.30 or newer is needed", facts.NetworkManager.Version)
+	}
+	return nil
+}
+
+func atLeast(version string, major, minor int) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	a, errA := strconv.Atoi(parts[0])
+	b, errB := strconv.Atoi(parts[1])
+	return errA == nil && errB == nil && (a > major || (a == major && b >= minor))
+}
+
+// refuseForeignBridge refuses to touch what somebody else has left under our
+// names. What an earlier run of ours left behind is cleared before a move.
+func refuseForeignBridge(facts Facts) error {
+	ours := newUUIDs(facts.MachineID)
+	if bridge, ok := facts.bridge(BridgeName); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[bridgeProfile] {
+		return refuse("ovs-vsctl show",
+			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
+	}
+	for _, profile := range facts.Profiles {
+		if uuid, named := ours[profile.ID()]; named && profile.UUID() != uuid {
+			return refuse("nmcli connection delete uuid "+profile.UUID(),
+				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
+		}
+	}
+	return nil
+}
+
+func refuseDevice(link host.Link, device networkmanager.Device, known bool) error {
+	if !known || !device.Managed {
+		return refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
+	}
+	if link.Master != 0 {
+		return refuse("ip -d link show "+link.Name,
+			"the uplink %s is part of another bridge or bond; name the interface above it with --bridge-interface", link.Name)
+	}
+	if device.Type != networkmanager.Ethernet {
+		return refuse("hcp-node-agent join --bridge-interface NAME",
+			"the uplink %s is a %s, and only a plain Ethernet interface can be put into br-ex by this version; make br-ex yourself (nmstate, configure-ovs.sh) and run this again, or name another interface", link.Name, typeName(device.Type))
+	}
+	if strings.ContainsAny(link.Name, "'\"\\$%") {
+		return refuse("ip link set dev ...", "the name of the uplink, %q, has a character that systemd and shells treat specially; rename the interface", link.Name)
+	}
+	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
+		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
+	}
+	return nil
+}
+
+func typeName(t networkmanager.DeviceType) string {
+	names := map[networkmanager.DeviceType]string{
+		networkmanager.WiFi: "wireless interface", networkmanager.InfiniBand: "InfiniBand interface",
+		networkmanager.Bond: "bond", networkmanager.VLAN: "VLAN", networkmanager.Bridge: "bridge", networkmanager.Team: "team",
+		networkmanager.OVSInterface: "Open vSwitch interface",
+	}
+	if name, ok := names[t]; ok {
+		return name
+	}
+	return fmt.Sprintf("device of NetworkManager type %d", t)
+}
+
+func refuseProfile(uplink string, original networkmanager.Profile) error {
+	settings := original.Settings
+	switch {
+	case original.External:
+		return refuse(fmt.Sprintf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
+			"NetworkManager only watches %s: another program has configured it; give it a profile of NetworkManager", uplink)
+	case settings["802-1x"] != nil:
+		return refuse("nmcli connection show uuid "+original.UUID(),
+			"the uplink %s uses 802.1X, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
+	case settings.Text("ipv4", "method") == "manual":
+		return refuse("nmcli connection show uuid "+original.UUID(),
+			"the uplink %s has a static IPv4 address, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
+	case settings.Text("ipv4", "method") != "auto":
+		return refuse("nmcli connection show uuid "+original.UUID(),
+			"the uplink %s does not get its IPv4 address by DHCP (method %q), which this version needs; make br-ex yourself and run this again", uplink, settings.Text("ipv4", "method"))
+	case settings.Text("ipv6", "method") == "manual" || settings.Text("ipv6", "method") == "dhcp":
+		return refuse("nmcli connection show uuid "+original.UUID(),
+			"the uplink %s has a static or DHCPv6 address, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
+	}
+	return nil
+}

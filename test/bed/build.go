@@ -1,0 +1,46 @@
+package bed
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// Build builds the control plane's binaries, unless they are in the cache, and
+// returns their folder. The working directory must be inside the repository.
+func Build(ctx context.Context) (bin string, err error) {
+	script, err := find(filepath.Join("test", "controlplane", "build.sh"))
+	if err != nil {
+		return "", err
+	}
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(ctx, script)
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("building the control plane: %w:\n%s", err, stderr.String())
+	}
+	return strings.TrimSpace(stdout.String()), nil
+}
+
+// find looks for a file of the repository from the working directory upwards.
+func find(name string) (string, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the repository: %w", err)
+	}
+	for {
+		path := filepath.Join(dir, name)
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", fmt.Errorf("finding %s: no parent of the working directory has it; run this inside the repository", name)
+		}
+		dir = parent
+	}
+}

@@ -1,0 +1,89 @@
+package main_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestNothingIsLeftBehind(t *testing.T) {
+	for _, test := range []struct {
+		name string
+		stop func(*controlPlane) error
+		runs bool // the run folder may stay: nobody was left to remove it
+	}{
+		{"standard input ends", func(c *controlPlane) error { return c.stdin.Close() }, false},
+		{"SIGTERM", func(c *controlPlane) error { return c.cmd.Process.Signal(syscall.SIGTERM) }, false},
+		{"SIGINT", func(c *controlPlane) error { return c.cmd.Process.Signal(syscall.SIGINT) }, false},
+		{"SIGKILL", func(c *controlPlane) error { return c.cmd.Process.Kill() }, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			c := start(t)
+			if n := len(c.processes(t)); n < 6 {
+				t.Fatalf("%d processes run, want etcd, three of Kubernetes, dnsmasq and the program itself", n)
+			}
+			if err := test.stop(c); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.cmd.Wait(); err != nil && !test.runs {
+				t.Errorf("ended with %v\n%s", err, c.stderr)
+			}
+			c.expectNothing(t, test.runs)
+		})
+	}
+}
+
+func TestADeadPartEndsTheControlPlane(t *testing.T) {
+	c := start(t)
+	for id, name := range c.processes(t) {
+		if filepath.Base(name) != "etcd" {
+			continue
+		}
+		pid, err := strconv.Atoi(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := c.cmd.Wait(); err == nil || !strings.Contains(c.stderr.String(), "etcd ended by itself (signal: killed)") {
+		t.Errorf("ended with %v:\n%s", err, c.stderr)
+	}
+	c.expectNothing(t, false)
+}
+
+func (c *controlPlane) expectNothing(t *testing.T, runFolder bool) {
+	t.Helper()
+	// The kernel kills the children of a killed program; that they are gone
+	// from the process table is a matter of whoever inherits them.
+	for deadline := time.Now().Add(10 * time.Second); len(c.processes(t)) > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("still running: %v", c.processes(t))
+		}
+	}
+	entries, err := os.ReadDir(c.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == "logs" || entry.Name() == "run" && runFolder {
+			continue
+		}
+		t.Errorf("%s is left", entry.Name())
+	}
+	if _, err := os.Stat(c.Netns); err == nil {
+		t.Errorf("the namespace %s is left", c.Netns)
+	}
+	for _, address := range []string{c.APIForward, c.IgnitionForward, c.RegistryForward, strings.TrimPrefix(c.AdminURL, "http://")} {
+		if conn, err := net.Dial("tcp4", address); err == nil {
+			conn.Close()
+			t.Errorf("%s still answers", address)
+		}
+	}
+}

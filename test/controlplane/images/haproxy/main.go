@@ -1,0 +1,96 @@
+// Command haproxy stands in for HAProxy in the static pod that serves the API
+// on every node: it forwards TCP from the address after "bind" to the one of
+// the "server" line in the same haproxy.cfg, and knows nothing else.
+//
+// Usage: haproxy -f DIRECTORY-OR-FILE
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+const connectTimeout = 10 * time.Second // haproxy.cfg's own
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		log.Fatalln("haproxy stand-in:", err)
+	}
+}
+
+func run(args []string) error {
+	if len(args) != 2 || args[0] != "-f" {
+		return errors.New("usage: haproxy -f DIRECTORY-OR-FILE")
+	}
+	bind, server, err := configuration(args[1])
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", bind)
+	if err != nil {
+		return err
+	}
+	log.Printf("forwarding %s to %s", bind, server)
+	for {
+		near, err := listener.Accept()
+		if err != nil {
+			return err
+		}
+		go carry(near, server)
+	}
+}
+
+// configuration reads the two addresses.
+func configuration(path string) (bind, server string, err error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, "haproxy.cfg")
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer file.Close()
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		switch words := strings.Fields(lines.Text()); {
+		case len(words) == 2 && words[0] == "bind":
+			bind = words[1]
+		case len(words) >= 3 && words[0] == "server":
+			server = words[2]
+		}
+	}
+	if bind == "" || server == "" {
+		return "", "", fmt.Errorf("%s has no bind or no server line", path)
+	}
+	return bind, server, nil
+}
+
+func carry(near net.Conn, server string) {
+	defer near.Close()
+	far, err := net.DialTimeout("tcp", server, connectTimeout)
+	if err != nil {
+		log.Printf("connecting for %s: %v", near.RemoteAddr(), err)
+		return
+	}
+	defer far.Close()
+	var copies sync.WaitGroup
+	copies.Go(func() { half(far, near) })
+	copies.Go(func() { half(near, far) })
+	copies.Wait()
+}
+
+// half copies one direction and passes the end of the stream on.
+func half(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // either side hanging up is the normal end
+	if tcp, ok := to.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+}

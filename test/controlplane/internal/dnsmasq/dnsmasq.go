@@ -1,0 +1,58 @@
+// Package dnsmasq gives the machines on the bed's bridge their addresses and
+// names, with Debian's dnsmasq.
+package dnsmasq
+
+import (
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
+)
+
+// Config of the one network. Its prefix length is 24.
+type Config struct {
+	Dir     string // folder for its state
+	Bridge  string
+	Address net.IP // the bridge's: gateway, DNS server
+	Domain  string
+	Names   []string // of Domain, all at Address
+}
+
+// Start starts dnsmasq: addresses .100 to .199 of the bridge's network.
+func Start(group *process.Group, c Config) error {
+	path, err := exec.LookPath("dnsmasq")
+	if err != nil {
+		if path, err = exec.LookPath("/usr/sbin/dnsmasq"); err != nil {
+			return fmt.Errorf("finding dnsmasq (apt-get install dnsmasq-base): %w", err)
+		}
+	}
+	return group.Start("dnsmasq", path, c.flags()...)
+}
+
+func (c Config) flags() []string {
+	network := c.Address.String()[:strings.LastIndexByte(c.Address.String(), '.')+1]
+	flags := []string{
+		"--no-daemon",
+		"--conf-file=/dev/null", // nothing of the host's own configuration
+		"--no-resolv", "--no-hosts", "--no-poll",
+		"--pid-file=",
+		"--user=root", // its files are in a folder of root's; the namespace is its own
+		"--bind-interfaces", "--interface=" + c.Bridge, "--except-interface=lo",
+		"--domain=" + c.Domain, "--local=/" + c.Domain + "/",
+		"--dhcp-authoritative",
+		"--no-ping", // nobody else gives addresses away here; asking costs 3 s a lease
+		"--dhcp-leasefile=" + filepath.Join(c.Dir, "dnsmasq.leases"),
+		"--dhcp-range=" + network + "100," + network + "199,255.255.255.0,24h",
+		"--dhcp-option=option:router," + c.Address.String(),
+		"--dhcp-option=option:dns-server," + c.Address.String(),
+		"--dhcp-option=option:domain-search," + c.Domain,
+		"--log-dhcp", "--log-queries", "--log-facility=-",
+	}
+	for _, name := range c.Names {
+		flags = append(flags, "--host-record="+name+"."+c.Domain+","+c.Address.String())
+	}
+	return flags
+}

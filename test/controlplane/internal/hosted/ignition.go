@@ -1,0 +1,120 @@
+package hosted
+
+import (
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/network"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/switchboard"
+)
+
+// ignitionPort is that of a Route: the stub's URL has none.
+const ignitionPort = "443"
+
+// coreKey is the public half of a key that nobody has.
+const coreKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA core@example.com"
+
+// startIgnition builds the payload and serves it. It returns how to make a
+// stub with the current token.
+func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ignitionserver.Server, func() ([]byte, error), error) {
+	built, err := c.buildPayload(cluster, images)
+	if err != nil {
+		return nil, nil, err
+	}
+	logFile, err := c.log("ignition-server")
+	if err != nil {
+		return nil, nil, err
+	}
+	d := &c.document
+	d.NodePool = "clusters/" + c.options.Name + "-workers"
+	d.TargetConfigVersionHash = built.Hash
+	d.IgnitionEndpoint = net.JoinHostPort(c.host("ignition"), ignitionPort)
+	server, err := ignitionserver.New(ignitionserver.Config{
+		Host: c.host("ignition"), NodePool: d.NodePool, Hash: built.Hash,
+		Payload: built.Body, Log: log.New(logFile, "", log.LstdFlags),
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := c.serve(ignitionPort, server.Serve, server.Close); err != nil {
+		return nil, nil, err
+	}
+	if d.IgnitionForward, err = c.forward(ignitionPort); err != nil {
+		return nil, nil, err
+	}
+	stub := func() ([]byte, error) {
+		return payload.Stub{
+			Endpoint: c.host("ignition"), Token: server.Token(),
+			NodePool: d.NodePool, Hash: built.Hash, CA: server.CA(),
+		}.Encode()
+	}
+	first, err := stub()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range []struct {
+		name    string
+		content []byte
+		into    *string
+	}{
+		{"stub.ign", first, &d.Stub},
+		{"payload.ign", built.Body, &d.Payload},
+		{"ignition-ca.crt", server.CA(), &d.IgnitionCA},
+	} {
+		if *f.into, err = c.folders.write(f.name, f.content); err != nil {
+			return nil, nil, err
+		}
+	}
+	return server, stub, nil
+}
+
+func (c *ControlPlane) buildPayload(cluster *kube.Cluster, images images) (payload.Payload, error) {
+	kubeletCA, err := os.ReadFile(cluster.KubeletCA)
+	if err != nil {
+		return payload.Payload{}, fmt.Errorf("reading kubelets' client authorities: %w", err)
+	}
+	bootstrap, err := os.ReadFile(cluster.BootstrapKubeconfig)
+	if err != nil {
+		return payload.Payload{}, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
+	}
+	return payload.Build(payload.Inputs{
+		APIName:            c.host("api"),
+		InternalAPIAddress: kube.InternalAPIAddress,
+		Registry:           c.document.Registry,
+		ReleaseRepository:  c.document.Registry + "/" + releases,
+		PauseImage:         images.pause,
+		APIProxyImage:      images.apiProxy,
+		PullSecret:         images.pullSecret,
+		KubeletCA:          kubeletCA,
+		BootstrapConfig:    bootstrap,
+		SSHKey:             coreKey,
+	})
+}
+
+// startSwitchboard serves the admin endpoint on the host's loopback.
+func (c *ControlPlane) startSwitchboard(server *ignitionserver.Server, stub func() ([]byte, error), operator network.Operator) error {
+	listener, err := net.Listen("tcp4", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listening for the switchboard: %w", err)
+	}
+	admin := &http.Server{
+		Handler:           switchboard.Board{Ignition: server, Stub: stub, Network: operator}.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	c.background(func() error {
+		if err := admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving the switchboard: %w", err)
+		}
+		return nil
+	}, admin.Close)
+	c.document.AdminURL = "http://" + listener.Addr().String()
+	return nil
+}

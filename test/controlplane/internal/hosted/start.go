@@ -1,0 +1,129 @@
+package hosted
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"net"
+	"os"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/dnsmasq"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/network"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/registry"
+)
+
+const (
+	registryPort = "5000"
+	// releases is the repository that every image of a release is in.
+	releases = "openshift-release-dev/ocp-v4.0-art-dev"
+)
+
+// start is the order of things: processes first, as they take longest.
+func (c *ControlPlane) start(ctx context.Context) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	err := dnsmasq.Start(c.group, dnsmasq.Config{
+		Dir: c.folders.run, Bridge: bridge, Address: net.ParseIP(address),
+		Domain: c.domain(), Names: []string{"api", "ignition", "registry"},
+	})
+	if err != nil {
+		return err
+	}
+	c.done("network")
+	images, err := c.startRegistry()
+	if err != nil {
+		return err
+	}
+	c.done("images")
+	cluster, err := c.startCluster(ctx)
+	if err != nil {
+		return err
+	}
+	operator := network.Operator{Client: cluster.Client, Image: images.network}
+	if err := operator.Prepare(ctx); err != nil {
+		return err
+	}
+	if err := operator.Deploy(ctx); err != nil {
+		return err
+	}
+	server, stub, err := c.startIgnition(cluster, images)
+	if err != nil {
+		return err
+	}
+	if err := c.startSwitchboard(server, stub, operator); err != nil {
+		return err
+	}
+	c.done("ready")
+	return nil
+}
+
+// images are the pull specs of what the registry holds, and what opens it.
+type images struct {
+	pause, workload, network, apiProxy string
+	pullSecret                         string
+}
+
+func (c *ControlPlane) startRegistry() (images, error) {
+	logFile, err := c.log("registry")
+	if err != nil {
+		return images{}, err
+	}
+	c.document.Registry = net.JoinHostPort(c.host("registry"), registryPort)
+	server := registry.New(c.document.Registry, log.New(logFile, "", log.LstdFlags))
+	if err := c.serve(registryPort, server.Serve, server.Close); err != nil {
+		return images{}, err
+	}
+	if c.document.RegistryForward, err = c.forward(registryPort); err != nil {
+		return images{}, err
+	}
+	var out images
+	for _, i := range []struct {
+		program, path, repository string
+		into                      *string
+	}{
+		{"image-pause", "/usr/bin/pod", releases, &out.pause},
+		{"image-network", "/usr/bin/network", releases, &out.network},
+		{"image-haproxy", "/usr/sbin/haproxy", releases, &out.apiProxy},
+		{"image-workload", "/usr/bin/workload", c.options.Name + "/workload", &out.workload},
+	} {
+		image := registry.Image{Program: filepath.Join(c.options.Bin, i.program), Path: i.path}
+		if *i.into, err = server.Push(c.document.RegistryForward, i.repository, image); err != nil {
+			return images{}, err
+		}
+	}
+	c.document.PauseImage, c.document.WorkloadImage = out.pause, out.workload
+	if out.pullSecret, err = server.PullSecret(); err != nil {
+		return images{}, err
+	}
+	c.document.PullSecret, err = c.folders.write("pull-secret.json", []byte(out.pullSecret))
+	return out, err
+}
+
+func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) {
+	dir := c.folders.file("kube")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the control plane's folder: %w", err)
+	}
+	cluster, err := kube.Start(ctx, kube.Config{
+		Bin:     c.options.Bin,
+		Dir:     dir,
+		Address: net.ParseIP(address),
+		APIName: c.host("api"),
+		Group:   c.group,
+		Forward: func() (string, error) { return c.forward("6443") },
+		Dial:    c.network.Dial,
+		Done:    c.done,
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &c.document
+	d.KubernetesVersion = cluster.Version
+	d.Kubeconfig, d.ApproverKubeconfig = cluster.AdminKubeconfig, cluster.ApproverKubeconfig
+	d.BootstrapKubeconfig, d.ClusterCA = cluster.BootstrapKubeconfig, cluster.RootCA
+	d.NodeSideServer, d.APIForward = cluster.NodeSideServer, cluster.APIForward
+	return cluster, nil
+}

@@ -1,0 +1,70 @@
+package ignitionserver
+
+import (
+	"crypto/tls"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/pki"
+)
+
+// servingCertificates makes the certificate that the server should have, and
+// the bad ones. Each holds exactly one name, as HyperShift's.
+func servingCertificates(authority *pki.Authority, host string) (map[string]*tls.Certificate, error) {
+	impostor, err := pki.NewAuthority(caName)
+	if err != nil {
+		return nil, err
+	}
+	leaf := func(name string) pki.Leaf {
+		return pki.Leaf{CommonName: "ignition-server", Organizations: []string{"openshift"}, DNSNames: []string{name}}
+	}
+	expired := leaf(host)
+	expired.NotBefore = time.Now().AddDate(-1, 0, 0)
+	expired.NotAfter = time.Now().Add(-time.Hour)
+	certificates := map[string]*tls.Certificate{}
+	for _, c := range []struct {
+		kind   string
+		signer *pki.Authority
+		leaf   pki.Leaf
+	}{
+		{api.CertificateGood, authority, leaf(host)},
+		{api.CertificateWrongCA, impostor, leaf(host)},
+		{api.CertificateWrongName, authority, leaf("other." + host)},
+		{api.CertificateExpired, authority, expired},
+	} {
+		pair, err := c.signer.Issue(c.leaf)
+		if err != nil {
+			return nil, err
+		}
+		certificate, err := pair.TLS()
+		if err != nil {
+			return nil, fmt.Errorf("loading the ignition server's certificate: %w", err)
+		}
+		certificates[c.kind] = &certificate
+	}
+	return certificates, nil
+}
+
+// tlsConfig is the real server's: TLS 1.2 or newer, and of 1.2 only the ECDHE
+// suites with AEAD; no HTTP/2.
+func (s *Server) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		NextProtos: []string{"http/1.1"},
+		CipherSuites: []uint16{
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return s.certificates[s.faultsNow().Certificate], nil
+		},
+		// A resumed session would be served without the certificate, and a
+		// fault of the certificate would not show.
+		SessionTicketsDisabled: true,
+	}
+}

@@ -1,0 +1,60 @@
+package ignitionserver
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
+)
+
+// SetFaults replaces the faults. The seconds in them count from now.
+func (s *Server) SetFaults(faults api.Faults) error {
+	if _, known := s.certificates[faults.Certificate]; !known {
+		return fmt.Errorf("no certificate of the kind %q", faults.Certificate)
+	}
+	if faults.TruncateAfter < 0 || faults.BytesPerSecond < 0 || faults.NotReadySeconds < 0 || faults.DownSeconds < 0 {
+		return fmt.Errorf("negative fault: %+v", faults)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faults, s.faultsAt = faults, time.Now()
+	return nil
+}
+
+// faultsNow returns the faults with the seconds that are left.
+func (s *Server) faultsNow() api.Faults {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.remaining()
+}
+
+func (s *Server) remaining() api.Faults {
+	faults, passed := s.faults, time.Since(s.faultsAt).Seconds()
+	faults.NotReadySeconds = max(0, faults.NotReadySeconds-passed)
+	faults.DownSeconds = max(0, faults.DownSeconds-passed)
+	return faults
+}
+
+// State is what the server has seen and how it is set.
+func (s *Server) State() api.State {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return api.State{
+		Requests:        s.requests,
+		Log:             append([]api.Request{}, s.log...),
+		Reached:         append([]api.Reached{}, s.reached...),
+		TokenGeneration: s.tokens.generation,
+		PayloadReplaced: string(s.payload) != string(s.config.Payload),
+		Faults:          s.remaining(),
+	}
+}
+
+func (s *Server) record(request api.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests++
+	s.log = append(s.log, request)
+	if len(s.log) > keptRequests {
+		s.log = s.log[len(s.log)-keptRequests:]
+	}
+}

@@ -1,0 +1,89 @@
+package kube
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// connect waits for the API server and gives the identities their rights.
+func (cluster *Cluster) connect(ctx context.Context, c Config) error {
+	config, err := clientcmd.BuildConfigFromFlags("", cluster.AdminKubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	config.Timeout = 5 * time.Second
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return fmt.Errorf("making a client: %w", err)
+	}
+	cluster.Client = client
+	err = c.Group.Until(ctx, "the API server's /readyz", func(ctx context.Context) error {
+		return client.Discovery().RESTClient().Get().AbsPath("/readyz").Do(ctx).Error()
+	})
+	if err != nil {
+		return err
+	}
+	c.Done("apiserver")
+	version, err := client.Discovery().ServerVersion()
+	if err != nil {
+		return fmt.Errorf("asking the API server for its version: %w", err)
+	}
+	cluster.Version = version.GitVersion
+	return grant(ctx, client)
+}
+
+// waitForControllers waits until both are healthy and have shown that they
+// work: the default service account is the controller manager's doing.
+func (cluster *Cluster) waitForControllers(ctx context.Context, c Config) error {
+	for name, address := range map[string]string{
+		"kube-controller-manager": kcmHealth,
+		"kube-scheduler":          schedulerHealth,
+	} {
+		err := c.Group.Until(ctx, "/healthz of "+name, func(ctx context.Context) error {
+			return healthz(ctx, c, address)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	err := c.Group.Until(ctx, "the default service account", func(ctx context.Context) error {
+		_, err := cluster.Client.CoreV1().ServiceAccounts("default").Get(ctx, "default", metav1.GetOptions{})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	c.Done("controllers")
+	return nil
+}
+
+func healthz(ctx context.Context, c Config, address string) error {
+	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return c.Dial(ctx, address) },
+		// These two serve certificates that they sign for themselves at each
+		// start; the address is on the bed's own loopback interface.
+		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
+		DisableKeepAlives: true,
+	}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+address+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("HTTP status %s", response.Status)
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+// Package netns makes a network namespace of the bed's own. The namespace is
+// held by one OS thread of this process and by a descriptor, so it vanishes by
+// itself when the process dies, however it dies.
+package netns
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// Namespace is a network namespace with one OS thread inside. Everything that
+// must happen in the namespace is handed to that thread.
+type Namespace struct {
+	handle *os.File
+	tasks  chan func()
+	ended  chan struct{}
+}
+
+// New makes a namespace with its loopback interface up. It needs CAP_SYS_ADMIN
+// and CAP_NET_ADMIN. Close ends it.
+func New() (*Namespace, error) {
+	n := &Namespace{tasks: make(chan func()), ended: make(chan struct{})}
+	entered := make(chan error, 1)
+	go n.run(entered)
+	if err := <-entered; err != nil {
+		return nil, err
+	}
+	if err := n.Do(loopbackUp); err != nil {
+		n.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+// run keeps the goroutine locked to its thread for good: a thread that has
+// changed its namespace must never serve other goroutines, and the children
+// started from it die with it (Pdeathsig is a matter of the thread).
+func (n *Namespace) run(entered chan<- error) {
+	runtime.LockOSThread()
+	defer close(n.ended)
+	if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
+		entered <- fmt.Errorf("making a network namespace (this needs root): %w", err)
+		return
+	}
+	handle, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		entered <- fmt.Errorf("holding the network namespace: %w", err)
+		return
+	}
+	n.handle = handle
+	entered <- nil
+	for task := range n.tasks {
+		task()
+	}
+}
+
+// Path is a path by which any process of this host can enter the namespace
+// ("nsenter --net=PATH") as long as this process lives.
+func (n *Namespace) Path() string {
+	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.handle.Fd())
+}
+
+// Do runs fn on the namespace's thread and returns its error. Tasks run one
+// after the other: fn must not block for long.
+func (n *Namespace) Do(fn func() error) error {
+	result := make(chan error, 1)
+	n.tasks <- func() { result <- fn() }
+	return <-result
+}
+
+// Start starts a command inside the namespace. The kernel kills the command
+// when this process dies.
+func (n *Namespace) Start(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &unix.SysProcAttr{}
+	}
+	cmd.SysProcAttr.Setpgid = true // a terminal's Ctrl-C is this process's to handle
+	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
+	return n.Do(cmd.Start)
+}
+
+// Listen opens a TCP listener inside the namespace.
+func (n *Namespace) Listen(address string) (net.Listener, error) {
+	var listener net.Listener
+	err := n.Do(func() (err error) {
+		listener, err = net.Listen("tcp4", address)
+		return err
+	})
+	return listener, err
+}
+
+// Dial connects to a literal TCP address from inside the namespace.
+func (n *Namespace) Dial(ctx context.Context, address string) (net.Conn, error) {
+	var conn net.Conn
+	err := n.Do(func() (err error) {
+		conn, err = new(net.Dialer).DialContext(ctx, "tcp4", address)
+		return err
+	})
+	return conn, err
+}
+
+// Close ends the namespace's thread and gives up the descriptor. The namespace
+// is gone when nobody else is inside.
+func (n *Namespace) Close() error {
+	close(n.tasks)
+	<-n.ended
+	return n.handle.Close()
+}

@@ -1,0 +1,134 @@
+// Package pki makes the bed's certificate authorities and certificates.
+package pki
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Authority is a self-signed certificate authority.
+type Authority struct {
+	KeyPair
+	certificate *x509.Certificate
+	key         crypto.Signer
+}
+
+// KeyPair is a certificate and its private key in PEM.
+type KeyPair struct {
+	Certificate, Key []byte
+}
+
+// Leaf says what a certificate is for. A leaf with names is a server's,
+// one without is a client's.
+type Leaf struct {
+	CommonName    string
+	Organizations []string
+	DNSNames      []string
+	Addresses     []net.IP
+	NotBefore     time.Time // zero: an hour ago
+	NotAfter      time.Time // zero: in a year, as HyperShift's
+}
+
+// NewAuthority makes an authority for ten years with OpenShift's
+// organizational unit.
+func NewAuthority(commonName string) (*Authority, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making the key of %s: %w", commonName, err)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: commonName, OrganizationalUnit: []string{"openshift"}},
+		NotBefore:             time.Now().Add(-time.Hour),
+		NotAfter:              time.Now().AddDate(10, 0, 0),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		return nil, fmt.Errorf("signing %s: %w", commonName, err)
+	}
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("parsing %s: %w", commonName, err)
+	}
+	pair, err := encode(der, key)
+	if err != nil {
+		return nil, err
+	}
+	return &Authority{KeyPair: pair, certificate: certificate, key: key}, nil
+}
+
+// Issue makes a key and a certificate that the authority signs.
+func (a *Authority) Issue(leaf Leaf) (KeyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return KeyPair{}, fmt.Errorf("making the key of %s: %w", leaf.CommonName, err)
+	}
+	usage := x509.ExtKeyUsageClientAuth
+	if len(leaf.DNSNames)+len(leaf.Addresses) > 0 {
+		usage = x509.ExtKeyUsageServerAuth
+	}
+	if leaf.NotBefore.IsZero() {
+		leaf.NotBefore = time.Now().Add(-time.Hour)
+	}
+	if leaf.NotAfter.IsZero() {
+		leaf.NotAfter = time.Now().AddDate(1, 0, 0)
+	}
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: leaf.CommonName, Organization: leaf.Organizations},
+		DNSNames:              leaf.DNSNames,
+		IPAddresses:           leaf.Addresses,
+		NotBefore:             leaf.NotBefore,
+		NotAfter:              leaf.NotAfter,
+		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageKeyEncipherment,
+		ExtKeyUsage:           []x509.ExtKeyUsage{usage},
+		BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, key.Public(), a.key)
+	if err != nil {
+		return KeyPair{}, fmt.Errorf("signing %s: %w", leaf.CommonName, err)
+	}
+	return encode(der, key)
+}
+
+// TLS is the pair in the form that crypto/tls serves.
+func (p KeyPair) TLS() (tls.Certificate, error) {
+	return tls.X509KeyPair(p.Certificate, p.Key)
+}
+
+// NewSigningKey makes a key pair without a certificate: what signs service
+// account tokens. Certificate holds the public key.
+func NewSigningKey() (KeyPair, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return KeyPair{}, fmt.Errorf("making a signing key: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		return KeyPair{}, fmt.Errorf("encoding a public key: %w", err)
+	}
+	pair, err := encode(nil, key)
+	pair.Certificate = pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: public})
+	return pair, err
+}
+
+func encode(der []byte, key *ecdsa.PrivateKey) (KeyPair, error) {
+	private, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		return KeyPair{}, fmt.Errorf("encoding a private key: %w", err)
+	}
+	return KeyPair{
+		Certificate: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:         pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: private}),
+	}, nil
+}

@@ -1,0 +1,62 @@
+package process_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
+)
+
+func newGroup(t *testing.T) *process.Group {
+	t.Helper()
+	g := process.NewGroup(t.TempDir(), (*exec.Cmd).Start)
+	t.Cleanup(g.Stop)
+	return g
+}
+
+func TestWaitEndsAtOnceWhenAChildDies(t *testing.T) {
+	g := newGroup(t)
+	if err := g.Start("etcd", "/bin/sh", "-c", "echo no space left; exit 3"); err != nil {
+		t.Fatal(err)
+	}
+	never := func(context.Context) error { return errors.New("not yet") }
+	err := g.Until(context.Background(), "the API server", never)
+	for _, part := range []string{"waiting for the API server", "etcd ended by itself", "exit status 3", "no space left"} {
+		if err == nil || !strings.Contains(err.Error(), part) {
+			t.Errorf("the error has no %q: %v", part, err)
+		}
+	}
+	if again := <-g.Failed(); again == nil {
+		t.Error("the failure was told only once")
+	}
+}
+
+func TestWaitTellsTheLastAnswer(t *testing.T) {
+	g := newGroup(t)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	err := g.Until(ctx, "the API server", func(context.Context) error { return errors.New("connection refused") })
+	if err == nil || !strings.Contains(err.Error(), "connection refused") || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStopIsNoFailure(t *testing.T) {
+	g := newGroup(t)
+	if err := g.Start("sleeper", "/bin/sleep", "3600"); err != nil {
+		t.Fatal(err)
+	}
+	g.Stop()
+	select {
+	case err := <-g.Failed():
+		t.Errorf("told as a failure: %v", err)
+	default:
+	}
+	if err := g.Start("late", "/bin/sleep", "3600"); err == nil {
+		t.Error("a child was started after the stop")
+	}
+}

@@ -1,0 +1,103 @@
+// Package registry is a real image registry in memory, with the few images
+// that the bed's cluster needs. It wants the pull secret, as a release's does.
+package registry
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/authn"
+	"github.com/google/go-containerregistry/pkg/name"
+	"github.com/google/go-containerregistry/pkg/registry"
+	"github.com/google/go-containerregistry/pkg/v1/remote"
+)
+
+// Registry is one registry.
+type Registry struct {
+	host     string // host:port as nodes see it
+	username string
+	password string
+	http     *http.Server
+}
+
+// New makes an empty registry that nodes see at host. Serve must run before
+// the first Push.
+func New(host string, logger *log.Logger) *Registry {
+	r := &Registry{host: host, username: "bed", password: rand.Text()}
+	r.http = &http.Server{
+		Handler:  r.authenticate(registry.New(registry.Logger(logger))),
+		ErrorLog: logger,
+
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	return r
+}
+
+// Serve answers on a listener until Close.
+func (r *Registry) Serve(listener net.Listener) error {
+	err := r.http.Serve(listener)
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return fmt.Errorf("serving images: %w", err)
+}
+
+// Close cuts every connection.
+func (r *Registry) Close() error { return r.http.Close() }
+
+// PullSecret is the .dockerconfigjson that the registry takes.
+func (r *Registry) PullSecret() (string, error) {
+	type auth struct {
+		Auth  string `json:"auth"`
+		Email string `json:"email"`
+	}
+	secret, err := json.Marshal(map[string]map[string]auth{"auths": {r.host: {
+		Auth:  base64.StdEncoding.EncodeToString([]byte(r.username + ":" + r.password)),
+		Email: "nobody@example.com",
+	}}})
+	if err != nil {
+		return "", fmt.Errorf("encoding the pull secret: %w", err)
+	}
+	return string(secret), nil
+}
+
+// Push builds an image and pushes it by its digest through address, an address
+// at which this host reaches the registry. It returns the pull spec for nodes.
+func (r *Registry) Push(address, repository string, image Image) (string, error) {
+	built, err := image.build()
+	if err != nil {
+		return "", err
+	}
+	digest, err := built.Digest()
+	if err != nil {
+		return "", fmt.Errorf("computing the digest of %s: %w", repository, err)
+	}
+	ref, err := name.NewDigest(address+"/"+repository+"@"+digest.String(), name.Insecure)
+	if err != nil {
+		return "", fmt.Errorf("naming image %s: %w", repository, err)
+	}
+	login := &authn.Basic{Username: r.username, Password: r.password}
+	if err := remote.Write(ref, built, remote.WithAuth(login)); err != nil {
+		return "", fmt.Errorf("pushing %s: %w", repository, err)
+	}
+	return r.host + "/" + repository + "@" + digest.String(), nil
+}
+
+func (r *Registry) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		username, password, ok := request.BasicAuth()
+		if !ok || username != r.username || password != r.password {
+			w.Header().Set("WWW-Authenticate", `Basic realm="the bed's registry"`)
+			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, request)
+	})
+}

@@ -1,0 +1,121 @@
+package switchboard_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/switchboard"
+)
+
+// network is a switch without a cluster behind it.
+type network struct{ deployed bool }
+
+func (n *network) Deployed(context.Context) (bool, error) { return n.deployed, nil }
+func (n *network) Deploy(context.Context) error           { n.deployed = true; return nil }
+func (n *network) Remove(context.Context) error           { n.deployed = false; return nil }
+
+func newBoard(t *testing.T) (http.Handler, *ignitionserver.Server) {
+	t.Helper()
+	server, err := ignitionserver.New(ignitionserver.Config{
+		Host: "ignition.demo.example.com", Payload: []byte("{}"), Log: log.New(io.Discard, "", 0),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return switchboard.Board{
+		Ignition: server,
+		Stub:     func() ([]byte, error) { return []byte("stub with " + server.Token()), nil },
+		Network:  &network{deployed: true},
+	}.Handler(), server
+}
+
+func ask(t *testing.T, board http.Handler, method, path, body string) (int, string) {
+	t.Helper()
+	answer := httptest.NewRecorder()
+	board.ServeHTTP(answer, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return answer.Code, answer.Body.String()
+}
+
+func state(t *testing.T, board http.Handler) api.State {
+	t.Helper()
+	status, body := ask(t, board, "GET", "/state", "")
+	var state api.State
+	if err := json.Unmarshal([]byte(body), &state); err != nil || status != http.StatusOK {
+		t.Fatalf("GET /state: %d %q %v", status, body, err)
+	}
+	return state
+}
+
+func TestSwitches(t *testing.T) {
+	for _, test := range []struct {
+		method, path, body string
+		status             int
+		shows              func(before, after api.State) bool
+	}{
+		{"PUT", "/faults", `{"truncateAfter":5,"certificate":"wrong-ca"}`, 204, func(_, s api.State) bool {
+			return s.Faults == api.Faults{TruncateAfter: 5, Certificate: api.CertificateWrongCA}
+		}},
+		{"PUT", "/faults", `{"downSeconds":3600}`, 204, func(_, s api.State) bool { return s.Faults.DownSeconds > 3500 }},
+		{"PUT", "/faults", `{"truncate":5}`, 400, unchanged},
+		{"PUT", "/faults", `{"certificate":"nonsense"}`, 400, unchanged},
+		{"PUT", "/faults", `{"truncateAfter":-1}`, 400, unchanged},
+		{"PUT", "/payload", `{"ignition":{"version":"2.2.0"}}`, 204, func(_, s api.State) bool { return s.PayloadReplaced }},
+		{"POST", "/token/rotate", "", 204, func(b, a api.State) bool { return a.TokenGeneration == b.TokenGeneration+1 }},
+		{"POST", "/token/expire", "", 204, func(b, a api.State) bool { return a.TokenGeneration == b.TokenGeneration+2 }},
+		{"PUT", "/network", `{"deployed":false}`, 204, func(b, a api.State) bool { return b.Network && !a.Network }},
+		{"GET", "/faults", "", 405, unchanged},
+		{"GET", "/", "", 404, unchanged},
+	} {
+		t.Run(test.method+" "+test.path+" "+test.body, func(t *testing.T) {
+			board, _ := newBoard(t)
+			before := state(t, board)
+			if status, body := ask(t, board, test.method, test.path, test.body); status != test.status {
+				t.Errorf("got %d %q, want %d", status, body, test.status)
+			}
+			if after := state(t, board); !test.shows(before, after) {
+				t.Errorf("the state is %+v, was %+v", after, before)
+			}
+		})
+	}
+}
+
+func unchanged(before, after api.State) bool {
+	return before.Faults == after.Faults && !after.PayloadReplaced && after.TokenGeneration == before.TokenGeneration
+}
+
+func TestStubHasTheCurrentToken(t *testing.T) {
+	board, server := newBoard(t)
+	for _, path := range []string{"/token/rotate", "/token/expire"} {
+		ask(t, board, "POST", path, "")
+		if _, body := ask(t, board, "GET", "/stub", ""); body != "stub with "+server.Token() {
+			t.Errorf("after %s: %q", path, body)
+		}
+	}
+	ask(t, board, "POST", "/token/delete", "")
+	if server.Token() != "" {
+		t.Error("the token is there after it was deleted")
+	}
+}
+
+func TestResetTakesEverythingBack(t *testing.T) {
+	board, server := newBoard(t)
+	ask(t, board, "PUT", "/faults", `{"downSeconds":3600}`)
+	ask(t, board, "PUT", "/payload?unchecked", `broken`)
+	ask(t, board, "PUT", "/network", `{"deployed":false}`)
+	ask(t, board, "POST", "/token/delete", "")
+	if status, body := ask(t, board, "POST", "/reset", ""); status != http.StatusNoContent {
+		t.Fatalf("got %d %q", status, body)
+	}
+	after := state(t, board)
+	if after.Faults != (api.Faults{}) || after.PayloadReplaced || !after.Network || server.Token() == "" {
+		t.Errorf("after a reset: %+v, token %q", after, server.Token())
+	}
+}

@@ -1,0 +1,69 @@
+#!/bin/bash
+# deps.sh: install what building and running the test bed needs and this host
+# lacks. Debian 12 with Go is what it is made for; on anything else it prints
+# what to install and changes nothing.
+set -euo pipefail
+
+# Program (or file) that must be there, and the Debian package that brings it.
+needs=(
+  "make make"
+  "git git"
+  # the control plane
+  "dnsmasq dnsmasq-base"
+  "ip iproute2"
+  # building the machine's image
+  "mmdebstrap mmdebstrap"
+  "/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"
+  "mke2fs e2fsprogs"
+  "cpio cpio"
+  "xz xz-utils"
+  "jq jq"
+  "gcc gcc"
+  "/usr/include/stdio.h libc6-dev"
+  "/usr/include/seccomp.h libseccomp-dev"
+  "pkg-config pkg-config"
+  # running it
+  "qemu-system-x86_64 qemu-system-x86"
+  "qemu-img qemu-utils"
+  "ssh openssh-client"
+  "nsenter util-linux"
+  # make lint
+  "shellcheck shellcheck"
+)
+
+PATH=$PATH:/usr/sbin:/sbin
+missing=()
+for need in "${needs[@]}"; do
+  file=${need% *}
+  case $file in
+    /*) [ -e "$file" ] || missing+=("${need#* }") ;;
+    *) command -v "$file" >/dev/null || missing+=("${need#* }") ;;
+  esac
+done
+
+if ! command -v go >/dev/null; then
+  echo "deps: Go is missing; install it from https://go.dev/dl (go.mod says which version)" >&2
+  exit 1
+fi
+if [ ${#missing[@]} = 0 ]; then
+  exit 0
+fi
+
+# shellcheck source=/dev/null
+. /etc/os-release
+install="apt-get install -y --no-install-recommends ${missing[*]}"
+if [ "${ID:-}" != debian ] || [ "${VERSION_ID:-}" != 12 ]; then
+  echo "deps: this is ${PRETTY_NAME:-not Debian 12}; on Debian 12 the missing parts would come with" >&2
+  echo "    $install" >&2
+  echo "deps: install what corresponds to these packages here, and run this again" >&2
+  exit 1
+fi
+if [ "$(id -u)" != 0 ]; then
+  echo "deps: needs root; run: sudo apt-get update && sudo $install" >&2
+  exit 1
+fi
+echo "deps: installing ${missing[*]}" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# shellcheck disable=SC2086 # one word for each argument
+$install -qq >/dev/null

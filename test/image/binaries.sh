@@ -1,0 +1,42 @@
+#!/bin/bash
+# binaries.sh crio|kubelet OUT: what OpenShift's RPMs bring and Debian lacks,
+# built from the Go module proxy.
+set -euo pipefail
+. "$(dirname "$0")/lib/common.sh"
+what=${1:?usage: binaries.sh crio|kubelet OUT} out=${2:?usage: binaries.sh crio|kubelet OUT}
+. "$here/versions.sh"
+
+# CRI-O is built inside its module's folder, with a copy of its own go.mod and
+# go.sum: a fresh resolution fails, because two of its dependencies are missing
+# from the checksum database and only its own go.sum vouches for them.
+build_crio() {
+  local src flags=(-std=c99 -Os -Wall -Wextra -static)
+  src=$(cd / && go mod download -json "github.com/cri-o/cri-o@$crio_version" | jq -re .Dir)
+  install -m644 "$src/go.mod" "$src/go.sum" "$out/"
+  (cd "$src" && GOFLAGS='' CGO_ENABLED=1 go build -trimpath -buildvcs=false -ldflags='-s -w' \
+    -mod=mod -modfile="$out/go.mod" \
+    -tags='containers_image_openpgp exclude_graphdriver_btrfs seccomp' \
+    -o "$out/crio" ./cmd/crio)
+  cc "${flags[@]}" -s -o "$out/pinns" "$src"/pinns/src/*.c
+  # The RPM's units are these, with the RPM's path to the binary.
+  for unit in crio crio-wipe; do
+    sed 's,/usr/local/bin/crio,/usr/bin/crio,' "$src/contrib/systemd/$unit.service" >"$out/$unit.service"
+  done
+  rm "$out/go.mod" "$out/go.sum"
+}
+
+# kubelet comes from the module of the control plane's binaries: one pinned
+# Kubernetes for both.
+build_kubelet() {
+  local minor=${kubernetes_version#v1.}
+  local v=k8s.io/component-base/version
+  (cd "$kubernetes" && CGO_ENABLED=0 go build -trimpath -buildvcs=false \
+    -ldflags="-s -w -X $v.gitVersion=$kubernetes_version -X $v.gitMajor=1 -X $v.gitMinor=${minor%%.*}" \
+    -o "$out/kubelet" k8s.io/kubernetes/cmd/kubelet)
+}
+
+case $what in
+  crio) build_crio ;;
+  kubelet) build_kubelet ;;
+  *) die "unknown binary $what" ;;
+esac

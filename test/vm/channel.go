@@ -1,0 +1,83 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Channel is one ssh connection into the machine that any number of commands
+// share: a new one costs a second under emulation, a command on it a third.
+// It connects when first used and again when it was lost.
+type Channel struct {
+	enter   []string // command prefix that enters the namespace to connect from
+	options []string
+	address string
+	socket  string
+
+	mu     sync.Mutex
+	master *child
+}
+
+// newChannel describes a connection to address:port. The master's socket goes
+// into dir, whose path must be short.
+func newChannel(image, dir, name string, enter []string, address, port string) *Channel {
+	return &Channel{
+		enter:   enter,
+		address: "root@" + address,
+		socket:  filepath.Join(dir, name),
+		options: []string{
+			"-F", "/dev/null", "-p", port, "-o", "BatchMode=yes",
+			"-i", filepath.Join(image, "id_ed25519"), "-o", "IdentitiesOnly=yes",
+			"-o", "UserKnownHostsFile=" + filepath.Join(image, "known_hosts"),
+			"-o", "HostKeyAlias=machine", "-o", "StrictHostKeyChecking=yes",
+			"-o", "ConnectTimeout=15", "-o", "LogLevel=ERROR",
+			"-o", "ControlPath=" + filepath.Join(dir, name),
+		},
+	}
+}
+
+func (c *Channel) ssh(ctx context.Context, args ...string) *exec.Cmd {
+	args = append(append(append([]string{}, c.enter...), "ssh"), append(c.options, args...)...)
+	return exec.CommandContext(ctx, args[0], args[1:]...)
+}
+
+// Command is the shell command that a person types on the host for another
+// session through this channel.
+func (c *Channel) Command() string {
+	return strings.Join(c.ssh(context.Background(), c.address).Args, " ")
+}
+
+// sshFailed is ssh's own exit code; a command's 255 cannot be told from it.
+const sshFailed = 255
+
+// RunStream runs a shell command in the machine with live input and output, any
+// of which may be nil, and returns its exit code. The error is for a command
+// whose end is not known: no connection, or ctx ended (the command goes on).
+func (c *Channel) RunStream(ctx context.Context, command string, in io.Reader, out, errs io.Writer) (int, error) {
+	if err := c.Connect(ctx); err != nil {
+		return -1, err
+	}
+	cmd := c.ssh(ctx, "-o", "ControlMaster=no", c.address, "--", command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, errs
+	cmd.WaitDelay = time.Second
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		return -1, fmt.Errorf("waiting for %q in the machine: %w", command, context.Cause(ctx))
+	}
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return 0, nil
+	case errors.As(err, &exit) && exit.ExitCode() != sshFailed:
+		return exit.ExitCode(), nil
+	default:
+		return -1, fmt.Errorf("running %q in the machine: the connection was lost: %w", command, err)
+	}
+}

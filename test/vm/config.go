@@ -1,0 +1,76 @@
+package vm
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"path/filepath"
+)
+
+// Config describes a machine. Image and Network are needed, the rest has
+// defaults.
+type Config struct {
+	// Image is the folder that test/image/build.sh prints.
+	Image string
+	// Network is where the uplink ends.
+	Network Network
+	// Name tells machines apart; the uplink's MAC address follows from it.
+	// Default worker-0.
+	Name string
+	// Hostname is written to /etc/hostname at the first boot. Default Name.
+	Hostname string
+	// MemoryMiB defaults to 2048, CPUs to 2.
+	MemoryMiB, CPUs int
+	// Dir holds the disk and the logs. Default is a temporary folder that
+	// Close removes; in a given one Close leaves the logs.
+	Dir string
+}
+
+// Network is the segment that a machine's uplink is plugged into. DHCP and DNS
+// on it are the caller's.
+type Network struct {
+	// Namespace is a path by which the network namespace can be entered.
+	Namespace string
+	// Bridge is the name of a bridge in it.
+	Bridge string
+}
+
+// complete returns c with the defaults filled in, and with absolute paths, for
+// QEMU stores them in its disks.
+func (c Config) complete() (Config, error) {
+	if c.Image == "" {
+		return c, errors.New("vm: Config.Image is empty: give the folder that test/image/build.sh prints")
+	}
+	if c.Network.Namespace == "" || c.Network.Bridge == "" {
+		return c, errors.New("vm: Config.Network needs a namespace and a bridge")
+	}
+	if c.Name == "" {
+		c.Name = "worker-0"
+	}
+	if c.Hostname == "" {
+		c.Hostname = c.Name
+	}
+	if c.MemoryMiB == 0 {
+		c.MemoryMiB = 2048
+	}
+	if c.CPUs == 0 {
+		c.CPUs = 2
+	}
+	var err error
+	if c.Image, err = filepath.Abs(c.Image); err != nil {
+		return c, fmt.Errorf("finding the image: %w", err)
+	}
+	if c.Dir != "" {
+		if c.Dir, err = filepath.Abs(c.Dir); err != nil {
+			return c, fmt.Errorf("finding the machine's folder: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// mac is the uplink's address: QEMU's prefix, then what follows from the name,
+// so that a machine gets the same lease each time.
+func (c Config) mac() string {
+	sum := sha256.Sum256([]byte(c.Name))
+	return fmt.Sprintf("52:54:00:%02x:%02x:%02x", sum[0], sum[1], sum[2])
+}

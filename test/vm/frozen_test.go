@@ -1,0 +1,36 @@
+//go:build vm
+
+package vm_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// TestFromSnapshot loads a booted machine twice, each time into a network that
+// it has not seen.
+func TestFromSnapshot(t *testing.T) {
+	ctx := testContext(t)
+	cfg := vm.Config{Image: image(t)}
+	var keys [2]string
+	for i := range keys {
+		cfg.Network = newLAN(t)
+		began := time.Now()
+		m, err := vm.FromSnapshot(ctx, cfg)
+		check(t, err)
+		t.Logf("ready after %v", time.Since(began))
+		if state, err := m.WaitBoot(ctx); err != nil || state != "running" {
+			t.Errorf("the machine is %q, %v; want running", state, err)
+		}
+		output(ctx, t, m.Channel, "ping -q -c 1 -w 20 192.0.2.1")
+		uplink, err := m.Uplink(ctx)
+		check(t, err)
+		keys[i] = output(ctx, t, uplink, "head -c 16 /dev/urandom | base64")
+		check(t, m.Close())
+	}
+	if keys[0] == keys[1] {
+		t.Error("two machines from one snapshot have the same random numbers")
+	}
+}

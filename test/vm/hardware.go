@@ -1,0 +1,79 @@
+package vm
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// The control channel's side of the bargain with the image: the card's address
+// is in its 10-control-channel.link, the guest's in its control-channel.service.
+const (
+	controlMAC     = "52:54:00:c7:00:01"
+	controlNetwork = "198.51.100.0/24"
+	controlAddress = "198.51.100.15"
+)
+
+// Names that QEMU's monitor knows the uplink's card and the control network by.
+const (
+	uplinkDevice   = "uplink"
+	controlBackend = "control"
+)
+
+// hardware is what QEMU is told to build. What a live state can be loaded into
+// again is exactly what has the same arguments, apart from the files.
+type hardware struct {
+	Config
+	accel        accelerator
+	disk         string
+	console      string
+	tapFD, qmpFD int
+	// incoming makes QEMU wait for a live state instead of booting.
+	incoming bool
+}
+
+// kernelArguments: root and console, and what makes a boot under emulation
+// quick and equal each time. The security modules are off because the guest has
+// neither RHEL's policy nor another.
+func (h hardware) kernelArguments() string {
+	return strings.Join([]string{
+		"console=ttyS0", "quiet", "loglevel=3", "systemd.show_status=0",
+		"net.ifnames=0", "mitigations=off", "nokaslr", "random.trust_cpu=on",
+		"apparmor=0", "selinux=0", "panic=10",
+		"machine.hostname=" + h.Hostname,
+	}, " ")
+}
+
+// arguments are QEMU's.
+func (h hardware) arguments() []string {
+	args := []string{
+		"-name", h.Name,
+		"-accel", h.accel.accel, "-cpu", h.accel.cpu, "-machine", "q35",
+		"-smp", strconv.Itoa(h.CPUs), "-m", strconv.Itoa(h.MemoryMiB),
+		"-nodefaults", "-no-user-config", "-display", "none",
+		"-chardev", fmt.Sprintf("socket,id=qmp,fd=%d", h.qmpFD), "-mon", "chardev=qmp,mode=control",
+		"-chardev", "file,id=console,append=on,path=" + escape(h.console), "-serial", "chardev:console",
+		"-kernel", filepath.Join(h.Image, "vmlinux"),
+		"-initrd", filepath.Join(h.Image, "initramfs.img"),
+		"-append", h.kernelArguments(),
+		// unsafe only spares the host's own fsync; see Machine.Kill.
+		"-drive", "if=none,id=disk,format=qcow2,cache=unsafe,discard=unmap,file=" + escape(h.disk),
+		"-device", "virtio-blk-pci,drive=disk",
+		// The uplink's card comes first: it becomes eth0.
+		"-netdev", fmt.Sprintf("tap,id=tap,fd=%d", h.tapFD),
+		"-device", "virtio-net-pci,id=" + uplinkDevice + ",netdev=tap,romfile=,mac=" + h.mac(),
+		// restrict: nothing leaves through the control channel.
+		"-netdev", "user,id=" + controlBackend + ",restrict=on,ipv6=off,net=" + controlNetwork +
+			",hostfwd=tcp:127.0.0.1:0-" + controlAddress + ":22",
+		"-device", "virtio-net-pci,netdev=" + controlBackend + ",romfile=,mac=" + controlMAC,
+		"-device", "virtio-rng-pci",
+	}
+	if h.incoming {
+		args = append(args, "-incoming", "defer")
+	}
+	return args
+}
+
+// escape makes a path safe within one of QEMU's comma-separated options.
+func escape(path string) string { return strings.ReplaceAll(path, ",", ",,") }

@@ -1,0 +1,74 @@
+package vm
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The control channel works only if the image and this package agree on it.
+func TestControlChannelIsTheImages(t *testing.T) {
+	systemd := filepath.Join("..", "image", "overlay", "usr", "lib", "systemd")
+	for file, want := range map[string]string{
+		filepath.Join(systemd, "network", "10-control-channel.link"):                                         "PermanentMACAddress=" + controlMAC + "\n",
+		filepath.Join(systemd, "system", "control-channel.service"):                                          "replace " + controlAddress + "/24 dev ctl0\n",
+		filepath.Join("..", "image", "lib", "init"):                                                          "machine.hostname=*)",
+		filepath.Join("..", "image", "overlay", "usr", "lib", "NetworkManager", "conf.d", "20-machine.conf"): "interface-name:ctl0\nmanaged=0",
+	} {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), want) {
+			t.Errorf("%s does not say %q", file, want)
+		}
+	}
+}
+
+func TestArguments(t *testing.T) {
+	cfg, err := Config{Image: "/image", Network: Network{"/ns", "br"}}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFD: 3, qmpFD: 4}
+	booting := h.arguments()
+	h.incoming = true
+	// A live state must find the hardware that it was saved from.
+	if diff := cmp.Diff(append(slices.Clone(booting), "-incoming", "defer"), h.arguments()); diff != "" {
+		t.Errorf("waiting for a live state changes the machine:\n%s", diff)
+	}
+	all := strings.Join(booting, " ")
+	for _, want := range []string{
+		"file=/a,,b/disk", "machine.hostname=worker-0", "tap,id=tap,fd=3", "socket,id=qmp,fd=4",
+		"mac=" + cfg.mac(), "-m 2048",
+	} {
+		if !strings.Contains(all, want) {
+			t.Errorf("arguments lack %q:\n%s", want, all)
+		}
+	}
+}
+
+func TestMACFollowsFromName(t *testing.T) {
+	a, b := Config{Name: "worker-0"}.mac(), Config{Name: "worker-1"}.mac()
+	if a == b || a == controlMAC || !strings.HasPrefix(a, "52:54:00:") {
+		t.Errorf("worker-0 has %s and worker-1 has %s", a, b)
+	}
+	if again := (Config{Name: "worker-0"}).mac(); again != a {
+		t.Errorf("worker-0 has %s, then %s", a, again)
+	}
+}
+
+func TestConfigNeeds(t *testing.T) {
+	for name, cfg := range map[string]Config{
+		"image":   {Network: Network{"/ns", "br"}},
+		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
+	} {
+		if _, err := cfg.complete(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {
+			t.Errorf("without %s: %v", name, err)
+		}
+	}
+}

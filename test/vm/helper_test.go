@@ -1,0 +1,42 @@
+//go:build vm
+
+package vm_test
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// newLAN is a LAN that ends with the test.
+func newLAN(t *testing.T) vm.Network {
+	t.Helper()
+	lan, err := vm.NewLAN(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { lan.Close() })
+	return lan.Network
+}
+
+// image is the image's folder, built if need be.
+func image(t *testing.T) string {
+	t.Helper()
+	folder, err := vm.BuildImage(t.Context(), filepath.Join("..", ".."), t.Output())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// output runs a command that must succeed.
+func output(ctx context.Context, t *testing.T, c *vm.Channel, command string) string {
+	t.Helper()
+	out, err := c.Output(ctx, command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}

@@ -1,0 +1,72 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+)
+
+// LAN is a network of its own for machines that need no control plane: a
+// namespace with a bridge at 192.0.2.1/24, and DHCP and DNS on it.
+type LAN struct {
+	Network
+	holder, dnsmasq *child
+	dir             string
+}
+
+// NewLAN makes a LAN. It ends with Close, or with this process.
+func NewLAN(ctx context.Context) (*LAN, error) {
+	l := &LAN{}
+	if err := l.open(ctx); err != nil {
+		l.Close()
+		return nil, fmt.Errorf("making a LAN: %w", err)
+	}
+	return l, nil
+}
+
+func (l *LAN) open(ctx context.Context) error {
+	var err error
+	if l.dir, err = os.MkdirTemp("", "lan"); err != nil {
+		return err
+	}
+	holder := exec.Command("sleep", "infinity")
+	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	if l.holder, err = startChild(holder); err != nil {
+		return err
+	}
+	l.Network = Network{Namespace: fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), Bridge: "lan"}
+	for _, args := range [][]string{
+		{"link", "set", "lo", "up"},
+		// A bridge without an address of its own takes that of its lowest
+		// port: the gateway would change with the machines.
+		{"link", "add", l.Bridge, "address", "02:00:00:00:00:01", "type", "bridge"},
+		{"address", "add", "192.0.2.1/24", "dev", l.Bridge},
+		{"link", "set", l.Bridge, "up"},
+	} {
+		if err := l.ip(ctx, args...); err != nil {
+			return err
+		}
+	}
+	// --no-ping: otherwise each lease waits three seconds for an echo.
+	l.dnsmasq, err = startChild(exec.Command("nsenter", "--net="+l.Namespace, "dnsmasq",
+		// A change of user or group would undo Pdeathsig.
+		"--user=root", "--group=root",
+		"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=",
+		"--no-resolv", "--no-hosts", "--bind-interfaces", "--interface="+l.Bridge,
+		"--dhcp-authoritative", "--no-ping", "--dhcp-range=192.0.2.100,192.0.2.199,24h",
+		"--dhcp-leasefile="+filepath.Join(l.dir, "leases"), "--log-facility="+filepath.Join(l.dir, "log")))
+	return err
+}
+
+// Close ends the LAN; machines still plugged into it lose their uplink.
+func (l *LAN) Close() error {
+	for _, c := range []*child{l.dnsmasq, l.holder} {
+		if c != nil {
+			c.kill()
+		}
+	}
+	return os.RemoveAll(l.dir)
+}

@@ -1,0 +1,87 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Machine is a machine with its disk, running or not. Commands may run on its
+// channels at the same time; its own methods are for one caller.
+type Machine struct {
+	// Channel is the control channel.
+	*Channel
+
+	cfg     Config
+	accel   accelerator
+	sockets string // short path for ssh's sockets
+	scratch bool   // Dir is ours to remove
+	control string // the control channel's host port while it runs
+	uplink  *Channel
+	// snapshots are the tags in the disk.
+	snapshots []string
+
+	qemu *child
+	qmp  *monitor
+	tap  *tap
+}
+
+// Start makes a machine with an empty overlay over the image's disk and
+// switches it on. It does not wait for the boot; see [Machine.WaitBoot].
+func Start(ctx context.Context, cfg Config) (*Machine, error) {
+	m, err := newMachine(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.start(ctx, filepath.Join(m.cfg.Image, "disk.img"), "raw", ""); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// newMachine is a machine without a disk.
+func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
+	cfg, err := cfg.complete()
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{cfg: cfg}
+	if m.accel, err = chooseAccelerator(ctx, cfg.Image); err != nil {
+		return nil, err
+	}
+	if m.sockets, err = os.MkdirTemp("", "vm"); err != nil {
+		return nil, fmt.Errorf("making a folder for sockets: %w", err)
+	}
+	if m.cfg.Dir == "" {
+		m.cfg.Dir, m.scratch = m.sockets, true
+	}
+	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the machine's folder: %w", err)
+	}
+	return m, nil
+}
+
+// start makes the disk as an overlay over base and runs QEMU, from a live state
+// if one is given.
+func (m *Machine) start(ctx context.Context, base, format, state string) error {
+	if err := run(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, m.disk()); err != nil {
+		return err
+	}
+	return m.power(ctx, state)
+}
+
+// Boot switches a machine on that [Machine.Kill] or [Machine.PowerOff] left
+// off, with its disk as it was then.
+func (m *Machine) Boot(ctx context.Context) error {
+	if m.Running() {
+		return fmt.Errorf("vm: %s is running", m.cfg.Name)
+	}
+	return m.power(ctx, "")
+}
+
+// Console is the path of the serial console's log.
+func (m *Machine) Console() string { return filepath.Join(m.cfg.Dir, "console.log") }
+
+func (m *Machine) disk() string { return filepath.Join(m.cfg.Dir, "disk.qcow2") }

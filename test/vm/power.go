@@ -1,0 +1,110 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// Running tells whether the machine is switched on.
+func (m *Machine) Running() bool { return m.qemu != nil && !m.qemu.ended() }
+
+// Reboot restarts the machine from within and waits until it has booted again.
+func (m *Machine) Reboot(ctx context.Context) error {
+	before, err := m.bootID(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := m.Output(ctx, "systemctl --no-block reboot"); err != nil {
+		return err
+	}
+	// Until the old system has closed the connection it would answer a new one.
+	if err := m.lost(ctx); err != nil {
+		return fmt.Errorf("waiting for the machine to go down: %w", err)
+	}
+	if _, err := m.WaitBoot(ctx); err != nil {
+		return err
+	}
+	after, err := m.bootID(ctx)
+	if err == nil && after == before {
+		err = errors.New("vm: the machine closed its connections and did not reboot")
+	}
+	return err
+}
+
+func (m *Machine) bootID(ctx context.Context) (string, error) {
+	return m.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
+}
+
+// PowerOff shuts the machine down from within and waits until it is off.
+func (m *Machine) PowerOff(ctx context.Context) error {
+	if _, err := m.Output(ctx, "systemctl --no-block poweroff"); err != nil {
+		return err
+	}
+	select {
+	case <-m.qemu.done:
+		m.stop()
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting for the machine to power off: %w", context.Cause(ctx))
+	}
+}
+
+// Kill cuts the machine's power. The disk then holds every write that the guest
+// had sent to it, flushed or not, and nothing that was still in the guest's
+// memory. [Machine.Boot] switches it on again.
+func (m *Machine) Kill(ctx context.Context) error {
+	if !m.Running() {
+		return errors.New("vm: the machine is not running")
+	}
+	// QEMU stops the CPUs at once and then closes the disk, whose format keeps
+	// tables in QEMU's memory; killing QEMU itself would lose writes that the
+	// guest had flushed, which no power cut does.
+	_ = m.qmp.execute(ctx, "quit", nil, nil) // it may be gone before it answers
+	orderly := m.qemu.endsWithin(30 * time.Second)
+	m.stop()
+	if !orderly {
+		return errors.New("vm: qemu did not quit and was killed: its disk cannot be trusted")
+	}
+	return nil
+}
+
+// Close ends the machine for good and removes what it used. Logs in a folder
+// that the caller gave stay.
+func (m *Machine) Close() error {
+	m.stop()
+	err := errors.Join(os.RemoveAll(m.sockets), os.RemoveAll(m.disk()))
+	if m.scratch {
+		err = errors.Join(err, os.RemoveAll(m.cfg.Dir))
+	}
+	return err
+}
+
+// stop ends what runs on the host for the machine.
+func (m *Machine) stop() {
+	if m.uplink != nil {
+		m.uplink.Disconnect()
+		m.uplink = nil
+	}
+	if m.Channel != nil {
+		m.Disconnect()
+	}
+	if m.qemu != nil {
+		m.qemu.kill()
+	}
+	if m.qmp != nil {
+		m.qmp.close()
+	}
+}
+
+// pause waits, or returns why ctx ended.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-time.After(d):
+		return nil
+	}
+}

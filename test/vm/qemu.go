@@ -1,0 +1,83 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+// power runs QEMU.
+func (m *Machine) power(ctx context.Context, state string) error {
+	tap, err := newTap(ctx, m.cfg.Network)
+	if err != nil {
+		return err
+	}
+	defer tap.file.Close() // from then on QEMU's alone
+	qmp, qmpFile, err := newMonitor()
+	if err != nil {
+		return err
+	}
+	defer qmpFile.Close()
+	log, err := os.OpenFile(filepath.Join(m.cfg.Dir, "qemu.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("opening qemu's log: %w", err)
+	}
+	defer log.Close()
+
+	const first = 3 // descriptor of ExtraFiles[0] in the child
+	built := hardware{
+		Config: m.cfg, accel: m.accel, disk: m.disk(), console: m.Console(),
+		tapFD: first, qmpFD: first + 1, incoming: state != "",
+	}
+	cmd := exec.Command("qemu-system-x86_64", built.arguments()...)
+	cmd.ExtraFiles = []*os.File{tap.file, qmpFile}
+	cmd.Stdout, cmd.Stderr = log, log
+	if m.qemu, err = startChild(cmd); err != nil {
+		return err
+	}
+	m.qmp, m.tap = qmp, tap
+	if err := m.attach(ctx, state); err != nil {
+		m.stop()
+		said, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("%w\nqemu says: %s", err, said)
+	}
+	return nil
+}
+
+// attach takes over a QEMU that has just started.
+func (m *Machine) attach(ctx context.Context, state string) error {
+	if err := m.qmp.greet(ctx); err != nil {
+		return err
+	}
+	if state != "" {
+		if err := m.load(ctx, state); err != nil {
+			return err
+		}
+	}
+	port, err := m.controlPort(ctx)
+	if err != nil {
+		return err
+	}
+	m.control = net.JoinHostPort("127.0.0.1", port)
+	m.Channel = newChannel(m.cfg.Image, m.sockets, "control", nil, "127.0.0.1", port)
+	return nil
+}
+
+// controlPort asks QEMU which port it took for the control channel.
+func (m *Machine) controlPort(ctx context.Context) (string, error) {
+	table, err := m.qmp.human(ctx, "info usernet")
+	if err != nil {
+		return "", err
+	}
+	for _, line := range strings.Split(table, "\n") {
+		// TCP[HOST_FORWARD]  14  127.0.0.1 37811  198.51.100.15  22  0  0
+		if f := strings.Fields(line); len(f) > 5 && f[0] == "TCP[HOST_FORWARD]" && f[5] == "22" {
+			return f[3], nil
+		}
+	}
+	return "", fmt.Errorf("finding the control channel's port in qemu's table:\n%s", table)
+}

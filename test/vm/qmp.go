@@ -1,0 +1,108 @@
+package vm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+)
+
+// monitor talks to QEMU over QMP, one command at a time.
+type monitor struct {
+	mu   sync.Mutex
+	conn net.Conn
+	in   *json.Decoder
+}
+
+// newMonitor returns a monitor and the other end, for QEMU: a pair of sockets,
+// so that there is no path that could be too long and nothing to clean up.
+func newMonitor() (*monitor, *os.File, error) {
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("making the monitor's sockets: %w", err)
+	}
+	ours := os.NewFile(uintptr(fds[0]), "qmp")
+	defer ours.Close()
+	theirs := os.NewFile(uintptr(fds[1]), "qmp")
+	conn, err := net.FileConn(ours)
+	if err != nil {
+		theirs.Close()
+		return nil, nil, fmt.Errorf("using the monitor's socket: %w", err)
+	}
+	return &monitor{conn: conn, in: json.NewDecoder(conn)}, theirs, nil
+}
+
+// greet reads QEMU's greeting and leaves capabilities negotiation.
+func (m *monitor) greet(ctx context.Context) error {
+	return m.execute(ctx, "qmp_capabilities", nil, nil)
+}
+
+// execute runs a command and decodes what it returns into result, if that is
+// not nil. A monitor that was interrupted in a command is closed: what it would
+// say next is the answer to another question.
+func (m *monitor) execute(ctx context.Context, command string, arguments, result any) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	defer context.AfterFunc(ctx, m.close)()
+	err := m.exchange(command, arguments, result)
+	if err == nil {
+		return nil
+	}
+	var refused *refusal
+	if !errors.As(err, &refused) {
+		m.close()
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+	}
+	return fmt.Errorf("asking qemu to %s: %w", command, err)
+}
+
+// refusal is QEMU's own answer that a command failed.
+type refusal struct {
+	Description string `json:"desc"`
+}
+
+func (r *refusal) Error() string { return r.Description }
+
+func (m *monitor) exchange(command string, arguments, result any) error {
+	request := struct {
+		Execute   string `json:"execute"`
+		Arguments any    `json:"arguments,omitempty"`
+	}{command, arguments}
+	if err := json.NewEncoder(m.conn).Encode(request); err != nil {
+		return err
+	}
+	for {
+		var answer struct {
+			Return json.RawMessage
+			Error  *refusal
+		}
+		if err := m.in.Decode(&answer); err != nil {
+			return err
+		}
+		switch {
+		case answer.Error != nil:
+			return answer.Error
+		case answer.Return == nil: // the greeting or an event
+		case result == nil:
+			return nil
+		default:
+			return json.Unmarshal(answer.Return, result)
+		}
+	}
+}
+
+// human runs a command of the human monitor, which answers in prose; most say
+// something only when they fail.
+func (m *monitor) human(ctx context.Context, line string) (string, error) {
+	var answer string
+	err := m.execute(ctx, "human-monitor-command", map[string]string{"command-line": line}, &answer)
+	return answer, err
+}
+
+func (m *monitor) close() { m.conn.Close() }

@@ -1,0 +1,67 @@
+package vm
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fakeQEMU answers what it hears with the given lines, one batch a request.
+func fakeQEMU(t *testing.T, batches ...string) *monitor {
+	t.Helper()
+	m, file, err := newMonitor()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.FileConn(file)
+	file.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.close(); conn.Close() })
+	go func() {
+		requests := bufio.NewScanner(conn)
+		for _, batch := range batches {
+			if !requests.Scan() {
+				return
+			}
+			_, _ = io.WriteString(conn, batch)
+		}
+	}()
+	return m
+}
+
+func TestMonitorSkipsEventsAndSurvivesRefusals(t *testing.T) {
+	m := fakeQEMU(t,
+		`{"QMP":{"version":{}}}{"return":{}}`,
+		`{"event":"RESUME"}{"error":{"class":"GenericError","desc":"no such tag"}}`,
+		`{"event":"STOP"}{"return":"said"}`)
+	if err := m.greet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := m.execute(t.Context(), "one", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), "no such tag") {
+		t.Errorf("got %v, want QEMU's own words", err)
+	}
+	if answer, err := m.human(t.Context(), "two"); err != nil || answer != "said" {
+		t.Errorf("got %q, %v; want what was said", answer, err)
+	}
+}
+
+func TestMonitorEndsWithItsContext(t *testing.T) {
+	m := fakeQEMU(t, "")
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if err := m.execute(ctx, "slow", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v, want the deadline", err)
+	}
+	// The late answer must not be taken for the next question's.
+	if err := m.execute(t.Context(), "next", nil, nil); err == nil {
+		t.Error("an interrupted monitor went on")
+	}
+}

@@ -1,0 +1,56 @@
+package vm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// save stops the machine for good and writes its live state, all but the disk,
+// to a file: a migration to nowhere.
+func (m *Machine) save(ctx context.Context, path string) error {
+	if err := m.qmp.execute(ctx, "stop", nil, nil); err != nil {
+		return err
+	}
+	if err := m.qmp.execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": int64(8) << 30}, nil); err != nil {
+		return err
+	}
+	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + quote(path)}, nil); err != nil {
+		return err
+	}
+	return m.migrated(ctx)
+}
+
+// load is save's counterpart, in a QEMU that waits for it.
+func (m *Machine) load(ctx context.Context, path string) error {
+	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + quote(path)}, nil); err != nil {
+		return err
+	}
+	if err := m.migrated(ctx); err != nil {
+		return err
+	}
+	return m.qmp.execute(ctx, "cont", nil, nil)
+}
+
+// migrated waits until a live state is written or read.
+func (m *Machine) migrated(ctx context.Context) error {
+	for {
+		var progress struct {
+			Status      string `json:"status"`
+			Description string `json:"error-desc"`
+		}
+		if err := m.qmp.execute(ctx, "query-migrate", nil, &progress); err != nil {
+			return err
+		}
+		switch progress.Status {
+		case "completed":
+			return nil
+		case "failed", "cancelled":
+			return errors.New("moving the machine's live state: " + progress.Description)
+		}
+		if err := pause(ctx, 20*time.Millisecond); err != nil {
+			return fmt.Errorf("moving the machine's live state: %w", err)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+// WaitSSH waits until the machine answers on the control channel.
+func (m *Machine) WaitSSH(ctx context.Context) error {
+	for {
+		err := m.answers(ctx)
+		if err == nil {
+			err = m.Connect(ctx)
+		}
+		if err == nil {
+			return nil
+		}
+		if m.qemu.ended() {
+			return fmt.Errorf("waiting for ssh: qemu has ended: %w (see %s)", m.qemu.err, m.Console())
+		}
+		if pause(ctx, 100*time.Millisecond) != nil {
+			return fmt.Errorf("waiting for ssh: %w; the last attempt: %w (see %s)", context.Cause(ctx), err, m.Console())
+		}
+	}
+}
+
+// answers tells, cheaply, whether sshd is there: QEMU accepts the connection in
+// any case, and ssh would wait long on a guest that is not listening yet.
+func (m *Machine) answers(ctx context.Context) error {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.control)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		return err
+	}
+	_, err = conn.Read(make([]byte, 4))
+	return err
+}
+
+// WaitBoot waits until systemd has nothing more to start. It returns systemd's
+// word for the result: running, or degraded when a unit has failed.
+func (m *Machine) WaitBoot(ctx context.Context) (string, error) {
+	if err := m.WaitSSH(ctx); err != nil {
+		return "", err
+	}
+	result, err := m.Run(ctx, "systemctl is-system-running --wait")
+	return strings.TrimSpace(result.Stdout), err
+}
