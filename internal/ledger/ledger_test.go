@@ -263,3 +263,34 @@ func TestContentsThatOthersMade(t *testing.T) {
 		t.Errorf("a file outside was touched: %v", err)
 	}
 }
+
+func TestDirectoriesThatOthersFilled(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	before := listing(t, root)
+	l := open(t, dir, root)
+	if _, err := l.Bracket(t.Context(), "files", Change{Kind: Contents, Target: "/lib", Want: State{Present: true}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Apply(t.Context(), "files", []Change{
+		{Kind: File, Target: "/lib/kubelet/config", Want: own(FileState(nil, 0o600))},
+		{Kind: File, Target: "/etc/ours", Want: own(FileState(nil, 0o600))},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"lib/kubelet/cache", "etc/theirs"} {
+		if err := os.WriteFile(filepath.Join(root, file), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc" {
+		t.Fatalf("kept %v, %v", outcome.Kept, err)
+	}
+	want := append(before, "/etc drwxr-xr-x", `/etc/theirs -rw------- ""`)
+	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+		t.Errorf("after undo (-want +got):\n%s", diff)
+	}
+	if err := l.Forget(); err != nil {
+		t.Error(err)
+	}
+}

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+
+	"golang.org/x/sys/unix"
 )
 
 // Item is one thing that the ledger holds: how it was before the first change
@@ -99,32 +102,54 @@ type Outcome struct {
 
 // Undo gives everything back, newest first, as far as it can: an error with
 // one thing does not stop the others, all errors are joined, and what failed
-// is tried again by the next Undo.
+// is tried again by the next Undo. A directory that is not empty yet is tried
+// once more in the end; if it still is not, what is in it is somebody else's,
+// and it stays.
 func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	var outcome Outcome
 	var errs []error
+	var full []Item
 	items := l.Items()
-	for i := len(items) - 1; i >= 0; i-- {
+	slices.Reverse(items)
+	for _, item := range items {
 		if ctx.Err() != nil {
 			return outcome, errors.Join(append(errs, ctx.Err())...)
 		}
-		item := items[i]
-		now, kept, err := l.giveBack(ctx, item)
-		if err != nil {
-			errs = append(errs, err)
+		err := l.undo(ctx, item, &outcome)
+		if errors.Is(err, unix.ENOTEMPTY) {
+			full = append(full, item)
 			continue
 		}
-		if kept {
+		errs = append(errs, err)
+	}
+	for _, item := range full {
+		err := l.undo(ctx, item, &outcome)
+		if errors.Is(err, unix.ENOTEMPTY) {
+			now, lookErr := l.look(ctx, item.Change)
 			outcome.Kept = append(outcome.Kept, Difference{Item: item, Now: now})
-		} else {
-			outcome.Restored = append(outcome.Restored, item)
+			err = errors.Join(lookErr, l.append(record{Type: undone, Key: item.Key()}, false))
 		}
-		// Not synced one by one: giving back twice changes nothing.
-		if err := l.append(record{Type: undone, Key: item.Key()}, i == 0); err != nil {
-			return outcome, errors.Join(append(errs, err)...)
-		}
+		errs = append(errs, err)
+	}
+	if l.log != nil {
+		errs = append(errs, l.log.Sync())
 	}
 	return outcome, errors.Join(errs...)
+}
+
+// undo gives one thing back and notes it. The note is not synced by itself:
+// giving back twice changes nothing.
+func (l *Ledger) undo(ctx context.Context, item Item, outcome *Outcome) error {
+	now, kept, err := l.giveBack(ctx, item)
+	if err != nil {
+		return err
+	}
+	if kept {
+		outcome.Kept = append(outcome.Kept, Difference{Item: item, Now: now})
+	} else {
+		outcome.Restored = append(outcome.Restored, item)
+	}
+	return l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
 func (l *Ledger) giveBack(ctx context.Context, item Item) (now State, kept bool, err error) {

@@ -96,5 +96,9 @@ func (d *Units) Restore(ctx context.Context, c Change, before State) error {
 	if err := d.activate(ctx, c.Target, now.Active, before.Active); err != nil {
 		return err
 	}
+	// A stop can leave a unit failed; it was not so before.
+	if err := d.Systemd.ResetFailed(ctx, c.Target); err != nil {
+		return err
+	}
 	return d.enable(ctx, c.Target, now.Enabled, before.Enabled)
 }
