@@ -55,3 +55,19 @@ func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	}
 	return pod, nil
 }
+
+// DeletePods deletes the pods of the tests and waits until they are gone.
+func (s *Scene) DeletePods(ctx context.Context) error {
+	pods := s.Client.CoreV1().Pods("default")
+	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
+		return fmt.Errorf("deleting pods: %w", err)
+	}
+	err := wait.PollUntilContextTimeout(ctx, 500*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		list, err := pods.List(ctx, metav1.ListOptions{})
+		return err == nil && len(list.Items) == 0, err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the pods to be gone: %w", err)
+	}
+	return nil
+}

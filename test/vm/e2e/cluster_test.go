@@ -1,0 +1,100 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// awaitReadyNode waits until the node of this boot is Ready and schedulable.
+func awaitReadyNode(ctx context.Context, t *testing.T) {
+	t.Helper()
+	boot, err := stage.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
+	must(t, err)
+	err = wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
+		node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
+			return false, nil //nolint:nilerr // not yet
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady {
+				return condition.Status == corev1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the node of this boot to be Ready: %v", err)
+	}
+}
+
+// decide approves or denies every pending request, as an administrator does.
+func decide(ctx context.Context, t *testing.T, verdict certificatesv1.RequestConditionType) int {
+	t.Helper()
+	csrs := stage.Client.CertificatesV1().CertificateSigningRequests()
+	list, err := csrs.List(ctx, metav1.ListOptions{})
+	must(t, err)
+	decided := 0
+	for _, csr := range list.Items {
+		if len(csr.Status.Conditions) > 0 {
+			continue
+		}
+		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+			Type: verdict, Status: corev1.ConditionTrue, Reason: "Test", Message: "decided by the test",
+		})
+		_, err := csrs.UpdateApproval(ctx, csr.Name, &csr, metav1.UpdateOptions{})
+		must(t, err)
+		decided++
+	}
+	return decided
+}
+
+// noSecrets looks for the token and the pull secret where others could read
+// them: the journal, command lines, files that are not root's alone.
+func noSecrets(ctx context.Context, t *testing.T) {
+	t.Helper()
+	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, err)
+	var document struct {
+		Ignition struct {
+			Config struct {
+				Merge []struct {
+					HTTPHeaders []struct{ Name, Value string }
+				}
+			}
+		}
+	}
+	must(t, json.Unmarshal(stub, &document))
+	var token string
+	for _, header := range document.Ignition.Config.Merge[0].HTTPHeaders {
+		if header.Name == "Authorization" {
+			token = strings.TrimPrefix(header.Value, "Bearer ")
+		}
+	}
+	if token == "" {
+		t.Fatal("the stub has no token to look for")
+	}
+	must(t, stage.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
+	found, err := stage.Machine.Output(ctx, `
+		journalctl -b --no-pager | grep -cFf /root/needle
+		find /etc /var /run -xdev -type f -perm /044 -size -10M -exec grep -lFf /root/needle {} + 2>/dev/null
+		ls /var/lib/hcp-node-agent/stub.ign 2>/dev/null
+		ls /etc/kubernetes/kubeconfig 2>/dev/null
+		find /etc/mcs-machine-config-content.json /var/lib/kubelet/config.json /var/lib/hcp-node-agent -type f -perm /077
+		rm -f /root/needle; true`)
+	must(t, err)
+	if found != "0" {
+		t.Errorf("secrets are where they should not be:\n%s", found)
+	}
+}

@@ -1,0 +1,52 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// hostScript prints what a join changes and a leave has to give back: files
+// with mode, owner and content, units, profiles, addresses, routes, bridges.
+// What a running machine changes by itself is left out.
+const hostScript = `
+export LC_ALL=C
+find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
+  \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
+     -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock \) -prune -o -printf 'file %p %y %#m %u:%g %l\n' | sort
+find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib -xdev \
+  \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
+     -o -path /var/lib/openvswitch -o -path /var/lib/dbus \) -prune -o -type f -exec sha256sum {} + | sed 's/^/content /' | sort -k3
+systemctl list-unit-files --no-legend --no-pager | awk '{print "unit", $1, $2}' | grep -v '\.mount\|\.scope\|hcp-node-agent' | sort
+systemctl list-units --no-legend --plain --no-pager --type=service --state=active,failed | awk '{print "service", $1, $3}' \
+  | grep -v 'user@\|user-runtime\|getty\|tmpfiles-clean\|dispatcher\|hostnamed\|logrotate' | sort
+nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | sed 's/^/profile /' | sort
+for uuid in $(nmcli -g UUID connection show | sort); do
+  nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed "s/^/setting $uuid /"
+done
+ip -o address show | sed 's/ valid_lft.*//; s/^[0-9]*: //; s/\\//' | grep -v 'inet6 fe80' | awk '{$1=$1; print "address", $0}' | sort
+ip route show | sed 's/^/route /; s/ *$//' | sort
+ip -br link | awk '{print "link", $1, $3}' | sort
+if ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /' | grep .; then :; fi
+ip rule | sed 's/^/rule /'
+`
+
+// hostState is the machine as lines that can be compared.
+func hostState(ctx context.Context, t *testing.T) []string {
+	t.Helper()
+	out, err := stage.Machine.Output(ctx, hostScript)
+	must(t, err)
+	return strings.Split(out, "\n")
+}
+
+// sameHost tells what of the machine is not as it was.
+func sameHost(ctx context.Context, t *testing.T, before []string) {
+	t.Helper()
+	if diff := cmp.Diff(before, hostState(ctx, t)); diff != "" {
+		t.Errorf("the host is not as it was (-before +now):\n%s", diff)
+	}
+}

@@ -1,0 +1,61 @@
+//go:build vm
+
+package e2e
+
+import (
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestKilledAfterEveryStep(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
+	for _, step := range bootstrap.Steps() {
+		if step.Name == "schedulable" {
+			break
+		}
+		out := untilSaid(ctx, t, "hcp-node-agent "+joining, " "+line(step.Name), func() {
+			_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
+			must(t, err)
+		})
+		t.Logf("killed at %s:\n%s", step.Name, out)
+	}
+	agent(ctx, t, report.Done, joining)
+	_, err := stage.RunPod(ctx, "after-kills")
+	must(t, err)
+	agent(ctx, t, report.Done, "leave --no-drain")
+	sameHost(ctx, t, before)
+}
+
+func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
+	ctx := fresh(t)
+	const approve = "oc adm certificate approve node-csr-"
+	out := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign", approve, func() {
+		must(t, stage.Machine.Reboot(ctx))
+	})
+	wants(t, out, "on platform None nobody approves it by itself")
+	// Nobody types anything from here on: the unit goes on at boot, and an
+	// administrator approves both requests when they come.
+	deadline := time.Now().Add(5 * time.Minute)
+	for approved := 0; approved < 2; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of 2 requests were there to approve", approved)
+		}
+		approved += decide(ctx, t, certificatesv1.CertificateApproved)
+		time.Sleep(time.Second)
+	}
+	awaitReadyNode(ctx, t)
+	_, err := stage.RunPod(ctx, "resumed")
+	must(t, err)
+	_, err = stage.Machine.Output(ctx, `
+		for i in $(seq 120); do systemctl is-active -q hcp-node-agent || break; sleep 1; done
+		systemctl show -P Result hcp-node-agent | grep -qx success`)
+	must(t, err)
+	again := agent(ctx, t, report.Done, "join")
+	wants(t, again.Stdout, "nothing was changed")
+}

@@ -1,0 +1,60 @@
+//go:build vm
+
+// Package e2e plays whole stories with the agent in a real machine, against a
+// real control plane. Nothing in it retries what the agent should have got
+// right.
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// stage is the one scene that all tests play on, one after the other.
+var stage *scene.Scene
+
+// installed is the machine's snapshot with the agent installed and nothing
+// done yet.
+const installed = "installed"
+
+func TestMain(m *testing.M) {
+	code, err := play(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "setting the scene:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func play(m *testing.M) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
+	defer cancel()
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		return 1, err
+	}
+	dir := filepath.Join(repository, "build", "e2e")
+	if err := os.RemoveAll(dir); err != nil {
+		return 1, err
+	}
+	began := time.Now()
+	stage, err = scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	if err != nil {
+		return 1, err
+	}
+	defer stage.Close()
+	if err := stage.Install(ctx); err != nil {
+		return 1, err
+	}
+	if err := stage.Machine.Snapshot(ctx, installed); err != nil {
+		return 1, err
+	}
+	fmt.Printf("control plane and machine ready in %.1f s; logs: %s\n", time.Since(began).Seconds(), dir)
+	return m.Run(), nil
+}

@@ -1,0 +1,138 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// TestRefusedAndNothingChanged: bad input ends in one clear sentence and the
+// right exit code, and the host stays as it was.
+func TestRefusedAndNothingChanged(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
+	server := stage.ControlPlane.Switchboard
+	for name, test := range map[string]struct {
+		spoil func() error
+		args  string
+		code  report.Code
+		says  []string
+	}{
+		"expired token": {
+			func() error { return server.ExpireTokens(ctx) }, "--timeout 10s",
+			report.CredentialRefused, []string{"511", "expired", "oc "},
+		},
+		"wrong CA": {
+			func() error { return server.SetFaults(ctx, bed.Faults{Certificate: bed.CertificateWrongCA}) }, "",
+			report.Refused, []string{"certificate", "CA"},
+		},
+		"wrong name": {
+			func() error { return server.SetFaults(ctx, bed.Faults{Certificate: bed.CertificateWrongName}) }, "",
+			report.Refused, []string{"--connect-to"},
+		},
+		"truncated payload": {
+			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 10s",
+			report.Failed, []string{"cut short"},
+		},
+		"clock": {
+			func() error { return server.SetFaults(ctx, bed.Faults{DateSkewSeconds: 3600}) }, "",
+			report.Refused, []string{"clock", "chronyc"},
+		},
+		"Ignition 2.x": {
+			func() error {
+				return server.ReplacePayloadUnchecked(ctx, []byte(`{"ignition":{"version":"2.2.0"},"storage":{},"systemd":{}}`))
+			}, "",
+			report.Usage, []string{"2.2.0"},
+		},
+		"unit of a package that is not installed": {
+			func() error { return server.ReplacePayload(ctx, withUnit(t, "smartd.service")) }, "",
+			report.Refused, []string{"smartd.service"},
+		},
+		"not a stub": {
+			func() error { return nil }, "--user-data /etc/hostname",
+			report.Usage, []string{"stub"},
+		},
+		"no such interface": {
+			func() error { return nil }, "--bridge-interface eth7",
+			report.Refused, []string{"eth7"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			must(t, server.Reset(ctx))
+			must(t, stage.Deliver(ctx))
+			must(t, test.spoil())
+			result := agent(ctx, t, test.code, joining+" "+test.args)
+			wants(t, result.Stdout+result.Stderr, test.says...)
+			sameHost(ctx, t, before)
+			if _, err := stage.Machine.Output(ctx, "rm -rf /var/lib/hcp-node-agent"); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+}
+
+// withUnit is the bed's payload with one more enabled unit.
+func withUnit(t *testing.T, name string) []byte {
+	t.Helper()
+	payload := readPayload(t)
+	systemd, _ := payload["systemd"].(map[string]any)
+	units, _ := systemd["units"].([]any)
+	systemd["units"] = append(units, map[string]any{"name": name, "enabled": true})
+	content, err := json.Marshal(payload)
+	must(t, err)
+	return content
+}
+
+func TestDeniedRequest(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
+	out := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign; echo exit code $?", "oc adm certificate approve node-csr-", func() {
+		if n := decide(ctx, t, certificatesv1.CertificateDenied); n != 1 {
+			t.Errorf("%d requests to deny", n)
+		}
+	})
+	t.Log(out)
+	wants(t, out, "denied", "decided by the test", "exit code 5")
+	agent(ctx, t, report.Done, "leave")
+	sameHost(ctx, t, before)
+}
+
+// TestLateApprovalTimesOut: an approval that does not come is its own exit
+// code, and the same command goes on later.
+func TestLateApprovalTimesOut(t *testing.T) {
+	ctx := fresh(t)
+	result := agent(ctx, t, report.ApprovalMissing, "join --user-data /root/stub.ign --timeout 100s")
+	wants(t, result.Stdout, "oc adm certificate approve node-csr-")
+	if n := decide(ctx, t, certificatesv1.CertificateApproved); n != 1 {
+		t.Fatalf("%d requests to approve", n)
+	}
+	agent(ctx, t, report.Done, "join --until identity")
+	if state := mustOutput(ctx, t, "systemctl is-active kubelet || true"); state != "inactive" {
+		t.Errorf("kubelet is %s after --until identity", state)
+	}
+}
+
+// readPayload is the payload that the bed serves.
+func readPayload(t *testing.T) map[string]any {
+	t.Helper()
+	content, err := os.ReadFile(stage.ControlPlane.Payload)
+	must(t, err)
+	var payload map[string]any
+	must(t, json.Unmarshal(content, &payload))
+	return payload
+}
+
+func mustOutput(ctx context.Context, t *testing.T, command string) string {
+	t.Helper()
+	out, err := stage.Machine.Output(ctx, command)
+	must(t, err)
+	return out
+}

@@ -1,0 +1,124 @@
+//go:build vm
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// fresh gives a machine that has never joined, a cluster without nodes, and a
+// fresh stub in the machine. The context ends before the test's own deadline.
+func fresh(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	t.Cleanup(cancel)
+	must(t, stage.Reset(ctx))
+	must(t, stage.Machine.Restore(ctx, installed))
+	must(t, stage.Deliver(ctx))
+	t.Cleanup(func() { evidence(t) })
+	return ctx
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// evidence keeps the machine's journal of a test that failed.
+func evidence(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	journal, err := stage.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
+	if err != nil {
+		t.Logf("the machine does not give its journal: %v; its console is %s", err, stage.Machine.Console())
+		return
+	}
+	name := filepath.Join(filepath.Dir(filepath.Dir(stage.Machine.Console())), strings.ReplaceAll(t.Name(), "/", "_")+".journal")
+	if err := os.WriteFile(name, []byte(journal), 0o600); err != nil {
+		t.Log(err)
+	}
+	t.Logf("journal of the machine: %s", name)
+}
+
+// agent runs the agent in the machine, logs what it said and checks the exit
+// code.
+func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.Result {
+	t.Helper()
+	result, err := stage.Machine.Run(ctx, "hcp-node-agent "+args)
+	must(t, err)
+	t.Logf("hcp-node-agent %s\n%s%s", args, result.Stdout, result.Stderr)
+	if result.ExitCode != int(want) {
+		t.Fatalf("exit code %d, want %d", result.ExitCode, want)
+	}
+	return result
+}
+
+// joining is what an administrator types who has an approver's kubeconfig.
+const joining = "join --user-data " + scene.Stub + " --approve-with " + scene.Approver
+
+// untilSaid runs a command in the machine until it prints text, and then does
+// what is given; it returns when the command has ended.
+func untilSaid(ctx context.Context, t *testing.T, command, text string, then func()) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	watch := &watcher{text: text, said: make(chan struct{})}
+	ended := make(chan error, 1)
+	go func() {
+		_, err := stage.Machine.RunStream(ctx, command, nil, watch, watch)
+		ended <- err
+	}()
+	select {
+	case <-watch.said:
+		then()
+		<-ended // the connection can have gone with the machine
+	case err := <-ended:
+		t.Fatalf("%s ended before it said %q (%v):\n%s", command, text, err, watch.all.String())
+	}
+	return watch.all.String()
+}
+
+// watcher tells when a text was written.
+type watcher struct {
+	text string
+	said chan struct{}
+	all  bytes.Buffer
+	seen bool
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if !w.seen && strings.Contains(w.all.String(), w.text) {
+		w.seen = true
+		close(w.said)
+	}
+	return n, err
+}
+
+// wants tells which of the texts a result does not have.
+func wants(t *testing.T, where string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		if !strings.Contains(where, text) {
+			t.Errorf("it does not say %q", text)
+		}
+	}
+}
+
+func line(step string) string { return fmt.Sprintf("%-11s", step) }
