@@ -11,12 +11,15 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
+	"k8s.io/klog/v2"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func main() {
+	klog.SetLogger(logr.Discard()) // client-go would write into the middle of the story
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, os.Args[1:], console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()

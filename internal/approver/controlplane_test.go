@@ -35,7 +35,7 @@ func withControlPlane(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // the system clears its temporary directory
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	if plane, err = bed.Start(ctx, bed.Options{Dir: dir}); err != nil {

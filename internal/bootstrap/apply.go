@@ -85,7 +85,7 @@ func write(ctx context.Context, tree *host.Tree, changes []ledger.Change) (int, 
 	if err != nil {
 		return 0, fmt.Errorf("making a place for the way back: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
 	paths := &ledger.Paths{Tree: tree}
 	l, err := ledger.Open(dir, map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,

@@ -77,7 +77,7 @@ func singleValues(c config.Join) (ignition.Values, error) {
 const inputLimit = 4 << 20 // bytes; a stub has two thousand
 
 func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
-	var source io.Reader = stdin
+	source := stdin
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {

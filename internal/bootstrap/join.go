@@ -9,7 +9,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -34,7 +33,6 @@ type join struct {
 
 	payload *ignition.Payload
 	plan    *ignition.Plan
-	network ovs.Facts
 	name    string // of the node
 }
 

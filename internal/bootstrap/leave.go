@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -139,7 +140,7 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 
 func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	var all []string
-	for _, dir := range madeByOthers() {
+	for _, dir := range append(madeByOthers(), crio.Storage) {
 		gone, err := kubelet.Unmount(ctx, j.tree, dir)
 		if err != nil {
 			return outcome{}, err
@@ -157,7 +158,7 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		result, err := j.ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
-		document.NotRestored = notRestored(result.Restored)
+		document.NotRestored = j.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", kept.Kind, kept.Target, kept.Now), "")
 		}
@@ -178,15 +179,20 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 }
 
 // notRestored says what an undo leaves as it is on purpose.
-func notRestored(items []ledger.Item) []string {
-	var modules []string
+func (j *join) notRestored(items []ledger.Item) []string {
+	var modules, texts []string
 	for _, item := range items {
-		if item.Kind == ledger.Module && !item.Before.Present {
+		switch {
+		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
+		case item.Kind == crio.StorageKind:
+			if left, err := j.tree.Exists(item.Target); err != nil || left {
+				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: podman image prune --all   removes those that nothing uses")
+			}
 		}
 	}
-	if len(modules) == 0 {
-		return nil
+	if len(modules) > 0 {
+		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
 	}
-	return []string{"kernel modules stay loaded until the next boot: " + strings.Join(modules, ", ")}
+	return texts
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -64,7 +65,8 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{},
 		ledger.Contents: &ledger.ContentsOf{Tree: m.tree}, ledger.Interfaces: ledger.NetworkInterfaces{},
-		ovs.Kind: m.bridge,
+		crio.StorageKind: &crio.StorageDriver{Contents: &ledger.ContentsOf{Tree: m.tree}},
+		ovs.Kind:         m.bridge,
 	}
 	if m.systemd != nil {
 		drivers[ledger.Unit] = &ledger.Units{Systemd: m.systemd}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -17,7 +18,7 @@ import (
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/etc/kubernetes", "/var/lib/cni", "/etc/cni", "/opt/cni", "/var/lib/crio",
-		"/var/lib/containers", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/run/multus",
+		"/var/log/pods", "/var/log/containers", "/var/log/crio", "/run/multus",
 		"/var/lib/ovnk", "/run/nodeip-configuration", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
 	}
 }
@@ -31,10 +32,14 @@ func checkPackages(_ context.Context, _ *join, _ report.Log) (outcome, error) {
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if len(j.ledger.Items()) == 0 {
-		brackets := []ledger.Change{{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: ledger.State{Present: true}}}
+		there := ledger.State{Present: true}
+		brackets := []ledger.Change{
+			{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: there},
+			{Kind: crio.StorageKind, Target: crio.Storage, Why: "CRI-O keeps its images there", Want: there},
+		}
 		for _, dir := range madeByOthers() {
 			brackets = append(brackets, ledger.Change{
-				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: ledger.State{Present: true},
+				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
 			})
 		}
 		if _, err := j.ledger.Bracket(ctx, "files", brackets...); err != nil {

@@ -50,7 +50,6 @@ func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFac
 	if facts.Links, err = host.Links(); err != nil {
 		return facts, err
 	}
-	facts.Joined = j.state.LastStep != "" && facts.Units[kubelet.Unit].Active != "inactive"
 	facts.Ports = preflight.LookPorts(ctx)
 	_, facts.Name = kubelet.NodeName(kubelet.NameSources{Hostname: j.facts.Hostname})
 	facts.Foreign = j.foreign()

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -37,8 +38,8 @@ type Outage struct {
 }
 
 // StartEcho begins to ask; it needs the right to open a raw socket.
-func StartEcho(target netip.Addr) (*Echo, error) {
-	conn, err := net.ListenPacket("ip4:icmp", "0.0.0.0")
+func StartEcho(ctx context.Context, target netip.Addr) (*Echo, error) {
+	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, "ip4:icmp", "0.0.0.0")
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
 	}

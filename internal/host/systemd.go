@@ -141,8 +141,14 @@ func (s *Systemd) Begin(ctx context.Context, name string) error {
 	return wrapUnit("starting", name, err)
 }
 
-// ResetFailed clears the failed state of a unit, and its restart counter.
+// ResetFailed clears the failed state of a unit, and its restart counter. A
+// unit that has not failed is left alone: systemd forgets those that nothing
+// refers to, and would answer that there is no such unit.
 func (s *Systemd) ResetFailed(ctx context.Context, name string) error {
+	state, err := s.UnitState(ctx, name)
+	if err != nil || state.Active != "failed" {
+		return err
+	}
 	return wrapUnit("resetting", name, s.conn.ResetFailedUnitContext(ctx, name))
 }
 

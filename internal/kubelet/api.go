@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -34,7 +35,7 @@ func connect(config *rest.Config, proxy Proxy) (*api, error) {
 	clock := &serverClock{}
 	config.UserAgent = "hcp-node-agent"
 	config.WarningHandler = rest.NoWarnings{} // they would go to standard error
-	config.QPS = -1 // what repeats requests here pauses by itself, and a limiter's error would hide the real one
+	config.QPS = -1                           // what repeats requests here pauses by itself, and a limiter's error would hide the real one
 	config.Wrap(clock.wrap)
 	if proxy != nil {
 		config.Proxy = proxy
@@ -93,7 +94,7 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 // ended is the error for a wait that ctx ended: the failure when its time was
 // up, the bare cause when it was called off.
 func ended(ctx context.Context, failure error) error {
-	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // Context.Err returns exactly this
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure
 	}
 	return context.Cause(ctx)
@@ -115,10 +116,6 @@ func (c *serverClock) now() time.Time {
 	}
 	return c.date.Add(time.Since(c.seenAt))
 }
-
-// ahead is by how much the machine's clock is ahead of the server's, to within
-// a second or two.
-func (c *serverClock) ahead() time.Duration { return time.Since(c.now()).Round(time.Second) }
 
 func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {

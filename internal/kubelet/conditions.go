@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // explain says why the Node is not Ready, the nearest cause first. node is nil
@@ -52,17 +54,26 @@ func (n *Node) unregistered(e evidence) finding {
 // idleText names the first unit that does not run; those after it need it.
 func idleText(units []unitEvidence) finding {
 	unit := units[0]
-	state := unit.state.Active
-	if unit.state.Sub != "" && unit.state.Sub != state {
-		state += ", " + unit.state.Sub
+	return finding{
+		text:   fmt.Sprintf("%s does not run (%s)%s", unit.name, idleState(unit.state), said(unit.said)),
+		remedy: "journalctl -b -u " + unit.name,
 	}
-	if unit.state.Result != "" && unit.state.Result != "success" {
-		state += ", " + unit.state.Result
+}
+
+// idleState says how a unit is that does not run. One that systemd starts over
+// and over goes through several states a second; they are one to a person, or
+// the same sentence would be told again and again.
+func idleState(state host.UnitState) string {
+	failing := state.Result != "" && state.Result != "success"
+	switch {
+	case state.Load != "" && state.Load != "loaded":
+		return state.Load
+	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
+		return "it ends soon after each start"
+	case failing:
+		return state.Active + ", " + state.Result
 	}
-	if unit.state.Load != "" && unit.state.Load != "loaded" {
-		state = unit.state.Load
-	}
-	return finding{text: fmt.Sprintf("%s does not run (%s)%s", unit.name, state, said(unit.said)), remedy: "journalctl -b -u " + unit.name}
+	return state.Active
 }
 
 // networkText is for the most common reason: the network plugin's pods come

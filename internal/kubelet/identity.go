@@ -153,7 +153,7 @@ func (i *Identity) current() string { return filepath.Join(i.Dir, "kubelet-clien
 
 // leafOf reads the first certificate in a file; nil when there is none.
 func leafOf(path string) *x509.Certificate {
-	content, err := os.ReadFile(path) //nolint:gosec // kubelet's own files
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}

@@ -64,10 +64,11 @@ func stopPod(ctx context.Context, runtime cri.RuntimeServiceClient, id string) e
 	return nil
 }
 
-// Unmount takes off what kubelet left mounted for pods below its directory,
-// the newest first. Mounts elsewhere below it, and the directory itself, can be
-// the administrator's and stay. It never unmounts lazily, because what is
-// deleted below such a mount would be deleted in the volume.
+// Unmount takes off what kubelet left mounted for pods below directory, and
+// what CRI-O left mounted there, the newest first. All other mounts below it,
+// and the directory itself, can be the administrator's and stay. It never
+// unmounts lazily, because what is deleted below such a mount would be deleted
+// in the volume.
 func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, error) {
 	var done []string
 	var errs []error
@@ -76,7 +77,7 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 		return nil, err
 	}
 	for _, point := range mounts {
-		if !ofPods(point, directory) {
+		if !leftBehind(point, directory) {
 			continue
 		}
 		if err := unmount(ctx, point); err != nil {
@@ -88,7 +89,12 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 	return done, errors.Join(errs...)
 }
 
-func ofPods(point, directory string) bool {
+// leftBehind knows the mounts of kubelet (volumes, device plugins) and the one
+// that CRI-O's storage library puts over its own overlay directory.
+func leftBehind(point, directory string) bool {
+	if point == path.Join(directory, "storage/overlay") {
+		return true
+	}
 	for _, part := range []string{"pods", "plugins"} {
 		if top := path.Join(directory, part); point != top && host.Within(point, top) {
 			return true

@@ -89,17 +89,24 @@ func TestStopContainersWithoutRuntime(t *testing.T) {
 	}
 }
 
-func TestOnlyPodsAreUnmounted(t *testing.T) {
-	for point, want := range map[string]bool{
-		"/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token": true,
-		"/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount":     true,
-		"/var/lib/kubelet":              false, // a disk of its own
-		"/var/lib/kubelet/pods":         false,
-		"/var/lib/kubelet/pods-of-ours": false,
-		"/var/lib/containers/storage":   false,
-	} {
-		if got := ofPods(point, "/var/lib/kubelet"); got != want {
-			t.Errorf("ofPods(%s) = %v, want %v", point, got, want)
+func TestWhatIsUnmounted(t *testing.T) {
+	tests := []struct {
+		point, directory string
+		want             bool
+	}{
+		{"/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", "/var/lib/kubelet", true},
+		{"/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount", "/var/lib/kubelet", true},
+		{"/var/lib/kubelet", "/var/lib/kubelet", false}, // a disk of its own
+		{"/var/lib/kubelet/pods", "/var/lib/kubelet", false},
+		{"/var/lib/kubelet/pods-of-ours", "/var/lib/kubelet", false},
+		{"/var/lib/containers/storage/overlay", "/var/lib/containers", true},
+		{"/var/lib/containers/storage/overlay/1/merged", "/var/lib/containers", false}, // podman's
+		{"/var/lib/containers/storage", "/var/lib/containers", false},
+		{"/var/lib/containers", "/var/lib/containers", false},
+	}
+	for _, test := range tests {
+		if got := leftBehind(test.point, test.directory); got != test.want {
+			t.Errorf("leftBehind(%s, %s) = %v, want %v", test.point, test.directory, got, test.want)
 		}
 	}
 }

@@ -82,14 +82,14 @@ func Skew(server, kubelet Version) error {
 	if server.parsed == nil || kubelet.parsed == nil {
 		return nil
 	}
-	ahead := int(kubelet.parsed.Minor()) - int(server.parsed.Minor())
+	ours, theirs := kubelet.parsed.Minor(), server.parsed.Minor()
 	switch {
-	case kubelet.parsed.Major() != server.parsed.Major() || ahead > 0:
+	case kubelet.parsed.Major() != server.parsed.Major() || ours > theirs:
 		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
-	case ahead < -3:
+	case ours+3 < theirs:
 		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
-			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, -ahead, server)
+			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours, server)
 	}
 	return nil
 }

@@ -31,6 +31,9 @@ func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	return state, err
 }
 
+// Bracketed says that others make the contents.
+func (d *ContentsOf) Bracketed() {}
+
 // Make does nothing: others make the contents.
 func (d *ContentsOf) Make(context.Context, Change, State) error { return nil }
 

@@ -30,6 +30,9 @@ func (NetworkInterfaces) Look(context.Context, Change) (State, error) {
 	return state, nil
 }
 
+// Bracketed says that others make them.
+func (NetworkInterfaces) Bracketed() {}
+
 // Make does nothing: others make them.
 func (NetworkInterfaces) Make(context.Context, Change, State) error { return nil }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -286,7 +287,7 @@ func TestDirectoriesThatOthersFilled(t *testing.T) {
 	if err != nil || len(outcome.Kept) != 1 || outcome.Kept[0].Target != "/etc" {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
-	want := append(before, "/etc drwxr-xr-x", `/etc/theirs -rw------- ""`)
+	want := append(slices.Clone(before), "/etc drwxr-xr-x", `/etc/theirs -rw------- ""`)
 	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
 		t.Errorf("after undo (-want +got):\n%s", diff)
 	}

@@ -74,13 +74,17 @@ type Difference struct {
 	Now State `json:"now"`
 }
 
+// Bracketed is a Driver of what others make and change all the time; the ledger
+// only knows how it was before.
+type Bracketed interface{ Bracketed() }
+
 // Drift lists the things that somebody else has changed since.
 func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 	var drift []Difference
 	var errs []error
 	for _, item := range l.Items() {
-		if item.Kind == Contents || item.Kind == Interfaces {
-			continue // others change them all the time
+		if _, theirs := l.drivers[item.Kind].(Bracketed); theirs {
+			continue // others change it all the time
 		}
 		now, err := l.look(ctx, item.Change)
 		if err != nil {

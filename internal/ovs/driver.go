@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -99,7 +100,10 @@ func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) erro
 		return err
 	}
 	if !facts.OVS.Running {
-		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server or ovs-vswitchd does not answer)")
+		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
+	}
+	if err := openvswitch.SwitchRunning(ctx); err != nil {
+		return refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
 	}
 	return d.move(ctx, move, leftovers(facts, move.Origin))
 }

@@ -28,7 +28,7 @@ type Facts struct {
 // Switch is the state of Open vSwitch.
 type Switch struct {
 	Installed bool                 `json:"installed"`
-	Running   bool                 `json:"running"`
+	Running   bool                 `json:"running"` // the database answers
 	Bridges   []openvswitch.Bridge `json:"bridges,omitempty"`
 }
 
@@ -95,17 +95,16 @@ func lookSwitch(ctx context.Context) (Switch, error) {
 	if !host.HasProgram("ovs-vsctl") {
 		return Switch{}, nil
 	}
-	found := Switch{Installed: true, Running: openvswitch.Running(ctx)}
-	if !found.Running {
-		return found, nil
+	bridges, err := openvswitch.Bridges(ctx)
+	var failed *host.CommandError
+	if errors.As(err, &failed) {
+		return Switch{Installed: true}, nil
 	}
-	var err error
-	found.Bridges, err = openvswitch.Bridges(ctx)
-	return found, err
+	return Switch{Installed: true, Running: err == nil, Bridges: bridges}, err
 }
 
 func readLine(path string) (string, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // constant paths
+	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}

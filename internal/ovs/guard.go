@@ -27,7 +27,7 @@ const (
 
 	// guardDelay is how long after the checkpoint's end the timer fires: time
 	// for NetworkManager's own way back, which takes about a second.
-	guardDelay = 10 * time.Second
+	guardDelay = 5 * time.Second
 )
 
 // armGuard starts the timer. The program that it runs must not contain a
@@ -51,7 +51,7 @@ func guardScript(journalPath string, o Origin) string {
 		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name])
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name]+" 2>/dev/null") // mostly gone already
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",

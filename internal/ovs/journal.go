@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
+	"os"
 	"path"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -17,7 +18,7 @@ type Origin struct {
 	UUID      string                  `json:"uuid,omitempty"` // of the profile that was in use
 	ID        string                  `json:"id,omitempty"`
 	Settings  networkmanager.Settings `json:"settings,omitempty"` // without secrets
-	Unsaved   bool                    `json:"unsaved,omitempty"`  // NetworkManager made it up; it is not on disk
+	Passing   bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
 	Addresses []netip.Prefix          `json:"addresses,omitempty"`
 	Gateway   netip.Addr              `json:"gateway"`
 	Ours      map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
@@ -84,15 +85,18 @@ func (j journal) open(o Origin) error {
 	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
 		return err
 	}
+	owned := func(mode uint32) host.Attr {
+		return host.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
+	}
 	batch := j.tree.NewBatch()
 	defer batch.Abort()
-	if err := batch.Stage(bootUnitPath, []byte(bootUnit(j.path(), o)), host.Attr{Mode: 0o644}); err != nil {
+	if err := batch.Stage(bootUnitPath, []byte(bootUnit(j.path(), o)), owned(0o644)); err != nil {
 		return err
 	}
-	if err := batch.Stage(j.path(), []byte(content+"\n"), host.Attr{Mode: 0o600}); err != nil {
+	if err := batch.Stage(j.path(), []byte(content+"\n"), owned(0o600)); err != nil {
 		return err
 	}
-	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, host.Attr{}); err != nil {
+	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {
 		return err
 	}
 	return batch.Commit()

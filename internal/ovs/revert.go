@@ -35,10 +35,18 @@ func (d *Driver) revert(ctx context.Context, o Origin) error {
 	if err := d.rollBackCheckpoint(ctx, o); err != nil {
 		d.log.Note(err.Error() + "; going on without")
 	}
-	if err := d.bringBack(ctx, o); err != nil {
+	activation, err := d.bringBack(ctx, o)
+	if err != nil {
 		return err
 	}
-	if err := d.clear(ctx, o); err != nil {
+	// At once, without waiting: as long as br-ex has the address too, its
+	// routes win and lead nowhere.
+	err = d.clear(ctx, o)
+	if activation != nil {
+		err = errors.Join(err, activation.Wait(ctx))
+		activation.End()
+	}
+	if err != nil {
 		return err
 	}
 	if err := d.verifyBack(ctx, o); err != nil {
@@ -66,34 +74,33 @@ func (d *Driver) rollBackCheckpoint(ctx context.Context, o Origin) error {
 	return errors.Join(errs...)
 }
 
-// bringBack brings the original profile up on the NIC, where it is not.
-func (d *Driver) bringBack(ctx context.Context, o Origin) error {
+// bringBack begins to bring the original profile up on the NIC; nil where it is
+// up.
+func (d *Driver) bringBack(ctx context.Context, o Origin) (*networkmanager.Activation, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	original, found := Facts{Profiles: profiles}.profile(o.UUID)
 	ref := original.Ref
 	if !found {
 		storage := networkmanager.ToDisk
-		if o.Unsaved {
+		if o.Passing {
 			storage = networkmanager.InMemory
 		}
 		if ref, err = d.NM.AddProfile(ctx, o.Settings, storage); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	nic, err := d.NM.Carrier(ctx, o.Uplink)
+	if err != nil || (nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated) {
+		return nil, err
+	}
+	activation, err := d.NM.BeginActivation(ctx, ref, nic)
 	if err != nil {
-		return err
+		return nil, fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	if nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated {
-		return nil
-	}
-	if err := d.NM.ActivateProfile(ctx, ref, nic); err != nil {
-		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
-	}
-	return nil
+	return activation, nil
 }
 
 // clear removes our profiles and the bridge, whatever of them is there.

@@ -32,10 +32,11 @@ func (d *Driver) verifyBack(ctx context.Context, o Origin) error {
 	var route host.Route
 	err := d.waitUntil(ctx, o.Uplink, func(facts Facts) string {
 		link, _ := facts.link(o.Uplink)
-		found := false
-		if route, found = routeOf(facts.Routes, 4, o.Uplink); !found || len(link.Addresses) == 0 {
+		found, ok := routeOf(facts.Routes, 4, o.Uplink)
+		if !ok || len(link.Addresses) == 0 {
 			return "it has no address or no default route"
 		}
+		route = found
 		return ""
 	})
 	if err != nil {
@@ -144,11 +145,11 @@ func poll(ctx context.Context, what string, so func() (bool, error)) error {
 
 // measureGap measures how long the gateway does not answer; the function that
 // it returns ends that. Nothing is measured when it does not answer echoes.
-func measureGap(gateway netip.Addr) func() *host.Outage {
+func measureGap(ctx context.Context, gateway netip.Addr) func() *host.Outage {
 	if !gateway.Is4() {
 		return func() *host.Outage { return nil }
 	}
-	echo, err := host.StartEcho(gateway)
+	echo, err := host.StartEcho(ctx, gateway)
 	if err != nil {
 		return func() *host.Outage { return nil }
 	}

@@ -20,9 +20,8 @@ type HostFacts struct {
 	Name     error                     // nil when the host name can be a node's name
 	Uplink   error                     // nil when br-ex can be built, or is there
 	Links    []host.Link
-	Ports    []string // of those that a node needs, "tcp/10250", which others hold
-	Joined   bool     // kubelet here is ours already
-	Foreign  error    // what is here of another cluster
+	Ports    []Port // of those that a node needs, which somebody holds
+	Foreign  error  // what is here of another cluster
 }
 
 // MaxSkew is how far the clocks may be apart: certificates are issued with a
@@ -146,11 +145,19 @@ func checkFapolicyd(f HostFacts) []Finding {
 	return warn("systemctl disable --now fapolicyd", "fapolicyd runs; it refuses programs of containers that no RPM owns")
 }
 
+// checkPorts takes a port whose rightful service runs for that service's: a
+// kubelet of another cluster is another check's finding.
 func checkPorts(f HostFacts) []Finding {
-	if len(f.Ports) == 0 || f.Joined {
+	var taken []string
+	for _, port := range f.Ports {
+		if f.Units[port.Service].Active != "active" && f.Units[port.Service].Active != "activating" {
+			taken = append(taken, port.String())
+		}
+	}
+	if len(taken) == 0 {
 		return nil
 	}
-	return fail("ss -lntup   shows who holds them", "ports that a node needs are in use: %s", strings.Join(f.Ports, ", "))
+	return fail("ss -lntup   shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
 }
 
 func checkClock(f HostFacts) []Finding {

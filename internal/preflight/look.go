@@ -8,9 +8,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Services are those whose state the checks look at.
+// services are those whose state the checks look at.
 func services() []string {
-	return []string{"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service"}
+	return []string{
+		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service", "openvswitch.service",
+	}
 }
 
 // LookUnits asks systemd about the services that matter to the checks.
@@ -26,34 +28,43 @@ func LookUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.Unit
 	return units, nil
 }
 
-// nodePorts are those that kubelet, the metrics of CRI-O and Geneve need.
-func nodePorts() []struct {
-	network string
-	port    int
-} {
-	return []struct {
-		network string
-		port    int
-	}{{"tcp", 10250}, {"tcp", 10248}, {"tcp", 9537}, {"udp", 6081}}
+// Port is a port that a node needs, and the service that holds it there.
+type Port struct {
+	Network string // tcp or udp
+	Number  int
+	Service string
 }
 
-// LookPorts lists which ports of a node somebody else holds, by trying to
-// bind them for a moment.
-func LookPorts(ctx context.Context) []string {
-	var taken []string
+// String is "tcp/10250".
+func (p Port) String() string { return fmt.Sprintf("%s/%d", p.Network, p.Number) }
+
+// nodePorts are those of kubelet, of CRI-O's metrics and of Geneve.
+func nodePorts() []Port {
+	return []Port{
+		{"tcp", 10250, "kubelet.service"},
+		{"tcp", 10248, "kubelet.service"},
+		{"tcp", 9537, "crio.service"},
+		{"udp", 6081, "openvswitch.service"},
+	}
+}
+
+// LookPorts lists which ports of a node somebody holds, by trying to bind them
+// for a moment.
+func LookPorts(ctx context.Context) []Port {
+	var taken []Port
 	var listen net.ListenConfig
-	for _, p := range nodePorts() {
-		address := fmt.Sprintf(":%d", p.port)
-		if p.network == "udp" {
-			if conn, err := listen.ListenPacket(ctx, p.network, address); err == nil {
+	for _, port := range nodePorts() {
+		address := fmt.Sprintf(":%d", port.Number)
+		if port.Network == "udp" {
+			if conn, err := listen.ListenPacket(ctx, port.Network, address); err == nil {
 				conn.Close()
 				continue
 			}
-		} else if listener, err := listen.Listen(ctx, p.network, address); err == nil {
+		} else if listener, err := listen.Listen(ctx, port.Network, address); err == nil {
 			listener.Close()
 			continue
 		}
-		taken = append(taken, fmt.Sprintf("%s/%d", p.network, p.port))
+		taken = append(taken, port)
 	}
 	return taken
 }

@@ -37,7 +37,7 @@ func TestHostChecks(t *testing.T) {
 		"s390x":          {func(f *HostFacts) { f.Host.Arch = "s390x" }, "architecture", report.Refused},
 		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
 		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
-		"ports":          {func(f *HostFacts) { f.Ports = []string{"tcp/10250"} }, "ports", report.Refused},
+		"ports":          {func(f *HostFacts) { f.Ports = []Port{{"tcp", 10250, "kubelet.service"}} }, "ports", report.Refused},
 		"late clock":     {func(f *HostFacts) { f.Skew = 3 * time.Minute }, "clock", report.Refused},
 		"early clock":    {func(f *HostFacts) { f.Skew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {
@@ -64,6 +64,8 @@ func TestWarningsRefuseNothing(t *testing.T) {
 	facts.Host.OS = host.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
 	facts.Host.SELinux = "disabled"
 	facts.Units["firewalld.service"] = host.UnitState{Active: "active"}
+	facts.Units["crio.service"] = host.UnitState{Active: "active"}
+	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // its own
 	facts.Links = []host.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
 	result := Run(Host(), facts)
 	if result.Err() != nil || result.Count(Warning) != 4 || result.Summary() != "18 checks, 4 warnings" {
@@ -74,7 +76,7 @@ func TestWarningsRefuseNothing(t *testing.T) {
 func TestAllProblemsAtOnce(t *testing.T) {
 	facts := goodHost()
 	facts.Host.Root = false
-	facts.Ports = []string{"udp/6081"}
+	facts.Ports = []Port{{"udp", 6081, "openvswitch.service"}}
 	err := Run(Host(), facts).Err()
 	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
 		!strings.Contains(report.RemedyOf(err), "sudo") || !strings.Contains(report.RemedyOf(err), "ss -lntup") {

@@ -1,3 +1,5 @@
+//go:build controlplane
+
 package bed_test
 
 import (

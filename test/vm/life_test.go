@@ -101,12 +101,16 @@ func testUplink(ctx context.Context, t *testing.T, m *vm.Machine) {
 
 func testSnapshot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, "echo before >/root/mark; echo before >/run/mark")
+	began := time.Now()
 	check(t, m.Snapshot(ctx, "a"))
+	t.Logf("the snapshot took %v", time.Since(began))
 	output(ctx, t, m.Channel, "echo after >/root/mark; echo after >/run/mark; sync")
 	random := output(ctx, t, m.Channel, "head -c 16 /dev/urandom | base64")
 	check(t, m.CutLink(ctx))
 	time.Sleep(3 * time.Second) // time that the snapshot does not know of
+	began = time.Now()
 	check(t, m.Restore(ctx, "a"))
+	t.Logf("the restore took %v", time.Since(began))
 
 	if got := output(ctx, t, m.Channel, "cat /root/mark /run/mark"); got != "before\nbefore" {
 		t.Errorf("disk and memory hold %q, want what was there at the snapshot", got)

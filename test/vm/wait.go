@@ -10,8 +10,10 @@ import (
 
 // WaitSSH waits until the machine answers on the control channel.
 func (m *Machine) WaitSSH(ctx context.Context) error {
-	for {
-		err := m.answers(ctx)
+	for began := time.Now(); ; {
+		// A tenth of the wait so far: short while the guest is not there yet,
+		// long enough on a host that is busy.
+		err := m.answers(ctx, max(time.Second, time.Since(began)/10))
 		if err == nil {
 			err = m.Connect(ctx)
 		}
@@ -27,15 +29,16 @@ func (m *Machine) WaitSSH(ctx context.Context) error {
 	}
 }
 
-// answers tells, cheaply, whether sshd is there: QEMU accepts the connection in
-// any case, and ssh would wait long on a guest that is not listening yet.
-func (m *Machine) answers(ctx context.Context) error {
+// answers tells whether sshd says something within the limit: QEMU accepts the
+// connection in any case, and ssh would wait long on a guest that is not
+// listening yet.
+func (m *Machine) answers(ctx context.Context, limit time.Duration) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.control)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	if err := conn.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(limit)); err != nil {
 		return err
 	}
 	_, err = conn.Read(make([]byte, 4))

@@ -19,43 +19,52 @@ const (
 	Deactivated  ActiveState = 4
 )
 
+// Activation is a profile that is being brought up.
+type Activation struct {
+	client  *Client
+	path    dbus.ObjectPath
+	changes chan *dbus.Signal
+}
+
+// stateChanges are the signals that end an activation.
+func stateChanges() []dbus.MatchOption {
+	return []dbus.MatchOption{dbus.WithMatchInterface(interfaceName("Connection.Active")), dbus.WithMatchMember("StateChanged")}
+}
+
 // BeginActivation asks for a profile to be brought up on a device (the zero
-// Device for a profile that makes its own) and does not wait.
-func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device) (dbus.ObjectPath, error) {
+// Device for a profile that makes its own) and does not wait. End what it
+// returns.
+func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device) (*Activation, error) {
 	on := device.Path
 	if on == "" {
 		on = root
 	}
-	var active dbus.ObjectPath
-	if err := c.call(ctx, managerPath, "", "ActivateConnection", dbus.ObjectPath(profile), on, root).Store(&active); err != nil {
-		return "", fmt.Errorf("asking NetworkManager to activate a profile: %w", err)
+	a := &Activation{client: c, changes: make(chan *dbus.Signal, 64)}
+	if err := c.bus.AddMatchSignalContext(ctx, stateChanges()...); err != nil {
+		return nil, fmt.Errorf("listening to NetworkManager: %w", err)
 	}
-	return active, nil
-}
-
-// ActivateProfile brings a profile up and waits until that is done.
-func (c *Client) ActivateProfile(ctx context.Context, profile Ref, device Device) error {
-	changes := make(chan *dbus.Signal, 64)
-	c.bus.Signal(changes)
-	defer c.bus.RemoveSignal(changes)
-	match := []dbus.MatchOption{dbus.WithMatchInterface(interfaceName("Connection.Active")), dbus.WithMatchMember("StateChanged")}
-	if err := c.bus.AddMatchSignalContext(ctx, match...); err != nil {
-		return fmt.Errorf("listening to NetworkManager: %w", err)
-	}
-	defer c.bus.RemoveMatchSignal(match...) //nolint:errcheck // a match too many costs nothing
-	active, err := c.BeginActivation(ctx, profile, device)
+	c.bus.Signal(a.changes)
+	err := c.call(ctx, managerPath, "", "ActivateConnection", dbus.ObjectPath(profile), on, root).Store(&a.path)
 	if err != nil {
-		return err
+		a.End()
+		return nil, fmt.Errorf("asking NetworkManager to activate a profile: %w", err)
 	}
-	return c.waitActivated(ctx, active, changes)
+	return a, nil
 }
 
-func (c *Client) waitActivated(ctx context.Context, path dbus.ObjectPath, changes <-chan *dbus.Signal) error {
+// End stops listening; the activation goes on.
+func (a *Activation) End() {
+	a.client.bus.RemoveSignal(a.changes)
+	_ = a.client.bus.RemoveMatchSignal(stateChanges()...) // a match too many costs nothing
+}
+
+// Wait waits until the profile is up.
+func (a *Activation) Wait(ctx context.Context) error {
 	var reason uint32
 	safety := time.NewTicker(time.Second) // in case a signal was dropped
 	defer safety.Stop()
 	for {
-		active, err := c.active(ctx, path)
+		active, err := a.client.active(ctx, a.path)
 		if err != nil {
 			return err
 		}
@@ -66,8 +75,8 @@ func (c *Client) waitActivated(ctx context.Context, path dbus.ObjectPath, change
 			return fmt.Errorf("NetworkManager gave up: %s; see: journalctl -u NetworkManager -b", reasonText(reason))
 		}
 		select {
-		case signal := <-changes:
-			if signal.Path == path && len(signal.Body) == 2 {
+		case signal := <-a.changes:
+			if signal.Path == a.path && len(signal.Body) == 2 {
 				reason, _ = signal.Body[1].(uint32)
 			}
 		case <-safety.C:
@@ -75,6 +84,16 @@ func (c *Client) waitActivated(ctx context.Context, path dbus.ObjectPath, change
 			return fmt.Errorf("waiting for NetworkManager to activate a profile: %w", ctx.Err())
 		}
 	}
+}
+
+// ActivateProfile brings a profile up and waits until that is done.
+func (c *Client) ActivateProfile(ctx context.Context, profile Ref, device Device) error {
+	activation, err := c.BeginActivation(ctx, profile, device)
+	if err != nil {
+		return err
+	}
+	defer activation.End()
+	return activation.Wait(ctx)
 }
 
 // active reads an active connection; one that is gone is the zero Active.

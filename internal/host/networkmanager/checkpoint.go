@@ -23,7 +23,7 @@ const checkpointFlags = uint32(0x2 | 0x4)
 func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (Checkpoint, error) {
 	var path dbus.ObjectPath
 	err := c.call(ctx, managerPath, "", "CheckpointCreate",
-		[]dbus.ObjectPath{}, uint32(timeout/time.Second), checkpointFlags).Store(&path)
+		[]dbus.ObjectPath{}, uint32(timeout.Seconds()), checkpointFlags).Store(&path)
 	if err != nil {
 		return "", fmt.Errorf("taking a checkpoint of NetworkManager: %w", err)
 	}

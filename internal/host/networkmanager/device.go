@@ -60,70 +60,78 @@ type Route struct {
 	Gateway     netip.Addr   `json:"gateway"`
 }
 
-// Devices lists all devices.
+// Devices lists all devices. What is configured is only told of those that
+// NetworkManager manages: a node has hundreds of others, one for each pod.
 func (c *Client) Devices(ctx context.Context) ([]Device, error) {
+	return c.devices(ctx, func(Device) bool { return true })
+}
+
+// Carrier finds the device of a name that carries addresses: of the three that
+// an Open vSwitch bridge has, the interface.
+func (c *Client) Carrier(ctx context.Context, name string) (Device, error) {
+	return c.find(ctx, name, func(d Device) bool { return d.Type != OVSBridge && d.Type != OVSPort })
+}
+
+// SwitchDevice finds the device of an Open vSwitch bridge itself.
+func (c *Client) SwitchDevice(ctx context.Context, name string) (Device, error) {
+	return c.find(ctx, name, func(d Device) bool { return d.Type == OVSBridge })
+}
+
+func (c *Client) find(ctx context.Context, name string, is func(Device) bool) (Device, error) {
+	devices, err := c.devices(ctx, func(d Device) bool { return d.Name == name && is(d) })
+	if err != nil {
+		return Device{}, err
+	}
+	if len(devices) == 0 {
+		return Device{}, fmt.Errorf("NetworkManager has no device %s", name)
+	}
+	return devices[0], nil
+}
+
+func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Device, error) {
 	properties, err := c.properties(ctx, managerPath, "")
 	if err != nil {
 		return nil, err
 	}
 	var devices []Device
 	for _, path := range value[[]dbus.ObjectPath](properties, "AllDevices") {
-		device, err := c.Device(ctx, path)
+		properties, err := c.properties(ctx, path, "Device")
 		if gone(err) {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
+		device := Device{
+			Path: path, Name: value[string](properties, "Interface"),
+			Type:    DeviceType(value[uint32](properties, "DeviceType")),
+			Managed: value[bool](properties, "Managed"),
+			MAC:     value[string](properties, "HwAddress"), MTU: value[uint32](properties, "Mtu"),
+		}
+		if !wanted(device) {
+			continue
+		}
+		if device.Managed {
+			if err := c.configuration(ctx, &device, properties); err != nil {
+				return nil, err
+			}
+		}
 		devices = append(devices, device)
 	}
 	return devices, nil
 }
 
-// Device asks about one device.
-func (c *Client) Device(ctx context.Context, path dbus.ObjectPath) (Device, error) {
-	properties, err := c.properties(ctx, path, "Device")
-	if err != nil {
-		return Device{}, err
-	}
-	device := Device{
-		Path: path, Name: value[string](properties, "Interface"),
-		Type:    DeviceType(value[uint32](properties, "DeviceType")),
-		Managed: value[bool](properties, "Managed"),
-		MAC:     value[string](properties, "HwAddress"), MTU: value[uint32](properties, "Mtu"),
-	}
+// configuration fills in what is in use on a device.
+func (c *Client) configuration(ctx context.Context, device *Device, properties map[string]dbus.Variant) error {
+	var err error
 	if device.Active, err = c.active(ctx, value[dbus.ObjectPath](properties, "ActiveConnection")); err != nil {
-		return Device{}, err
+		return err
 	}
 	if device.IPv4, err = c.ipv4(ctx, value[dbus.ObjectPath](properties, "Ip4Config")); err != nil {
-		return Device{}, err
+		return err
 	}
 	device.IPv4.DHCP, err = c.dhcp(ctx, value[dbus.ObjectPath](properties, "Dhcp4Config"))
-	return device, err
-}
-
-// Carrier finds the device of a name that carries addresses: of the three that
-// an Open vSwitch bridge has, the interface.
-func (c *Client) Carrier(ctx context.Context, name string) (Device, error) {
-	return c.find(ctx, name, func(t DeviceType) bool { return t != OVSBridge && t != OVSPort })
-}
-
-// SwitchDevice finds the device of an Open vSwitch bridge itself.
-func (c *Client) SwitchDevice(ctx context.Context, name string) (Device, error) {
-	return c.find(ctx, name, func(t DeviceType) bool { return t == OVSBridge })
-}
-
-func (c *Client) find(ctx context.Context, name string, is func(DeviceType) bool) (Device, error) {
-	devices, err := c.Devices(ctx)
-	if err != nil {
-		return Device{}, err
-	}
-	for _, device := range devices {
-		if device.Name == name && is(device.Type) {
-			return device, nil
-		}
-	}
-	return Device{}, fmt.Errorf("NetworkManager has no device %s", name)
+	return err
 }
 
 func (c *Client) ipv4(ctx context.Context, path dbus.ObjectPath) (IPv4, error) {

@@ -3,6 +3,7 @@ package networkmanager
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -15,8 +16,13 @@ type Profile struct {
 	Ref      Ref      `json:"-"`
 	Settings Settings `json:"settings"`
 	File     string   `json:"file,omitempty"` // where it is kept
-	Unsaved  bool     `json:"unsaved"`        // in memory, or differs from the file
 	External bool     `json:"external"`       // only mirrors what another program has set
+}
+
+// Passing tells a profile that is gone after a reboot, as one that
+// NetworkManager has made up for an interface without any.
+func (p Profile) Passing() bool {
+	return p.File == "" || strings.HasPrefix(p.File, "/run/") || strings.HasPrefix(p.File, "/var/run/")
 }
 
 // UUID is the profile's identity.
@@ -69,7 +75,6 @@ func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, er
 	}
 	return Profile{
 		Ref: Ref(path), Settings: Settings(settings).withoutLegacy(), File: value[string](properties, "Filename"),
-		Unsaved:  value[bool](properties, "Unsaved"),
 		External: value[uint32](properties, "Flags")&flagExternal != 0,
 	}, nil
 }

@@ -28,41 +28,50 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	}{
 		"expired token": {
 			func() error { return server.ExpireTokens(ctx) }, "--timeout 10s",
-			report.CredentialRefused, []string{"511", "expired", "oc "},
+			report.CredentialRefused,
+			[]string{"511", "expired", "oc "},
 		},
 		"wrong CA": {
 			func() error { return server.SetFaults(ctx, bed.Faults{Certificate: bed.CertificateWrongCA}) }, "",
-			report.Refused, []string{"certificate", "CA"},
+			report.Refused,
+			[]string{"certificate", "CA"},
 		},
 		"wrong name": {
 			func() error { return server.SetFaults(ctx, bed.Faults{Certificate: bed.CertificateWrongName}) }, "",
-			report.Refused, []string{"--connect-to"},
+			report.Refused,
+			[]string{"--connect-to"},
 		},
 		"truncated payload": {
 			func() error { return server.SetFaults(ctx, bed.Faults{TruncateAfter: 20_000}) }, "--timeout 10s",
-			report.Failed, []string{"cut short"},
+			report.Failed,
+			[]string{"cut short"},
 		},
 		"clock": {
 			func() error { return server.SetFaults(ctx, bed.Faults{DateSkewSeconds: 3600}) }, "",
-			report.Refused, []string{"clock", "chronyc"},
+			report.Refused,
+			[]string{"clock", "chronyc"},
 		},
 		"Ignition 2.x": {
 			func() error {
 				return server.ReplacePayloadUnchecked(ctx, []byte(`{"ignition":{"version":"2.2.0"},"storage":{},"systemd":{}}`))
 			}, "",
-			report.Usage, []string{"2.2.0"},
+			report.Usage,
+			[]string{"2.2.0"},
 		},
 		"unit of a package that is not installed": {
 			func() error { return server.ReplacePayload(ctx, withUnit(t, "smartd.service")) }, "",
-			report.Refused, []string{"smartd.service"},
+			report.Refused,
+			[]string{"smartd.service"},
 		},
 		"not a stub": {
 			func() error { return nil }, "--user-data /etc/hostname",
-			report.Usage, []string{"stub"},
+			report.Usage,
+			[]string{"stub"},
 		},
 		"no such interface": {
 			func() error { return nil }, "--bridge-interface eth7",
-			report.Refused, []string{"eth7"},
+			report.Refused,
+			[]string{"eth7"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -39,7 +39,7 @@ func (c Config) flags() []string {
 		"--conf-file=/dev/null", // nothing of the host's own configuration
 		"--no-resolv", "--no-hosts", "--no-poll",
 		"--pid-file=",
-		"--user=root", // its files are in a folder of root's; the namespace is its own
+		"--user=root", "--group=root", // its files are root's; changing either would also clear the parent-death signal
 		"--bind-interfaces", "--interface=" + c.Bridge, "--except-interface=lo",
 		"--domain=" + c.Domain, "--local=/" + c.Domain + "/",
 		"--dhcp-authoritative",

@@ -1,0 +1,56 @@
+package crio
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func TestStorageGoesOnlyWhenItWasOurs(t *testing.T) {
+	for name, test := range map[string]struct {
+		before     string // a file that was there
+		containers string // what is left in the list
+		stays      bool
+	}{
+		"ours":                  {"", "[]", false},
+		"podman's were there":   {"storage/overlay-images/images.json", "[]", true},
+		"podman's came since":   {"", `[{"id":"of podman"}]`, true},
+		"damaged list is no go": {"", "{", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			tree, err := host.OpenTree(root)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer tree.Close()
+			write := func(file, content string) {
+				p := filepath.Join(root, Storage, file)
+				if err := os.MkdirAll(filepath.Dir(p), 0o750); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(p, []byte(content), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if test.before != "" {
+				write(test.before, "[]")
+			}
+			driver := &StorageDriver{Contents: &ledger.ContentsOf{Tree: tree}}
+			change := ledger.Change{Kind: StorageKind, Target: Storage}
+			before, err := driver.Look(t.Context(), change)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write("storage/overlay-containers/containers.json", test.containers)
+			err = driver.Restore(t.Context(), change, before)
+			_, gone := os.Stat(filepath.Join(root, Storage))
+			if test.stays == os.IsNotExist(gone) {
+				t.Errorf("stays: %v, error %v", gone == nil, err)
+			}
+		})
+	}
+}

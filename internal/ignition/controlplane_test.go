@@ -1,0 +1,88 @@
+//go:build controlplane
+
+package ignition
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// TestControlPlaneFetch fetches from the bed's ignition server, which answers
+// as HyperShift's, over the name that its certificate has and another address.
+func TestControlPlaneFetch(t *testing.T) {
+	ctx := t.Context()
+	c, err := bed.Start(ctx, bed.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	current := func() *Stub {
+		content, err := c.CurrentStub(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stub, err := ParseStub(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stub
+	}
+	fetch := func(stub *Stub, budget time.Duration) (*Payload, error) {
+		return Fetcher{ConnectTo: c.IgnitionForward, Budget: budget}.Fetch(ctx, stub)
+	}
+	payload, err := fetch(current(), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	state, err := c.State(ctx)
+	if err != nil || len(state.Reached) != 1 || state.Reached[0].NodePool != c.NodePool {
+		t.Errorf("the NodePool was not told that the node has come: %+v, %v", state.Reached, err)
+	}
+	if server, _, err := payload.APIServer(); err != nil || server != c.NodeSideServer {
+		t.Errorf("API server %q, %v", server, err)
+	}
+	if plan, err := Adapt(payload, AdaptInput{Hosted: true}); err != nil || len(plan.Files) == 0 {
+		t.Errorf("adapting the payload: %v", err)
+	}
+	for name, test := range map[string]struct {
+		spoil  func(context.Context) error
+		budget time.Duration
+		code   report.Code
+		says   string
+	}{
+		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), 30 * time.Second, report.Done, ""},
+		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Done, ""},
+		"expired":   {c.ExpireTokens, time.Second, report.CredentialRefused, "511"},
+		"deleted":   {c.DeleteTokens, time.Second, report.CredentialRefused, "511"},
+		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "cut short"},
+		"wrong CA":  {faults(c, bed.Faults{Certificate: bed.CertificateWrongCA}), time.Second, report.Refused, "CA"},
+		"wrong SAN": {faults(c, bed.Faults{Certificate: bed.CertificateWrongName}), time.Second, report.Refused, "--connect-to"},
+		"old cert":  {faults(c, bed.Faults{Certificate: bed.CertificateExpired}), time.Second, report.Refused, "expired"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := c.Reset(ctx); err != nil {
+				t.Fatal(err)
+			}
+			stub := current() // as it was handed out before
+			if err := test.spoil(ctx); err != nil {
+				t.Fatal(err)
+			}
+			_, err := fetch(stub, test.budget)
+			if report.CodeOf(err) != test.code {
+				t.Fatalf("code %d: %v", report.CodeOf(err), err)
+			}
+			if err != nil && !strings.Contains(err.Error()+report.RemedyOf(err), test.says) {
+				t.Errorf("it says %q and advises %q", err, report.RemedyOf(err))
+			}
+		})
+	}
+}
+
+func faults(c *bed.ControlPlane, f bed.Faults) func(context.Context) error {
+	return func(ctx context.Context) error { return c.SetFaults(ctx, f) }
+}

@@ -1,0 +1,181 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// attempt is a move under way.
+type attempt struct {
+	*Driver
+	Move
+	nic   networkmanager.Device
+	added map[string]networkmanager.Ref // our profiles by name
+}
+
+// addProfiles adds our profiles in memory, where a reboot forgets them, and
+// none of them comes up by itself.
+func (d *Driver) addProfiles(ctx context.Context, m Move) (*attempt, error) {
+	nic, err := d.NM.Carrier(ctx, m.Uplink)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{Driver: d, Move: m, nic: nic, added: map[string]networkmanager.Ref{}}
+	for _, profile := range []networkmanager.Settings{
+		dormant(m.Profiles.Bridge), dormant(m.Profiles.NICPort), dormant(m.Profiles.BridgePort),
+		dormant(m.Profiles.NIC), m.Bring.Copy,
+	} {
+		ref, err := d.NM.AddProfile(ctx, profile, networkmanager.InMemory)
+		if err != nil {
+			return nil, err
+		}
+		a.added[profile.Text("connection", "id")] = ref
+	}
+	return a, nil
+}
+
+// connectDatabase begins to bring the bridge up, which waits for its first port
+// and has no effect yet, and reapplies it, which makes NetworkManager call the
+// Open vSwitch database. When Open vSwitch was started after it, it is not
+// connected, connects only for a call, and until then leaves Open vSwitch
+// interfaces unavailable (ovsdb_try_connect in nm-ovsdb.c, 1.42 to 1.5x).
+func (a *attempt) connectDatabase(ctx context.Context) error {
+	activation, err := a.NM.BeginActivation(ctx, a.added[bridgeProfile], networkmanager.Device{})
+	if err != nil {
+		return err
+	}
+	activation.End()
+	limited, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	var bridge networkmanager.Device
+	err = poll(limited, "NetworkManager to begin with the bridge", func() (bool, error) {
+		var err error
+		bridge, err = a.NM.SwitchDevice(ctx, BridgeName)
+		return bridge.Active.State != 0, err
+	})
+	if err != nil {
+		return err
+	}
+	before, err := openvswitch.Generation(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.NM.Reapply(ctx, bridge); err != nil {
+		return err
+	}
+	return poll(limited, "NetworkManager to call the Open vSwitch database", func() (bool, error) {
+		now, err := openvswitch.Generation(ctx)
+		return now != before, err
+	})
+}
+
+// bringUpCopy brings br-ex up with a copy of the NIC's address, and a port for
+// the NIC. Traffic still goes through the NIC.
+func (a *attempt) bringUpCopy(ctx context.Context) error {
+	if err := a.activate(ctx, bridgeIPProfile, networkmanager.Device{}); err != nil {
+		return err
+	}
+	return a.activate(ctx, nicPortProfile, networkmanager.Device{})
+}
+
+// handOver plugs the NIC into the bridge and gives it to its new profile, at
+// once one after the other: in between, what is received arrives on br-ex and
+// what is sent leaves by the NIC, and a checkpoint would not notice.
+func (a *attempt) handOver(ctx context.Context) error {
+	filter, err := host.ReversePathFilter(BridgeName)
+	if err != nil {
+		return err
+	}
+	if err := host.SetReversePathFilter(BridgeName, "2"); err != nil {
+		return err
+	}
+	if a.Gateway.IsValid() {
+		if err := host.CopyNeighbour(a.Gateway, a.Uplink, BridgeName); err != nil {
+			return err
+		}
+	}
+	err = openvswitch.Attach(ctx, openvswitch.Attachment{
+		Bridge: BridgeName, NIC: a.Uplink,
+		PortProfile: a.Origin.Ours[nicPortProfile], DeviceProfile: a.Origin.Ours[nicProfile],
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.activate(ctx, nicProfile, a.nic); err != nil {
+		return err
+	}
+	return host.SetReversePathFilter(BridgeName, filter)
+}
+
+// lease lets br-ex ask for the lease itself, in two steps: see leaseStep.
+func (a *attempt) lease(ctx context.Context) error {
+	if err := a.reapply(ctx, a.Bring.Lease); err != nil {
+		return err
+	}
+	if err := a.waitForLease(ctx); err != nil {
+		return err
+	}
+	if err := a.reapply(ctx, dormant(a.Profiles.BridgeIP)); err != nil {
+		return err
+	}
+	return a.waitForLease(ctx)
+}
+
+func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings) error {
+	if err := a.NM.UpdateProfile(ctx, a.added[bridgeIPProfile], settings, networkmanager.InMemory); err != nil {
+		return err
+	}
+	device, err := a.NM.Carrier(ctx, BridgeName)
+	if err != nil {
+		return err
+	}
+	return a.NM.Reapply(ctx, device)
+}
+
+func (a *attempt) waitForLease(ctx context.Context) error {
+	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
+		device, err := a.NM.Carrier(ctx, BridgeName)
+		return device.IPv4.DHCP["ip_address"] != "", err
+	})
+}
+
+func (a *attempt) activate(ctx context.Context, name string, device networkmanager.Device) error {
+	if err := a.NM.ActivateProfile(ctx, a.added[name], device); err != nil {
+		return fmt.Errorf("bringing up %s: %w", name, err)
+	}
+	return nil
+}
+
+// keep saves the profiles and makes the move count: first all of them without
+// autoconnect, the bridge last, so that no half set can be brought up at boot;
+// then with it. The checkpoint goes before the journal: should its time be
+// over meanwhile, NetworkManager has gone back already and says so here.
+func (a *attempt) keep(ctx context.Context, checkpoint networkmanager.Checkpoint) error {
+	p := a.Profiles
+	ordered := []networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP, p.Bridge}
+	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{dormant, asIs} {
+		for _, profile := range ordered {
+			ref := a.added[profile.Text("connection", "id")]
+			if err := a.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
+				return err
+			}
+		}
+	}
+	if err := a.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
+		return err
+	}
+	if err := a.journal().close(); err != nil {
+		return err
+	}
+	if err := a.stopGuard(context.WithoutCancel(ctx)); err != nil {
+		a.log.Note(err.Error() + "; it does nothing any more, and ends by itself")
+	}
+	return nil
+}
+
+func asIs(s networkmanager.Settings) networkmanager.Settings { return s }

@@ -1,0 +1,127 @@
+package ovs
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func link(name string, index int, addresses ...string) host.Link {
+	l := host.Link{Name: name, Index: index}
+	for _, address := range addresses {
+		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
+	}
+	return l
+}
+
+func TestNodeIP(t *testing.T) {
+	br, other := link("br-ex", 9, "192.0.2.7/24"), link("eth1", 3, "10.0.0.7/8")
+	tests := map[string]struct {
+		links  []host.Link
+		routes []host.Route
+		hint   string
+		want   []string
+	}{
+		"the link of the default route": {
+			links: []host.Link{other, br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+		},
+		"the lower metric": {
+			links: []host.Link{other, br}, want: []string{"192.0.2.7"},
+			routes: []host.Route{route("eth1", 4, 100, "10.0.0.1"), route("br-ex", 4, 48, "192.0.2.1")},
+		},
+		"the lower index at the same metric": {
+			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []host.Route{route("eth1", 4, 0, "10.0.0.1"), route("br-ex", 4, 0, "192.0.2.1")},
+		},
+		"the gateway's subnet": {
+			links:  []host.Link{link("br-ex", 9, "198.51.100.7/24", "192.0.2.7/24")},
+			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+		},
+		"public before private": {
+			links:  []host.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
+			routes: []host.Route{route("br-ex", 4, 48, "")}, want: []string{"192.0.2.7"},
+		},
+		"both families, IPv4 first": {
+			links:  []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
+			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
+			want:   []string{"192.0.2.7", "2001:db8::7"},
+		},
+		"IPv6 without a default route does not count": {
+			links: []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")}, routes: []host.Route{route("br-ex", 4, 48, "")},
+			want: []string{"192.0.2.7"},
+		},
+		"OVN's own address does not count": {
+			links:  []host.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
+			routes: []host.Route{route("br-ex", 6, 48, "")}, want: []string{"2001:db8::7"},
+		},
+		"hint": {
+			links: []host.Link{br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
+			want: []string{"10.0.0.7"},
+		},
+		"hint for nothing": {
+			links: []host.Link{br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",
+		},
+		"no default route": {links: []host.Link{br}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, address := range NodeIP(test.links, test.routes, test.hint).All() {
+				got = append(got, address.String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFiles(t *testing.T) {
+	f := bridged(t)
+	changes, err := Files(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, change := range changes {
+		if change.Kind != ledger.File || change.Want.Mode == nil || *change.Want.Mode != 0o644 {
+			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Want.Mode)
+		}
+		got[change.Target] = string(change.Want.Content)
+	}
+	want := map[string]string{
+		"/etc/nmstate/openshift/applied":                        "# br-ex was made by hcp-node-agent\n",
+		"/var/lib/ovnk/iface_default_hint":                      "eth0\n",
+		"/etc/systemd/system/kubelet.service.d/20-nodenet.conf": "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.177\" \"KUBELET_NODE_IPS=192.0.2.177\"\n",
+		"/etc/systemd/system/crio.service.d/20-nodenet.conf":    "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
+		"/run/nodeip-configuration/primary-ip":                  "192.0.2.177",
+		"/run/nodeip-configuration/ipv4":                        "192.0.2.177",
+		"/etc/tmpfiles.d/hcp-node-agent-nodeip.conf": "# Written by hcp-node-agent: /run is empty after a boot.\n" +
+			"d /run/nodeip-configuration 0755 root root - -\n" +
+			"f /run/nodeip-configuration/primary-ip 0644 root root - 192.0.2.177\n" +
+			"f /run/nodeip-configuration/ipv4 0644 root root - 192.0.2.177\n",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Files(facts(t, "dhcp")); err == nil {
+		t.Error("files for a bridge that is not there")
+	}
+	f.NodeIPHint = "203.0.113.1"
+	if _, err := Files(f); err == nil {
+		t.Error("files without an address for the node")
+	}
+}
+
+func TestStatus(t *testing.T) {
+	if got := statusOf(bridged(t)).String(); got != "eth0 is in br-ex with 192.0.2.177/24" {
+		t.Error(got)
+	}
+	if got := statusOf(facts(t, "dhcp")).String(); got != "br-ex is not there" {
+		t.Error(got)
+	}
+}

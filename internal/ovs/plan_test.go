@@ -1,0 +1,238 @@
+package ovs
+
+import (
+	"encoding/json"
+	"flag"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// facts reads facts that were recorded on a real machine.
+func facts(t *testing.T, name string) Facts {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name+".facts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f Facts
+	if err := json.Unmarshal(content, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// The moves that follow from recorded machines, whole: every setting of every
+// profile, and all that the way back needs.
+func TestPlanGolden(t *testing.T) {
+	names, err := filepath.Glob("testdata/*.facts.json")
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no recorded facts: %v", err)
+	}
+	for _, name := range names {
+		name = strings.TrimSuffix(filepath.Base(name), ".facts.json")
+		t.Run(name, func(t *testing.T) {
+			move, err := Plan(facts(t, name), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := json.MarshalIndent(move, "", "  ")
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden := filepath.Join("testdata", name+".move.json")
+			if *update {
+				if err := os.WriteFile(golden, append(got, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), string(got)+"\n"); diff != "" {
+				t.Errorf("not the move in %s (-want +got):\n%s", golden, diff)
+			}
+		})
+	}
+}
+
+func TestPlanRefuses(t *testing.T) {
+	eth0 := func(change func(*networkmanager.Device)) func(*Facts) {
+		return func(f *Facts) {
+			for i := range f.Devices {
+				if f.Devices[i].Name == "eth0" {
+					change(&f.Devices[i])
+				}
+			}
+		}
+	}
+	profile := func(change func(*networkmanager.Profile)) func(*Facts) {
+		return func(f *Facts) {
+			for i := range f.Profiles {
+				if f.Profiles[i].ID() == "Wired connection 1" {
+					change(&f.Profiles[i])
+				}
+			}
+		}
+	}
+	link := func(change func(*host.Link)) func(*Facts) {
+		return func(f *Facts) {
+			for i := range f.Links {
+				if f.Links[i].Name == "eth0" {
+					change(&f.Links[i])
+				}
+			}
+		}
+	}
+	ofType := func(d networkmanager.DeviceType) func(*Facts) {
+		return eth0(func(device *networkmanager.Device) { device.Type = d })
+	}
+	method := func(family, method string) func(*Facts) {
+		return profile(func(p *networkmanager.Profile) { p.Settings.Set(family, "method", method) })
+	}
+	tests := map[string]struct {
+		change  func(*Facts)
+		options Options
+		says    string
+		remedy  string
+	}{
+		"no Open vSwitch":      {change: func(f *Facts) { f.OVS = Switch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
+		"no NetworkManager":    {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, says: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
+		"no plugin":            {change: func(f *Facts) { f.NetworkManager.OVS = false }, says: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
+		"old NetworkManager":   {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
+		"no default route":     {change: func(f *Facts) { f.Routes = nil }, says: "no default route", remedy: "ip route show default"},
+		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
+		"hint names nothing":   {change: func(f *Facts) { f.Hint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
+		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
+		"in a bridge":          {change: link(func(l *host.Link) { l.Master = 7 }), says: "part of another bridge", remedy: "ip -d link"},
+		"bond":                 {change: ofType(networkmanager.Bond), says: "eth0 is a bond", remedy: "--bridge-interface"},
+		"VLAN":                 {change: ofType(networkmanager.VLAN), says: "eth0 is a VLAN", remedy: "--bridge-interface"},
+		"team":                 {change: ofType(networkmanager.Team), says: "eth0 is a team", remedy: "--bridge-interface"},
+		"WiFi":                 {change: ofType(networkmanager.WiFi), says: "wireless", remedy: "--bridge-interface"},
+		"InfiniBand":           {change: ofType(networkmanager.InfiniBand), says: "InfiniBand", remedy: "--bridge-interface"},
+		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
+		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), says: "only watches eth0", remedy: "nmcli connection add"},
+		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), says: "802.1X", remedy: "nmcli connection show"},
+		"static":               {change: method("ipv4", "manual"), says: "static IPv4", remedy: "nmcli connection show uuid 45713ba7"},
+		"IPv4 disabled":        {change: method("ipv4", "disabled"), says: `method "disabled"`, remedy: "nmcli connection show"},
+		"static IPv6":          {change: method("ipv6", "manual"), says: "static or DHCPv6", remedy: "nmcli connection show"},
+		"DHCPv6 address": {
+			change: link(func(l *host.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
+			says:   "2001:db8::7/128", remedy: "ip -6 address show dev eth0",
+		},
+		"highest priority": {
+			change: profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
+			says:   "highest autoconnect priority", remedy: "nmcli connection modify",
+		},
+		"bridge of somebody": {
+			change: func(f *Facts) { f.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex"}} },
+			says:   "bridge br-ex is there already, made by something else", remedy: "ovs-vsctl show",
+		},
+		"profile of somebody": {
+			change: profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
+			says:   "a profile ovs-if-phys0 already", remedy: "nmcli connection delete uuid 45713ba7",
+		},
+		"odd name": {
+			change: func(f *Facts) {
+				link(func(l *host.Link) { l.Name = "e$0" })(f)
+				eth0(func(d *networkmanager.Device) { d.Name = "e$0" })(f)
+				f.Routes[0].Link = "e$0"
+			},
+			says: "rename the interface", remedy: "ip link set",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := facts(t, "dhcp")
+			if test.change != nil {
+				test.change(&f)
+			}
+			_, err := Plan(f, test.options)
+			if err == nil {
+				t.Fatal("it was planned")
+			}
+			if report.CodeOf(err) != report.Refused {
+				t.Errorf("exit code %d, want %d", report.CodeOf(err), report.Refused)
+			}
+			if !strings.Contains(err.Error(), test.says) {
+				t.Errorf("says %q, want it to say %q", err, test.says)
+			}
+			if !strings.Contains(report.RemedyOf(err), test.remedy) {
+				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)
+			}
+		})
+	}
+}
+
+// bridged are the facts of a machine whose uplink is in br-ex.
+func bridged(t *testing.T) Facts {
+	f := facts(t, "dhcp")
+	f.OVS.Bridges = []openvswitch.Bridge{{
+		Name: "br-ex", ExternalIDs: map[string]string{"bridge-uplink": "eth0"},
+		Interfaces: []openvswitch.Interface{
+			{Name: "br-ex", Type: "internal"},
+			{Name: "patch-br-ex-to-br-int", Type: "patch"},
+			{Name: "eth0", Type: "system"},
+		},
+	}}
+	f.Links = append(f.Links, host.Link{Name: "br-ex", Index: 9, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.177/24")}})
+	f.Routes = []host.Route{{Link: "br-ex", Gateway: netip.MustParseAddr("192.0.2.1"), Metric: 48, Family: 4}}
+	return f
+}
+
+func TestPlanAlreadyThere(t *testing.T) {
+	for _, options := range []Options{{}, {BridgeInterface: "eth0"}, {BridgeInterface: "br-ex"}} {
+		move, err := Plan(bridged(t), options)
+		if err != nil || !move.AlreadyThere || move.Uplink != "eth0" {
+			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyThere, move.Uplink, err)
+		}
+	}
+	_, err := Plan(bridged(t), Options{BridgeInterface: "ctl0"})
+	if report.CodeOf(err) != report.Refused {
+		t.Errorf("another uplink than the one in br-ex: %v", err)
+	}
+}
+
+// Leftovers of our own do not stand in the way; they are cleared.
+func TestPlanOverOwnLeftovers(t *testing.T) {
+	f := facts(t, "dhcp")
+	f.OVS.Bridges = []openvswitch.Bridge{{
+		Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": newUUIDs(f.MachineID)[bridgeProfile]},
+	}}
+	move, err := Plan(f, Options{})
+	if err != nil || move.AlreadyThere {
+		t.Fatalf("already there %t, %v", move.AlreadyThere, err)
+	}
+	if !leftovers(f, move.Origin) {
+		t.Error("the leftover was not seen")
+	}
+	if leftovers(facts(t, "dhcp"), move.Origin) {
+		t.Error("a leftover was seen on a clean machine")
+	}
+}
+
+func TestUUIDsFollowFromTheMachine(t *testing.T) {
+	a, again, b := newUUIDs("a"), newUUIDs("a"), newUUIDs("b")
+	seen := map[string]bool{}
+	for name, uuid := range a {
+		if uuid != again[name] || uuid == b[name] || seen[uuid] {
+			t.Errorf("%s: %s, again %s, on another machine %s", name, uuid, again[name], b[name])
+		}
+		seen[uuid] = true
+	}
+	if len(a) != 5 {
+		t.Errorf("%d profiles", len(a))
+	}
+}
