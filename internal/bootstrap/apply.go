@@ -29,7 +29,7 @@ func Apply(ctx context.Context, config string, stdin io.Reader, root string) (Ap
 	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: root}
 	content, err := readInput(config, stdin, "--config")
 	if err != nil {
-		return document, err
+		return document, applyUsage(err)
 	}
 	payload, err := ignition.LoadPayload(content)
 	if err != nil {
@@ -60,9 +60,13 @@ func openRoot(root string) (*host.Tree, error) {
 	}
 	tree, err := host.OpenTree(root)
 	if err != nil {
-		return nil, usage("reading --root: %w", err)
+		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
 	}
 	return tree, nil
+}
+
+func applyUsage(err error) error {
+	return report.Fail(report.Usage, "see: hcp-node-agent apply --help", "%w", err)
 }
 
 // namesOf reads the users and groups of a tree that may have none.

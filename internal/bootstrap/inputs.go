@@ -40,13 +40,20 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	if err != nil {
 		return in, err
 	}
+	if resume {
+		// Single values are in the kept stub; their files can be gone by now.
+		if raw != nil {
+			in.stub, err = ignition.ParseStub(raw)
+		}
+		return in, err
+	}
 	values, err := singleValues(c)
 	if err != nil {
 		return in, err
 	}
 	switch {
 	case raw != nil:
-		if in.stub, err = ignition.ParseStub(raw); err == nil && !resume {
+		if in.stub, err = ignition.ParseStub(raw); err == nil {
 			in.stub, err = in.stub.Override(values)
 		}
 		return in, err
@@ -74,10 +81,13 @@ func singleValues(c config.Join) (ignition.Values, error) {
 	return values, errors.Join(errs[:]...)
 }
 
-const inputLimit = 4 << 20 // bytes; a stub has two thousand
+const inputLimit = 32 << 20 // bytes; a stub has two thousand, a whole payload half a million
 
 func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
+	if name == "-" && stdin == nil {
+		return nil, usage("reading %s: it cannot be standard input; give a file", flag)
+	}
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
@@ -86,9 +96,12 @@ func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
 		defer file.Close()
 		source = file
 	}
-	content, err := io.ReadAll(io.LimitReader(source, inputLimit))
+	content, err := io.ReadAll(io.LimitReader(source, inputLimit+1))
 	if err != nil {
 		return nil, usage("reading %s: %w", flag, err)
+	}
+	if len(content) > inputLimit {
+		return nil, usage("reading %s: %s has more than %d MiB", flag, describe(name), inputLimit>>20)
 	}
 	if len(content) == 0 {
 		return nil, usage("reading %s: %s is empty", flag, describe(name))

@@ -50,10 +50,15 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	}
 	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
 	changed, err := j.run(ctx, Steps())
-	if err != nil {
-		return changed, err
+	if err == nil {
+		return changed, j.finish(changed)
 	}
-	return changed, j.finish(changed)
+	if len(j.ledger.Items()) == 0 {
+		// Nothing of the host was changed: nothing is to be resumed at the next
+		// boot, and no secret has a reason to stay.
+		err = errors.Join(err, j.forget())
+	}
+	return changed, err
 }
 
 // begin opens what a run needs and reads its inputs; it changes nothing but

@@ -135,6 +135,14 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	// kubelet's cgroups are slices that systemd keeps by themselves.
+	slice, err := j.systemd.UnitState(ctx, "kubepods.slice")
+	if err == nil && slice.Active == "active" {
+		err = j.systemd.Stop(ctx, "kubepods.slice")
+	}
+	if err != nil {
+		return outcome{}, err
+	}
 	return changed("kubelet is stopped, %d pods are gone", stopped)
 }
 

@@ -14,12 +14,14 @@ import (
 
 // madeByOthers are the directories in which kubelet, CRI-O and the cluster's
 // pods write. What was in them before is recorded, so that leave can remove
-// what came.
+// what came. An administrator's files are not looked for in them: below /etc
+// only what no person writes is in the list.
 func madeByOthers() []string {
 	return []string{
-		"/var/lib/kubelet", "/etc/kubernetes", "/var/lib/cni", "/etc/cni", "/opt/cni", "/var/lib/crio",
-		"/var/log/pods", "/var/log/containers", "/var/log/crio", "/run/multus",
-		"/var/lib/ovnk", "/run/nodeip-configuration", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
+		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
+		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
+		"/etc/cni", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
+		"/etc/containers/oci", "/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
 	}
 }
 

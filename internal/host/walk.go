@@ -1,9 +1,11 @@
 package host
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -66,9 +68,13 @@ func mountsBelow(table, dir string) []string {
 			continue
 		}
 		if point := unescapeMount(fields[4]); Within(point, dir) {
-			mounts = append([]string{point}, mounts...)
+			mounts = append(mounts, point)
 		}
 	}
+	// Newest first, and then by depth: a mount that was moved can stand before
+	// the one that it is in now.
+	slices.Reverse(mounts)
+	slices.SortStableFunc(mounts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return mounts
 }
 

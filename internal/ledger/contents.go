@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
@@ -47,6 +48,8 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 	if err != nil {
 		return err
 	}
+	// The directory itself can be a file system of its own, as it was before.
+	mounts = slices.DeleteFunc(mounts, func(point string) bool { return point == path.Join(d.Tree.Name(), c.Target) })
 	if len(mounts) > 0 {
 		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
 	}

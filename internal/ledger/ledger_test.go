@@ -295,3 +295,13 @@ func TestDirectoriesThatOthersFilled(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestALaterWishKeepsWhatItLeavesOpen(t *testing.T) {
+	got := carryOver(State{Present: true, Enabled: "enabled"}, State{Present: true, Active: "active"})
+	if got.Enabled != "enabled" || got.Active != "active" {
+		t.Errorf("%+v", got)
+	}
+	if got := carryOver(State{Present: true, Enabled: "enabled"}, State{}); got.Enabled != "" {
+		t.Errorf("a wish for absence carries over %+v", got)
+	}
+}

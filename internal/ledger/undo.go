@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -40,6 +41,7 @@ func (l *Ledger) Items() []Item {
 					index[key] = at
 					items = append(items, Item{Before: e.Before})
 				}
+				e.Want = carryOver(items[at].Want, e.Want)
 				items[at].Change, items[at].Step, items[at].Done = e.Change, r.Step, false
 			}
 		case done:
@@ -66,6 +68,16 @@ func (l *Ledger) Items() []Item {
 		}
 	}
 	return items
+}
+
+// carryOver keeps of an earlier wish what a later one for the same thing leaves
+// open: a unit that was enabled first and started later was both.
+func carryOver(earlier, later State) State {
+	if earlier.Present && later.Present {
+		later.Enabled = cmp.Or(later.Enabled, earlier.Enabled)
+		later.Active = cmp.Or(later.Active, earlier.Active)
+	}
+	return later
 }
 
 // Difference is a thing that is not as the ledger left it.

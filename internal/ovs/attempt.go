@@ -166,6 +166,9 @@ func (a *attempt) keep(ctx context.Context, checkpoint networkmanager.Checkpoint
 			}
 		}
 	}
+	if err := a.Tree.SyncFileSystem("/etc"); err != nil { // NetworkManager does not
+		return err
+	}
 	if err := a.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
 		return err
 	}

@@ -62,11 +62,15 @@ func guardScript(journalPath string, o Origin) string {
 
 // bootUnit gives the NIC back before NetworkManager has seen anything: the
 // bridge leaves the database (which outlives a reboot) before the switch
-// takes the NIC, and profiles that were already saved leave the disk.
+// takes the NIC, and profiles that were already saved leave the disk: those
+// with our UUIDs, and those of our names that the power cut has left empty.
 func bootUnit(journalPath string, o Origin) string {
-	patterns := ""
+	patterns, empty := "", ""
 	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
 		patterns += " -e " + o.Ours[name]
+		for _, file := range []string{name + ".nmconnection", name + "-" + o.Ours[name] + ".nmconnection", "ifcfg-" + name} {
+			empty += "find " + profileDirs + " -name " + file + " -empty -delete 2>/dev/null; "
+		}
 	}
 	return `# Written by hcp-node-agent before it changes the network, removed when the change is verified.
 [Unit]
@@ -79,7 +83,12 @@ Before=ovs-vswitchd.service NetworkManager.service
 [Service]
 Type=oneshot
 ExecStart=/bin/sh -c 'ovs-vsctl --no-wait --timeout=10 --if-exists del-br ` + BridgeName + `'
-ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` /etc/NetworkManager/system-connections /etc/sysconfig/network-scripts | xargs -0 -r rm -f --'
+ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` ` + profileDirs + ` | xargs -0 -r rm -f --'
+ExecStart=-/bin/sh -c '` + empty + `'
 ExecStart=/bin/rm -f ` + journalPath + ` ` + bootUnitLink + ` ` + bootUnitPath + `
 `
 }
+
+// profileDirs are where NetworkManager keeps profiles; the second is of its
+// ifcfg-rh plugin, the default for profiles of an Ethernet interface on RHEL 8.
+const profileDirs = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"

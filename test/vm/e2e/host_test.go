@@ -23,7 +23,7 @@ find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus \) -prune -o -type f -exec sha256sum {} + | sed 's/^/content /' | sort -k3
 systemctl list-unit-files --no-legend --no-pager | awk '{print "unit", $1, $2}' | grep -v '\.mount\|\.scope\|hcp-node-agent' | sort
 systemctl list-units --no-legend --plain --no-pager --type=service --state=active,failed | awk '{print "service", $1, $3}' \
-  | grep -v 'user@\|user-runtime\|getty\|tmpfiles-clean\|dispatcher\|hostnamed\|logrotate' | sort
+  | grep -v 'user@\|user-runtime\|getty\|tmpfiles-clean\|dispatcher\|hostnamed\|logrotate\|wait-online' | sort
 nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | sed 's/^/profile /' | sort
 for uuid in $(nmcli -g UUID connection show | sort); do
   nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed "s/^/setting $uuid /"

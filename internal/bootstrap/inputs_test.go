@@ -1,0 +1,163 @@
+package bootstrap
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"io/fs"
+	"math/big"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const token = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a UUID of no server
+
+// authority is a CA of its own, in PEM.
+func authority(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// stubOf is an encoded stub of a server.
+func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
+	t.Helper()
+	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(token), CA: authority(t), NodePool: pool, Hash: hash})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := stub.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return content
+}
+
+func file(t *testing.T, content []byte) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return name
+}
+
+func TestReadInputs(t *testing.T) {
+	stub := stubOf(t, "given.example.com", "clusters/given", "11")
+	kept := stubOf(t, "kept.example.com", "clusters/kept", "22")
+	begun := State{Started: time.Now()}
+	for name, test := range map[string]struct {
+		config   config.Join
+		state    State
+		kept     []byte // in the state directory
+		resume   bool
+		stdin    string
+		pool     string // of the stub, "" when there shall be none
+		host     string
+		approver string
+	}{
+		"file":                 {config: config.Join{UserData: file(t, stub)}, pool: "clusters/given", host: "given.example.com"},
+		"standard input":       {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
+		"a new stub wins":      {config: config.Join{UserData: file(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":   {config: config.Join{UserData: file(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"values alone":         {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(token+"\n")), CAFile: file(t, authority(t))}, host: "alone.example.com"},
+		"goes on":              {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
+		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
+		"was finished":         {state: begun},
+		"approver":             {config: config.Join{UserData: file(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"resumed": {
+			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
+			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
+		},
+		"resumed after its end": {config: config.Join{Endpoint: "older.example.com", TokenFile: "/gone/token"}, state: begun, resume: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if test.kept != nil {
+				if err := keep(dir, stubFile, test.kept); err != nil {
+					t.Fatal(err)
+				}
+			}
+			in, err := readInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(in.approver) != test.approver {
+				t.Errorf("approver %q", in.approver)
+			}
+			if test.host == "" {
+				if in.stub != nil {
+					t.Errorf("there is a stub: %s", in.stub)
+				}
+				return
+			}
+			if in.stub == nil || in.stub.NodePool() != test.pool || in.stub.Source.Host != test.host || !in.stub.HasToken() {
+				t.Errorf("stub %s", in.stub)
+			}
+		})
+	}
+}
+
+func TestReadInputsRefuses(t *testing.T) {
+	stub := file(t, stubOf(t, "given.example.com", "clusters/given", "11"))
+	broken := iotest.ErrReader(errors.New("broken pipe"))
+	for name, test := range map[string]struct {
+		config config.Join
+		stdin  io.Reader
+		want   string
+		remedy string
+	}{
+		"nothing":              {config.Join{}, nil, "no user-data stub was given", "hcp-node-agent join --user-data stub.ign"},
+		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not both", "join --help"},
+		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
+		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
+		"empty file":           {config.Join{UserData: file(t, nil)}, nil, "input\" is empty", "join --help"},
+		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
+		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
+		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, inputLimit+1), "more than 32 MiB", "join --help"},
+		"no stub":              {config.Join{UserData: file(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
+		"missing approver":     {config.Join{UserData: stub, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
+		"missing token":        {config.Join{UserData: stub, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
+		"missing CA":           {config.Join{UserData: stub, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
+		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(token), "reading --token-file: it cannot be standard input", "join --help"},
+		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := readInputs(test.config, State{}, t.TempDir(), false, test.stdin)
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
+				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), token) {
+				t.Error("the error shows the token")
+			}
+		})
+	}
+	_, err := readInputs(config.Join{UserData: "/gone/stub.ign"}, State{}, t.TempDir(), false, nil)
+	if !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the cause is lost: %v", err)
+	}
+}
+
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) { return len(p), nil }

@@ -1,0 +1,207 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// events is a Sink that keeps the story, one line an event.
+type events []string
+
+func (e *events) Emit(event report.Event) {
+	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
+}
+
+// script makes steps that note their names and end as told.
+func script(ran *[]string, ends map[string]func() (outcome, error)) []Step {
+	steps := Steps()
+	for i := range steps {
+		name := steps[i].Name
+		steps[i].run = func(context.Context, *join, report.Log) (outcome, error) {
+			*ran = append(*ran, name)
+			if end := ends[name]; end != nil {
+				return end()
+			}
+			return same("fine")
+		}
+	}
+	return steps
+}
+
+func stepNames() []string {
+	var list []string
+	for _, step := range Steps() {
+		list = append(list, step.Name)
+	}
+	return list
+}
+
+func TestRunGoesThroughTheStepsInTheirOrder(t *testing.T) {
+	all := stepNames()
+	until := func(name string) []string {
+		for i := range all {
+			if all[i] == name {
+				return all[:i+1]
+			}
+		}
+		return nil
+	}
+	for name, test := range map[string]struct {
+		config config.Join
+		want   []string
+	}{
+		"all":         {config.Join{Until: "schedulable"}, all},
+		"to identity": {config.Join{Until: "identity"}, until("identity")},
+		"to kubelet":  {config.Join{Until: "kubelet"}, until("kubelet")},
+		"to ready":    {config.Join{Until: "ready"}, until("ready")},
+		"without two": {
+			config.Join{Until: "identity", Skip: []string{"network", "preflight"}},
+			[]string{"fetch", "plan", "admission", "packages", "files", "host", "runtime", "identity"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ran []string
+			j := &join{config: test.config, dir: t.TempDir()}
+			did, err := j.run(t.Context(), script(&ran, nil))
+			if err != nil || did {
+				t.Errorf("changed %t, %v", did, err)
+			}
+			if diff := cmp.Diff(test.want, ran); diff != "" {
+				t.Errorf("steps (-want +got):\n%s", diff)
+			}
+			state, err := readState(j.dir)
+			if err != nil || state.LastStep != test.want[len(test.want)-1] {
+				t.Errorf("remembered %q, %v", state.LastStep, err)
+			}
+		})
+	}
+}
+
+func TestRunTellsHowEachStepEnded(t *testing.T) {
+	var ran []string
+	var story events
+	j := &join{config: config.Join{Until: "identity", Skip: []string{"packages"}}, dir: t.TempDir(), sink: &story}
+	steps := script(&ran, map[string]func() (outcome, error){
+		"fetch": func() (outcome, error) { return changed("%d files", 80) },
+		"files": func() (outcome, error) { return outcome{}, errors.New("disk is full") },
+	})
+	did, err := j.run(t.Context(), steps)
+	if !did || err == nil || err.Error() != "files: disk is full" {
+		t.Errorf("changed %t, %v", did, err)
+	}
+	want := events{
+		"start preflight", "same preflight fine", "start fetch", "ok fetch 80 files", "start plan", "same plan fine",
+		"start admission", "same admission fine", "start packages", "skip packages left out on request",
+		"start files", "fail files disk is full",
+	}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if state, err := readState(j.dir); err != nil || state.LastStep != "admission" {
+		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
+	}
+}
+
+func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
+	cause := errors.New("cause")
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, stop := context.WithTimeout(t.Context(), 0)
+	defer stop()
+	const again = "run the same command again: it goes on where this one ended"
+	for name, test := range map[string]struct {
+		ctx    context.Context
+		err    error
+		text   string
+		code   report.Code
+		remedy string
+	}{
+		"plain":    {t.Context(), cause, "fetch: cause", report.Failed, ""},
+		"with one": {t.Context(), report.Fail(report.CredentialRefused, "get a stub", "refused: %w", cause), "fetch: refused: cause", report.CredentialRefused, "get a stub"},
+		"wrapped":  {t.Context(), fmt.Errorf("asking: %w", report.Fail(report.ApprovalMissing, "approve", "%w", cause)), "fetch: asking: cause", report.ApprovalMissing, "approve"},
+		"interrupted": {
+			canceled, fmt.Errorf("asking: %w", errors.Join(cause, context.Canceled)),
+			"fetch: interrupted: asking: cause\ncontext canceled", report.Interrupted, again,
+		},
+		"interrupted, and the step has words for it": {
+			canceled, report.Fail(report.NetworkRolledBack, "look at the cable", "rolled back: %w", cause),
+			"fetch: rolled back: cause", report.NetworkRolledBack, "look at the cable",
+		},
+		"time is over": {late, cause, "fetch: the time for the join is over: cause", report.Failed, again + " (--timeout DURATION waits longer)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var ran []string
+			recorder := &report.Recorder{}
+			j := &join{dir: t.TempDir(), sink: recorder}
+			_, err := j.run(test.ctx, script(&ran, map[string]func() (outcome, error){
+				"fetch": func() (outcome, error) { return outcome{}, test.err },
+			}))
+			if err == nil || err.Error() != test.text || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
+				t.Errorf("error %q, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+			if !errors.Is(err, cause) {
+				t.Error("the cause is lost")
+			}
+			last := recorder.Steps[len(recorder.Steps)-1]
+			if last.Result != report.StepFailed || last.Remedy != test.remedy || "fetch: "+last.Message != test.text {
+				t.Errorf("recorded %+v", last)
+			}
+		})
+	}
+}
+
+func TestCheckSkip(t *testing.T) {
+	for name, test := range map[string]struct {
+		skip []string
+		want string
+	}{
+		"nothing":      {nil, ""},
+		"two":          {[]string{"network", "packages"}, ""},
+		"a needed one": {[]string{"network", "fetch"}, "--skip fetch: the steps after it need its result"},
+		"no step":      {[]string{"Network"}, "--skip Network: there is no such step"},
+		"empty":        {[]string{""}, "--skip : there is no such step"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := checkSkip(test.skip)
+			if test.want == "" && err == nil {
+				return
+			}
+			if err == nil || err.Error() != test.want || report.CodeOf(err) != report.Usage {
+				t.Errorf("error %v, want %q", err, test.want)
+			}
+		})
+	}
+}
+
+// Every state that --until can name is reached by exactly one step, in order.
+func TestUntilNamesTheStatesOfSteps(t *testing.T) {
+	var states []string
+	seen := map[string]bool{}
+	for _, step := range Steps() {
+		if seen[step.Name] || step.Does == "" || step.run == nil {
+			t.Errorf("step %+v is twice there, or says and does nothing", step)
+		}
+		seen[step.Name] = true
+		if step.Until != "" {
+			states = append(states, step.Until)
+		}
+	}
+	if diff := cmp.Diff(config.Untils(), states); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	words := map[string]bool{}
+	for _, until := range states {
+		words[done(until)] = true
+	}
+	if len(words) != len(states) {
+		t.Errorf("not every end of a join has its own words: %v", words)
+	}
+}

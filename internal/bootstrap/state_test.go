@@ -1,0 +1,90 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestStateIsReadBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if state, err := readState(dir); err != nil || state.Known() {
+		t.Errorf("before the first join: %+v, %v", state, err)
+	}
+	want := State{
+		TypeMeta: report.Meta("JoinState"),
+		Config:   config.Join{UserData: "stub.ign", Until: "ready", Timeout: config.Duration(90 * time.Second), Skip: []string{"network"}, KeepBootstrap: true},
+		NodeName: "worker-7", MachineID: "0123", Endpoint: "ignition.example.com", NodePool: "clusters/demo", Hosted: true, ConfigHash: "aa",
+		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), Payload: "ff", PayloadOf: "aa", LastStep: "files",
+		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
+	}
+	if err := writeState(dir, want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := readState(dir)
+	if err != nil || !got.Known() || !got.Finished.IsZero() {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for p, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, stateFile): 0o600} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != mode {
+			t.Errorf("%s: mode %v, %v", p, info.Mode(), err)
+		}
+	}
+	content, err := os.ReadFile(filepath.Join(dir, stateFile))
+	if err != nil || strings.Contains(string(content), `"finished"`) || !strings.HasSuffix(string(content), "}\n") {
+		t.Errorf("%s, %v", content, err)
+	}
+}
+
+func TestDamagedStateIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, stateFile)
+	for _, content := range []string{"", "{", `{"started":"yesterday"}`} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if state, err := readState(dir); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%q was read as %+v, %v", content, state, err)
+		}
+	}
+}
+
+// What is kept is a secret, also where an older file was not.
+func TestKeepProtectsAndDropRemoves(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, stubFile)
+	if err := os.WriteFile(name, []byte("older and longer"), 0o644); err != nil { //nolint:gosec // that is the point
+		t.Fatal(err)
+	}
+	if err := keep(dir, stubFile, []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	if content, err := read(dir, stubFile); err != nil || string(content) != "secret" {
+		t.Errorf("%q, %v", content, err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("something was left beside it: %v, %v", entries, err)
+	}
+	for range 2 {
+		if err := drop(dir, stubFile); err != nil {
+			t.Error(err)
+		}
+	}
+	if content, err := read(dir, stubFile); err != nil || content != nil {
+		t.Errorf("after dropping it: %q, %v", content, err)
+	}
+}

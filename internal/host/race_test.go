@@ -1,0 +1,98 @@
+package host
+
+import (
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+)
+
+// Somebody with a foot in the tree swaps directories while the agent works as
+// root. Whatever an operation then says, nothing outside may be read or
+// changed.
+func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
+	const rounds = 400
+	for name, prepare := range map[string]func(t *testing.T, root, outside string) (one, other string){
+		"a directory and a link to the outside": func(t *testing.T, root, _ string) (string, string) {
+			t.Helper()
+			put(t, root, "etc/file", "inside")
+			symlink(t, "../outside", root, "trap")
+			return filepath.Join(root, "etc"), filepath.Join(root, "trap")
+		},
+		"a directory that is moved away under its dots": func(t *testing.T, root, outside string) (string, string) {
+			t.Helper()
+			// Outside, deep/down/../.. is what holds root; in it, root itself.
+			put(t, root, "deep/down/here", "")
+			put(t, root, "outside/file", "inside")
+			put(t, outside, "down/here", "")
+			symlink(t, "deep/down/../../outside", root, "etc")
+			return filepath.Join(root, "deep/down"), filepath.Join(outside, "down")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, root := openTest(t)
+			outside := filepath.Join(filepath.Dir(root), "outside")
+			put(t, outside, "file", "outside")
+			one, other := prepare(t, root, outside)
+			before := names(t, outside)
+
+			stop := make(chan struct{})
+			var swaps sync.WaitGroup
+			swapped := 0
+			swaps.Go(func() {
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if unix.Renameat2(unix.AT_FDCWD, one, unix.AT_FDCWD, other, unix.RENAME_EXCHANGE) == nil {
+						swapped++
+					}
+				}
+			})
+			worked := 0
+			for range rounds {
+				worked += attack(t, tree)
+			}
+			close(stop)
+			swaps.Wait()
+			if swapped == 0 || worked == 0 {
+				t.Fatalf("%d swaps, %d operations that worked: nothing was tried", swapped, worked)
+			}
+			if diff := cmp.Diff(before, names(t, outside)); diff != "" {
+				t.Errorf("outside the tree after %d swaps (-before +after):\n%s", swapped, diff)
+			}
+		})
+	}
+}
+
+// attack tries every operation on /etc and tells how many worked. Errors are
+// fine: what is looked at changes all the time.
+func attack(t *testing.T, tree *Tree) int {
+	t.Helper()
+	if content, _, err := tree.ReadFile("/etc/file"); err == nil && strings.HasPrefix(string(content), "outside") {
+		t.Fatal("a file outside was read")
+	}
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	worked := 0
+	for _, try := range []func() error{
+		func() error { return batch.Stage("/etc/file", []byte("ours"), mine(0o600)) },
+		func() error { return tree.MkdirAll("/etc/a/b") },
+		func() error { return tree.Mkdir("/etc/a/c", mine(0o700)) },
+		func() error { return tree.Symlink("/x", "/etc/link", mine(0)) },
+		func() error { return tree.HardLink("/etc/file", "/etc/again") },
+		func() error { return tree.SetAttr("/etc/file", mine(0o640)) },
+		func() error { return tree.Remove("/etc/link") },
+		func() error { return tree.Remove("/etc/a/c") },
+	} {
+		if try() == nil {
+			worked++
+		}
+	}
+	return worked
+}

@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+func TestOnlyEmptyBridgesThatCameAreLeft(t *testing.T) {
+	links := []host.Link{
+		{Name: "lo", Index: 1, Kind: "device"},
+		{Name: "eth0", Index: 2, Kind: "device"},
+		{Name: "cni0", Index: 3, Kind: "bridge"},
+		{Name: "virbr0", Index: 4, Kind: "bridge"},  // was there before
+		{Name: "docker0", Index: 5, Kind: "bridge"}, // came, and is in use
+		{Name: "veth1", Index: 6, Kind: "veth", Master: 5},
+		{Name: "br-ex", Index: 7, Kind: "openvswitch"}, // another's to give back
+		{Name: "bond0", Index: 8, Kind: "bond"},
+		{Name: "cni1", Index: 9, Kind: "bridge", Master: 10}, // itself a port
+		{Name: "vrf", Index: 10, Kind: "vrf"},
+	}
+	for name, test := range map[string]struct{ before, want []string }{
+		"after a join":       {[]string{"lo", "eth0", "virbr0"}, []string{"cni0", "cni1"}},
+		"all was there":      {[]string{"lo", "eth0", "virbr0", "cni0", "cni1"}, nil},
+		"nothing known":      {nil, []string{"cni0", "virbr0", "cni1"}},
+		"names that are not": {[]string{"cni", "cni01"}, []string{"cni0", "virbr0", "cni1"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, leftBridges(links, test.before)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestInterfacesAreLookedAtAndNeverMade(t *testing.T) {
+	state, err := NetworkInterfaces{}.Look(t.Context(), Change{Kind: Interfaces, Target: "all"})
+	if err != nil || !state.Present {
+		t.Fatalf("%v, %v", state, err)
+	}
+	found := false
+	for _, name := range state.Names {
+		found = found || name == "lo"
+	}
+	if !found {
+		t.Errorf("there is no lo among %q", state.Names)
+	}
+	// All that is there now was there before: nothing is deleted.
+	if err := (NetworkInterfaces{}).Restore(t.Context(), Change{}, state); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,120 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// goldenRecords is one record of each type; testdata/version1.log has them as
+// version 1 writes them. A host that joined with an older agent must be given
+// back by this one: that file never changes without a new version.
+func goldenRecords() []record {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	mode, root := uint32(0o640), 0
+	return []record{
+		{Type: header, Seq: 0, Time: at, Version: 1},
+		{Type: intent, Seq: 1, Time: at, Step: "files", Entries: []entry{
+			{
+				Change: Change{Kind: File, Target: "/etc/a", Why: "payload", Want: FileState([]byte("secret"), 0o600), Overwrite: true},
+				Before: State{
+					Present: true, Type: "file", Digest: digest([]byte("old")), Size: 3, Mode: &mode, UID: &root, GID: &root,
+					Xattrs: map[string][]byte{"security.selinux": []byte("system_u:object_r:etc_t:s0\x00")},
+				},
+			},
+			{Change: Change{Kind: Link, Target: "/etc/b", Want: State{Present: true, Link: "/dev/null"}}},
+			{Change: Change{Kind: Unit, Target: "crio.service", Want: State{Present: true, Enabled: "enabled", Active: "active"}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
+			{Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Want: State{Present: true, Value: "0"}}, Before: State{Present: true, Value: "1"}},
+			{Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Want: State{Present: true}}, Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}}},
+		}},
+		{Type: done, Seq: 2, Time: at, Of: 1, After: []State{{Present: true, Value: "x"}}},
+		{Type: undone, Seq: 3, Time: at, Key: "file:/etc/a"},
+	}
+}
+
+func TestFormatOfTheFile(t *testing.T) {
+	var log strings.Builder
+	for _, r := range goldenRecords() {
+		line, err := r.line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		log.Write(line)
+	}
+	name := filepath.Join("testdata", "version1.log")
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(log.String(), "\n")); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Error("a content is in the log")
+	}
+}
+
+func TestFormatIsReadBack(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, good, err := parse(content)
+	if err != nil || good != len(content) {
+		t.Fatalf("%d of %d bytes, %v", good, len(content), err)
+	}
+	want := goldenRecords()
+	want[1].Entries[0].Want.Content = nil // never written
+	if diff := cmp.Diff(want, records); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestParseTellsATornTailFromDamage(t *testing.T) {
+	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(strings.TrimSuffix(string(content), "\n"), "\n")
+	whole := string(content)
+	newer, err := record{Type: header, Version: 2}.line()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		log     string
+		records int
+		want    string // of the error
+	}{
+		"empty":                      {"", 0, ""},
+		"last line without its end":  {strings.TrimSuffix(whole, "\n"), 3, ""},
+		"last line cut short":        {whole[:len(whole)-9], 3, ""},
+		"last line with a bad byte":  {whole[:len(whole)-3] + "?}\n", 3, ""},
+		"only half a header":         {whole[:20], 0, ""},
+		"zeroes at the end":          {whole + "\x00\x00\x00", 4, ""},
+		"damage before the end":      {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum is wrong"},
+		"a line is missing":          {lines[0] + strings.Join(lines[2:], ""), 0, "record 2 where 1 is due"},
+		"a line is there twice":      {lines[0] + lines[0] + lines[1], 0, "record 0 where 1 is due"},
+		"written by a newer version": {string(newer), 0, "version 2 is not known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records, good, err := parse([]byte(test.log))
+			if test.want != "" {
+				if err == nil || !strings.Contains(err.Error(), test.want) {
+					t.Errorf("error %v, want %q", err, test.want)
+				}
+				return
+			}
+			if err != nil || len(records) != test.records {
+				t.Fatalf("%d records, %v", len(records), err)
+			}
+			if again, _, err := parse([]byte(test.log)[:good]); err != nil || len(again) != test.records {
+				t.Errorf("what is left after the cut: %d records, %v", len(again), err)
+			}
+		})
+	}
+}
