@@ -43,7 +43,7 @@ func joinVerb() verb {
 				}
 				document := joinDocument{
 					TypeMeta: report.Meta("JoinResult"), Headline: face.recorder.Headline,
-					Changed: changed, Steps: face.recorder.Steps, result: resultOf(err),
+					Changed: changed, Steps: append([]report.StepResult{}, face.recorder.Steps...), result: resultOf(err),
 				}
 				if writeErr := face.document(document, nil); writeErr != nil && err == nil {
 					err = writeErr

@@ -22,7 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const token = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a UUID of no server
+const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // the token, of no server
 
 // authority is a CA of its own, in PEM.
 func authority(t *testing.T) []byte {
@@ -42,7 +42,7 @@ func authority(t *testing.T) []byte {
 // stubOf is an encoded stub of a server.
 func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
 	t.Helper()
-	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(token), CA: authority(t), NodePool: pool, Hash: hash})
+	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: authority(t), NodePool: pool, Hash: hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,15 +76,15 @@ func TestReadInputs(t *testing.T) {
 		host     string
 		approver string
 	}{
-		"file":                 {config: config.Join{UserData: file(t, stub)}, pool: "clusters/given", host: "given.example.com"},
-		"standard input":       {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
-		"a new stub wins":      {config: config.Join{UserData: file(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
-		"values win over it":   {config: config.Join{UserData: file(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
-		"values alone":         {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(token+"\n")), CAFile: file(t, authority(t))}, host: "alone.example.com"},
-		"goes on":              {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
+		"file":                  {config: config.Join{UserData: file(t, stub)}, pool: "clusters/given", host: "given.example.com"},
+		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
+		"a new stub wins":       {config: config.Join{UserData: file(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":    {config: config.Join{UserData: file(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(uuid+"\n")), CAFile: file(t, authority(t))}, host: "alone.example.com"},
+		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
 		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
-		"was finished":         {state: begun},
-		"approver":             {config: config.Join{UserData: file(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"was finished":          {state: begun},
+		"approver":              {config: config.Join{UserData: file(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
 			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
@@ -139,7 +139,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		"missing approver":     {config.Join{UserData: stub, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
 		"missing token":        {config.Join{UserData: stub, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
 		"missing CA":           {config.Join{UserData: stub, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},
-		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(token), "reading --token-file: it cannot be standard input", "join --help"},
+		"token from stdin":     {config.Join{UserData: stub, TokenFile: "-"}, strings.NewReader(uuid), "reading --token-file: it cannot be standard input", "join --help"},
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
-			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), token) {
+			if err != nil && strings.Contains(err.Error()+report.RemedyOf(err), uuid) {
 				t.Error("the error shows the token")
 			}
 		})

@@ -20,15 +20,21 @@ func (e *events) Emit(event report.Event) {
 	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
 }
 
-// script makes steps that note their names and end as told.
-func script(ran *[]string, ends map[string]func() (outcome, error)) []Step {
+// end is how a step of a script ends.
+type end struct {
+	outcome outcome
+	err     error
+}
+
+// script makes steps that note their names and end as told, else well.
+func script(ran *[]string, ends map[string]end) []Step {
 	steps := Steps()
 	for i := range steps {
 		name := steps[i].Name
 		steps[i].run = func(context.Context, *join, report.Log) (outcome, error) {
 			*ran = append(*ran, name)
-			if end := ends[name]; end != nil {
-				return end()
+			if end, told := ends[name]; told {
+				return end.outcome, end.err
 			}
 			return same("fine")
 		}
@@ -89,9 +95,9 @@ func TestRunTellsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var story events
 	j := &join{config: config.Join{Until: "identity", Skip: []string{"packages"}}, dir: t.TempDir(), sink: &story}
-	steps := script(&ran, map[string]func() (outcome, error){
-		"fetch": func() (outcome, error) { return changed("%d files", 80) },
-		"files": func() (outcome, error) { return outcome{}, errors.New("disk is full") },
+	steps := script(&ran, map[string]end{
+		"fetch": {outcome: outcome{summary: "80 files", changed: true}},
+		"files": {err: errors.New("disk is full")},
 	})
 	did, err := j.run(t.Context(), steps)
 	if !did || err == nil || err.Error() != "files: disk is full" {
@@ -141,8 +147,8 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
 			j := &join{dir: t.TempDir(), sink: recorder}
-			_, err := j.run(test.ctx, script(&ran, map[string]func() (outcome, error){
-				"fetch": func() (outcome, error) { return outcome{}, test.err },
+			_, err := j.run(test.ctx, script(&ran, map[string]end{
+				"fetch": {err: test.err},
 			}))
 			if err == nil || err.Error() != test.text || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
 				t.Errorf("error %q, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))

@@ -105,7 +105,7 @@ const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
 // Real mounts, in a mount namespace of the test's own that ends with it.
 func TestWalkStopsAtMounts(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
-		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v") //nolint:gosec // this program itself
+		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		command.Env = append(os.Environ(), inNamespace+"=1")
 		command.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 		out, err := command.CombinedOutput()

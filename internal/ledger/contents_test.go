@@ -21,7 +21,7 @@ const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
 // it is gone. Runs in a mount namespace of its own, which ends with it.
 func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
-		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v") //nolint:gosec // this program itself
+		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		command.Env = append(os.Environ(), inNamespace+"=1")
 		command.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS}
 		out, err := command.CombinedOutput()

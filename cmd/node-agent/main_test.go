@@ -1,0 +1,245 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// said is what the agent did with one command line.
+type said struct {
+	code     report.Code
+	out, err string
+}
+
+// call runs one command line as main does. The environment's settings do not
+// count, and nobody sees a stack trace.
+func call(t *testing.T, stdin string, args ...string) said {
+	t.Helper()
+	for _, variable := range os.Environ() {
+		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, config.EnvironmentPrefix) {
+			t.Setenv(name, value) // given back at the end of the test
+			if err := os.Unsetenv(name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var out, err bytes.Buffer
+	code := run(t.Context(), args, console{in: strings.NewReader(stdin), out: &out, err: &err})
+	s := said{code, out.String(), err.String()}
+	for _, trace := range []string{"goroutine ", "panic:", ".go:"} {
+		if strings.Contains(s.out+s.err, trace) {
+			t.Errorf("%q shows %q:\n%s%s", args, trace, s.out, s.err)
+		}
+	}
+	return s
+}
+
+func TestCommandLinesThatAreRefused(t *testing.T) {
+	for line, want := range map[string]string{
+		"jion":                      "hcp-node-agent: there is no verb \"jion\"\nsee: hcp-node-agent help\n",
+		"--user-data stub.ign":      "hcp-node-agent: there is no verb \"--user-data\"\nsee: hcp-node-agent help\n",
+		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
+		"join stub.ign":             "hcp-node-agent join: \"stub.ign\" is not a flag; join takes no other arguments\nsee: hcp-node-agent join --help\n",
+		"join --user-data":          "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
+		"join --timeout soon":       "hcp-node-agent join: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\nsee: hcp-node-agent join --help\n",
+		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
+		"version --output yaml":     "hcp-node-agent version: --output is \"yaml\"; it can be text or json\nsee: hcp-node-agent version --help\n",
+		"version -o JSON":           "hcp-node-agent version: --output is \"JSON\"; it can be text or json\nsee: hcp-node-agent version --help\n",
+		"status --output json up":   "hcp-node-agent status: \"up\" is not a flag; status takes no other arguments\nsee: hcp-node-agent status --help\n",
+		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nsee: hcp-node-agent apply --help\n",
+		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nsee: hcp-node-agent apply --help\n",
+	} {
+		t.Run(line, func(t *testing.T) {
+			got := call(t, "", strings.Fields(line)...)
+			if diff := cmp.Diff(said{report.Usage, "", want}, got, cmp.AllowUnexported(said{})); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHelp(t *testing.T) {
+	help := call(t, "")
+	if help.code != report.Done || help.err != "" {
+		t.Errorf("without arguments: code %d, %s", help.code, help.err)
+	}
+	for _, word := range []string{"help", "--help", "-h"} {
+		if diff := cmp.Diff(help, call(t, "", word), cmp.AllowUnexported(said{})); diff != "" {
+			t.Errorf("%s (-help +got):\n%s", word, diff)
+		}
+	}
+	for _, v := range verbs() {
+		if !strings.Contains(help.out, fmt.Sprintf("  %-10s %s\n", v.name, v.does)) {
+			t.Errorf("help does not list %s", v.name)
+		}
+	}
+}
+
+func TestHelpOfEveryVerb(t *testing.T) {
+	for _, v := range verbs() {
+		t.Run(v.name, func(t *testing.T) {
+			got := call(t, "", v.name, "--help")
+			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, "hcp-node-agent "+v.name+": "+v.does+"\n") {
+				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
+			}
+			flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
+			v.prepare(flags)
+			flags.VisitAll(func(flag *pflag.Flag) {
+				if flag.Usage == "" || !strings.Contains(got.out, "--"+flag.Name+" ") {
+					t.Errorf("flag --%s is not described", flag.Name)
+				}
+				if strings.HasSuffix(flag.Usage, ".") || strings.Contains(got.out, "--"+flag.Name+" string") {
+					t.Errorf("flag --%s: %q says not what its value is", flag.Name, flag.Usage)
+				}
+			})
+			if !strings.Contains(got.out, "--output FORMAT") {
+				t.Error("--output is not described")
+			}
+		})
+	}
+	join := call(t, "", "join", "--help").out
+	for _, step := range bootstrap.Steps() {
+		if !strings.Contains(join, fmt.Sprintf("  %-12s %s\n", step.Name, step.Does)) {
+			t.Errorf("help of join does not list step %s", step.Name)
+		}
+	}
+	for _, until := range config.Untils() {
+		if !strings.Contains(join, until) {
+			t.Errorf("help of join does not name --until %s", until)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	platform := runtime.GOOS + "/" + runtime.GOARCH
+	text := "hcp-node-agent " + version + " (" + runtime.Version() + ", " + platform + ")\n"
+	for _, word := range []string{"version", "--version"} {
+		if diff := cmp.Diff(said{report.Done, text, ""}, call(t, "", word), cmp.AllowUnexported(said{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", word, diff)
+		}
+	}
+	got := call(t, "", "version", "--output", "json")
+	document := decode(t, got.out)
+	delete(document, "commit") // there only in a build from a repository
+	want := map[string]any{
+		"apiVersion": report.APIVersion, "kind": "Version", "version": version, "go": runtime.Version(), "platform": platform,
+	}
+	if diff := cmp.Diff(want, document); diff != "" || got.code != report.Done || got.err != "" {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	}
+}
+
+// decode reads the one JSON document that out shall be.
+func decode(t *testing.T, out string) map[string]any {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(out))
+	var document map[string]any
+	if err := decoder.Decode(&document); err != nil {
+		t.Fatalf("%v in %q", err, out)
+	}
+	if decoder.More() || !strings.HasSuffix(out, "}\n") {
+		t.Errorf("there is more than one document: %q", out)
+	}
+	return document
+}
+
+func TestApply(t *testing.T) {
+	root := t.TempDir()
+	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
+	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
+	got := call(t, content, "apply", "--config", "-", "--root", root)
+	if diff := cmp.Diff(said{report.Done, "1 of 1 entries written to " + root + ", the others were so already\n", ""}, got, cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
+		t.Errorf("%q, %v", written, err)
+	}
+	got = call(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
+	want := map[string]any{
+		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changed": 0.0, "total": 1.0, "exitCode": 0.0,
+	}
+	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Done || got.err != "" {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	}
+
+	other := strings.Replace(content, "hello", "bye", 1)
+	const exists = "/motd exists already (5 bytes, sha256 2cf24dba5fb0, mode 0644) and the config does not overwrite it; nothing was changed"
+	const remedy = "set overwrite: true for it in the config, or remove it"
+	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
+	got = call(t, other, "apply", "--config", "-", "--root", root)
+	if diff := cmp.Diff(said{report.Failed, "", failure}, got, cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got = call(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
+	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, remedy
+	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Failed || got.err != failure {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	}
+}
+
+// A join that has nothing to begin with. On a host that is a node it would go
+// on with that one, so the test does not run there.
+func TestJoinWithoutStub(t *testing.T) {
+	if _, err := os.Stat(bootstrap.StateDir); err == nil {
+		t.Skipf("this machine has joined a cluster (%s): a join would be real", bootstrap.StateDir)
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const cause = "no user-data stub was given"
+	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign"
+	got := call(t, "", "join", "--config", file)
+	if diff := cmp.Diff(said{report.Usage, "", "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got, cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got = call(t, "", "join", "--config", file, "--output", "json")
+	want := map[string]any{
+		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": remedy,
+	}
+	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Usage {
+		t.Errorf("code %d (-want +got):\n%s", got.code, diff)
+	}
+	if _, err := os.Stat(bootstrap.StateDir); err == nil {
+		t.Errorf("%s was made", bootstrap.StateDir)
+	}
+}
+
+func TestBadSettingsAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	typo, good := filepath.Join(dir, "typo.yaml"), filepath.Join(dir, "good.yaml")
+	for file, content := range map[string]string{
+		typo: "endpiont: a\n", good: "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n",
+	} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, verb := range []string{"join", "plan", "preflight", "status"} {
+		for want, args := range map[string][]string{
+			`until is "monday"`:            {"--until", "monday", "--config", good},
+			"no such file":                 {"--config", filepath.Join(dir, "none.yaml")},
+			"endpiont":                     {"--config", typo},
+			`it begins with apiVersion ""`: {"--config", os.DevNull},
+		} {
+			got := call(t, "", append([]string{verb}, args...)...)
+			if got.code != report.Usage || !strings.Contains(got.err, want) ||
+				!strings.HasPrefix(got.err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.err, "\nsee: hcp-node-agent ") {
+				t.Errorf("%s %q: code %d, %s", verb, args, got.code, got.err)
+			}
+		}
+	}
+}

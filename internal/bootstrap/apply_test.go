@@ -1,0 +1,195 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// image is a tree of an image with a few files, and its listing.
+func image(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "etc/systemd/system"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil { //nolint:gosec // as in an image
+			t.Fatal(err)
+		}
+	}
+	for name, content := range map[string]string{"etc/there": "theirs\n", "etc/same": "same\n"} {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o640); err != nil { //nolint:gosec // as in an image
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func listing(t *testing.T, root string) []string {
+	t.Helper()
+	var lines []string
+	err := filepath.WalkDir(root, func(p string, entry fs.DirEntry, err error) error {
+		if err != nil || p == root {
+			return err
+		}
+		info, err := entry.Info()
+		if err != nil {
+			return err
+		}
+		line := strings.TrimPrefix(p, root) + " " + info.Mode().String()
+		switch {
+		case info.Mode()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(p)
+			if err != nil {
+				return err
+			}
+			line = strings.TrimPrefix(p, root) + " -> " + target
+		case info.Mode().IsRegular():
+			content, err := os.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			line += " " + strings.TrimSpace(string(content))
+		}
+		lines = append(lines, line)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+// entries is a config whose storage entries belong to whoever runs the test.
+// In the sections, OWNER stands for that.
+func entries(sections string) string {
+	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
+	return `{"ignition":{"version":"3.2.0"},"storage":{` + strings.ReplaceAll(sections, "OWNER", owner) + `}}`
+}
+
+func TestApplyWritesAConfig(t *testing.T) {
+	root := image(t)
+	config := entries(`
+		"directories":[{"path":"/etc/new.d","mode":488,OWNER}],
+		"files":[
+			{"path":"/etc/new.d/a","mode":384,"contents":{"source":"data:,secret"},OWNER},
+			{"path":"/etc/there","overwrite":true,"mode":420,"contents":{"source":"data:,ours"},OWNER},
+			{"path":"/etc/same","overwrite":true,"mode":416,"contents":{"source":"data:,same%0A"},OWNER}],
+		"links":[{"path":"/etc/link","target":"/etc/new.d/a",OWNER}]`)
+	document, err := Apply(t.Context(), "-", strings.NewReader(config), root)
+	if err != nil || document.Changed != 4 || document.Total != 5 || document.Root != root {
+		t.Fatalf("%+v, %v", document, err)
+	}
+	want := []string{
+		"/etc drwxr-xr-x", "/etc/link -> /etc/new.d/a", "/etc/new.d drwxr-x---", "/etc/new.d/a -rw------- secret",
+		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x", "/etc/there -rw-r--r-- ours",
+	}
+	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	document, err = Apply(t.Context(), file(t, []byte(config)), nil, root)
+	if err != nil || document.Changed != 0 || document.Total != 5 {
+		t.Errorf("again: %+v, %v", document, err)
+	}
+}
+
+func TestApplyFailsAndChangesNothing(t *testing.T) {
+	const there = `{"path":"/etc/there","contents":{"source":"data:,ours"},OWNER}`
+	const fresh = `{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}`
+	gone := filepath.Join(t.TempDir(), "gone")
+	for name, test := range map[string]struct {
+		config string
+		root   string // "" for a fresh image
+		code   report.Code
+		want   string
+		remedy string
+	}{
+		"a file is there":       {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there exists already", "overwrite: true"},
+		"a link is in its way":  {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there exists already", "overwrite: true"},
+		"a directory is there":  {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","overwrite":true,"contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "a directory is in the way", ""},
+		"a file is a parent":    {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
+		"no config":             {"hello", "", report.Usage, "not a valid Ignition config", "MachineConfigs"},
+		"empty":                 {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
+		"what it cannot do":     {`{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"}]}}`, "", report.Usage, "user core", "take it out"},
+		"the running host":      {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is /", "hcp-node-agent join"},
+		"the same with dots":    {entries(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is /", "hcp-node-agent join"},
+		"no such root":          {entries(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
+		"an owner without name": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "below the root"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := test.root
+			if root == "" {
+				root = image(t)
+			}
+			var before []string
+			if test.root == "" {
+				before = listing(t, root)
+			}
+			document, err := Apply(t.Context(), "-", strings.NewReader(test.config), root)
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
+				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+			if document.Changed != 0 {
+				t.Errorf("it says that it changed %d things", document.Changed)
+			}
+			if test.root != "" {
+				return
+			}
+			if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+				t.Errorf("(-before +after):\n%s", diff)
+			}
+		})
+	}
+	if _, err := os.Lstat("/etc/fresh"); err == nil {
+		t.Fatal("the running host was written to")
+	}
+}
+
+// A failure in the middle takes back what was made before it, also when the
+// caller has gone away.
+func TestWriteTakesBackWhatItMade(t *testing.T) {
+	root := image(t)
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	before := listing(t, root)
+	ours := func(s ledger.State) ledger.State {
+		uid, gid := os.Geteuid(), os.Getegid()
+		s.UID, s.GID = &uid, &gid
+		return s
+	}
+	changes := []ledger.Change{
+		{Kind: ledger.Directory, Target: "/etc/made", Want: ours(ledger.DirectoryState(0o755))},
+		{Kind: ledger.Link, Target: "/etc/link", Want: ledger.State{Present: true, Link: "/x"}},
+		{Kind: ledger.File, Target: "/etc/there", Want: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
+		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // fails last
+	}
+	if n, err := write(t.Context(), tree, changes); err == nil || n != 0 || !strings.Contains(err.Error(), "/etc/none") {
+		t.Errorf("%d written, %v", n, err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("after a failure (-before +after):\n%s", diff)
+	}
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := write(canceled, tree, changes[:3]); !errors.Is(err, context.Canceled) {
+		t.Errorf("interrupted: %v", err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("after an interruption (-before +after):\n%s", diff)
+	}
+	if n, err := write(t.Context(), tree, changes[:3]); err != nil || n != 3 {
+		t.Errorf("without what fails: %d written, %v", n, err)
+	}
+}

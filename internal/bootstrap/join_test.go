@@ -1,0 +1,148 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// What a join cannot begin with is said before anything is opened or written.
+func TestJoinRefusesBeforeItTouchesAnything(t *testing.T) {
+	for name, test := range map[string]struct {
+		options Options
+		want    string
+	}{
+		"no stub":        {Options{Config: config.Defaults()}, "no user-data stub"},
+		"no such step":   {Options{Config: config.Join{Skip: []string{"nothing"}}}, "there is no such step"},
+		"nothing begun":  {Options{Resume: true}, "no unfinished join"},
+		"no such stub":   {Options{Config: config.Join{UserData: "/gone/stub.ign"}}, "--user-data"},
+		"not even a dir": {Options{Config: config.Join{UserData: t.TempDir()}}, "--user-data"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.options.StateDir = filepath.Join(t.TempDir(), "state")
+			did, err := Join(t.Context(), test.options)
+			if did || err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
+				t.Errorf("changed %t, error %v, code %d", did, err, report.CodeOf(err))
+			}
+			if _, err := os.Stat(test.options.StateDir); err == nil {
+				t.Error("a state directory was made")
+			}
+		})
+	}
+}
+
+func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
+	stub := func(pool string) *ignition.Stub {
+		s, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", CA: authority(t), NodePool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	joined := State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
+	for name, test := range map[string]struct {
+		stub    *ignition.Stub
+		state   State
+		refused bool
+	}{
+		"first join":             {stub("clusters/one"), State{}, false},
+		"same pool":              {stub("clusters/one"), joined, false},
+		"no stub, goes on":       {nil, joined, false},
+		"stub names none":        {stub(""), joined, false},
+		"joined by values alone": {stub("clusters/two"), State{Started: joined.Started}, false},
+		"another pool":           {stub("clusters/two"), joined, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := (&join{inputs: inputs{stub: test.stub}, state: test.state}).fits()
+			if (err != nil) != test.refused {
+				t.Fatalf("error %v", err)
+			}
+			if !test.refused {
+				return
+			}
+			const want = "this host belongs to NodePool clusters/one (join of 2026-01-02); the stub is of NodePool clusters/two"
+			if err.Error() != want || report.CodeOf(err) != report.Refused || !strings.HasPrefix(report.RemedyOf(err), "hcp-node-agent leave") {
+				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+		})
+	}
+}
+
+// The state of a machine that was cloned is not that of its clone.
+func TestStateOfAnotherMachineIsRefused(t *testing.T) {
+	stub, err := ignition.ParseStub(stubOf(t, "a.example.com", "clusters/one", "11"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	first := &join{dir: dir, inputs: inputs{stub: stub}, machine: &machine{facts: host.Facts{MachineID: "one"}}}
+	if err := first.start(); err != nil {
+		t.Fatal(err)
+	}
+	state, err := readState(dir)
+	if err != nil || !state.Known() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
+		t.Fatalf("state %+v, %v", state, err)
+	}
+	kept, err := read(dir, stubFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ignition.ParseStub(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
+		t.Errorf("kept stub %s, %v", again, err)
+	}
+	again := &join{dir: dir, state: state, machine: &machine{facts: host.Facts{MachineID: "one"}}}
+	if err := again.start(); err != nil || !again.state.Started.Equal(state.Started) {
+		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.state.Started)
+	}
+	clone := &join{dir: dir, state: state, machine: &machine{facts: host.Facts{MachineID: "two"}}}
+	err = clone.start()
+	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
+		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+	}
+}
+
+func TestFinishDropsTheStub(t *testing.T) {
+	for changed, want := range map[bool]string{
+		true:  "head  worker-7 is Ready",
+		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
+	} {
+		var story events
+		j := &join{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now()}}
+		if err := keep(j.dir, stubFile, []byte("secret")); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.finish(changed); err != nil {
+			t.Fatal(err)
+		}
+		state, err := readState(j.dir)
+		if err != nil || state.Finished.IsZero() {
+			t.Errorf("state %+v, %v", state, err)
+		}
+		if left, err := read(j.dir, stubFile); err != nil || left != nil {
+			t.Errorf("the stub is still there: %q, %v", left, err)
+		}
+		if len(story) != 1 || story[0] != want {
+			t.Errorf("said %q, want %q", story, want)
+		}
+	}
+}
+
+func TestHeadline(t *testing.T) {
+	for want, j := range map[string]*join{
+		"this host joins": {machine: &machine{}},
+		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
+			machine: &machine{facts: host.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+		},
+	} {
+		if got := j.headline(); got != want {
+			t.Errorf("headline %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,107 @@
+package bootstrap
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestNotRestoredIsSaid(t *testing.T) {
+	root := t.TempDir()
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	module := func(name string, there bool) ledger.Item {
+		return ledger.Item{Change: ledger.Change{Kind: ledger.Module, Target: name}, Before: ledger.State{Present: there}}
+	}
+	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
+	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
+	j := &join{machine: &machine{tree: tree}}
+	if texts := j.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
+		t.Errorf("all was given back, and it says %q", texts)
+	}
+	if err := os.MkdirAll(filepath.Join(root, "var/lib/containers"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"images stay in /var/lib/containers, which is not CRI-O's alone: podman image prune --all   removes those that nothing uses",
+		"kernel modules stay loaded until the next boot: br_netfilter, overlay",
+	}
+	got := j.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestLeaveWithoutDrain(t *testing.T) {
+	names := func(evict bool) []string {
+		var list []string
+		for _, step := range leaveSteps(&LeaveDocument{}, evict) {
+			if step.Does == "" || step.run == nil {
+				t.Errorf("step %s says or does nothing", step.Name)
+			}
+			list = append(list, step.Name)
+		}
+		return list
+	}
+	if diff := cmp.Diff([]string{"drain", "stop", "unmount", "undo"}, names(true)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"stop", "unmount", "undo"}, names(false)); diff != "" {
+		t.Errorf("--no-drain (-want +got):\n%s", diff)
+	}
+}
+
+func TestDrainThatFailsSaysHowToGoOn(t *testing.T) {
+	cause := errors.New("a pod stays")
+	const on = "hcp-node-agent leave --no-drain   goes on and ends the pods where they are"
+	for name, test := range map[string]struct {
+		err    error
+		code   report.Code
+		remedy string
+	}{
+		"plain":         {cause, report.Failed, on},
+		"with a remedy": {report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused, "oc get pods\n" + on},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := withoutDrain(test.err)
+			if !errors.Is(err, cause) || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
+				t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+		})
+	}
+}
+
+func TestForgetRemovesTheAgentsRecords(t *testing.T) {
+	dir := t.TempDir()
+	l, err := ledger.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, name := range []string{payloadFile, stubFile, stateFile} {
+		if err := keep(dir, name, []byte("secret")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := keep(filepath.Join(dir, keyDir), "kubelet.key", []byte("secret")); err != nil {
+		t.Fatal(err)
+	}
+	j := &join{dir: dir, machine: &machine{ledger: l}}
+	if err := j.forget(); err != nil {
+		t.Fatal(err)
+	}
+	if left := listing(t, dir); left != nil {
+		t.Errorf("left: %q", left)
+	}
+}

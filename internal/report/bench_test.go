@@ -1,0 +1,22 @@
+package report
+
+import (
+	"io"
+	"testing"
+)
+
+// BenchmarkText shows the story of a join, on a terminal and in a pipe.
+func BenchmarkText(b *testing.B) {
+	for name, live := range map[string]bool{"terminal": true, "pipe": false} {
+		b.Run(name, func(b *testing.B) {
+			events := story()
+			for b.Loop() {
+				face := &Text{W: io.Discard, Live: live, Color: live, Width: 120}
+				for _, event := range events {
+					face.Emit(event)
+				}
+			}
+			b.ReportMetric(float64(len(events)), "events/op")
+		})
+	}
+}
