@@ -24,8 +24,9 @@ find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib
 systemctl list-unit-files --no-legend --no-pager | awk '{print "unit", $1, $2}' | grep -v '\.mount\|\.scope\|hcp-node-agent' | sort
 systemctl list-units --no-legend --plain --no-pager --type=service --state=active,failed | awk '{print "service", $1, $3}' \
   | grep -v 'user@\|user-runtime\|getty\|tmpfiles-clean\|dispatcher\|hostnamed\|logrotate\|wait-online' | sort
-nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | sed 's/^/profile /' | sort
-for uuid in $(nmcli -g UUID connection show | sort); do
+# NetworkManager makes up a profile for lo anew at every start.
+nmcli -t -f NAME,UUID,TYPE,DEVICE,AUTOCONNECT,AUTOCONNECT-PRIORITY connection show | grep -v :loopback: | sed 's/^/profile /' | sort
+for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
   nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed "s/^/setting $uuid /"
 done
 ip -o address show | sed 's/ valid_lft.*//; s/^[0-9]*: //; s/\\//' | grep -v 'inet6 fe80' | awk '{$1=$1; print "address", $0}' | sort
