@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -118,8 +119,16 @@ func TestDeniedRequest(t *testing.T) {
 // code, and the same command goes on later.
 func TestLateApprovalTimesOut(t *testing.T) {
 	ctx := fresh(t)
-	result := agent(ctx, t, report.ApprovalMissing, "join --user-data /root/stub.ign --timeout 100s")
-	wants(t, result.Stdout, "oc adm certificate approve node-csr-")
+	const approve = "oc adm certificate approve node-csr-"
+	first := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign", approve, func() {
+		_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
+		must(t, err)
+	})
+	// Everything before the approval is done, so the time is over while it waits.
+	result := agent(ctx, t, report.ApprovalMissing, "join --timeout 60s")
+	_, request, _ := strings.Cut(first, approve)
+	request, _, _ = strings.Cut(request, "\n")
+	wants(t, result.Stdout, approve+request) // the same request, not another
 	if n := decide(ctx, t, certificatesv1.CertificateApproved); n != 1 {
 		t.Fatalf("%d requests to approve", n)
 	}
