@@ -26,8 +26,12 @@ type Echo struct {
 	stop     chan struct{}
 	finished sync.WaitGroup
 	mu       sync.Mutex
-	sent     []time.Time
-	answered []bool
+	requests []request
+}
+
+type request struct {
+	at       time.Time
+	answered bool
 }
 
 // Outage is what an Echo has measured.
@@ -59,22 +63,29 @@ func (e *Echo) Stop() Outage {
 	close(e.stop)
 	e.conn.Close()
 	e.finished.Wait()
-	due := time.Now().Add(-echoLimit)
-	outage := Outage{}
+	return outageOf(e.requests, time.Now())
+}
+
+// outageOf sums up; requests at the end that can still be answered are not
+// counted.
+func outageOf(requests []request, now time.Time) Outage {
+	var outage Outage
 	var last time.Time
-	for i, at := range e.sent {
-		if at.After(due) && !e.answered[i] {
+	lost := false
+	for _, r := range requests {
+		if now.Sub(r.at) < echoLimit && !r.answered {
 			break
 		}
 		outage.Sent++
-		if !e.answered[i] {
+		if !r.answered {
+			lost = true
 			continue
 		}
 		outage.Answered++
-		if !last.IsZero() && i > 0 && !e.answered[i-1] {
-			outage.Longest = max(outage.Longest, at.Sub(last))
+		if lost && !last.IsZero() {
+			outage.Longest = max(outage.Longest, r.at.Sub(last))
 		}
-		last = at
+		last, lost = r.at, false
 	}
 	return outage
 }
@@ -90,9 +101,8 @@ func (e *Echo) send() {
 		case <-ticker.C:
 		}
 		e.mu.Lock()
-		sequence := len(e.sent)
-		e.sent = append(e.sent, time.Now())
-		e.answered = append(e.answered, false)
+		sequence := len(e.requests)
+		e.requests = append(e.requests, request{at: time.Now()})
 		e.mu.Unlock()
 		_, _ = e.conn.WriteTo(echoRequest(e.id, uint32(sequence)), e.target) //nolint:gosec // that it fails is what is measured
 	}
@@ -111,8 +121,8 @@ func (e *Echo) receive() {
 		}
 		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
 		e.mu.Lock()
-		if sequence < len(e.sent) && time.Since(e.sent[sequence]) < echoLimit {
-			e.answered[sequence] = true
+		if sequence < len(e.requests) && time.Since(e.requests[sequence].at) < echoLimit {
+			e.requests[sequence].answered = true
 		}
 		e.mu.Unlock()
 	}

@@ -65,7 +65,7 @@ func (a *attempt) connectDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := a.NM.Reapply(ctx, bridge); err != nil {
+	if err := a.NM.Reapply(ctx, bridge, nil); err != nil {
 		return err
 	}
 	return poll(limited, "NetworkManager to call the Open vSwitch database", func() (bool, error) {
@@ -134,7 +134,7 @@ func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings)
 	if err != nil {
 		return err
 	}
-	return a.NM.Reapply(ctx, device)
+	return a.NM.Reapply(ctx, device, nil)
 }
 
 func (a *attempt) waitForLease(ctx context.Context) error {

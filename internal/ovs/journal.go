@@ -3,7 +3,6 @@ package ovs
 import (
 	"encoding/json"
 	"fmt"
-	"net/netip"
 	"os"
 	"path"
 
@@ -14,14 +13,13 @@ import (
 // Origin is how the uplink was before br-ex: all that the way back needs. It
 // is what the ledger keeps as the state before, and what the journal holds.
 type Origin struct {
-	Uplink    string                  `json:"uplink"`
-	UUID      string                  `json:"uuid,omitempty"` // of the profile that was in use
-	ID        string                  `json:"id,omitempty"`
-	Settings  networkmanager.Settings `json:"settings,omitempty"` // without secrets
-	Passing   bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
-	Addresses []netip.Prefix          `json:"addresses,omitempty"`
-	Gateway   netip.Addr              `json:"gateway"`
-	Ours      map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
+	Uplink   string                  `json:"uplink"`
+	UUID     string                  `json:"uuid,omitempty"` // of the profile that was in use
+	ID       string                  `json:"id,omitempty"`
+	Settings networkmanager.Settings `json:"settings,omitempty"` // without secrets
+	Passing  bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
+	IPv4     networkmanager.IPv4     `json:"ipv4"`
+	Ours     map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
 }
 
 // ours picks our own profiles.

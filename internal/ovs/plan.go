@@ -87,7 +87,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 		Uplink: uplink, Profiles: profiles, Gateway: device.IPv4.Gateway, Nameservers: device.IPv4.Nameservers,
 		Origin: Origin{
 			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings,
-			Passing: original.Passing(), Addresses: device.IPv4.Addresses, Gateway: device.IPv4.Gateway, Ours: profiles.UUIDs(),
+			Passing: original.Passing(), IPv4: device.IPv4, Ours: profiles.UUIDs(),
 		},
 		Bring: BridgeIPSteps{
 			Copy:  copyStep(profiles.BridgeIP, device.IPv4, route.Metric),

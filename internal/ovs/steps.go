@@ -29,10 +29,17 @@ func copyStep(final networkmanager.Settings, now networkmanager.IPv4, metric int
 // leaseStep asks for a lease while the copy is kept: going from a manual
 // address to DHCP in one step takes the address away until the lease is there.
 func leaseStep(final networkmanager.Settings, now networkmanager.IPv4) networkmanager.Settings {
-	s := dormant(final)
+	s := withAddress(dormant(final), now)
+	waitForNoIPv6(s)
+	return s
+}
+
+// withAddress is a DHCP profile that has an address beside, however long the
+// DHCP server takes.
+func withAddress(dhcp networkmanager.Settings, now networkmanager.IPv4) networkmanager.Settings {
+	s := dhcp.Clone()
 	s.SetIPv4(now)
 	s.Set("ipv4", "dhcp-timeout", int32(math.MaxInt32)) // infinity
-	waitForNoIPv6(s)
 	return s
 }
 

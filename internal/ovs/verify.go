@@ -132,7 +132,7 @@ func poll(ctx context.Context, what string, so func() (bool, error)) error {
 	defer again.Stop()
 	for {
 		ok, err := so()
-		if err != nil || ok {
+		if ctx.Err() == nil && (err != nil || ok) {
 			return err
 		}
 		select {

@@ -66,3 +66,13 @@ func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) 
 	}
 	return nil
 }
+
+// PostponeCheckpoint gives a checkpoint new time, counted from now.
+func (c *Client) PostponeCheckpoint(ctx context.Context, checkpoint Checkpoint, timeout time.Duration) error {
+	err := c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
+		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())).Err
+	if err != nil {
+		return fmt.Errorf("postponing NetworkManager's checkpoint: %w", err)
+	}
+	return nil
+}

@@ -112,9 +112,14 @@ func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
 	return nil
 }
 
-// Reapply makes a device take over the changed settings of its profile.
-func (c *Client) Reapply(ctx context.Context, device Device) error {
-	err := c.call(ctx, device.Path, "Device", "Reapply", map[string]map[string]dbus.Variant{}, uint64(0), uint32(0)).Err
+// Reapply makes a device take over settings: those given, which changes no
+// profile, or with nil the changed ones of its profile. It can be done as soon
+// as the profile's activation has begun.
+func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) error {
+	if settings == nil {
+		settings = Settings{}
+	}
+	err := c.call(ctx, device.Path, "Device", "Reapply", settings, uint64(0), uint32(0)).Err
 	if err != nil {
 		return fmt.Errorf("reapplying the profile of %s: %w", device.Name, err)
 	}

@@ -48,6 +48,12 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	}
 	noSecrets(ctx, t)
 
+	// What OVN-Kubernetes looks for, and that a restart of NetworkManager keeps it.
+	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 60
+		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
+	if bridge != "eth0\nsystem\n1" {
+		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
+	}
 	must(t, stage.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
 	_, err = stage.RunPod(ctx, "after-reboot")

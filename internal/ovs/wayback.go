@@ -1,0 +1,183 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// bringBack brings the original profile up on the NIC, clears what is ours
+// away, and checks that the NIC carries the host.
+func (d *Driver) bringBack(ctx context.Context, o Origin) error {
+	now, err := d.presentIPv4(ctx, o)
+	if err != nil {
+		return err
+	}
+	nic, err := d.NM.Carrier(ctx, o.Uplink)
+	if err != nil {
+		return err
+	}
+	if nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated {
+		if err := d.clear(ctx, o); err != nil {
+			return err
+		}
+		return d.verifyBack(ctx, o)
+	}
+	original, err := d.originalProfile(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := d.stepBack(ctx, o, now); err != nil {
+		d.log.Note(err.Error()) // the host is out of reach a little longer
+	}
+	activation, err := d.NM.BeginActivation(ctx, original, nic)
+	if err != nil {
+		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
+	}
+	defer activation.End()
+	patient, cancel := context.WithTimeout(ctx, patienceTime)
+	defer cancel()
+	slow := activation.Wait(patient) != nil
+	if slow {
+		if err := d.holdAddress(ctx, o, nic, now); err != nil {
+			return err
+		}
+	}
+	if err := d.clear(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o); err != nil || !slow {
+		return err
+	}
+	return d.letGo(ctx, o, nic, activation)
+}
+
+// stepBack makes the routes of br-ex worse than those that the NIC will have:
+// as soon as the NIC has left the bridge, they lead nowhere.
+func (d *Driver) stepBack(ctx context.Context, o Origin, now networkmanager.IPv4) error {
+	profiles, err := d.NM.Profiles(ctx)
+	if err != nil {
+		return err
+	}
+	bridgeIP, found := Facts{Profiles: profiles}.profile(o.Ours[bridgeIPProfile])
+	if !found {
+		return nil
+	}
+	bridge, err := d.NM.Carrier(ctx, BridgeName)
+	if err != nil || bridge.Active.State != networkmanager.Activated {
+		return nil //nolint:nilerr // then it has no routes
+	}
+	metric := int(o.Settings.Long("ipv4", "route-metric"))
+	if metric <= 0 {
+		metric = ethernetMetric
+	}
+	return d.NM.Reapply(ctx, bridge, copyStep(bridgeIP.Settings, now, metric))
+}
+
+// ethernetMetric is what NetworkManager gives the routes of an Ethernet
+// interface by itself.
+const ethernetMetric = 100
+
+// presentIPv4 is what the host has now, on br-ex, or had before the move.
+func (d *Driver) presentIPv4(ctx context.Context, o Origin) (networkmanager.IPv4, error) {
+	devices, err := d.NM.Devices(ctx)
+	if err != nil {
+		return networkmanager.IPv4{}, err
+	}
+	if bridge, ok := (Facts{Devices: devices}).device(BridgeName); ok && len(bridge.IPv4.Addresses) > 0 {
+		return bridge.IPv4, nil
+	}
+	return o.IPv4, nil
+}
+
+// originalProfile finds the original profile, or makes it again: one that
+// NetworkManager had made up is gone after a reboot.
+func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.Ref, error) {
+	profiles, err := d.NM.Profiles(ctx)
+	if err != nil {
+		return "", err
+	}
+	if original, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
+		return original.Ref, nil
+	}
+	storage := networkmanager.ToDisk
+	if o.Passing {
+		storage = networkmanager.InMemory
+	}
+	return d.NM.AddProfile(ctx, o.Settings, storage)
+}
+
+// holdAddress gives the NIC the present address by hand, beside the DHCP that
+// its profile begins, so that the host does not wait for a DHCP server. The
+// profile itself is not changed.
+func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.Device, now networkmanager.IPv4) error {
+	held := withAddress(o.Settings, now)
+	var last error
+	err := poll(ctx, "NetworkManager to begin", func() (bool, error) {
+		last = d.NM.Reapply(ctx, nic, held)
+		return last == nil, nil
+	})
+	return errors.Join(err, last)
+}
+
+// letGo leaves the address to DHCP alone, once there is a lease.
+func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation) error {
+	limited, cancel := context.WithTimeout(ctx, leaseTime)
+	defer cancel()
+	if activation.Wait(limited) == nil {
+		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
+			return err
+		}
+		return d.verifyBack(ctx, o)
+	}
+	device, err := d.NM.Carrier(ctx, o.Uplink)
+	if err != nil {
+		return err
+	}
+	if device.IPv4.DHCP["ip_address"] == "" {
+		d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+			"nmcli device reapply "+o.Uplink)
+		return nil
+	}
+	// There is a lease, and NetworkManager (1.42) goes on waiting when it came
+	// together with the reapply: once more from the start.
+	original, err := d.originalProfile(ctx, o)
+	if err != nil {
+		return err
+	}
+	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
+		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
+	}
+	return d.verifyBack(ctx, o)
+}
+
+// clear removes our profiles and the bridge, whatever of them is there.
+func (d *Driver) clear(ctx context.Context, o Origin) error {
+	profiles, err := d.NM.Profiles(ctx)
+	if err != nil {
+		return err
+	}
+	for _, profile := range o.ours(profiles) {
+		if err := d.NM.DeleteProfile(ctx, profile.Ref); err != nil {
+			return err
+		}
+	}
+	// NetworkManager removes the bridge in its own time, and not at all while
+	// there is a port in it that it has not made (OVN's, or the NIC's after a
+	// move that broke off).
+	if err := openvswitch.DeleteBridge(ctx, BridgeName); err != nil {
+		return err
+	}
+	return poll(ctx, "NetworkManager to let br-ex go", func() (bool, error) {
+		devices, err := d.NM.Devices(ctx)
+		for _, device := range devices {
+			if device.Name == BridgeName && device.Active.UUID != "" {
+				return false, err
+			}
+		}
+		return true, err
+	})
+}
