@@ -3,15 +3,12 @@
 package approver
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
-	"fmt"
 	"net"
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -27,27 +24,8 @@ import (
 // plane is the real control plane that these tests share.
 var plane *bed.ControlPlane
 
-func TestMain(m *testing.M) { os.Exit(withControlPlane(m)) }
-
-func withControlPlane(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "approver-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears its temporary directory
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	if plane, err = bed.Start(ctx, bed.Options{Dir: dir}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := m.Run()
-	if err := plane.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+func TestMain(m *testing.M) {
+	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, m.Run))
 }
 
 // client connects with a kubeconfig, to the server as it is reached from here;

@@ -7,7 +7,6 @@ import (
 	"crypto/ecdsa"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,27 +28,8 @@ import (
 // of its own.
 var plane *bed.ControlPlane
 
-func TestMain(m *testing.M) { os.Exit(withControlPlane(m)) }
-
-func withControlPlane(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "kubelet-test-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // the system clears its temporary directory
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	defer cancel()
-	if plane, err = bed.Start(ctx, bed.Options{Dir: dir}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	code := m.Run()
-	if err := plane.Close(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+func TestMain(m *testing.M) {
+	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, m.Run))
 }
 
 // admin is a client that may do everything.

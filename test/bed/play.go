@@ -1,0 +1,40 @@
+package bed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+)
+
+// startTime bounds the start of a control plane whose parts may have to be
+// built first.
+const startTime = 10 * time.Minute
+
+// Play starts a control plane for the tests of a package, gives it to them,
+// runs them and stops it: what a TestMain ends with. It returns the exit code.
+func Play(give func(*ControlPlane), run func() int) int {
+	code, err := play(give, run)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
+}
+
+func play(give func(*ControlPlane), run func() int) (code int, err error) {
+	dir, err := os.MkdirTemp("", "control-plane-test-")
+	if err != nil {
+		return 0, fmt.Errorf("making a folder for the control plane: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	defer cancel()
+	c, err := Start(ctx, Options{Dir: dir})
+	if err != nil {
+		return 0, err
+	}
+	give(c)
+	return run(), c.Close()
+}
