@@ -29,7 +29,7 @@ test: deps bed-control ## unit, table and golden tests, and those against a real
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs
-	go test -tags vm -count=1 -timeout 55m -v ./test/vm/...
+	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm/...
 
 .PHONY: bench
 bench: ## the figures: Go benchmarks
