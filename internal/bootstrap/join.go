@@ -117,9 +117,8 @@ func (j *join) start() error {
 	}
 	j.state.Config = j.config
 	j.state.MachineID = j.facts.MachineID
+	j.state.of(j.inputs.stub)
 	if stub := j.inputs.stub; stub != nil {
-		j.state.Endpoint = stub.Source.Host
-		j.state.NodePool, j.state.ConfigHash, j.state.Hosted = stub.NodePool(), stub.ConfigHash(), stub.Hosted()
 		content, err := stub.Encode()
 		if err != nil {
 			return err
@@ -140,8 +139,7 @@ func (j *join) remember(step string) error {
 // finish notes that the join has come to its end; the token is not needed any
 // more, and goes.
 func (j *join) finish(changed bool) error {
-	first := j.state.Finished.IsZero()
-	if first {
+	if j.state.Finished.IsZero() {
 		j.state.Finished = time.Now().UTC()
 	}
 	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, stubFile))

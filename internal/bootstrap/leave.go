@@ -57,7 +57,7 @@ func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, err
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
-		document.Next = "oc delete node " + state.NodeName
+		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
 	return document, j.forget()
 }

@@ -30,14 +30,8 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 		return document, err
 	}
 	defer j.close()
-	if j.payload, err = j.keptPayload(); err != nil {
+	if _, err := j.obtain(ctx, report.Log{Sink: j.sink, Step: "fetch"}); err != nil {
 		return document, err
-	}
-	if j.payload == nil {
-		fetcher := ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: report.Log{Sink: j.sink, Step: "fetch"}}
-		if j.payload, err = fetcher.Fetch(ctx, j.inputs.stub); err != nil {
-			return document, err
-		}
 	}
 	if err := j.adapt(ctx); err != nil {
 		return document, err
@@ -83,10 +77,7 @@ func look(ctx context.Context, options Options) (*join, error) {
 	if j.inputs, err = readInputs(j.config, state, j.dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
-	if stub := j.inputs.stub; stub != nil {
-		j.state.Endpoint, j.state.Hosted = stub.Source.Host, stub.Hosted()
-		j.state.NodePool, j.state.ConfigHash = stub.NodePool(), stub.ConfigHash()
-	}
+	j.state.of(j.inputs.stub)
 	j.machine, err = openMachine(ctx, options.StateDir, false)
 	return j, err
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -47,6 +48,15 @@ type State struct {
 // Known tells whether a join was ever begun here.
 func (s State) Known() bool { return !s.Started.IsZero() }
 
+// of notes which cluster and NodePool a stub leads to; nil changes nothing.
+func (s *State) of(stub *ignition.Stub) {
+	if stub == nil {
+		return
+	}
+	s.Endpoint, s.Hosted = stub.Source.Host, stub.Hosted()
+	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
+}
+
 // readState reads what is known; nothing known is no error.
 func readState(dir string) (State, error) {
 	content, err := os.ReadFile(filepath.Join(dir, stateFile))
@@ -63,23 +73,12 @@ func readState(dir string) (State, error) {
 	return state, nil
 }
 
-// keep writes one of the agent's own files, whole and durable, for root alone.
+// keep writes one of the agent's own files.
 func keep(dir, name string, content []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the agent's state directory: %w", err)
+	if err := host.WritePrivate(dir, name, content); err != nil {
+		return fmt.Errorf("keeping %s: %w", name, err)
 	}
-	tree, err := host.OpenTree(dir)
-	if err != nil {
-		return err
-	}
-	defer tree.Close()
-	batch := tree.NewBatch()
-	defer batch.Abort()
-	attr := host.Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}
-	if err := batch.Stage("/"+name, content, attr); err != nil {
-		return err
-	}
-	return batch.Commit()
+	return nil
 }
 
 func writeState(dir string, state State) error {

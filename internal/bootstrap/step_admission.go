@@ -18,11 +18,6 @@ const apiPatience = 90 * time.Second
 
 // checkAdmission is the admission step: the last one that changes nothing.
 func checkAdmission(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	var err error
-	if j.name, err = j.nodeName(); err != nil {
-		return outcome{}, err
-	}
-	j.state.NodeName = j.name
 	facts, err := j.admissionFacts(ctx, log)
 	if err != nil {
 		return outcome{}, err
@@ -64,9 +59,6 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	server, err := kubelet.ServerVersion(ctx, kubeconfig, nil, log)
 	if err != nil {
 		return err
-	}
-	if cluster, err := kubelet.ClusterOf(kubeconfig); err == nil {
-		j.state.APIServer = cluster.Server
 	}
 	said, err := host.Run(ctx, "kubelet", "--version")
 	if err != nil {

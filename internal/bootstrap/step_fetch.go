@@ -11,21 +11,12 @@ import (
 // fetch gets the payload, from the server or from what an earlier run of the
 // same join has kept: a restart never asks for the token again.
 func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	kept, err := j.keptPayload()
+	kept, err := j.obtain(ctx, log)
 	if err != nil {
 		return outcome{}, err
 	}
-	if kept != nil {
-		j.payload = kept
-		return same("%s, kept from an earlier run", size(kept))
-	}
-	if j.inputs.stub == nil {
-		return outcome{}, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
-			"there is no payload on this host any more, and no stub to fetch it with")
-	}
-	fetcher := ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
-	if j.payload, err = fetcher.Fetch(ctx, j.inputs.stub); err != nil {
-		return outcome{}, err
+	if kept {
+		return same("%s, kept from an earlier run", size(j.payload))
 	}
 	if err := keep(j.dir, payloadFile, j.payload.Raw); err != nil {
 		return outcome{}, err
@@ -36,6 +27,23 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		log.Note(warning)
 	}
 	return changed("%s from %s", size(j.payload), j.payload.Server)
+}
+
+// obtain gets the payload: the one that was kept, else the server's.
+func (j *join) obtain(ctx context.Context, log report.Log) (kept bool, err error) {
+	if j.payload, err = j.keptPayload(); err != nil || j.payload != nil {
+		return true, err
+	}
+	if j.inputs.stub == nil {
+		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
+			"there is no payload on this host any more, and no stub to fetch it with")
+	}
+	j.payload, err = j.fetcher(log).Fetch(ctx, j.inputs.stub)
+	return false, err
+}
+
+func (j *join) fetcher(log report.Log) ignition.Fetcher {
+	return ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
 }
 
 func size(p *ignition.Payload) string {

@@ -13,16 +13,11 @@ import (
 
 // identity is what gets the node its client certificate.
 func (j *join) identity(log report.Log) *kubelet.Identity {
-	identity := &kubelet.Identity{
+	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
 		NodeName: j.name, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
 		Ledger: j.ledger, Log: log,
 	}
-	if cluster, err := kubelet.ClusterOf(identity.Bootstrap); identity.Bootstrap != nil && err == nil {
-		identity.Server, identity.CA = cluster.Server, cluster.CA
-		j.state.APIServerCA = cluster.CA
-	}
-	return identity
 }
 
 // getIdentity gets the node its client certificate, before kubelet starts.

@@ -5,12 +5,16 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // makePlan adapts the payload to this host; it changes nothing.
 func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if err := j.adapt(ctx); err != nil {
+		return outcome{}, err
+	}
+	if err := j.learn(); err != nil {
 		return outcome{}, err
 	}
 	pending, err := j.ledger.Diff(ctx, j.plan.Files)
@@ -21,6 +25,27 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 		return same("%s; all is as planned", j.plan.Summary())
 	}
 	return outcome{summary: j.plan.Summary() + " (see: hcp-node-agent plan)", changed: true}, nil
+}
+
+// learn notes who the node will be and in which cluster. The payload of an
+// earlier join has no bootstrap kubeconfig any more; the state knows then.
+func (j *join) learn() error {
+	var err error
+	if j.name, err = j.nodeName(); err != nil {
+		return err
+	}
+	j.state.NodeName = j.name
+	kubeconfig := j.bootstrapKubeconfig()
+	if kubeconfig == nil {
+		return nil
+	}
+	cluster, err := kubelet.ClusterOf(kubeconfig)
+	if err != nil {
+		return report.Fail(report.Usage, "get a fresh stub and run join again; if it goes on, look at the NodePool's conditions",
+			"the payload's %s cannot be used: %w", bootstrapPath, err)
+	}
+	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA
+	return nil
 }
 
 // adapt turns the payload into the plan for this host.

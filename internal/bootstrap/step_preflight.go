@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -55,8 +54,7 @@ func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFac
 	facts.Foreign = j.foreign()
 	facts.Uplink = j.lookNetwork(ctx)
 	if j.inputs.stub != nil && j.state.Payload == "" {
-		fetcher := ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
-		probe, err := fetcher.Probe(ctx, j.inputs.stub)
+		probe, err := j.fetcher(log).Probe(ctx, j.inputs.stub)
 		facts.Endpoint, facts.Skew = err, probe.Skew
 		if probe.Temporary != nil {
 			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")

@@ -53,4 +53,4 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 }
 
 // DeleteCommand is the command that deletes the Node; a node itself may not.
-func (n *Node) DeleteCommand() string { return "oc delete node " + n.Name }
+func DeleteCommand(name string) string { return "oc delete node " + name }

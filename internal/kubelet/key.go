@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 
 	"k8s.io/client-go/util/keyutil"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // pendingKey is the key whose CSR may still wait for approval. It lives in the
@@ -52,23 +54,10 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 
 // save makes the key durable before anything is asked with it.
 func (k *pendingKey) save() error {
-	dir := filepath.Dir(k.path)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the directory of the pending key: %w", err)
-	}
-	file, err := os.CreateTemp(dir, "."+pendingKeyName+".*") // 0600
-	if err != nil {
+	if err := host.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
 		return fmt.Errorf("saving the pending key: %w", err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // fails after the rename, as it should
-	_, err = file.Write(k.pem)
-	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return fmt.Errorf("saving the pending key: %w", err)
-	}
-	if err := os.Rename(file.Name(), k.path); err != nil {
-		return fmt.Errorf("saving the pending key: %w", err)
-	}
-	return syncDirectory(dir)
+	return nil
 }
 
 // drop forgets the key.

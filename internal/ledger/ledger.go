@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // Ledger records changes in a directory of its own and makes them.
@@ -93,15 +95,12 @@ func (l *Ledger) load() error {
 
 // syncDir makes the names of ledger.log and originals durable.
 func (l *Ledger) syncDir() error {
-	dir, err := os.Open(l.dir)
+	tree, err := host.OpenTree(l.dir)
 	if err != nil {
-		return fmt.Errorf("opening the ledger's directory: %w", err)
+		return err
 	}
-	defer dir.Close()
-	if err := dir.Sync(); err != nil {
-		return fmt.Errorf("syncing the ledger's directory: %w", err)
-	}
-	return nil
+	defer tree.Close()
+	return tree.SyncDir("/")
 }
 
 // Close gives the ledger back for others.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"time"
 )
 
 // Text shows events to a person: on a terminal the line of the running step is
@@ -112,11 +111,3 @@ func (t *Text) paint(color, text string) string {
 }
 
 func pad(kind Kind) string { return fmt.Sprintf("%-5s", kind) }
-
-// Elapsed says a duration as a person would: 0.4s, 1m12s.
-func Elapsed(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return d.Round(time.Second).String()
-}
