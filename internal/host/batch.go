@@ -1,101 +1,138 @@
 package host
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
+	"path"
 
 	"golang.org/x/sys/unix"
 )
-
-// Attr is how a file or directory shall be owned and protected.
-type Attr struct {
-	Mode     uint32
-	UID, GID int
-	Xattrs   map[string][]byte // set as they are; nil leaves what the file system gives
-}
 
 // Batch replaces many files at once: all new contents are written beside their
 // targets, made durable with one barrier for each file system (not one for
 // each file), and then renamed into place. A reader sees the old or the new
 // file whole, never a part.
+//
+// The barrier is syncfs, not fsync of each file: on ext4, 5 kB files in 20
+// directories, staged, made durable and renamed, took with syncfs (with fsync of
+// one after the other, with fsync by 16 threads) 5 ms (40, 13) for 54 files,
+// 35 ms (190, 70) for 540 and 1.1 s (2.6, 1.4) for 5400; and it was no slower
+// while another process wrote 200 MB/s to the same file system. What it costs
+// is to wait for what others have written and not yet synced; the journal of
+// ext4 and xfs makes an fsync wait for part of that too.
 type Batch struct {
 	tree    *Tree
 	staged  []staged
+	parents map[object]*os.File // one open handle for each directory, not for each file
 	devices map[uint64]*os.File // one open file for each file system, to call syncfs on
 }
 
+// object is a file or directory, whatever its names are.
+type object struct{ device, inode uint64 }
+
 type staged struct {
 	where     place
+	in        object // the directory that it is staged in
 	temporary string
 	path      string
 }
 
 // NewBatch starts an empty batch.
-func (t *Tree) NewBatch() *Batch { return &Batch{tree: t, devices: map[uint64]*os.File{}} }
+func (t *Tree) NewBatch() *Batch {
+	return &Batch{tree: t, parents: map[object]*os.File{}, devices: map[uint64]*os.File{}}
+}
 
 // Stage writes content beside p with its final owner, mode and attributes.
 func (b *Batch) Stage(p string, content []byte, attr Attr) error {
-	where, err := b.tree.at(p)
+	where, in, err := b.at(p)
 	if err != nil {
 		return err
 	}
 	file, name, err := createTemporary(where)
 	if err != nil {
-		where.parent.Close()
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
-	b.staged = append(b.staged, staged{where: where, temporary: name, path: p})
-	if err := fill(file, where, name, content, attr); err != nil {
+	b.staged = append(b.staged, staged{where: where, in: in, temporary: name, path: p})
+	if err := fill(file, content, attr); err != nil {
 		file.Close()
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
 	return b.keepDevice(file)
 }
 
-func fill(file *os.File, where place, name string, content []byte, attr Attr) error {
-	// The file is created 0600 and gets its owner before its mode, so that no
-	// secret is readable by others at any moment.
-	if _, err := file.Write(content); err != nil {
-		return err
+// at opens the parent of p, which the batch closes.
+func (b *Batch) at(p string) (place, object, error) {
+	where, err := b.tree.at(p)
+	if err != nil {
+		return place{}, object{}, err
 	}
-	if err := file.Chown(attr.UID, attr.GID); err != nil {
-		return err
+	in, err := identity(where.parent)
+	if err != nil {
+		where.parent.Close()
+		return place{}, object{}, fmt.Errorf("resolving %s: %w", p, err)
 	}
-	if err := unix.Fchmod(int(file.Fd()), attr.Mode&0o7777); err != nil {
-		return err
+	if open := b.parents[in]; open != nil {
+		where.parent.Close()
+		where.parent = open
+	} else {
+		b.parents[in] = where.parent
 	}
-	return setXattrs(place{where.parent, name}.proc(), attr.Xattrs)
+	return where, in, nil
 }
 
-// createTemporary opens a new file beside where. The name follows from the
-// target alone, so that what a killed run left behind is replaced by the next.
-func createTemporary(where place) (*os.File, string, error) {
-	sum := sha256.Sum256([]byte(where.base))
-	name := ".hcp-node-agent." + hex.EncodeToString(sum[:8])
-	if err := unix.Unlinkat(where.fd(), name, 0); err != nil && !absent(err) {
-		return nil, "", err
+func identity(file *os.File) (object, error) {
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+		return object{}, err
 	}
-	fd, err := unix.Openat(where.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	return object{device: stat.Dev, inode: stat.Ino}, nil
+}
+
+// Holds tells whether something is staged for p, by that name or another.
+func (b *Batch) Holds(p string) (bool, error) {
+	if len(b.staged) == 0 {
+		return false, nil
+	}
+	where, in, err := b.at(p)
+	if absent(err) {
+		return false, nil
+	}
 	if err != nil {
-		return nil, "", err
+		return false, err
 	}
-	return os.NewFile(uintptr(fd), name), name, nil
+	for _, s := range b.staged {
+		if s.in == in && s.where.base == where.base {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Touch tells the batch that p was made, changed or removed without it, so that
+// Sync makes that durable too.
+func (b *Batch) Touch(p string) error {
+	dir, err := b.tree.openDir(path.Dir(path.Clean("/" + p)))
+	if absent(err) {
+		return nil // nothing is there, nor will be after a power cut
+	}
+	if err != nil {
+		return err
+	}
+	return b.keepDevice(dir)
 }
 
 // keepDevice keeps one file open for each file system and closes the others.
 func (b *Batch) keepDevice(file *os.File) error {
-	var stat unix.Stat_t
-	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
+	is, err := identity(file)
+	if err != nil {
 		file.Close()
 		return err
 	}
-	if b.devices[stat.Dev] != nil {
+	if b.devices[is.device] != nil {
 		return file.Close()
 	}
-	b.devices[stat.Dev] = file
+	b.devices[is.device] = file
 	return nil
 }
 
@@ -104,7 +141,19 @@ func (b *Batch) keepDevice(file *os.File) error {
 // ledger knows which were meant.
 func (b *Batch) Commit() error {
 	defer b.Abort()
-	if err := b.barrier(); err != nil {
+	if err := b.Rename(); err != nil {
+		return err
+	}
+	return b.Sync()
+}
+
+// Rename makes the staged files durable and renames them into place. That they
+// have their names is durable after Sync.
+func (b *Batch) Rename() error {
+	if len(b.staged) == 0 {
+		return nil
+	}
+	if err := b.Sync(); err != nil {
 		return err
 	}
 	for i, s := range b.staged {
@@ -113,10 +162,13 @@ func (b *Batch) Commit() error {
 		}
 		b.staged[i].temporary = ""
 	}
-	return b.barrier()
+	b.staged = b.staged[:0]
+	return nil
 }
 
-func (b *Batch) barrier() error {
+// Sync makes durable all that was staged, renamed or touched, with one syncfs
+// for each file system.
+func (b *Batch) Sync() error {
 	var errs []error
 	for _, file := range b.devices {
 		if err := unix.Syncfs(int(file.Fd())); err != nil {
@@ -126,16 +178,18 @@ func (b *Batch) barrier() error {
 	return errors.Join(errs...)
 }
 
-// Abort removes what was staged and not committed. It is safe to call twice.
+// Abort removes what was staged and not renamed. It is safe to call twice.
 func (b *Batch) Abort() {
 	for _, s := range b.staged {
 		if s.temporary != "" {
-			_ = unix.Unlinkat(s.where.fd(), s.temporary, 0) // a later run replaces it anyway
+			_ = unix.Unlinkat(s.where.fd(), s.temporary, 0) // a later run removes it anyway
 		}
-		s.where.parent.Close()
+	}
+	for _, parent := range b.parents {
+		parent.Close()
 	}
 	for _, file := range b.devices {
 		file.Close()
 	}
-	b.staged, b.devices = nil, map[uint64]*os.File{}
+	b.staged, b.parents, b.devices = nil, map[object]*os.File{}, map[uint64]*os.File{}
 }

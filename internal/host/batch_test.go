@@ -150,3 +150,35 @@ func TestBatchKeepsOneFileOpenForEachFileSystem(t *testing.T) {
 		t.Errorf("%d files are kept open for one file system", len(batch.devices))
 	}
 }
+
+// One directory needs one handle, however many files are staged in it; and
+// what is staged is found by any of its names.
+func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "etc/sub/file", "")
+	symlink(t, "etc", root, "alias")
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	for _, name := range []string{"/etc/a", "/alias/b", "/etc/c", "/etc/sub/d"} {
+		if err := batch.Stage(name, nil, mine(0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(batch.parents) != 2 {
+		t.Errorf("%d handles for two directories", len(batch.parents))
+	}
+	for name, want := range map[string]bool{"/alias/a": true, "/etc/b": true, "/etc/d": false, "/etc/sub/d": true, "/a": false, "/none/a": false} {
+		if got, err := batch.Holds(name); err != nil || got != want {
+			t.Errorf("%s is staged: %t, %v", name, got, err)
+		}
+	}
+	if err := batch.Rename(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := batch.Holds("/etc/a"); err != nil || got {
+		t.Errorf("staged after the rename: %t, %v", got, err)
+	}
+	if err := batch.Touch("/none/at/all"); err != nil {
+		t.Error(err)
+	}
+}

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path"
 
 	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
@@ -10,7 +11,8 @@ import (
 )
 
 // The calls in this file and in Batch change the machine. Only the ledger
-// calls them, after it has recorded what was there before.
+// calls them, after it has recorded what was there before. What they change is
+// durable after a Batch that was told of it (Touch) has synced.
 
 // Mkdir creates directory p, or sets owner and mode of the one that is there.
 // The parent must exist.
@@ -20,22 +22,46 @@ func (t *Tree) Mkdir(p string, attr Attr) error {
 		return err
 	}
 	defer where.parent.Close()
-	if err := unix.Mkdirat(where.fd(), where.base, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
-		return fmt.Errorf("creating directory %s: %w", p, err)
-	}
 	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if errors.Is(err, unix.ENOENT) {
+		if err := newDirectory(where, attr); err != nil {
+			return fmt.Errorf("creating directory %s: %w", p, err)
+		}
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("opening directory %s: %w", p, err)
 	}
 	defer dir.Close()
-	err = errors.Join(
-		dir.Chown(attr.UID, attr.GID),
-		unix.Fchmod(int(dir.Fd()), attr.Mode&0o7777),
-		setXattrs(where.proc(), attr.Xattrs))
-	if err != nil {
+	attr.Label = nil
+	if err := attr.set(dir); err != nil {
 		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
 	}
 	return nil
+}
+
+func newDirectory(where place, attr Attr) (err error) {
+	name, err := clearTemporary(where)
+	if err != nil {
+		return err
+	}
+	if err := unix.Mkdirat(where.fd(), name, 0o700); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort, err counts
+		}
+	}()
+	dir, err := place{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := attr.set(dir); err != nil {
+		return err
+	}
+	return unix.Renameat(where.fd(), name, where.fd(), where.base)
 }
 
 // MkdirAll creates p and its missing parents, mode 0755, owned by root.
@@ -73,21 +99,16 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 		return err
 	}
 	defer where.parent.Close()
-	file, name, err := createTemporary(where) // reserves the name and clears an old one
+	name, err := clearTemporary(where)
+	if err == nil {
+		err = unix.Symlinkat(target, where.fd(), name)
+	}
 	if err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
-	file.Close()
-	if err := unix.Unlinkat(where.fd(), name, 0); err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
+	if err = attr.setLink(place{where.parent, name}); err == nil {
+		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
 	}
-	if err := unix.Symlinkat(target, where.fd(), name); err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
-	}
-	err = errors.Join(
-		unix.Fchownat(where.fd(), name, attr.UID, attr.GID, unix.AT_SYMLINK_NOFOLLOW),
-		setXattrs(place{where.parent, name}.proc(), attr.Xattrs),
-		unix.Renameat(where.fd(), name, where.fd(), where.base))
 	if err != nil {
 		_ = unix.Unlinkat(where.fd(), name, 0) // best effort, the error below counts
 		return fmt.Errorf("linking %s: %w", p, err)
@@ -95,7 +116,8 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 	return nil
 }
 
-// HardLink makes p another name of the file target, replacing what is there.
+// HardLink makes p another name of the file target, replacing a link or file
+// there in one rename.
 func (t *Tree) HardLink(target, p string) error {
 	from, err := t.at(target)
 	if err != nil {
@@ -107,11 +129,18 @@ func (t *Tree) HardLink(target, p string) error {
 		return err
 	}
 	defer to.parent.Close()
-	if err := unix.Unlinkat(to.fd(), to.base, 0); err != nil && !absent(err) {
+	name, err := clearTemporary(to)
+	if err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
-	if err := unix.Linkat(from.fd(), from.base, to.fd(), to.base, 0); err != nil {
+	if err := unix.Linkat(from.fd(), from.base, to.fd(), name, 0); err != nil {
 		return fmt.Errorf("linking %s to %s: %w", p, target, err)
+	}
+	err = unix.Renameat(to.fd(), name, to.fd(), to.base)
+	// A rename onto another name of the same file does nothing, and succeeds.
+	_ = unix.Unlinkat(to.fd(), name, 0)
+	if err != nil {
+		return fmt.Errorf("linking %s: %w", p, err)
 	}
 	return nil
 }
@@ -128,11 +157,8 @@ func (t *Tree) SetAttr(p string, attr Attr) error {
 		return fmt.Errorf("opening %s: %w", p, err)
 	}
 	defer file.Close()
-	err = errors.Join(
-		file.Chown(attr.UID, attr.GID),
-		unix.Fchmod(int(file.Fd()), attr.Mode&0o7777),
-		setXattrs(where.proc(), attr.Xattrs))
-	if err != nil {
+	attr.Label = nil
+	if err := attr.set(file); err != nil {
 		return fmt.Errorf("setting owner and mode of %s: %w", p, err)
 	}
 	return nil
@@ -149,10 +175,10 @@ func (t *Tree) Remove(p string) error {
 	}
 	defer where.parent.Close()
 	err = unix.Unlinkat(where.fd(), where.base, 0)
-	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EPERM) {
+	if errors.Is(err, unix.EISDIR) {
 		err = unix.Unlinkat(where.fd(), where.base, unix.AT_REMOVEDIR)
 	}
-	if err != nil && !absent(err) {
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing %s: %w", p, err)
 	}
 	return nil

@@ -155,3 +155,91 @@ func TestOpenTreeRefusesWhatIsNoDirectory(t *testing.T) {
 		t.Errorf("name %s, live %t", tree.Name(), tree.Live())
 	}
 }
+
+// An owner, a mode and attributes that belong to a link itself.
+func TestLstatSeesALinksOwnAttributes(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a link an attribute")
+	}
+	tree, root := openTest(t)
+	put(t, root, "file", "")
+	symlink(t, "file", root, "link")
+	for name, value := range map[string]string{"file": "of the file", "link": "of the link"} {
+		if err := unix.Lsetxattr(filepath.Join(root, name), "trusted.mark", []byte(value), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, want := range map[string]string{"/file": "of the file", "/link": "of the link"} {
+		if info, err := tree.Lstat(name); err != nil || string(info.Xattrs["trusted.mark"]) != want {
+			t.Errorf("%s: %q, %v", name, info.Xattrs, err)
+		}
+	}
+	attr := mine(0)
+	attr.Xattrs = map[string][]byte{"trusted.mark": []byte("given back")}
+	if err := tree.Symlink("file", "/link", attr); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := tree.Lstat("/link"); err != nil || info.Link != "file" || string(info.Xattrs["trusted.mark"]) != "given back" {
+		t.Errorf("%+v, %v", info, err)
+	}
+}
+
+// A file that cannot be removed (chattr +i) is an error, not a success.
+func TestRemoveSaysWhenItCannot(t *testing.T) {
+	const immutable = 0x10 // FS_IMMUTABLE_FL
+	tree, root := openTest(t)
+	put(t, root, "file", "precious")
+	file, err := os.Open(filepath.Join(root, "file"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, immutable); err != nil {
+		t.Skipf("this file system or user cannot make a file immutable: %v", err)
+	}
+	defer func() { _ = unix.IoctlSetPointerInt(int(file.Fd()), unix.FS_IOC_SETFLAGS, 0) }()
+	if err := tree.Remove("/file"); err == nil {
+		t.Error("an immutable file was removed, it says")
+	}
+}
+
+func TestRemoveTemporary(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "etc/file", "stays")
+	put(t, root, "etc/"+temporaryName("file"), "left by a killed run")
+	symlink(t, "nowhere", root, "etc/"+temporaryName("link"))
+	if err := os.Mkdir(filepath.Join(root, "etc", temporaryName("dir")), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{"/etc/file", "/etc/link", "/etc/dir", "/etc/none", "/none/file", "/etc/file/below"} {
+		if err := tree.RemoveTemporary(p); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := names(t, root); !slices.Equal(got, []string{"/etc", "/etc/file=stays"}) {
+		t.Errorf("left: %q", got)
+	}
+}
+
+// A rename onto another name of the same file does nothing, and says nothing.
+func TestHardLinkThatIsThereAlready(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "file", "one")
+	for range 2 {
+		if err := tree.HardLink("/file", "/again"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := names(t, root); !slices.Equal(got, []string{"/again=one", "/file=one"}) {
+		t.Errorf("there is %q", got)
+	}
+	if err := os.Mkdir(filepath.Join(root, "dir"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := tree.HardLink("/file", "/dir"); err == nil {
+		t.Error("a directory became a hard link")
+	}
+	if got := names(t, root); !slices.Equal(got, []string{"/again=one", "/dir", "/file=one"}) {
+		t.Errorf("there is %q", got)
+	}
+}

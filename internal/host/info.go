@@ -47,22 +47,29 @@ func (t *Tree) Lstat(p string) (Info, error) {
 		return Info{}, err
 	}
 	defer where.parent.Close()
-	file, err := where.open(unix.O_PATH)
-	if absent(err) {
-		return Info{}, nil
-	}
-	if err != nil {
-		return Info{}, fmt.Errorf("looking at %s: %w", p, err)
-	}
-	defer file.Close()
-	info, err := infoOf(file, where)
+	info, err := where.info()
 	if err != nil {
 		return Info{}, fmt.Errorf("looking at %s: %w", p, err)
 	}
 	return info, nil
 }
 
-func infoOf(file *os.File, where place) (Info, error) {
+// info tells what is at the place; nothing there is Info{} and no error.
+func (p place) info() (Info, error) {
+	file, err := p.open(unix.O_PATH)
+	if absent(err) {
+		return Info{}, nil
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	defer file.Close()
+	return infoOf(file)
+}
+
+// infoOf looks only at what is open (with O_PATH is enough), so that type, owner
+// and attributes are of one and the same thing while names are swapped.
+func infoOf(file *os.File) (Info, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
 		return Info{}, err
@@ -78,7 +85,7 @@ func infoOf(file *os.File, where place) (Info, error) {
 		info.Type = Directory
 	case unix.S_IFLNK:
 		info.Type = Symlink
-		target, err := os.Readlink(where.proc())
+		target, err := readLink(file)
 		if err != nil {
 			return Info{}, err
 		}
@@ -86,13 +93,24 @@ func infoOf(file *os.File, where place) (Info, error) {
 	default:
 		info.Type = Other
 	}
-	xattrs, err := listXattrs(where.proc())
+	// The calls on descriptors refuse O_PATH; by this name they reach the same
+	// thing, also a symbolic link itself.
+	xattrs, err := listXattrs(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 	info.Xattrs = xattrs
 	return info, err
 }
 
+func readLink(link *os.File) (string, error) {
+	target := make([]byte, unix.PathMax)
+	n, err := unix.Readlinkat(int(link.Fd()), "", target)
+	if err != nil {
+		return "", fmt.Errorf("reading link: %w", err)
+	}
+	return string(target[:n]), nil
+}
+
 func listXattrs(p string) (map[string][]byte, error) {
-	size, err := unix.Llistxattr(p, nil)
+	size, err := unix.Listxattr(p, nil)
 	if errors.Is(err, unix.ENOTSUP) || (err == nil && size == 0) {
 		return nil, nil
 	}
@@ -100,40 +118,33 @@ func listXattrs(p string) (map[string][]byte, error) {
 		return nil, fmt.Errorf("listing extended attributes: %w", err)
 	}
 	names := make([]byte, size)
-	if size, err = unix.Llistxattr(p, names); err != nil {
+	if size, err = unix.Listxattr(p, names); err != nil {
 		return nil, fmt.Errorf("listing extended attributes: %w", err)
 	}
 	xattrs := map[string][]byte{}
+	value := make([]byte, 64<<10) // XATTR_SIZE_MAX
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:size]), "\x00"), "\x00") {
-		value := make([]byte, 64<<10) // XATTR_SIZE_MAX
-		n, err := unix.Lgetxattr(p, name, value)
+		n, err := unix.Getxattr(p, name, value)
 		if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
 			continue // listed but not ours to read, as security.* can be in a container
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading extended attribute %s: %w", name, err)
 		}
-		xattrs[name] = value[:n:n]
+		xattrs[name] = append([]byte{}, value[:n]...)
 	}
 	return xattrs, nil
 }
 
-func setXattrs(p string, xattrs map[string][]byte) error {
-	var errs []error
-	for name, value := range xattrs {
-		if err := unix.Lsetxattr(p, name, value, 0); err != nil {
-			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
-		}
-	}
-	return errors.Join(errs...)
-}
-
+// readAll reads a file whose size is known, and more of it when it grew.
 func readAll(file *os.File, size int64) ([]byte, error) {
 	content := make([]byte, 0, size+1)
-	buffer := make([]byte, 64<<10)
 	for {
-		n, err := file.Read(buffer)
-		content = append(content, buffer[:n]...)
+		if len(content) == cap(content) {
+			content = append(content, 0)[:len(content)]
+		}
+		n, err := file.Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
 		if errors.Is(err, io.EOF) {
 			return content, nil
 		}

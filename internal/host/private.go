@@ -1,8 +1,11 @@
 package host
 
 import (
+	"errors"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // WritePrivate writes one of the agent's own files, whole and durable, for its
@@ -22,4 +25,41 @@ func WritePrivate(dir, name string, content []byte) error {
 		return err
 	}
 	return batch.Commit()
+}
+
+// PrivateDir opens directory p for the agent's own files, and makes it, 0700
+// and durable, where it is missing. A link, a directory of another user, or one
+// that others can write to is refused: what the agent trusts later would be
+// theirs to forge. While the file is open, /proc/self/fd/N is a name of the
+// directory that nobody can move away.
+func (t *Tree) PrivateDir(p string) (*os.File, error) {
+	where, err := t.at(p)
+	if err != nil {
+		return nil, err
+	}
+	defer where.parent.Close()
+	made := unix.Mkdirat(where.fd(), where.base, 0o700)
+	if made != nil && !errors.Is(made, unix.EEXIST) {
+		return nil, fmt.Errorf("creating directory %s: %w", p, made)
+	}
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if err != nil {
+		return nil, fmt.Errorf("opening directory %s: %w", p, err)
+	}
+	info, err := infoOf(dir)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("looking at %s: %w", p, err)
+	case info.UID != os.Geteuid():
+		err = fmt.Errorf("directory %s belongs to user %d: remove it when it is not needed", p, info.UID)
+	case info.Mode&0o022 != 0:
+		err = fmt.Errorf("directory %s can be written to by others (mode %04o): remove it when it is not needed", p, info.Mode)
+	case made == nil:
+		err = unix.Syncfs(int(dir.Fd())) // its name too, which is in the parent
+	}
+	if err != nil {
+		dir.Close()
+		return nil, err
+	}
+	return dir, nil
 }

@@ -1,6 +1,8 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -36,8 +38,11 @@ func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
 			tree, root := openTest(t)
 			outside := filepath.Join(filepath.Dir(root), "outside")
 			put(t, outside, "file", "outside")
+			if err := unix.Lsetxattr(filepath.Join(outside, "file"), "user.outside", []byte("1"), 0); err != nil {
+				t.Fatal(err)
+			}
 			one, other := prepare(t, root, outside)
-			before := names(t, outside)
+			before := describe(t, outside)
 
 			stop := make(chan struct{})
 			var swaps sync.WaitGroup
@@ -63,7 +68,7 @@ func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
 			if swapped == 0 || worked == 0 {
 				t.Fatalf("%d swaps, %d operations that worked: nothing was tried", swapped, worked)
 			}
-			if diff := cmp.Diff(before, names(t, outside)); diff != "" {
+			if diff := cmp.Diff(before, describe(t, outside)); diff != "" {
 				t.Errorf("outside the tree after %d swaps (-before +after):\n%s", swapped, diff)
 			}
 		})
@@ -77,22 +82,74 @@ func attack(t *testing.T, tree *Tree) int {
 	if content, _, err := tree.ReadFile("/etc/file"); err == nil && strings.HasPrefix(string(content), "outside") {
 		t.Fatal("a file outside was read")
 	}
+	if info, err := tree.Lstat("/etc/file"); err == nil && len(info.Xattrs["user.outside"]) > 0 {
+		t.Fatal("an attribute outside was read")
+	}
+	marked := mine(0o640)
+	marked.Xattrs = map[string][]byte{"user.ours": []byte("1")}
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	worked := 0
 	for _, try := range []func() error{
-		func() error { return batch.Stage("/etc/file", []byte("ours"), mine(0o600)) },
+		func() error { return batch.Stage("/etc/file", []byte("ours"), marked) },
+		func() error { return batch.Touch("/etc/file") },
+		batch.Rename,
 		func() error { return tree.MkdirAll("/etc/a/b") },
-		func() error { return tree.Mkdir("/etc/a/c", mine(0o700)) },
+		func() error { return tree.Mkdir("/etc/a/c", marked) },
+		func() error { return tree.Mkdir("/etc/a", marked) },
 		func() error { return tree.Symlink("/x", "/etc/link", mine(0)) },
 		func() error { return tree.HardLink("/etc/file", "/etc/again") },
-		func() error { return tree.SetAttr("/etc/file", mine(0o640)) },
+		func() error { return tree.SetAttr("/etc/file", marked) },
 		func() error { return tree.Remove("/etc/link") },
 		func() error { return tree.Remove("/etc/a/c") },
+		func() error { return tree.RemoveTemporary("/etc/file") },
+		func() error { return visitNothingOutside(tree, "/etc") },
+		func() error { return visitNothingOutside(tree, "/") },
+		func() error {
+			dir, err := tree.PrivateDir("/etc/private")
+			if err == nil {
+				err = dir.Close()
+			}
+			return err
+		},
 	} {
-		if try() == nil {
+		err := try()
+		if errors.Is(err, errOutside) {
+			t.Fatal(err)
+		}
+		if err == nil {
 			worked++
 		}
 	}
 	return worked
+}
+
+var errOutside = errors.New("a walk came to a file outside")
+
+func visitNothingOutside(tree *Tree, p string) error {
+	return tree.Walk(p, func(p string, info Info) error {
+		if len(info.Xattrs["user.outside"]) > 0 {
+			return fmt.Errorf("%w: %s", errOutside, p)
+		}
+		return nil
+	})
+}
+
+// describe is names with modes and attributes.
+func describe(t *testing.T, root string) []string {
+	t.Helper()
+	tree, err := OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	list := names(t, root)
+	err = tree.Walk("/", func(p string, info Info) error {
+		list = append(list, fmt.Sprintf("%s %04o %d:%d %q", p, info.Mode, info.UID, info.GID, info.Xattrs))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
 }

@@ -76,7 +76,7 @@ func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
 		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
 	}
 	defer file.Close()
-	info, err := infoOf(file, where)
+	info, err := infoOf(file)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("reading %s: %w", p, err)
 	}
@@ -138,9 +138,10 @@ func (t *Tree) Exists(p string) (bool, error) {
 	return err == nil && info.Type != Absent, err
 }
 
-// absent tells errors that mean "nothing is there" from real ones.
+// absent tells errors that mean "nothing is there" from real ones. Links that
+// lead in a circle lead nowhere.
 func absent(err error) bool {
-	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
 // Within tells whether path is dir or lies below it.

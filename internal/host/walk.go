@@ -8,12 +8,23 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Walk calls visit for everything below directory p, parents first, without
-// following links. It does not descend into another file system, but does
-// visit the mount point itself. What vanishes meanwhile is passed over.
+// following links: each directory is opened inside the one before it, so that
+// one which is swapped for a link meanwhile leads nowhere. It does not descend
+// into another file system, but does visit the mount point itself. What
+// vanishes meanwhile is passed over.
 func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
+	if path.Clean("/"+p) == "/" {
+		root, err := identity(t.root)
+		if err != nil {
+			return fmt.Errorf("walking %s: %w", p, err)
+		}
+		return t.walk(p, root.device, visit)
+	}
 	top, err := t.Lstat(p)
 	if err != nil {
 		return err
@@ -21,28 +32,59 @@ func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 	return t.walk(p, top.Device, visit)
 }
 
-func (t *Tree) walk(dir string, device uint64, visit func(string, Info) error) error {
-	names, err := t.ReadDir(dir)
+// walk is Walk for p, which can be the root of the tree, on a known device.
+func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) error {
+	p = path.Clean("/" + p)
+	if p == "/" {
+		dir, err := t.openDir(p)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		return walkDir(dir, p, device, visit)
+	}
+	where, err := t.at(p)
 	if absent(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("walking %s: %w", dir, err)
+		return err
 	}
-	for _, name := range names {
-		p := path.Join(dir, name)
-		info, err := t.Lstat(p)
+	defer where.parent.Close()
+	return walkPlace(where, p, device, visit)
+}
+
+func walkPlace(where place, p string, device uint64, visit func(string, Info) error) error {
+	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	if absent(err) {
+		return nil // gone, or swapped for something else
+	}
+	if err != nil {
+		return fmt.Errorf("walking %s: %w", p, err)
+	}
+	defer dir.Close()
+	return walkDir(dir, p, device, visit)
+}
+
+func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) error) error {
+	names, err := dir.Readdirnames(-1)
+	if err != nil {
+		return fmt.Errorf("walking %s: %w", p, err)
+	}
+	for _, name := range sortedStrings(names) {
+		inner := place{parent: dir, base: name}
+		info, err := inner.info()
 		if err != nil {
-			return err
+			return fmt.Errorf("walking %s: %w", p, err)
 		}
 		if info.Type == Absent {
 			continue
 		}
-		if err := visit(p, info); err != nil {
+		if err := visit(path.Join(p, name), info); err != nil {
 			return err
 		}
 		if info.Type == Directory && info.Device == device {
-			if err := t.walk(p, device, visit); err != nil {
+			if err := walkPlace(inner, path.Join(p, name), device, visit); err != nil {
 				return err
 			}
 		}

@@ -9,64 +9,68 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Pending is a change that is still to be made, and what is there now.
-type Pending struct {
-	Change
-	Now State `json:"now"`
-}
-
 // Together is a Driver that makes many changes faster at once than one by one.
 type Together interface {
 	MakeAll(ctx context.Context, pending []Pending) error
 }
 
-// Completer is a Driver whose changes imply others, as a file implies the
-// directories above it.
-type Completer interface {
-	Complete(changes []Change) ([]Change, error)
-}
-
-// Diff tells which of the changes are still to be made, with those that they
-// imply, in the order in which they will be made. It changes nothing.
-func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]Pending, error) {
-	for _, driver := range l.drivers {
-		if completer, ok := driver.(Completer); ok {
-			var err error
-			if changes, err = completer.Complete(changes); err != nil {
-				return nil, err
-			}
-			break // all path kinds share one driver
-		}
-	}
-	var pending []Pending
-	for _, change := range changes {
-		now, err := l.look(ctx, change)
-		if err != nil {
-			return nil, err
-		}
-		if !change.Same(now) {
-			pending = append(pending, Pending{Change: change, Now: now})
-		}
-	}
-	return pending, nil
+// Tidier is a Driver that leaves traces when a run is killed.
+type Tidier interface {
+	// Tidy removes what killed runs left beside the targets of the changes, and
+	// makes durable what they did to them.
+	Tidy(changes []Change) error
 }
 
 // Apply makes those of the changes that are not so already, and tells which
 // they were. Everything that is needed to give them back is durable before the
-// first of them is made.
+// first of them is made, and all of them are durable when it returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pending, error) {
-	pending, err := l.Diff(ctx, changes)
-	if err != nil || len(pending) == 0 {
+	if err := l.tidy(l.unfinishedChanges()); err != nil {
 		return nil, err
 	}
-	seq, err := l.intend(step, pending)
+	pending, err := l.Diff(ctx, changes)
 	if err != nil {
 		return nil, err
+	}
+	if checker, ok := first[Checker](l); ok {
+		if err := checker.Check(pending); err != nil {
+			return nil, err
+		}
+	}
+	settled, err := l.settled(ctx, pending)
+	if err != nil || len(pending)+len(settled) == 0 {
+		return nil, err
+	}
+	seq, err := l.intend(record{Step: step, Entries: settled}, pending)
+	if err != nil {
+		return nil, err
+	}
+	for i := range pending {
+		pending[i].Now.Content = nil // kept by now; there can be much of it
 	}
 	if err := l.make(ctx, pending); err != nil {
 		return nil, err
 	}
 	return pending, l.append(record{Type: done, Of: seq}, true)
+}
+
+func (l *Ledger) unfinishedChanges() []Change {
+	var changes []Change
+	for _, item := range l.Items() {
+		if !item.Done {
+			changes = append(changes, item.Change)
+		}
+	}
+	return changes
+}
+
+// tidy clears up after killed runs.
+func (l *Ledger) tidy(changes []Change) error {
+	tidier, ok := first[Tidier](l)
+	if !ok || len(changes) == 0 {
+		return nil
+	}
+	return tidier.Tidy(changes)
 }
 
 // Bracket records what is there before somebody else (client-go, dnf,
@@ -81,7 +85,7 @@ func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (f
 		}
 		pending = append(pending, Pending{Change: change, Now: now})
 	}
-	seq, err := l.intend(step, pending)
+	seq, err := l.intend(record{Step: step, Bracket: true}, pending)
 	if err != nil {
 		return nil, err
 	}
@@ -98,16 +102,17 @@ func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (f
 	}, nil
 }
 
-func (l *Ledger) intend(step string, pending []Pending) (int, error) {
-	entries := make([]entry, 0, len(pending))
+// intend makes durable what is there, and then that it shall be changed.
+func (l *Ledger) intend(r record, pending []Pending) (int, error) {
 	for _, p := range pending {
-		entries = append(entries, entry{Change: p.Change, Before: p.Now})
+		r.Entries = append(r.Entries, entry{Change: p.Change, Before: p.Now})
 	}
 	if err := l.keepOriginals(pending); err != nil {
 		return 0, err
 	}
+	r.Type = intent
 	seq := len(l.records)
-	return seq, l.append(record{Type: intent, Step: step, Entries: entries}, true)
+	return seq, l.append(r, true)
 }
 
 func (l *Ledger) make(ctx context.Context, pending []Pending) error {

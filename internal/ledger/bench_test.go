@@ -2,78 +2,139 @@ package ledger
 
 import (
 	"bytes"
-	"context"
 	"fmt"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// oneByOne is the driver of paths without its gift of making many at once: two
-// barriers for each file instead of two for all.
-type oneByOne struct{ paths *Paths }
-
-func (d oneByOne) Look(ctx context.Context, c Change) (State, error) { return d.paths.Look(ctx, c) }
-
-func (d oneByOne) Make(ctx context.Context, c Change, now State) error {
-	return d.paths.Make(ctx, c, now)
+// benched opens a ledger for a fresh tree, with the drivers of paths.
+func benched(b *testing.B) *Ledger {
+	b.Helper()
+	tree, err := host.OpenTree(b.TempDir())
+	if err != nil {
+		b.Fatal(err)
+	}
+	paths := &Paths{Tree: tree}
+	l, err := Open(b.TempDir(), map[Kind]Driver{File: paths, Directory: paths})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { l.Close(); tree.Close() })
+	return l
 }
 
-func (d oneByOne) Restore(ctx context.Context, c Change, before State) error {
-	return d.paths.Restore(ctx, c, before)
-}
-
-func (d oneByOne) Complete(changes []Change) ([]Change, error) { return d.paths.Complete(changes) }
-
-// BenchmarkApply writes the 100 files of a payload through the ledger, all
-// durable, at once and one by one; "times-batched" is how much longer the
-// second takes.
+// BenchmarkApply makes n files that are not there yet, all durable; then the
+// same with other content (each has an original to be kept); and undoes it.
 func BenchmarkApply(b *testing.B) {
-	var batched time.Duration
-	for _, way := range []string{"batched", "one-by-one"} {
-		b.Run(way, func(b *testing.B) {
-			tree, err := host.OpenTree(b.TempDir())
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer tree.Close()
-			paths := &Paths{Tree: tree}
-			var driver Driver = paths
-			if way == "one-by-one" {
-				driver = oneByOne{paths}
-			}
-			l, err := Open(b.TempDir(), map[Kind]Driver{File: driver, Directory: driver})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer l.Close()
+	for _, n := range []int{54, 540, 5400} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
 			rounds := 0
 			for b.Loop() {
-				if made, err := l.Apply(b.Context(), "files", hundredFiles(rounds)); err != nil || len(made) < 100 {
-					b.Fatalf("%d changes, %v", len(made), err)
+				b.StopTimer()
+				l := benched(b)
+				b.StartTimer()
+				apply(b, l, manyFiles(n, 0), n)
+				rounds++
+			}
+			perFile(b, n, rounds)
+		})
+		b.Run(strconv.Itoa(n)+"/replacing", func(b *testing.B) {
+			rounds := 0
+			for b.Loop() {
+				b.StopTimer()
+				l := benched(b)
+				apply(b, l, manyFiles(n, 0), n)
+				b.StartTimer()
+				apply(b, l, manyFiles(n, 1), n)
+				rounds++
+			}
+			perFile(b, n, rounds)
+		})
+		b.Run(strconv.Itoa(n)+"/undo", func(b *testing.B) {
+			rounds := 0
+			for b.Loop() {
+				b.StopTimer()
+				l := benched(b)
+				apply(b, l, manyFiles(n, 0), n)
+				b.StartTimer()
+				if _, err := l.Undo(b.Context()); err != nil {
+					b.Fatal(err)
 				}
 				rounds++
 			}
-			each := b.Elapsed() / time.Duration(rounds)
-			b.ReportMetric(each.Seconds()*1e6/100, "us/file")
-			if way == "batched" {
-				batched = each
-			} else if batched > 0 {
-				b.ReportMetric(float64(each)/float64(batched), "times-batched")
-			}
+			perFile(b, n, rounds)
 		})
 	}
 }
 
-// hundredFiles are 100 files of 4 kB that are not there yet, in one directory.
-func hundredFiles(round int) []Change {
-	changes := make([]Change, 0, 100)
-	for i := range 100 {
-		content := bytes.Repeat(fmt.Appendf(nil, "%07d\n", i), 512)
+// BenchmarkApplyNothing is a second run, in which nothing is to be done.
+func BenchmarkApplyNothing(b *testing.B) {
+	for _, n := range []int{54, 540, 5400} {
+		b.Run(strconv.Itoa(n), func(b *testing.B) {
+			l := benched(b)
+			changes := manyFiles(n, 0)
+			apply(b, l, changes, n)
+			before := memory(b, "VmRSS:")
+			rounds := 0
+			for b.Loop() {
+				apply(b, l, changes, 0)
+				rounds++
+			}
+			b.ReportMetric(float64(memory(b, "VmHWM:")-before)/1024, "MiB-peak")
+			perFile(b, n, rounds)
+		})
+	}
+}
+
+func apply(b *testing.B, l *Ledger, changes []Change, want int) {
+	b.Helper()
+	if made, err := l.Apply(b.Context(), "files", changes); err != nil || len(made) < want || (want == 0 && len(made) > 0) {
+		b.Fatalf("%d changes, %v", len(made), err)
+	}
+}
+
+func perFile(b *testing.B, n, rounds int) {
+	b.Helper()
+	b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(n*rounds), "us/file")
+}
+
+// manyFiles are n files of 5 kB in 20 directories.
+func manyFiles(n, version int) []Change {
+	changes := make([]Change, 0, n)
+	for i := range n {
+		content := bytes.Repeat(fmt.Appendf(nil, "%03d%06d\n", version, i), 500)
 		changes = append(changes, Change{
-			Kind: File, Target: fmt.Sprintf("/etc/round-%d/file-%d", round, i), Want: own(FileState(content, 0o644)),
+			Kind: File, Target: fmt.Sprintf("/etc/directory-%d/file-%d", i%20, i), Want: own(FileState(content, 0o644)),
 		})
 	}
 	return changes
+}
+
+// memory reads one of the process's own figures, in KiB, after it has set the
+// peak back to what is used now.
+func memory(b *testing.B, name string) int64 {
+	b.Helper()
+	if name == "VmRSS:" {
+		runtime.GC()
+		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // without it the peak is that of the whole process
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name {
+			value, err := strconv.ParseInt(fields[1], 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return value
+		}
+	}
+	return 0
 }

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // Kind is a kind of thing that can be changed.
@@ -80,14 +82,16 @@ type Driver interface {
 }
 
 // Same tells whether a thing is as wished: it is of the wished kind, and every
-// field that the wish names is equal.
+// field that the wish names is equal. Where something shall be absent, that is
+// something of the wished kind: a removed directory stays removed when a file
+// is put in its place. File stands for everything that is not a directory.
 func (c Change) Same(now State) bool {
 	want := c.Want
-	if now.Present != want.Present {
-		return false
-	}
 	if !want.Present {
-		return true
+		return !now.Present || !c.removes(now)
+	}
+	if !now.Present {
+		return false
 	}
 	if kind := fileType(c.Kind); kind != "" && kind != now.Type {
 		return false
@@ -96,6 +100,23 @@ func (c Change) Same(now State) bool {
 		unset(want.Enabled, now.Enabled) && unset(want.Active, now.Active) && unset(want.Value, now.Value) &&
 		equal(want.Mode, now.Mode) && equal(want.UID, now.UID) && equal(want.GID, now.GID)
 }
+
+// removes tells whether a wish for absence is about what is there.
+func (c Change) removes(now State) bool {
+	directory := string(host.Directory)
+	switch c.Kind {
+	case File, HardLink:
+		return now.Type != directory
+	case Directory:
+		return now.Type == directory
+	case Link:
+		return now.Type == string(host.Symlink)
+	}
+	return true
+}
+
+// onPath tells whether the target is a path below a root.
+func (c Change) onPath() bool { return fileType(c.Kind) != "" }
 
 func unset(want, now string) bool { return want == "" || want == now }
 

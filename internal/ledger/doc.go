@@ -5,5 +5,6 @@
 // is made, then it is marked done. So a run that was killed at any moment is
 // resumed by running it again, and everything can be given back.
 //
-// The format of the ledger's file is in record.go.
+// The format of the ledger's file is in record.go; docs/ledger.md has it in full,
+// with what is durable when, and what an undo does.
 package ledger

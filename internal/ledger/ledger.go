@@ -29,8 +29,8 @@ var ErrLocked = errors.New("another hcp-node-agent is changing this host; wait f
 // Open opens the ledger in dir, making both where they are missing, and cuts
 // off a torn tail. Only one process can have it open.
 func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); err != nil {
-		return nil, fmt.Errorf("making the ledger's directory: %w", err)
+	if err := makeDirectory(dir); err != nil {
+		return nil, err
 	}
 	log, err := os.OpenFile(filepath.Join(dir, "ledger.log"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -88,9 +88,29 @@ func (l *Ledger) load() error {
 		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
 			return err
 		}
-		return l.syncDir()
 	}
-	return nil
+	if len(records) > 1 {
+		return nil // its name was durable before the first intent
+	}
+	return l.syncDir()
+}
+
+// makeDirectory makes the ledger's directory with the one of the originals, and
+// its own name durable.
+func makeDirectory(dir string) error {
+	_, err := os.Lstat(dir)
+	if mkdir := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); mkdir != nil {
+		return fmt.Errorf("making the ledger's directory: %w", mkdir)
+	}
+	if err == nil {
+		return nil
+	}
+	parent, err := host.OpenTree(filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	return parent.SyncDir("/")
 }
 
 // syncDir makes the names of ledger.log and originals durable.

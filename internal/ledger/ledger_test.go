@@ -159,49 +159,6 @@ func TestUndoKeepsWhatSomebodyElseChanged(t *testing.T) {
 	}
 }
 
-func TestKilledAnywhereCanStillGiveBackEverything(t *testing.T) {
-	// A run that is killed leaves a prefix of the log; the host is touched only
-	// after the intent is durable. So: for every prefix that can be left, an
-	// apply and an undo must end with the first tree.
-	root, dir := populate(t), t.TempDir()
-	before := listing(t, root)
-	l := open(t, dir, root)
-	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
-		t.Fatal(err)
-	}
-	after := listing(t, root)
-	log, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	intentEnds := len(log) - len(log[strings.LastIndex(strings.TrimRight(string(log), "\n"), "\n")+1:])
-	for cut := 0; cut <= len(log); cut += 41 {
-		state := t.TempDir()
-		if err := os.CopyFS(state, os.DirFS(dir)); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(state, "ledger.log"), log[:cut], 0o600); err != nil {
-			t.Fatal(err)
-		}
-		again := populate(t)
-		l := open(t, state, again)
-		if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		if diff := cmp.Diff(after, listing(t, again)); diff != "" {
-			t.Fatalf("cut at %d (intent ends at %d), tree after apply:\n%s", cut, intentEnds, diff)
-		}
-		if _, err := l.Undo(t.Context()); err != nil {
-			t.Fatalf("cut at %d: %v", cut, err)
-		}
-		if diff := cmp.Diff(before, listing(t, again)); diff != "" {
-			t.Fatalf("cut at %d, tree after undo:\n%s", cut, diff)
-		}
-		l.Close()
-	}
-}
-
 func TestDamageInTheMiddleIsRefused(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
 	l := open(t, dir, root)

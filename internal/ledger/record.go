@@ -19,8 +19,9 @@ import (
 // not returned), and is cut off when the ledger is opened. Damage anywhere
 // else is an error: the ledger is then not written to any more.
 //
-// An "intent" lists changes with the state before each. "done" says that the
-// changes of an intent were made. "undone" says that a thing was given back.
+// An "intent" lists changes with the state before each; with "bracket", which
+// the first agents did not write yet, the wishes in them mean nothing before
+// their "done". "done" says that the changes of an intent were made. "undone" says that a thing was given back.
 // Contents that a change replaces are in originals/, named by their SHA-256.
 const formatVersion = 1
 
@@ -40,6 +41,7 @@ type record struct {
 	Version int        `json:"version,omitempty"` // of a header
 	Step    string     `json:"step,omitempty"`    // of an intent: the step that made it
 	Entries []entry    `json:"entries,omitempty"` // of an intent
+	Bracket bool       `json:"bracket,omitempty"` // of an intent: somebody else makes the changes
 	Of      int        `json:"of,omitempty"`      // of a done: the intent's number
 	After   []State    `json:"after,omitempty"`   // of a done, where others decide the outcome
 	Key     string     `json:"key,omitempty"`     // of an undone
@@ -68,7 +70,7 @@ func parse(log []byte) ([]record, int, error) {
 		line, tail, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := parseLine(line)
 		if !whole || (err != nil && len(tail) == 0) {
-			return records, good, nil // a torn tail
+			break // a torn tail
 		}
 		if err != nil {
 			return nil, good, fmt.Errorf("reading ledger at byte %d: %w", good, err)

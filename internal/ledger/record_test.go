@@ -100,6 +100,7 @@ func TestParseTellsATornTailFromDamage(t *testing.T) {
 		"a line is missing":          {lines[0] + strings.Join(lines[2:], ""), 0, "record 2 where 1 is due"},
 		"a line is there twice":      {lines[0] + lines[0] + lines[1], 0, "record 0 where 1 is due"},
 		"written by a newer version": {string(newer), 0, "version 2 is not known"},
+		"newer, and cut short":       {string(newer) + "12345", 0, "version 2 is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, good, err := parse([]byte(test.log))

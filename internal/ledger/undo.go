@@ -2,118 +2,32 @@ package ledger
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
 )
 
-// Item is one thing that the ledger holds: how it was before the first change
-// and how it was left by the last.
-type Item struct {
-	Change
-	Step   string `json:"step"`
-	Before State  `json:"before"`
-	Done   bool   `json:"done"` // false when a run was ended before it could say so
-}
-
-// Items lists what was changed and not given back, in the order of the first
-// change of each.
-func (l *Ledger) Items() []Item {
-	var items []Item
-	index := map[string]int{}
-	bySeq := map[int][]string{}
-	for _, r := range l.records {
-		switch r.Type {
-		case intent:
-			for _, e := range r.Entries {
-				key := e.Key()
-				bySeq[r.Seq] = append(bySeq[r.Seq], key)
-				at, seen := index[key]
-				if !seen {
-					at = len(items)
-					index[key] = at
-					items = append(items, Item{Before: e.Before})
-				}
-				e.Want = carryOver(items[at].Want, e.Want)
-				items[at].Change, items[at].Step, items[at].Done = e.Change, r.Step, false
-			}
-		case done:
-			for i, key := range bySeq[r.Of] {
-				at, held := index[key]
-				if !held {
-					continue
-				}
-				items[at].Done = true
-				if i < len(r.After) {
-					items[at].Want = r.After[i]
-				}
-			}
-		case undone:
-			if at, held := index[r.Key]; held {
-				items = append(items[:at], items[at+1:]...)
-				delete(index, r.Key)
-				for key, i := range index {
-					if i > at {
-						index[key] = i - 1
-					}
-				}
-			}
-		}
-	}
-	return items
-}
-
-// carryOver keeps of an earlier wish what a later one for the same thing leaves
-// open: a unit that was enabled first and started later was both.
-func carryOver(earlier, later State) State {
-	if earlier.Present && later.Present {
-		later.Enabled = cmp.Or(later.Enabled, earlier.Enabled)
-		later.Active = cmp.Or(later.Active, earlier.Active)
-	}
-	return later
-}
-
-// Difference is a thing that is not as the ledger left it.
-type Difference struct {
-	Item
-	Now State `json:"now"`
-}
-
-// Bracketed is a Driver of what others make and change all the time; the ledger
-// only knows how it was before.
-type Bracketed interface{ Bracketed() }
-
-// Drift lists the things that somebody else has changed since.
-func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
-	var drift []Difference
-	var errs []error
-	for _, item := range l.Items() {
-		if _, theirs := l.drivers[item.Kind].(Bracketed); theirs {
-			continue // others change it all the time
-		}
-		now, err := l.look(ctx, item.Change)
-		if err != nil {
-			errs = append(errs, err)
-			continue
-		}
-		if !item.Same(now) {
-			drift = append(drift, Difference{Item: item, Now: now})
-		}
-	}
-	return drift, errors.Join(errs...)
-}
-
 // Outcome is what an undo did.
 type Outcome struct {
 	Restored []Item
 	Kept     []Difference // changed by somebody else since; theirs stays
+}
+
+// Grouped is a Driver that gives many things back with fewer barriers than one
+// by one.
+type Grouped interface{ Begin() Restoring }
+
+// Restoring gives things back. What it gave back is there, and durable, after
+// Finish; until then it can be given back again.
+type Restoring interface {
+	Restore(ctx context.Context, c Change, before State) error
+	Busy(c Change) (bool, error) // whether Finish will still change the thing
+	Finish() error
+	Abort()
 }
 
 // Undo gives everything back, newest first, as far as it can: an error with
@@ -122,76 +36,169 @@ type Outcome struct {
 // once more in the end; if it still is not, what is in it is somebody else's,
 // and it stays.
 func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
-	var outcome Outcome
-	var errs []error
-	var full []Item
 	items := l.Items()
 	slices.Reverse(items)
+	changes := make([]Change, 0, len(items))
 	for _, item := range items {
+		changes = append(changes, item.Change)
+	}
+	if err := l.tidy(changes); err != nil {
+		return Outcome{}, err
+	}
+	u := &undoing{l: l, covers: newCovers(items)}
+	defer u.abort()
+	var full []int
+	for i, item := range items {
 		if ctx.Err() != nil {
-			return outcome, errors.Join(append(errs, ctx.Err())...)
+			return u.end(ctx.Err())
 		}
-		err := l.undo(ctx, item, &outcome)
+		err := u.giveBack(ctx, i, item)
 		if errors.Is(err, unix.ENOTEMPTY) {
-			full = append(full, item)
+			full = append(full, i)
 			continue
 		}
-		errs = append(errs, err)
+		u.errs = append(u.errs, err)
 	}
-	for _, item := range full {
-		err := l.undo(ctx, item, &outcome)
+	u.flush()
+	for _, i := range full {
+		err := u.giveBack(ctx, i, items[i])
 		if errors.Is(err, unix.ENOTEMPTY) {
-			now, lookErr := l.look(ctx, item.Change)
-			outcome.Kept = append(outcome.Kept, Difference{Item: item, Now: now})
-			err = errors.Join(lookErr, l.append(record{Type: undone, Key: item.Key()}, false))
+			var now State
+			if now, err = l.look(ctx, items[i].Change); err == nil {
+				err = u.kept(items[i], now)
+			}
 		}
-		errs = append(errs, err)
+		u.errs = append(u.errs, err)
 	}
-	if l.log != nil {
-		errs = append(errs, l.log.Sync())
-	}
-	return outcome, errors.Join(errs...)
+	return u.end(nil)
 }
 
-// undo gives one thing back and notes it. The note is not synced by itself:
-// giving back twice changes nothing.
-func (l *Ledger) undo(ctx context.Context, item Item, outcome *Outcome) error {
-	now, kept, err := l.giveBack(ctx, item)
+// undoing is one Undo on its way.
+type undoing struct {
+	l       *Ledger
+	covers  covers
+	outcome Outcome
+	errs    []error
+	driver  Driver    // whose things back gives back
+	back    Restoring // nil when nothing waits
+	waiting []Item    // given back by back, not durable yet
+}
+
+// giveBack gives one thing back, at is its place among the items.
+func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
+	driver, err := u.l.driver(item.Kind)
 	if err != nil {
 		return err
 	}
-	if kept {
-		outcome.Kept = append(outcome.Kept, Difference{Item: item, Now: now})
-	} else {
-		outcome.Restored = append(outcome.Restored, item)
+	if err := u.makeWay(item, driver); err != nil {
+		return err
 	}
-	return l.append(record{Type: undone, Key: item.Key()}, false)
-}
-
-func (l *Ledger) giveBack(ctx context.Context, item Item) (now State, kept bool, err error) {
-	driver, err := l.driver(item.Kind)
+	now, err := driver.Look(ctx, item.Change)
 	if err != nil {
-		return State{}, false, err
+		return err
 	}
-	if now, err = driver.Look(ctx, item.Change); err != nil {
-		return State{}, false, err
-	}
-	if sameExactly(now, item.Before) {
-		return now, false, nil
-	}
-	if !item.Same(now) && item.Done {
-		return now, true, nil
+	what, err := u.judge(ctx, at, item, now)
+	switch {
+	case err != nil:
+		return err
+	case what == keep:
+		return u.kept(item, now)
+	case what == nothing:
+		return u.restored(item)
 	}
 	before := item.Before
 	if before.Digest != "" {
-		if before.Content, err = l.original(before.Digest); err != nil {
-			return now, false, err
+		if before.Content, err = u.l.original(before.Digest); err != nil {
+			return err
 		}
 	}
-	if err := driver.Restore(ctx, item.Change, before); err != nil {
-		return now, false, fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+	if u.back == nil {
+		if err := driver.Restore(ctx, item.Change, before); err != nil {
+			return fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+		}
+		return u.restored(item)
 	}
-	return now, false, nil
+	if err := u.back.Restore(ctx, item.Change, before); err != nil {
+		return fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+	}
+	u.waiting = append(u.waiting, item)
+	return nil
+}
+
+// makeWay finishes what waits when the item is another driver's, or still to be
+// changed by it, and begins a new group where there is none.
+func (u *undoing) makeWay(item Item, driver Driver) error {
+	if u.back != nil {
+		busy, err := u.back.Busy(item.Change)
+		if err != nil {
+			return err
+		}
+		if busy || u.driver != driver {
+			u.flush()
+		}
+	}
+	if grouped, ok := driver.(Grouped); ok && u.back == nil {
+		u.back, u.driver = grouped.Begin(), driver
+	}
+	return nil
+}
+
+// judge also looks at the older things: as long as what one of them removed is
+// still (or again) there, nothing of ours can be in its place or below it; and
+// what an older one made is no stranger's.
+func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verdict, error) {
+	under, err := u.covers.under(ctx, u.l, at, item, now)
+	if err != nil || under {
+		return nothing, err
+	}
+	what := item.judge(now)
+	if what == keep && u.covers.known(at, item, now) {
+		return nothing, nil
+	}
+	return what, nil
+}
+
+// restored and kept note what was done. The note is not synced by itself:
+// giving back twice changes nothing.
+func (u *undoing) restored(item Item) error {
+	u.outcome.Restored = append(u.outcome.Restored, item)
+	return u.l.append(record{Type: undone, Key: item.Key()}, false)
+}
+
+func (u *undoing) kept(item Item, now State) error {
+	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now})
+	return u.l.append(record{Type: undone, Key: item.Key()}, false)
+}
+
+// flush makes durable what waits, and only then notes it.
+func (u *undoing) flush() {
+	if u.back == nil {
+		return
+	}
+	err := u.back.Finish()
+	if err == nil {
+		for _, item := range u.waiting {
+			u.errs = append(u.errs, u.restored(item))
+		}
+	}
+	u.errs = append(u.errs, err)
+	u.abort()
+}
+
+func (u *undoing) abort() {
+	if u.back != nil {
+		u.back.Abort()
+	}
+	u.back, u.driver, u.waiting = nil, nil, nil
+}
+
+// end finishes the undo, for whatever reason it ends.
+func (u *undoing) end(why error) (Outcome, error) {
+	u.flush()
+	if u.l.log != nil {
+		u.errs = append(u.errs, u.l.log.Sync())
+	}
+	return u.outcome, errors.Join(append(u.errs, why)...)
 }
 
 func sameExactly(a, b State) bool {
@@ -199,15 +206,4 @@ func sameExactly(a, b State) bool {
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)
-}
-
-// Forget deletes the ledger's file and the kept originals (they can hold
-// secrets) once nothing is left to be given back.
-func (l *Ledger) Forget() error {
-	if left := len(l.Items()); left > 0 {
-		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
-	}
-	return errors.Join(
-		os.RemoveAll(filepath.Join(l.dir, "originals")),
-		os.Remove(filepath.Join(l.dir, "ledger.log")))
 }

@@ -1,0 +1,161 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
+	"golang.org/x/sys/unix"
+)
+
+// Sub opens directory p as a tree of its own: a link below it cannot lead out
+// of it. So root can write in a place that is somebody else's, as a home is,
+// whatever its owner swaps meanwhile. Info is what the directory is.
+func (t *Tree) Sub(p string) (*Tree, Info, error) {
+	clean := path.Clean("/" + p)
+	root, err := pathrs.OpenatInRoot(t.root, clean)
+	if err != nil {
+		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
+	}
+	var stat unix.Stat_t
+	if err := unix.Fstat(int(root.Fd()), &stat); err != nil {
+		root.Close()
+		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
+	}
+	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
+		root.Close()
+		return nil, Info{}, fmt.Errorf("opening %s: %w", p, unix.ENOTDIR)
+	}
+	info := Info{
+		Type: Directory, Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid),
+		Device: stat.Dev, Inode: stat.Ino,
+	}
+	return &Tree{root: root, name: path.Join(t.name, clean)}, info, nil
+}
+
+// Rename moves what is at from to the free place to, of the same file system.
+func (t *Tree) Rename(from, to string) error {
+	source, err := t.at(from)
+	if err != nil {
+		return err
+	}
+	defer source.parent.Close()
+	target, err := t.at(to)
+	if err != nil {
+		return err
+	}
+	defer target.parent.Close()
+	if err := unix.Renameat2(source.fd(), source.base, target.fd(), target.base, unix.RENAME_NOREPLACE); err != nil {
+		return fmt.Errorf("moving %s to %s: %w", from, to, err)
+	}
+	return nil
+}
+
+// WalkAll is Walk for the whole of a tree that Sub opened; device is that of
+// its root.
+func (t *Tree) WalkAll(device uint64, visit func(p string, info Info) error) error {
+	return t.walk("/", device, visit)
+}
+
+// Lchown gives what is at p, a link itself and not its target, to an owner; p
+// can be the root of the tree. As chown(2) does, it takes setuid and setgid
+// from a file.
+func (t *Tree) Lchown(p string, uid, gid int) error {
+	if path.Clean("/"+p) == "/" {
+		if err := unix.Fchownat(int(t.root.Fd()), "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
+			return fmt.Errorf("setting owner of %s: %w", t.name, err)
+		}
+		return nil
+	}
+	where, err := t.at(p)
+	if err != nil {
+		return err
+	}
+	defer where.parent.Close()
+	if err := unix.Fchownat(where.fd(), where.base, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return fmt.Errorf("setting owner of %s: %w", p, err)
+	}
+	return nil
+}
+
+// lockPatience is how long lckpwdf(3) waits, too.
+const lockPatience = 15 * time.Second
+
+// Lock takes the lock file p as lckpwdf(3) does, so that the programs of
+// shadow-utils wait meanwhile. Closing the file releases it.
+func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
+	where, err := t.at(p)
+	if err != nil {
+		return nil, err
+	}
+	defer where.parent.Close()
+	fd, err := unix.Openat(where.fd(), where.base, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", p, err)
+	}
+	file := os.NewFile(uintptr(fd), p)
+	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	defer cancel()
+	for {
+		// A lock of the open file, which excludes those of processes as well.
+		err := unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
+		if err == nil {
+			return file, nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			file.Close()
+			return nil, fmt.Errorf("locking %s: %w", p, err)
+		}
+		select {
+		case <-ctx.Done():
+			file.Close()
+			return nil, fmt.Errorf("locking %s: another program is changing users or groups: %w", p, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Processes lists the processes that run as a user, by real, effective, saved
+// or file system user id, as userdel(8) looks for them.
+func Processes(uid int) ([]int, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, fmt.Errorf("listing processes: %w", err)
+	}
+	var pids []int
+	for _, entry := range entries {
+		pid, err := strconv.Atoi(entry.Name())
+		if err != nil {
+			continue
+		}
+		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		if err != nil {
+			continue // it ended meanwhile
+		}
+		if runsAs(string(status), uid) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids, nil
+}
+
+func runsAs(status string, uid int) bool {
+	for line := range strings.Lines(status) {
+		ids, found := strings.CutPrefix(line, "Uid:")
+		if !found {
+			continue
+		}
+		for _, id := range strings.Fields(ids) {
+			if id == strconv.Itoa(uid) {
+				return true
+			}
+		}
+	}
+	return false
+}

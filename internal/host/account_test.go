@@ -1,0 +1,137 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+func TestSubCannotBeLeft(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "etc/secret", "s")
+	put(t, root, "home/a/file", "f")
+	symlink(t, "/etc", root, "home/a/absolute")
+	symlink(t, "../../etc", root, "home/a/relative")
+	sub, info, err := tree.Sub("/home/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if info.Type != Directory || info.UID != os.Geteuid() || sub.Name() != filepath.Join(root, "home/a") {
+		t.Errorf("%+v, %s", info, sub.Name())
+	}
+	if content, _, err := sub.ReadFile("/file"); err != nil || string(content) != "f" {
+		t.Errorf("%q, %v", content, err)
+	}
+	for _, p := range []string{"/absolute/secret", "/relative/secret", "/../../etc/secret"} {
+		if there, err := sub.Exists(p); err != nil || there {
+			t.Errorf("%s led out: %t, %v", p, there, err)
+		}
+	}
+	var seen []string
+	err = sub.WalkAll(info.Device, func(p string, _ Info) error { seen = append(seen, p); return nil })
+	if want := []string{"/absolute", "/file", "/relative"}; err != nil || !slices.Equal(seen, want) {
+		t.Errorf("%v, want %v, %v", seen, want, err)
+	}
+	for _, p := range []string{"/home/a/file", "/home/none"} {
+		if sub, _, err := tree.Sub(p); err == nil {
+			sub.Close()
+			t.Errorf("%s was opened as a tree", p)
+		}
+	}
+}
+
+func TestRenameReplacesNothing(t *testing.T) {
+	tree, root := openTest(t)
+	put(t, root, "a/file", "a")
+	put(t, root, "b/file", "b")
+	if err := tree.Rename("/a", "/b"); !errors.Is(err, unix.EEXIST) {
+		t.Errorf("over a directory: %v", err)
+	}
+	if err := tree.Rename("/a", "/c"); err != nil {
+		t.Error(err)
+	}
+	if content, err := os.ReadFile(filepath.Join(root, "c/file")); err != nil || string(content) != "a" {
+		t.Errorf("%q, %v", content, err)
+	}
+}
+
+func TestLchownIsOfTheLink(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give files away")
+	}
+	tree, root := openTest(t)
+	put(t, root, "file", "x")
+	symlink(t, "file", root, "link")
+	if err := tree.Lchown("/link", 7, 8); err != nil {
+		t.Fatal(err)
+	}
+	sub, _, err := tree.Sub("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	if err := sub.Lchown("/", 9, 10); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string][2]uint32{"file": {0, 0}, "link": {7, 8}, ".": {9, 10}} {
+		var stat unix.Stat_t
+		if err := unix.Lstat(filepath.Join(root, name), &stat); err != nil || stat.Uid != want[0] || stat.Gid != want[1] {
+			t.Errorf("%s: %d:%d, want %v, %v", name, stat.Uid, stat.Gid, want, err)
+		}
+	}
+}
+
+func TestLockExcludes(t *testing.T) {
+	tree, _ := openTest(t)
+	lock, err := tree.Lock(t.Context(), "/.pwd.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if second, err := tree.Lock(ended, "/.pwd.lock"); !errors.Is(err, context.Canceled) {
+		t.Errorf("locked twice: %v, %v", second, err)
+	}
+	lock.Close()
+	again, err := tree.Lock(t.Context(), "/.pwd.lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	again.Close()
+}
+
+func TestProcesses(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	const uid = 64321
+	if pids, err := Processes(uid); err != nil || len(pids) > 0 {
+		t.Fatalf("%v, %v", pids, err)
+	}
+	command := exec.Command("sleep", "60")
+	command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uid, Gid: uid}}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := command.Process.Kill(); err != nil {
+			t.Error(err)
+		}
+		_ = command.Wait() // it was killed
+	}()
+	if pids, err := Processes(uid); err != nil || !slices.Equal(pids, []int{command.Process.Pid}) {
+		t.Errorf("%v, want %d, %v", pids, command.Process.Pid, err)
+	}
+	if status := "Name:\tx\nUid:\t1\t2\t3\t4\nGid:\t5\t5\t5\t5\n"; !runsAs(status, 3) || runsAs(status, 5) || runsAs(strings.Replace(status, "Uid", "Pid", 1), 3) {
+		t.Error("a status is misread")
+	}
+}

@@ -1,0 +1,122 @@
+package host
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestQuestionsFitIntoACommandLine(t *testing.T) {
+	types := map[string]FileType{
+		"/etc/b": Regular, "/etc/a": Regular, "/etc": Directory, "/etc/link": Symlink, "/etc/new\nline": Regular, "/dev/x": Other, "/none": Absent,
+	}
+	want := []question{{"file", []string{"/etc/a", "/etc/b"}}, {"dir", []string{"/etc"}}, {"lnk_file", []string{"/etc/link"}}}
+	if diff := cmp.Diff(want, questions(types), cmp.AllowUnexported(question{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	many := map[string]FileType{}
+	for i := range 100 {
+		many["/"+strings.Repeat("x", 2000)+string(rune('A'+i))] = Regular
+	}
+	asked := 0
+	for _, ask := range questions(many) {
+		if size := len(strings.Join(ask.paths, " ")); size > argumentBytes {
+			t.Errorf("a command line of %d bytes", size)
+		}
+		asked += len(ask.paths)
+	}
+	if asked != len(many) || len(questions(many)) < 3 {
+		t.Errorf("asked for %d of %d in %d runs", asked, len(many), len(questions(many)))
+	}
+	if got := questions(map[string]FileType{"/" + strings.Repeat("x", 2*argumentBytes): Regular}); len(got) != 1 {
+		t.Errorf("one path that is too long makes %d runs", len(got))
+	}
+}
+
+func TestParseLabels(t *testing.T) {
+	out := "/etc/a\tsystem_u:object_r:etc_t:s0\n/proc/1\t<<none>>\n/with\ttab\tsystem_u:object_r:tab_t:s0:c1,c2\n" +
+		"not a line\n/empty\t\n/last\tsystem_u:object_r:last_t"
+	want := map[string][]byte{
+		"/etc/a": []byte("system_u:object_r:etc_t:s0\x00"), "/with\ttab": []byte("system_u:object_r:tab_t:s0:c1,c2\x00"),
+		"/last": []byte("system_u:object_r:last_t\x00"),
+	}
+	if diff := cmp.Diff(want, parseLabels(out)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+const fileContexts = `/.*	system_u:object_r:default_t:s0
+/etc(/.*)?	system_u:object_r:etc_t:s0
+/etc/a	-d	system_u:object_r:a_dir_t:s0
+/etc/a	-l	system_u:object_r:a_link_t:s0
+/etc/a	--	system_u:object_r:a_file_t:s0
+/run/.*	<<none>>
+`
+
+// The real program, with a policy of an image; the kernel needs no SELinux for
+// that.
+func TestLabelsOfAnImagesPolicy(t *testing.T) {
+	if !HasProgram("matchpathcon") {
+		t.Skip("matchpathcon is not installed (Debian: apt-get install selinux-utils)")
+	}
+	tree, root := openTest(t)
+	s := SELinux{Tree: tree}
+	if contexts, err := s.imageContexts(); err != nil || contexts != nil {
+		t.Errorf("an image without a policy: %v, %v", contexts, err)
+	}
+	put(t, root, "etc/selinux/config", "# comment\nSELINUX=enforcing\nSELINUXTYPE=targeted\n")
+	put(t, root, "etc/selinux/targeted/contexts/files/file_contexts", fileContexts)
+	for kind, want := range map[FileType]string{Regular: "a_file_t", Directory: "a_dir_t", Symlink: "a_link_t"} {
+		contexts, err := s.imageContexts()
+		if err != nil || contexts == nil {
+			t.Fatalf("%v, %v", contexts, err)
+		}
+		defer contexts.Close()
+		got, err := policyLabels(t.Context(), contextsOf(contexts), map[string]FileType{"/etc/a": kind, "/etc/b c": kind, "/run/x": kind, "-x": kind})
+		if err != nil {
+			t.Fatal(err)
+		}
+		labels := map[string][]byte{"/etc/a": []byte("system_u:object_r:" + want + ":s0\x00"), "/etc/b c": []byte("system_u:object_r:etc_t:s0\x00")}
+		if diff := cmp.Diff(labels, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+	put(t, root, "etc/selinux/config", "SELINUXTYPE=../../../outside\n")
+	if contexts, err := s.imageContexts(); err != nil || contexts != nil {
+		t.Errorf("a policy of another place: %v, %v", contexts, err)
+	}
+}
+
+// What is new has its label before it has its name; what is put back has the
+// one that it had.
+func TestLabelIsOfWhatIsNew(t *testing.T) {
+	if os.Geteuid() != 0 || selinuxOn() {
+		t.Skip("needs root, and a kernel that takes any label as it has no SELinux")
+	}
+	tree, root := openTest(t)
+	put(t, root, "there", "")
+	attr := mine(0o700)
+	attr.Label = []byte("system_u:object_r:new_t:s0\x00")
+	old := attr
+	old.Xattrs = map[string][]byte{selinuxLabel: []byte("system_u:object_r:old_t:s0\x00")}
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	for _, err := range []error{
+		batch.Stage("/file", nil, attr), batch.Stage("/old", nil, old), tree.Mkdir("/directory", attr), tree.Symlink("x", "/link", attr),
+		tree.SetAttr("/there", attr), tree.Mkdir("/directory", attr), batch.Commit(),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for p, want := range map[string]string{
+		"/file": string(attr.Label), "/directory": string(attr.Label), "/link": string(attr.Label), "/there": "",
+		"/old": "system_u:object_r:old_t:s0\x00",
+	} {
+		if info, err := tree.Lstat(p); err != nil || string(info.Xattrs[selinuxLabel]) != want {
+			t.Errorf("%s has label %q, %v", p, info.Xattrs[selinuxLabel], err)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package ledger
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// mostObstacles bounds how many are named in one error.
+const mostObstacles = 5
+
+// Check refuses, before anything is changed, changes that cannot all be made:
+// something of another type is in the way of one and nothing in the list
+// removes it, a directory that shall go keeps something, or what would be lost
+// cannot be given back.
+func (d *Paths) Check(pending []Pending) error {
+	inside := map[string][]string{}
+	for _, p := range pending {
+		if p.Kind != Directory || p.Want.Present || p.Now.Type != string(host.Directory) {
+			continue
+		}
+		names, err := d.Tree.ReadDir(p.Target)
+		if err != nil {
+			return err
+		}
+		inside[path.Clean(p.Target)] = names
+	}
+	return refusal(obstacles(pending, inside))
+}
+
+// obstacles decides; inside has the names in each directory that shall go.
+func obstacles(pending []Pending, inside map[string][]string) []string {
+	var found []string
+	gone := removals{}
+	for _, p := range pending {
+		if !p.onPath() {
+			continue
+		}
+		target := path.Clean(p.Target)
+		directory := p.Now.Type == string(host.Directory)
+		switch {
+		case p.Now.Type == string(host.Other):
+			found = append(found, fmt.Sprintf("%s is a special file, which could not be given back", target))
+		case !p.Want.Present:
+			gone[target] = true
+			for _, name := range inside[target] {
+				if inner := path.Join(target, name); !gone[inner] {
+					found = append(found, fmt.Sprintf("directory %s shall go, but %s is in it", target, inner))
+				}
+			}
+		case p.Now.Present && directory != (p.Kind == Directory):
+			found = append(found, fmt.Sprintf("%s shall be a %s, but a %s is there", target, p.Kind, p.Now.Type))
+		}
+	}
+	return found
+}
+
+func refusal(found []string) error {
+	if len(found) == 0 {
+		return nil
+	}
+	text := found[0]
+	for i, obstacle := range found[1:] {
+		if i+1 == mostObstacles {
+			text += fmt.Sprintf("; and %d more", len(found)-mostObstacles)
+			break
+		}
+		text += "; " + obstacle
+	}
+	return report.Fail(report.Failed, "move what is in the way to another place, and run the same command again",
+		"nothing was changed, as something is in the way: %s", text)
+}

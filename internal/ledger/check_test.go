@@ -1,0 +1,227 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestObstacles(t *testing.T) {
+	is := func(kind string) State { return seen(kind, "/x", 0o755, 0) }
+	there := State{Present: true}
+	for name, test := range map[string]struct {
+		pending []Pending
+		inside  map[string][]string
+		want    []string
+	}{
+		"nothing in the way":       {[]Pending{{Change{Kind: File, Target: "/a", Want: there}, State{}}}, nil, nil},
+		"a file over a link":       {[]Pending{{Change{Kind: File, Target: "/a", Want: there}, is("link")}}, nil, nil},
+		"a link over a file":       {[]Pending{{Change{Kind: Link, Target: "/a", Want: there}, is("file")}}, nil, nil},
+		"a file over a directory":  {[]Pending{{Change{Kind: File, Target: "/a", Want: there}, is("directory")}}, nil, []string{"/a shall be a file, but a directory is there"}},
+		"a link over a directory":  {[]Pending{{Change{Kind: Link, Target: "/a", Want: there}, is("directory")}}, nil, []string{"/a shall be a link, but a directory is there"}},
+		"a directory over a file":  {[]Pending{{Change{Kind: Directory, Target: "/a", Want: there}, is("file")}}, nil, []string{"/a shall be a directory, but a file is there"}},
+		"over a socket":            {[]Pending{{Change{Kind: File, Target: "/a", Want: there}, is("special file")}}, nil, []string{"/a is a special file, which could not be given back"}},
+		"a socket shall go":        {[]Pending{{Change{Kind: File, Target: "/a"}, is("special file")}}, nil, []string{"/a is a special file, which could not be given back"}},
+		"an empty directory goes":  {[]Pending{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, nil, nil},
+		"a directory that is full": {[]Pending{{Change{Kind: Directory, Target: "/a"}, is("directory")}}, map[string][]string{"/a": {"b"}}, []string{"directory /a shall go, but /a/b is in it"}},
+		"a tree goes": {[]Pending{
+			{Change{Kind: File, Target: "/a/b/"}, is("file")}, {Change{Kind: Directory, Target: "/a"}, is("directory")},
+		}, map[string][]string{"/a": {"b"}}, nil},
+		"a tree goes in the wrong order": {[]Pending{
+			{Change{Kind: Directory, Target: "/a"}, is("directory")}, {Change{Kind: File, Target: "/a/b"}, is("file")},
+		}, map[string][]string{"/a": {"b"}}, []string{"directory /a shall go, but /a/b is in it"}},
+		"what is no path": {[]Pending{{Change{Kind: Unit, Target: "a.service"}, State{Present: true}}}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, obstacles(test.pending, test.inside)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRefusalNamesNotTooMany(t *testing.T) {
+	var found []string
+	for i := range 8 {
+		found = append(found, fmt.Sprintf("<%d>", i))
+	}
+	err := refusal(found)
+	if err == nil || !strings.HasSuffix(err.Error(), "<3>; <4>; and 3 more") || report.CodeOf(err) != report.Failed || report.RemedyOf(err) == "" {
+		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+	}
+	if err := refusal(found[:5]); !strings.HasSuffix(err.Error(), "<4>") {
+		t.Error(err)
+	}
+}
+
+// What is in the way is found before the first change, also when it is in the
+// way of the last.
+func TestNothingIsChangedWhenSomethingIsInTheWay(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	must(t, unix.Mkfifo(filepath.Join(root, "etc/fifo"), 0o600))
+	before := portrait(t, root)
+	l := open(t, dir, root)
+	for name, change := range map[string]Change{
+		"a directory":            {Kind: File, Target: "/srv", Want: own(FileState(nil, 0o600))},
+		"a file for a parent":    {Kind: File, Target: "/etc/same/below", Want: own(FileState(nil, 0o600))},
+		"a link for a directory": {Kind: Directory, Target: "/etc/was-link", Want: own(DirectoryState(0o755))},
+		"a full directory":       {Kind: Directory, Target: "/etc"},
+		"a fifo":                 {Kind: File, Target: "/etc/fifo"},
+	} {
+		changes := []Change{{Kind: File, Target: "/etc/unwanted"}, {Kind: File, Target: "/etc/new", Want: own(FileState(nil, 0o600))}, change}
+		_, err := l.Apply(t.Context(), "files", changes)
+		if err == nil || !strings.Contains(err.Error(), "nothing was changed") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(before, portrait(t, root)); diff != "" {
+			t.Errorf("%s (-before +after):\n%s", name, diff)
+		}
+	}
+	if items := l.Items(); len(items) > 0 {
+		t.Errorf("the ledger holds %v", items)
+	}
+}
+
+// The same path was three kinds of thing in three runs; each is one item.
+func TestOnePathOfSeveralKinds(t *testing.T) {
+	for _, first := range []Change{
+		{Kind: File, Target: "/etc/same", Want: own(FileState([]byte("1"), 0o600))},
+		{Kind: Link, Target: "/etc/same", Want: State{Present: true, Link: "1"}},
+	} {
+		root, dir := populate(t), t.TempDir()
+		before := portrait(t, root)
+		l := open(t, dir, root)
+		for _, changes := range [][]Change{
+			{first},
+			{{Kind: Link, Target: "/etc/same", Want: State{Present: true, Link: "2"}}},
+			{{Kind: File, Target: "/etc/same"}, {Kind: Directory, Target: "/etc/same", Want: own(DirectoryState(0o750))}, {Kind: File, Target: "/etc/same/f", Want: own(FileState(nil, 0o600))}},
+			{{Kind: File, Target: "/etc/same/f"}, {Kind: Directory, Target: "/etc/same"}, {Kind: File, Target: "/etc/same", Want: own(FileState([]byte("3"), 0o600))}},
+			{{Kind: HardLink, Target: "/etc/same", Want: State{Present: true, Link: "/etc/replaced"}}},
+			{{Kind: Link, Target: "/etc/same", Want: State{Present: true, Link: "4"}}},
+		} {
+			if made, err := l.Apply(t.Context(), "files", changes); err != nil || len(made) == 0 {
+				t.Fatalf("%v: made %v, %v", changes, made, err)
+			}
+			if made, err := l.Apply(t.Context(), "files", changes); err != nil || len(made) != 0 {
+				t.Fatalf("%v again: made %v, %v", changes, made, err)
+			}
+		}
+		outcome, err := l.Undo(t.Context())
+		if err != nil || len(outcome.Kept) > 0 {
+			t.Fatalf("kept %v, %v", outcome.Kept, err)
+		}
+		if diff := cmp.Diff(before, portrait(t, root)); diff != "" {
+			t.Errorf("(-before +after):\n%s", diff)
+		}
+	}
+}
+
+// Every type of thing takes the place of every other, and back.
+func TestEveryTypeReplacesEveryOther(t *testing.T) {
+	makers := map[string]func(string) error{
+		"nothing":   func(string) error { return nil },
+		"file":      func(p string) error { return os.WriteFile(p, []byte("was"), 0o640) }, //nolint:gosec // as on a host
+		"link":      func(p string) error { return os.Symlink("/was", p) },
+		"directory": func(p string) error { return os.Mkdir(p, 0o750) },
+	}
+	wishes := map[string]Change{
+		"file":      {Kind: File, Target: "/x", Want: own(FileState([]byte("is"), 0o600))},
+		"link":      {Kind: Link, Target: "/x", Want: State{Present: true, Link: "/is"}},
+		"directory": {Kind: Directory, Target: "/x", Want: own(DirectoryState(0o700))},
+		"hard link": {Kind: HardLink, Target: "/x", Want: State{Present: true, Link: "/other"}},
+		"nothing":   {Kind: File, Target: "/x"},
+	}
+	for from, prepare := range makers {
+		for to, wish := range wishes {
+			t.Run(from+" to "+to, func(t *testing.T) {
+				root, dir := t.TempDir(), t.TempDir()
+				must(t, os.WriteFile(filepath.Join(root, "other"), []byte("other"), 0o600))
+				must(t, prepare(filepath.Join(root, "x")))
+				before := portrait(t, root)
+				l := open(t, dir, root)
+				changes := []Change{wish}
+				switch {
+				case from == "directory":
+					changes = []Change{{Kind: Directory, Target: "/x"}, wish}
+				case from != "nothing" && to == "directory":
+					changes = []Change{{Kind: File, Target: "/x"}, wish}
+				}
+				if from == "directory" && to == "directory" {
+					changes = []Change{wish}
+				}
+				_, err := l.Apply(t.Context(), "files", changes)
+				must(t, err)
+				if again, err := l.Apply(t.Context(), "files", changes); err != nil || len(again) > 0 {
+					t.Errorf("again: %v, %v", again, err)
+				}
+				if from != to && cmp.Equal(before, portrait(t, root)) {
+					t.Error("nothing was changed")
+				}
+				outcome, err := l.Undo(t.Context())
+				if err != nil || len(outcome.Kept) > 0 {
+					t.Fatalf("kept %v, %v", outcome.Kept, err)
+				}
+				if diff := cmp.Diff(before, portrait(t, root)); diff != "" {
+					t.Errorf("(-before +after):\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+// A record inside the root that is written to, for a run that ends with it.
+func TestLedgerInAPrivateDirectoryOfTheTree(t *testing.T) {
+	for _, end := range []string{"discard", "forget"} {
+		root := populate(t)
+		before := portrait(t, root)
+		l0 := open(t, t.TempDir(), root)
+		tree := l0.drivers[File].(*Paths).Tree
+		private, err := tree.PrivateDir("/.record")
+		must(t, err)
+		defer private.Close()
+		l, err := Open(fmt.Sprintf("/proc/self/fd/%d", private.Fd()), l0.drivers)
+		must(t, err)
+		_, err = l.Apply(t.Context(), "apply", wishes())
+		must(t, err)
+		if end == "forget" {
+			_, err = l.Undo(t.Context())
+			must(t, err)
+			must(t, l.Forget())
+		} else {
+			must(t, l.Discard())
+		}
+		if err := l.append(record{Type: done}, true); !errors.Is(err, errForgotten) {
+			t.Errorf("%s: writing goes on: %v", end, err)
+		}
+		must(t, l.Close())
+		must(t, tree.Remove("/.record"))
+		after := portrait(t, root)
+		if end == "forget" != cmp.Equal(before, after) {
+			t.Errorf("%s: the tree is %q", end, after)
+		}
+	}
+}
+
+// What came to a path between the look and the undo, and is of another type, is
+// nothing that the ledger made.
+func TestRestoreOfAbsenceTakesOnlyWhatWasMade(t *testing.T) {
+	root := populate(t)
+	before := portrait(t, root)
+	l := open(t, t.TempDir(), root)
+	for _, c := range []Change{{Kind: Directory, Target: "/etc/same"}, {Kind: File, Target: "/srv"}, {Kind: Link, Target: "/srv"}} {
+		if err := l.drivers[File].Restore(t.Context(), c, State{}); err != nil {
+			t.Error(err)
+		}
+	}
+	if diff := cmp.Diff(before, portrait(t, root)); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}

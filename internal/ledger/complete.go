@@ -1,0 +1,80 @@
+package ledger
+
+import (
+	"path"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Complete puts the missing parents of the wished paths before them, and hard
+// links behind the paths that they can be another name of.
+func (d *Paths) Complete(changes []Change) ([]Change, error) {
+	named := map[string]bool{}
+	for _, c := range changes {
+		if c.Kind == Directory && c.Want.Present {
+			named[path.Clean(c.Target)] = true
+		}
+	}
+	var complete []Change
+	gone := removals{}
+	for _, c := range hardLinksLast(changes) {
+		switch {
+		case !c.onPath():
+		case c.Want.Present:
+			missing, err := d.missing(path.Dir(path.Clean("/"+c.Target)), gone)
+			if err != nil {
+				return nil, err
+			}
+			for _, dir := range missing {
+				if !named[dir] {
+					named[dir] = true
+					complete = append(complete, Change{Kind: Directory, Target: dir, Why: "parent of " + c.Target, Want: DirectoryState(0o755)})
+				}
+			}
+		default:
+			info, err := d.Tree.Lstat(c.Target)
+			if err != nil {
+				return nil, err
+			}
+			if info.Type != host.Absent && c.removes(State{Type: string(info.Type)}) {
+				gone[path.Clean(c.Target)] = true
+			}
+		}
+		complete = append(complete, c)
+	}
+	return complete, nil
+}
+
+// missing lists the directories that dir lacks to be there, outermost first.
+// What lies below a path that is gone by then is missing, whatever is there now.
+func (d *Paths) missing(dir string, gone removals) ([]string, error) {
+	var below []string
+	for ; dir != "/" && gone.hide(Change{Kind: Directory, Target: dir}); dir = path.Dir(dir) {
+		below = append([]string{dir}, below...)
+	}
+	missing, err := d.Tree.MissingDirs(dir)
+	return append(missing, below...), err
+}
+
+// hardLinksLast orders each run of path changes as MakeAll makes them: undone
+// in the other order, a hard link must go before the file that it names.
+func hardLinksLast(changes []Change) []Change {
+	ordered := slices.Clone(changes)
+	for i := 0; i < len(ordered); {
+		end := i
+		for end < len(ordered) && ordered[end].onPath() {
+			end++
+		}
+		slices.SortStableFunc(ordered[i:end], func(a, b Change) int { return last(a) - last(b) })
+		i = end + 1
+	}
+	return ordered
+}
+
+func last(c Change) int {
+	if c.Kind == HardLink && c.Want.Present {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,277 @@
+package ledger
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The variables that make a test binary the process that is killed.
+const (
+	victimRoot = "HCP_TEST_VICTIM_ROOT"
+	victimDir  = "HCP_TEST_VICTIM_DIR"
+	victimVerb = "HCP_TEST_VICTIM_VERB"
+)
+
+// victim is the process that is killed. It stays on one thread, so that system
+// calls can be counted.
+func victim(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	fmt.Println("ready")
+	l := open(t, os.Getenv(victimDir), os.Getenv(victimRoot))
+	if os.Getenv(victimVerb) == "undo" {
+		_, err := l.Undo(t.Context())
+		must(t, err)
+	} else {
+		_, err := l.Apply(t.Context(), "files", sceneWishes())
+		must(t, err)
+	}
+	fmt.Println("complete")
+}
+
+// ground is where a victim works: a tree and its ledger.
+type ground struct{ root, dir string }
+
+func (g ground) command(t *testing.T, verb string, before ...string) *exec.Cmd {
+	t.Helper()
+	test, _, _ := strings.Cut(t.Name(), "/")
+	argv := slices.Concat(before, []string{os.Args[0], "-test.run=^" + test + "$"})
+	command := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
+	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimVerb+"="+verb)
+	return command
+}
+
+func (g ground) copied(t *testing.T) ground {
+	t.Helper()
+	return ground{root: twin(t, g.root), dir: twin(t, g.dir)}
+}
+
+// kills is what every killed run is held against.
+type kills struct{ before, after []string }
+
+// newKills makes the ground on which verb works, and what must come out.
+func newKills(t *testing.T, verb string) (kills, ground) {
+	t.Helper()
+	g := ground{root: scene(t), dir: t.TempDir()}
+	k := kills{before: portrait(t, g.root)}
+	applied := g.copied(t)
+	l := open(t, applied.dir, applied.root)
+	_, err := l.Apply(t.Context(), "files", sceneWishes())
+	must(t, err)
+	must(t, l.Close())
+	k.after = portrait(t, applied.root)
+	if verb == "undo" {
+		return k, applied
+	}
+	return k, g
+}
+
+// judge checks what a killed run left: run again, it ends as if it had never
+// been killed; given back instead, everything is as it was.
+func (k kills) judge(t *testing.T, g ground, verb, when string) {
+	t.Helper()
+	given := g
+	if verb == "apply" {
+		given = g.copied(t)
+		l := open(t, g.dir, g.root)
+		if _, err := l.Apply(t.Context(), "files", sceneWishes()); err != nil {
+			t.Fatalf("%s, run again: %v", when, err)
+		}
+		if diff := cmp.Diff(k.after, portrait(t, g.root)); diff != "" {
+			t.Fatalf("%s, run again (-want +got):\n%s", when, diff)
+		}
+		for _, item := range l.Items() {
+			if !item.Done {
+				t.Errorf("%s, run again: %s is not done", when, item.Key())
+			}
+		}
+		k.giveBack(t, l, g, when+", run again, undone")
+	}
+	k.giveBack(t, open(t, given.dir, given.root), given, when+", undone")
+}
+
+func (k kills) giveBack(t *testing.T, l *Ledger, g ground, when string) {
+	t.Helper()
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Kept) > 0 {
+		t.Fatalf("%s: kept %v, %v", when, outcome.Kept, err)
+	}
+	if diff := cmp.Diff(k.before, portrait(t, g.root)); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", when, diff)
+	}
+	must(t, l.Forget())
+	must(t, l.Close())
+	if left, err := os.ReadDir(g.dir); err != nil || len(left) > 0 {
+		t.Fatalf("%s: the ledger's directory holds %v, %v", when, left, err)
+	}
+}
+
+// changing lists the system calls at which a run is killed: those that change a
+// tree or the ledger, or make it durable. A change of owner is left out, as
+// nothing happens between the call before it and it.
+func changing() map[string]int {
+	return map[string]int{ // and how often a run has it at least
+		"renameat": 10, "unlinkat": 30, "mkdirat": 3, "symlinkat": 3, "linkat": 0, "fchmod": 10, "lsetxattr": 0, "fsetxattr": 0,
+		"fsync": 1, "syncfs": 3, "ftruncate": 0, "write": 15,
+	}
+}
+
+func TestKilledAtEveryStep(t *testing.T) {
+	if os.Getenv(victimRoot) != "" {
+		victim(t)
+		return
+	}
+	needRoot(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which kills at a certain system call, is not installed (Debian: apt-get install strace)")
+	}
+	inMemory(t)
+	for _, verb := range []string{"apply", "undo"} {
+		k, start := newKills(t, verb)
+		for call, atLeast := range changing() {
+			t.Run(verb+" at "+call, func(t *testing.T) {
+				t.Parallel() // most of the time passes in strace
+				n := 1
+				for killedAt(t, start, k, verb, call, n) {
+					n++
+				}
+				if n-1 < atLeast {
+					t.Errorf("killed only %d times", n-1)
+				}
+				t.Logf("killed at each of %d calls", n-1)
+			})
+		}
+	}
+}
+
+// killedAt kills a victim at the n-th of its calls of one kind and checks what
+// is left. It tells whether there were as many.
+func killedAt(t *testing.T, start ground, k kills, verb, call string, n int) bool {
+	t.Helper()
+	g := start.copied(t)
+	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
+	out, err := g.command(t, verb, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject).CombinedOutput()
+	if strings.Contains(string(out), "FAIL") || strings.Contains(string(out), "strace:") {
+		t.Fatalf("%s, %s %d: %v\n%s", verb, call, n, err, out)
+	}
+	if strings.Contains(string(out), "complete") {
+		return false
+	}
+	k.judge(t, g, verb, fmt.Sprintf("%s killed at its %s %d", verb, call, n))
+	return true
+}
+
+func TestKilledAtRandomInstants(t *testing.T) {
+	if os.Getenv(victimRoot) != "" {
+		victim(t)
+		return
+	}
+	needRoot(t)
+	const times = 200
+	inMemory(t)
+	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
+	k, start := newKills(t, "apply")
+	whole := time.Hour
+	for range 5 { // the shortest, as others use the machine too
+		whole = min(whole, killAfter(t, start.copied(t), time.Hour))
+	}
+	early := 0
+	for i := range times {
+		g := start.copied(t)
+		wait := time.Duration(random.Int64N(int64(whole)))
+		if killAfter(t, g, wait) < 0 {
+			early++
+		}
+		k.judge(t, g, "apply", fmt.Sprintf("kill %d of seed %d, after %s", i, seed, wait))
+	}
+	if early == 0 {
+		t.Error("no run was killed before it was complete")
+	}
+	t.Logf("%d of %d runs were killed within the %s that one takes", early, times, whole)
+}
+
+// killAfter starts a victim and kills it after a time. It tells how long the
+// run took, or -1 when it was killed before it was complete.
+func killAfter(t *testing.T, g ground, wait time.Duration) time.Duration {
+	t.Helper()
+	command := g.command(t, "apply")
+	out, err := command.StdoutPipe()
+	must(t, err)
+	must(t, command.Start())
+	reader := bufio.NewReader(out)
+	if line, err := reader.ReadString('\n'); err != nil || line != "ready\n" {
+		t.Fatalf("it said %q, %v", line, err)
+	}
+	start := time.Now()
+	timer := time.AfterFunc(wait, func() { _ = command.Process.Kill() })
+	defer timer.Stop()
+	said, err := io.ReadAll(reader)
+	if err != nil && !errors.Is(err, os.ErrClosed) {
+		t.Fatal(err)
+	}
+	took := time.Since(start)
+	_ = command.Wait() // killed, or not: what it said tells
+	if strings.Contains(string(said), "FAIL") {
+		t.Fatalf("the run failed: %s", said)
+	}
+	if !strings.Contains(string(said), "complete") {
+		return -1
+	}
+	return took
+}
+
+// A power cut can leave any prefix of the log, and the host is only touched
+// when the intent is durable.
+func TestLogCutAtEveryByte(t *testing.T) {
+	inMemory(t)
+	root, dir := populate(t), t.TempDir()
+	wishes := []Change{
+		{Kind: File, Target: "/etc/new/file", Want: own(FileState([]byte("new\n"), 0o600))},
+		{Kind: File, Target: "/etc/replaced", Want: own(FileState([]byte("theirs\n"), 0o755))},
+		{Kind: File, Target: "/etc/unwanted", Want: State{}},
+	}
+	applied := ground{root: twin(t, root), dir: dir}
+	l := open(t, applied.dir, applied.root)
+	_, err := l.Apply(t.Context(), "files", wishes)
+	must(t, err)
+	must(t, l.Close())
+	k := kills{before: portrait(t, root), after: portrait(t, applied.root)}
+	log, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
+	must(t, err)
+	intended := strings.LastIndex(strings.TrimSuffix(string(log), "\n"), "\n") + 1
+	for cut := range len(log) + 1 {
+		trees := []string{root}
+		if cut >= intended {
+			trees = append(trees, applied.root) // before the first change, or after the last
+		}
+		for _, tree := range trees {
+			g := ground{root: twin(t, tree), dir: twin(t, dir)}
+			must(t, os.WriteFile(filepath.Join(g.dir, "ledger.log"), log[:cut], 0o600))
+			when := fmt.Sprintf("log cut at %d of %d", cut, len(log))
+			l := open(t, g.dir, g.root)
+			if _, err := l.Apply(t.Context(), "files", wishes); err != nil {
+				t.Fatalf("%s: %v", when, err)
+			}
+			if diff := cmp.Diff(k.after, portrait(t, g.root)); diff != "" {
+				t.Fatalf("%s (-want +got):\n%s", when, diff)
+			}
+			k.giveBack(t, l, g, when)
+		}
+	}
+	t.Logf("%d cuts", len(log)+1)
+}

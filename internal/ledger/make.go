@@ -1,0 +1,95 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Make makes one path as wished.
+func (d *Paths) Make(ctx context.Context, c Change, now State) error {
+	return d.MakeAll(ctx, []Pending{{Change: c, Now: now}})
+}
+
+// MakeAll removes, and makes directories and links, in the given order; then
+// come all files at once, then hard links. All of it is labelled and durable
+// when it returns, with two barriers for each file system, however many paths
+// there are.
+func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
+	policy, err := d.labels(ctx, pending)
+	if err != nil {
+		return err
+	}
+	batch := d.Tree.NewBatch()
+	defer batch.Abort()
+	written := make([]string, 0, len(pending))
+	for _, p := range pending {
+		if err := ctx.Err(); err != nil {
+			return fmt.Errorf("writing %s: %w", p.Target, err)
+		}
+		if err := batch.Touch(p.Target); err != nil {
+			return err
+		}
+		if err := d.makeOne(batch, p, labelOf(p, policy)); err != nil {
+			return err
+		}
+		if p.Want.Present {
+			written = append(written, p.Target)
+		}
+	}
+	if err := batch.Rename(); err != nil {
+		return err
+	}
+	for _, p := range pending {
+		if p.Kind == HardLink && p.Want.Present {
+			if err := d.Tree.HardLink(p.Want.Link, p.Target); err != nil {
+				return err
+			}
+		}
+	}
+	if d.SELinux != nil && len(written) > 0 {
+		if err := d.SELinux.Relabel(ctx, written); err != nil {
+			return err
+		}
+	}
+	return batch.Sync()
+}
+
+// makeOne makes one path, or stages it. Hard links wait for what they name.
+func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
+	attr := attrOf(p.Kind, p.Want, p.Now)
+	attr.Label = label
+	switch {
+	case !p.Want.Present:
+		return d.Tree.Remove(p.Target)
+	case p.Kind == Directory:
+		return d.Tree.Mkdir(p.Target, attr)
+	case p.Kind == Link:
+		return d.Tree.Symlink(p.Want.Link, p.Target, attr)
+	case p.Kind == HardLink:
+		return nil
+	case p.Want.Digest == "" && p.Now.Type == string(host.Regular):
+		return d.Tree.SetAttr(p.Target, attr)
+	}
+	return batch.Stage(p.Target, p.Want.Content, attr)
+}
+
+// Tidy removes what killed runs left beside the paths, and syncs the file
+// systems of the paths.
+func (d *Paths) Tidy(changes []Change) error {
+	batch := d.Tree.NewBatch()
+	defer batch.Abort()
+	for _, c := range changes {
+		if !c.onPath() {
+			continue
+		}
+		if err := d.Tree.RemoveTemporary(c.Target); err != nil {
+			return err
+		}
+		if err := batch.Touch(c.Target); err != nil {
+			return err
+		}
+	}
+	return batch.Sync()
+}

@@ -1,0 +1,153 @@
+package ledger
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// scene makes a tree in which every kind of change has something to do, as root
+// with several owners.
+func scene(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "opt/tree/b/deep", "opt/emptied/old", "srv/real/sub", "var/kept"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
+	}
+	for name, content := range map[string]string{
+		"etc/replaced": "original\n", "etc/unwanted": "still wanted\n", "etc/same": "same\n", "etc/attributes": "#!/bin/sh\n",
+		"etc/becomes-directory": "a file\n", "opt/tree/a": "a\n", "opt/tree/b/deep/c": "c\n", "opt/emptied/gone": "gone\n",
+		"opt/emptied/old/x": "x\n", "srv/real/f": "below\n", "etc/other-name": "mine\n",
+	} {
+		must(t, os.WriteFile(filepath.Join(root, name), []byte(content), 0o640)) //nolint:gosec // as on a host
+	}
+	for name, target := range map[string]string{
+		"etc/was-link": "same", "etc/was-link-too": "/nowhere", "opt/tree/b/link": "../a", "opt/linked": "/srv/real",
+	} {
+		must(t, os.Symlink(target, filepath.Join(root, name)))
+	}
+	must(t, unix.Lsetxattr(filepath.Join(root, "etc/replaced"), "user.theirs", []byte("kept"), 0))
+	must(t, unix.Lsetxattr(filepath.Join(root, "opt/tree"), "user.tree", []byte("kept"), 0))
+	must(t, os.Lchown(filepath.Join(root, "opt/tree/b/link"), 7, 8))
+	must(t, os.Lchown(filepath.Join(root, "opt/tree/b/deep"), 9, 9))
+	must(t, unix.Chmod(filepath.Join(root, "etc/attributes"), 0o4755))
+	must(t, unix.Chmod(filepath.Join(root, "opt/tree/b"), 0o2750))
+	return root
+}
+
+// sceneWishes are changes as Ignition's rules make them: replaced and removed
+// trees among them, and a file below what is a link to a directory with a file
+// of that name and content.
+func sceneWishes() []Change {
+	absent := func(kind Kind, p string) Change { return Change{Kind: kind, Target: p} }
+	owner := 12
+	return []Change{
+		{Kind: Directory, Target: "/srv", Want: DirectoryState(0o700)},
+		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("theirs\n"), 0o755)},
+		{Kind: File, Target: "/etc/was-link", Want: FileState([]byte("plain\n"), 0o644)},
+		{Kind: Link, Target: "/etc/was-link-too", Want: State{Present: true, Link: "same"}},
+		{Kind: Link, Target: "/etc/masked.service", Want: State{Present: true, Link: "/dev/null"}},
+		absent(File, "/etc/unwanted"),
+		{Kind: File, Target: "/etc/attributes", Want: State{Present: true, UID: &owner}},
+		{Kind: File, Target: "/etc/empty", Want: State{Present: true}},
+		absent(File, "/etc/becomes-directory"),
+		{Kind: Directory, Target: "/etc/becomes-directory", Want: DirectoryState(0o750)},
+		{Kind: File, Target: "/etc/becomes-directory/new/deep", Want: FileState([]byte("deep\n"), 0o600)},
+		absent(File, "/opt/tree/b/link"), absent(File, "/opt/tree/b/deep/c"), absent(Directory, "/opt/tree/b/deep"),
+		absent(Directory, "/opt/tree/b"), absent(File, "/opt/tree/a"), absent(Directory, "/opt/tree"),
+		{Kind: File, Target: "/opt/tree", Want: FileState([]byte("a file now\n"), 0o640)},
+		absent(File, "/opt/emptied/old/x"), absent(Directory, "/opt/emptied/old"), absent(File, "/opt/emptied/gone"),
+		{Kind: Directory, Target: "/opt/emptied", Want: DirectoryState(0o711)},
+		{Kind: Link, Target: "/opt/emptied/old", Want: State{Present: true, Link: "../tree"}},
+		absent(Link, "/opt/linked"),
+		{Kind: Directory, Target: "/opt/linked", Want: DirectoryState(0o755)},
+		{Kind: File, Target: "/opt/linked/f", Want: FileState([]byte("below\n"), 0o640)},
+		{Kind: File, Target: "/opt/linked/sub/g", Want: FileState([]byte("deeper\n"), 0o640)},
+		{Kind: HardLink, Target: "/etc/other-name", Want: State{Present: true, Link: "/etc/replaced"}},
+		{Kind: HardLink, Target: "/etc/new-name", Want: State{Present: true, Link: "/etc/replaced"}},
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// portrait is everything that is in a tree, a line for each path: type, mode,
+// owner, content, link, attributes, and the other names of a file.
+func portrait(t *testing.T, root string) []string {
+	t.Helper()
+	tree, err := host.OpenTree(root)
+	must(t, err)
+	defer tree.Close()
+	var lines []string
+	first := map[uint64]string{}
+	must(t, tree.Walk("/", func(p string, info host.Info) error {
+		line := fmt.Sprintf("%s %s %04o %d:%d %q", p, info.Type, info.Mode, info.UID, info.GID, info.Link)
+		if info.Type == host.Regular {
+			content, _, err := tree.ReadFile(p)
+			if err != nil {
+				return err
+			}
+			line += fmt.Sprintf(" %q", content)
+			if other := first[info.Inode]; other != "" {
+				line += " is " + other
+			} else {
+				first[info.Inode] = p
+			}
+		}
+		for name, value := range info.Xattrs {
+			if strings.HasPrefix(name, "user.") { // a label is the kernel's
+				line += fmt.Sprintf(" %s=%s", name, value)
+			}
+		}
+		lines = append(lines, line)
+		return nil
+	}))
+	slices.Sort(lines)
+	return lines
+}
+
+// twin copies trees with all that is on them.
+func twin(t *testing.T, from string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "twin")
+	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return to
+}
+
+func needRoot(t *testing.T) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("giving files to other owners needs root")
+	}
+}
+
+// inMemory puts the temporary directories of a test on a file system without a
+// disk, where there is one: what a kill loses does not depend on it, and a sync
+// costs nothing.
+func inMemory(t *testing.T) {
+	t.Helper()
+	const shm = "/dev/shm"
+	probe := filepath.Join(shm, fmt.Sprintf("hcp-node-agent-test-%d", os.Getpid()))
+	if os.Mkdir(probe, 0o700) != nil {
+		return
+	}
+	attributes := unix.Lsetxattr(probe, "user.probe", []byte("1"), 0)
+	must(t, os.Remove(probe))
+	if attributes == nil {
+		t.Setenv("TMPDIR", shm)
+	}
+}

@@ -1,0 +1,152 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// manyChanges replace, make and remove n files, and as many directories and links.
+func manyChanges(t *testing.T, root string, n int) []Change {
+	t.Helper()
+	var changes []Change
+	for i := range n {
+		for _, name := range []string{"replaced", "removed"} {
+			must(t, os.WriteFile(filepath.Join(root, fmt.Sprintf("%s-%d", name, i)), fmt.Appendf(nil, "old %d", i), 0o600))
+		}
+		changes = append(changes,
+			Change{Kind: File, Target: fmt.Sprintf("/replaced-%d", i), Want: own(FileState([]byte("new"), 0o644))},
+			Change{Kind: File, Target: fmt.Sprintf("/removed-%d", i)},
+			Change{Kind: File, Target: fmt.Sprintf("/new-%d/file", i), Want: own(FileState([]byte("new"), 0o644))},
+			Change{Kind: Link, Target: fmt.Sprintf("/link-%d", i), Want: State{Present: true, Link: "x"}},
+			Change{Kind: HardLink, Target: fmt.Sprintf("/hard-%d", i), Want: State{Present: true, Link: fmt.Sprintf("/replaced-%d", i)}})
+	}
+	return changes
+}
+
+const (
+	syncsOf = "HCP_TEST_SYNCS_OF"
+	syncsAt = "HCP_TEST_SYNCS_AT"
+)
+
+// What docs/ledger.md says of the barriers: as many for 5 files as for 50.
+func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
+	if verb, count, found := strings.Cut(os.Getenv(syncsOf), " "); found {
+		n, err := strconv.Atoi(count)
+		must(t, err)
+		root := filepath.Join(os.Getenv(syncsAt), "root")
+		must(t, os.MkdirAll(root, 0o700))
+		changes := manyChanges(t, root, n)
+		l := open(t, filepath.Join(os.Getenv(syncsAt), "ledger"), root)
+		_, err = l.Apply(t.Context(), "files", changes)
+		must(t, err)
+		if verb == "undo" {
+			_, err = l.Undo(t.Context())
+			must(t, err)
+		}
+		return
+	}
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which counts system calls, is not installed (Debian: apt-get install strace)")
+	}
+	for _, n := range []int{5, 50} {
+		apply, undo := syncs(t, "apply", n), syncs(t, "undo", n)
+		// A fresh ledger: its parent, its header, its directory. Then the originals
+		// written and renamed, the intent; the files written, and all in place; done.
+		if diff := cmp.Diff(map[string]int{"fsync": 5, "syncfs": 4}, apply); diff != "" {
+			t.Errorf("apply of %d (-want +got):\n%s", n, diff)
+		}
+		// Tidied up; the old files written, and all in place; the notes of it.
+		if diff := cmp.Diff(map[string]int{"fsync": 6, "syncfs": 7}, undo); diff != "" {
+			t.Errorf("apply and undo of %d (-want +got):\n%s", n, diff)
+		}
+	}
+}
+
+func syncs(t *testing.T, verb string, n int) map[string]int {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,syncfs,sync",
+		os.Args[0], "-test.run=^"+t.Name()+"$")
+	command.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d", syncsOf, verb, n), syncsAt+"="+t.TempDir())
+	if out, err := command.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines, err := os.ReadFile(trace)
+	must(t, err)
+	counts := map[string]int{}
+	for line := range strings.Lines(string(lines)) {
+		for _, call := range []string{"fsync", "fdatasync", "syncfs", "sync"} {
+			if strings.Contains(line, " "+call+"(") {
+				counts[call]++
+			}
+		}
+	}
+	return counts
+}
+
+// labels is a policy that writes down what it was asked, and when it had the
+// last word.
+type labels struct {
+	answer    map[string][]byte
+	asked     map[string]host.FileType
+	relabeled []string
+	tree      *host.Tree
+	t         *testing.T
+}
+
+func (l *labels) Labels(_ context.Context, types map[string]host.FileType) (map[string][]byte, error) {
+	l.asked = types
+	return l.answer, nil
+}
+
+func (l *labels) Relabel(_ context.Context, paths []string) error {
+	l.relabeled = paths
+	for p, want := range map[string]string{"/etc/new": "new_t\x00", "/etc/replaced": "old_t\x00", "/d": "dir_t\x00", "/d/link": "link_t\x00"} {
+		if info, err := l.tree.Lstat(p); err != nil || string(info.Xattrs["security.selinux"]) != want {
+			l.t.Errorf("before the relabelling %s has %q, %v", p, info.Xattrs["security.selinux"], err)
+		}
+	}
+	return nil
+}
+
+func TestEverythingHasItsLabelBeforeItsName(t *testing.T) {
+	needRoot(t)
+	if there, err := os.Stat("/sys/fs/selinux/enforce"); err == nil {
+		t.Skipf("the kernel has SELinux (%s): it takes no label that its policy does not know", there.Name())
+	}
+	root := populate(t)
+	tree, err := host.OpenTree(root)
+	must(t, err)
+	defer tree.Close()
+	must(t, tree.SetAttr("/etc/replaced", host.Attr{Mode: 0o644, Xattrs: map[string][]byte{"security.selinux": []byte("old_t\x00")}}))
+	policy := &labels{t: t, tree: tree, answer: map[string][]byte{"/etc/new": []byte("new_t\x00"), "/d": []byte("dir_t\x00"), "/d/link": []byte("link_t\x00")}}
+	paths := &Paths{Tree: tree, SELinux: policy}
+	l, err := Open(t.TempDir(), map[Kind]Driver{File: paths, Link: paths, Directory: paths, HardLink: paths})
+	must(t, err)
+	defer l.Close()
+	_, err = l.Apply(t.Context(), "files", []Change{
+		{Kind: File, Target: "/etc/new", Want: FileState(nil, 0o600)},
+		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours"), 0o600)},
+		{Kind: File, Target: "/etc/unwanted"},
+		{Kind: Link, Target: "/d/link", Want: State{Present: true, Link: "x"}},
+		{Kind: HardLink, Target: "/etc/again", Want: State{Present: true, Link: "/etc/new"}},
+	})
+	must(t, err)
+	asked := map[string]host.FileType{"/etc/new": host.Regular, "/etc/replaced": host.Regular, "/d": host.Directory, "/d/link": host.Symlink}
+	if diff := cmp.Diff(asked, policy.asked); diff != "" {
+		t.Errorf("asked for (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"/etc/new", "/etc/replaced", "/d", "/d/link", "/etc/again"}, policy.relabeled); diff != "" {
+		t.Errorf("relabelled (-want +got):\n%s", diff)
+	}
+}
