@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -33,7 +34,8 @@ type Fetcher struct {
 
 // Fetch asks the stub's server for the payload until it comes, the failure is
 // one that asking again does not mend, the budget is used up, or ctx ends.
-// Errors are a report.Failure: CredentialRefused for a token that is not (or
+// What the payload refers to is fetched too, so that it is whole. Errors are a
+// report.Failure: CredentialRefused for a token that is not (or
 // no longer) good, Usage for an endpoint or payload that is not one, Refused
 // when the server cannot be trusted or found, else Failed.
 //
@@ -47,15 +49,18 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 		return nil, report.Fail(report.Usage, "give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
 	began := time.Now()
-	budget := f.Budget
+	budget, pause := f.Budget, f.pause
 	if budget == 0 {
 		budget = defaultBudget
 	}
+	if pause == 0 {
+		pause = firstPause
+	}
 	deadline := began.Add(budget)
 	for tries := 1; ; tries++ {
-		payload, err := f.try(ctx, stub)
+		got, err := f.try(ctx, stub)
 		if err == nil {
-			return payload, nil
+			return f.open(ctx, stub, got)
 		}
 		var no *refusal
 		if !errors.As(err, &no) {
@@ -67,24 +72,25 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 		}
 		f.Log.Wait(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy)
 		select {
-		case <-time.After(min(f.backoff(tries), left)):
+		case <-time.After(min(wire.Pause(tries, pause, longestPause), left)):
 		case <-ctx.Done():
 			return nil, no.failure(ctx, stub, tries, time.Since(began))
 		}
 	}
 }
 
-// backoff is the pause after a number of tries: it doubles, and half of it is
-// random, so that a rack of hosts that came up together does not ask together.
-func (f Fetcher) backoff(tries int) time.Duration {
-	pause := f.pause
-	if pause == 0 {
-		pause = firstPause
+// open makes a payload of what was served. What it refers to is not the
+// server's, and so is fetched as Ignition would: by this host's trust, the
+// stub's CAs and its own, and the stub's proxy.
+func (f Fetcher) open(ctx context.Context, stub *Stub, got *reply) (*Payload, error) {
+	payload, err := Open(ctx, got.raw, resolve.Options{
+		Name: "payload", Remedy: payloadRemedy, Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
 	}
-	for range tries - 1 {
-		pause = min(2*pause, longestPause)
-	}
-	return pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secrecy
+	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, got.date, got.skew
+	return payload, nil
 }
 
 // refusal is a try that brought no payload: what happened, as one clause that

@@ -250,13 +250,3 @@ func TestFetchWantsWholeStub(t *testing.T) {
 	_, err = quick().Fetch(t.Context(), &Stub{Source: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}})
 	checkFailure(t, err, report.Usage, "nothing says which CA")
 }
-
-func TestBackoff(t *testing.T) {
-	for tries, longest := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: longestPause, 500: longestPause} {
-		for range 100 {
-			if pause := (Fetcher{}).backoff(tries); pause < longest/2 || pause > longest {
-				t.Errorf("pause after %d tries is %s, want %s to %s", tries, pause, longest/2, longest)
-			}
-		}
-	}
-}

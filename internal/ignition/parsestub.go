@@ -12,6 +12,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"sigs.k8s.io/yaml"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -30,7 +32,7 @@ func readStub(content []byte) (*Stub, error) {
 	if err := recognise(content); err != nil {
 		return nil, err
 	}
-	config, _, _, err := parse(content)
+	config, _, _, err := resolve.Parse(content)
 	if err != nil {
 		return nil, err
 	}
@@ -111,10 +113,11 @@ func sourceOf(resource types.Resource) (*url.URL, error) {
 
 func casOf(tls types.TLS) ([][]byte, error) {
 	var cas [][]byte
+	unpacker := resolve.NewUnpacker(resolve.MaxExpanded)
 	for i, resource := range tls.CertificateAuthorities {
-		content, err := (&decoder{left: maxExpanded}).resource(resource)
+		content, err := unpacker.Inline(resource)
 		if err == nil {
-			err = checkCA(content)
+			err = wire.CheckCA(content)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("its certificate authority %d cannot be used: %w", i+1, err)

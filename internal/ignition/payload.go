@@ -4,20 +4,21 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Payload is a node's whole configuration, decoded. It is a credential: it
 // holds the pull secret and the bootstrap kubeconfig.
 type Payload struct {
-	Raw      []byte       // as it was served
+	Raw      []byte       // as it was served, or all that it refers to in it; overrides are not in it
 	Digest   string       // SHA-256 of Raw, hexadecimal
 	Version  string       // the Ignition spec it was written in
 	Config   types.Config // translated to the newest spec
@@ -28,75 +29,61 @@ type Payload struct {
 	Skew       time.Duration // ServerDate minus this host's clock then; a second is its resolution
 
 	contents map[string][]byte // decoded, by path
-	remote   []string          // what is not in the payload but elsewhere, one sentence each
+	appends  map[string][]byte // what is appended to files, joined, by path
 	machine  MachineConfig
+
+	overridden map[string]bool // targets of changes that an override has brought or changed
 }
 
-// LoadPayload reads a payload of Ignition spec 3.0 to 3.6 and decodes the
-// contents of its files, at most 64 MiB together. An error says what is wrong
-// and where; it is a report.Failure with the code Usage.
+// payloadRemedy is what to do about a payload that cannot be read.
+const payloadRemedy = "the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named"
+
+// LoadPayload reads a payload of Ignition spec 3.0 to 3.6 that has all in it,
+// and decodes the contents of its files, at most 64 MiB together. It never asks
+// the network. An error says what is wrong and where; it is a report.Failure
+// with the code Usage.
 func LoadPayload(raw []byte) (*Payload, error) {
-	payload, err := load(raw)
-	if err != nil {
-		return nil, report.Fail(report.Usage,
-			"the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named",
-			"reading payload: %w", err)
-	}
-	return payload, nil
-}
-
-func load(raw []byte) (*Payload, error) {
-	config, version, warnings, err := parse(raw)
+	document, err := resolve.Inline(raw, "payload", payloadRemedy)
 	if err != nil {
 		return nil, err
 	}
-	sum := sha256.Sum256(raw)
-	p := &Payload{
-		Raw: raw, Digest: hex.EncodeToString(sum[:]), Version: version, Config: config, Warnings: warnings,
-		contents: map[string][]byte{},
-	}
-	d := &decoder{left: maxExpanded}
-	for _, file := range config.Storage.Files {
-		if err := p.decode(d, file); err != nil {
-			return nil, fmt.Errorf("file %s: %w", file.Path, err)
-		}
-	}
-	for _, nested := range append(config.Ignition.Config.Merge, config.Ignition.Config.Replace) {
-		if nested.Source != nil {
-			p.remote = append(p.remote, "another config at "+place(*nested.Source))
-		}
-	}
-	if p.machine, err = machineConfig(p); err != nil {
-		return nil, fmt.Errorf("file %s: %w", encapsulatedPath, err)
+	return newPayload(document)
+}
+
+func newPayload(d *resolve.Document) (*Payload, error) {
+	sum := sha256.Sum256(d.Raw)
+	p := &Payload{Raw: d.Raw, Digest: hex.EncodeToString(sum[:]), Version: d.Version, Config: d.Config, Warnings: d.Warnings}
+	if err := p.take(d.Contents, d.Appends); err != nil {
+		return nil, report.Fail(report.Usage, payloadRemedy, "reading payload: %w", err)
 	}
 	return p, nil
 }
 
-// decode keeps the content of a file: its source, then what it appends.
-func (p *Payload) decode(d *decoder, file types.File) error {
-	var content []byte
-	for _, resource := range append([]types.Resource{file.Contents}, file.Append...) {
-		part, err := d.resource(resource)
-		if errors.Is(err, errRemote) {
-			p.remote = append(p.remote, fmt.Sprintf("the content of %s at %s", file.Path, place(*resource.Source)))
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		content = append(content, part...)
+// expand decodes what the config holds, once more after it was changed.
+func (p *Payload) expand() error {
+	contents, appends, err := resolve.Contents(p.Config)
+	if err != nil {
+		return err
 	}
-	p.contents[file.Path] = content
+	return p.take(contents, appends)
+}
+
+// take keeps decoded contents, and reads those that say something about the
+// node as a whole.
+func (p *Payload) take(contents, appends map[string][]byte) (err error) {
+	p.contents, p.appends = contents, appends
+	if p.machine, err = machineConfig(p); err != nil {
+		return fmt.Errorf("file %s: %w", encapsulatedPath, err)
+	}
 	return nil
 }
 
-// File gives the decoded content and the mode of the file at path. It is not
-// ok when the payload has no such file, or not its content.
+// File gives the decoded content, with what is appended to it, and the mode of
+// the file at path. It is not ok when the payload has no such file.
 func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
-	content, ok = p.contents[path]
 	for _, file := range p.Config.Storage.Files {
 		if file.Path == path {
-			return content, fileMode(file), ok
+			return slices.Concat(p.contents[path], p.appends[path]), fileMode(file), true
 		}
 	}
 	return nil, 0, false

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -91,7 +91,9 @@ func TestLoadPayloadRefuses(t *testing.T) {
 		{"bad data URL", file(`{"source":"data:;base64,%%%"}`), "$.storage.files.0.contents.source"},
 		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: expanding gzip"},
 		{"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`), "the content was changed or damaged"},
-		{"gzip bomb", file(`{"compression":"gzip","source":"` + zip(t, make([]byte, maxExpanded+1)) + `"}`), "more than 64 MiB"},
+		{"gzip bomb", file(`{"compression":"gzip","source":"` + zip(t, make([]byte, resolve.MaxExpanded+1)) + `"}`), "more than 64 MiB"},
+		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "it needs the network, which is not to be used: file /etc/a at https://b.example.com/a"},
+		{"config elsewhere", []byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`), "merged config 1 at https://b.example.com/"},
 		{"bad MachineConfig", config("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), "decoding MachineConfig"},
 	}
 	for _, test := range tests {
@@ -99,19 +101,6 @@ func TestLoadPayloadRefuses(t *testing.T) {
 			_, err := LoadPayload(test.raw)
 			checkFailure(t, err, report.Usage, test.want)
 		})
-	}
-}
-
-// The limit is on all contents together.
-func TestExpandedSizeIsLimited(t *testing.T) {
-	source, compression := zip(t, make([]byte, 600)), "gzip"
-	resource := types.Resource{Source: &source, Compression: &compression}
-	d := &decoder{left: 1000}
-	if content, err := d.resource(resource); err != nil || len(content) != 600 {
-		t.Fatalf("%d bytes, %v", len(content), err)
-	}
-	if _, err := d.resource(resource); err == nil {
-		t.Error("1200 bytes passed a limit of 1000")
 	}
 }
 
@@ -178,46 +167,4 @@ func TestMachineConfig(t *testing.T) {
 	if diff := cmp.Diff(want, p.MachineConfig()); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestAPIServer(t *testing.T) {
-	ca := newAuthority(t, "root-ca").pem
-	kubeconfig := func(cluster string) string {
-		return "apiVersion: v1\ncurrent-context: main\ncontexts:\n- name: main\n  context: {cluster: demo, user: u}\nclusters:\n- name: other\n  cluster: {server: https://no}\n- name: demo\n  cluster: {" + cluster + "}\n"
-	}
-	coded := base64.StdEncoding.EncodeToString(ca)
-	tests := []struct{ name, kubeconfig, server, want string }{
-		{"data", kubeconfig("server: https://api:6443, certificate-authority-data: " + coded), "https://api:6443", ""},
-		{"file of the payload", kubeconfig("server: https://api:6443, certificate-authority: /etc/kubernetes/ca.crt"), "https://api:6443", ""},
-		{"no CA", kubeconfig("server: https://api:6443"), "", "has no server or no CA"},
-		{"no server", kubeconfig("certificate-authority-data: " + coded), "", "has no server or no CA"},
-		{"no context", "apiVersion: v1\n", "", "leads to no cluster"},
-		{"no YAML", "\t:", "", "decoding kubeconfig"},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			p, err := LoadPayload(config("3.2.0",
-				`{"path":"`+kubeconfigPath+`","contents":`+inline(test.kubeconfig)+`}`,
-				`{"path":"/etc/kubernetes/ca.crt","contents":`+inline(string(ca))+`}`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, got, err := p.APIServer()
-			if test.want != "" {
-				if err == nil || !strings.Contains(err.Error(), test.want) {
-					t.Errorf("error %v, want %q", err, test.want)
-				}
-				return
-			}
-			if err != nil || server != test.server || !bytes.Equal(got, ca) {
-				t.Errorf("APIServer = %s, %d bytes, %v", server, len(got), err)
-			}
-		})
-	}
-	p, err := LoadPayload(config("3.2.0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = p.APIServer()
-	checkFailure(t, err, report.Usage, "so it is not one for a node")
 }

@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/vincent-petithory/dataurl"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -79,21 +81,19 @@ func (s *Stub) trust() *x509.CertPool {
 	return pool
 }
 
-// checkCA tells whether text holds at least one certificate, in PEM.
-func checkCA(text []byte) error {
-	for rest := text; ; {
-		var block *pem.Block
-		if block, rest = pem.Decode(rest); block == nil {
-			return fmt.Errorf("it holds no PEM certificate")
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
-			return fmt.Errorf("its certificate cannot be read: %w", err)
-		}
-		return nil
+// settings are what a stub says about the network, in Ignition's words: they
+// count for what its payload refers to, too.
+func (s *Stub) settings() types.Ignition {
+	var settings types.Ignition
+	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = given(s.Proxy.HTTP), given(s.Proxy.HTTPS)
+	for _, item := range s.Proxy.No {
+		settings.Proxy.NoProxy = append(settings.Proxy.NoProxy, types.NoProxyItem(item))
 	}
+	for _, ca := range s.CAs {
+		source := dataurl.New(ca, "text/plain").String()
+		settings.Security.TLS.CertificateAuthorities = append(settings.Security.TLS.CertificateAuthorities, types.Resource{Source: &source})
+	}
+	return settings
 }
 
 func (s *Stub) clone() *Stub {

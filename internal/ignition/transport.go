@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/net/http/httpproxy"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -95,7 +96,7 @@ func transportFor(stub *Stub, target, dialled *url.URL) (*http.Transport, error)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
 		Proxy:                  http.ProxyURL(proxy),
-		OnProxyConnectResponse: checkConnect,
+		OnProxyConnectResponse: wire.CheckConnect,
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
 		TLSClientConfig:        &tls.Config{RootCAs: stub.trust(), ServerName: target.Hostname(), MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    dialTimeout,
@@ -124,22 +125,4 @@ func proxyFor(proxy Proxy, target *url.URL) (*url.URL, error) {
 			"the proxy %s is not an http one", chosen.Redacted())
 	}
 	return chosen, nil
-}
-
-// proxyAnswer is a proxy's refusal to connect.
-type proxyAnswer struct {
-	proxy  string
-	target string
-	status int
-}
-
-func (p *proxyAnswer) Error() string {
-	return fmt.Sprintf("the proxy %s refuses to connect to %s: %d %s", p.proxy, p.target, p.status, http.StatusText(p.status))
-}
-
-func checkConnect(_ context.Context, proxy *url.URL, request *http.Request, response *http.Response) error {
-	if response.StatusCode == http.StatusOK {
-		return nil
-	}
-	return &proxyAnswer{proxy: proxy.Redacted(), target: request.Host, status: response.StatusCode}
 }

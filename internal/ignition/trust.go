@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -72,7 +73,7 @@ func unknownIssuer(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 		}
 	}
 	if strings.HasPrefix(shown.Issuer.CommonName, "ingress-operator@") {
-		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", names(shown), stub.Source.Hostname()),
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", wire.Names(shown), stub.Source.Hostname()),
 			"check the endpoint:\n" + getEndpoint
 	}
 	return fmt.Sprintf("its certificate is signed by %q and not by the stub's CA %q: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
@@ -80,39 +81,22 @@ func unknownIssuer(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 }
 
 func wrongName(stub *Stub, shown *x509.Certificate) (what, remedy string) {
-	return fmt.Sprintf("its certificate is for %s and not for %s", names(shown), stub.Source.Hostname()),
+	return fmt.Sprintf("its certificate is for %s and not for %s", wire.Names(shown), stub.Source.Hostname()),
 		fmt.Sprintf("if it is the right server, give it the name of its certificate and say where it is:\n  --endpoint https://%s%s --connect-to %s",
 			net.JoinHostPort(firstName(shown), portOf(stub)), stub.Source.Path, dialledHost(stub, ""))
 }
 
-// outOfTime tells a certificate out of its time. Nothing the server says can be
-// trusted then, its Date neither, so the two clocks cannot be told apart.
+// outOfTime tells a certificate out of its time.
 func outOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
-	clock := "check this host's clock: timedatectl; chronyc tracking"
-	if now.Before(shown.NotBefore) {
-		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
-			shown.Subject, stamp(shown.NotBefore), stamp(now)), clock
+	what, remedy = wire.OutOfTime(shown, now)
+	if now.After(shown.NotAfter) {
+		remedy += "\nif it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
 	}
-	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now)),
-		clock + "\nif it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
-}
-
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
-
-// names lists what a certificate is for.
-func names(shown *x509.Certificate) string {
-	all := append([]string{}, shown.DNSNames...)
-	for _, address := range shown.IPAddresses {
-		all = append(all, address.String())
-	}
-	if len(all) == 0 {
-		return "no name at all"
-	}
-	return strings.Join(all, ", ")
+	return what, remedy
 }
 
 func firstName(shown *x509.Certificate) string {
-	first, _, _ := strings.Cut(names(shown), ",")
+	first, _, _ := strings.Cut(wire.Names(shown), ",")
 	return first
 }
 

@@ -16,8 +16,15 @@ import (
 // noticeableSkew is a difference of clocks that is told when something failed.
 const noticeableSkew = time.Minute
 
+// reply is what the ignition server gave.
+type reply struct {
+	raw  []byte
+	date time.Time // the server's clock, zero when unknown
+	skew time.Duration
+}
+
 // try asks once. What went wrong is a *refusal, or an error of the caller's.
-func (f Fetcher) try(parent context.Context, stub *Stub) (*Payload, error) {
+func (f Fetcher) try(parent context.Context, stub *Stub) (*reply, error) {
 	ctx, cancel := context.WithTimeout(parent, tryTimeout)
 	defer cancel()
 	response, err := f.get(ctx, stub)
@@ -33,12 +40,7 @@ func (f Fetcher) try(parent context.Context, stub *Stub) (*Payload, error) {
 	if err != nil {
 		return nil, err
 	}
-	payload, err := LoadPayload(raw)
-	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
-	}
-	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, date, skew
-	return payload, nil
+	return &reply{raw, date, skew}, nil
 }
 
 // serverClock reads the server's Date, and how far this host is behind it.

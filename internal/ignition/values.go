@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -55,7 +56,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 		stub.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
-		if err := checkCA(v.CA); err != nil {
+		if err := wire.CheckCA(v.CA); err != nil {
 			return nil, report.Fail(report.Usage, "give the CA in PEM, from the management cluster:\n"+getCA, "reading CA of the ignition server: %w", err)
 		}
 		stub.CAs = [][]byte{v.CA}

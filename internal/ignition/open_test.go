@@ -1,0 +1,152 @@
+package ignition
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// whole tells whether what is kept of a payload can be read without the
+// network, and says the same.
+func whole(t *testing.T, p *Payload, path, want string) {
+	t.Helper()
+	again, err := LoadPayload(p.Raw)
+	if err != nil {
+		t.Fatalf("what is kept is not whole: %v", err)
+	}
+	for _, p := range []*Payload{p, again} {
+		if content, _, ok := p.File(path); !ok || string(content) != want {
+			t.Errorf("%s has %q, want %q", path, content, want)
+		}
+	}
+	if again.Digest != p.Digest || !bytes.Equal(again.Raw, p.Raw) {
+		t.Error("what is kept has another digest")
+	}
+}
+
+// What a payload refers to is fetched with it: by the stub's proxy, and trusting
+// the stub's CA and the payload's own, which the ignition server itself is not
+// trusted by.
+func TestFetchWhole(t *testing.T) {
+	ca, own := newAuthority(t, "ignition-root-ca"), newAuthority(t, "company CA")
+	byStub := serve(t, ca, "files.example.com", answer(http.StatusOK, "text/plain", "one"))
+	byOwn := serve(t, own, "127.0.0.1", answer(http.StatusServiceUnavailable, "text/plain", ""), answer(http.StatusOK, "text/plain", "two"))
+	address, asked := connectProxy(t, http.StatusOK, byStub.Listener.Addr().String())
+	payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[%s]}}},"storage":{"files":[
+		{"path":"/one","contents":{"source":"https://files.example.com/one"}},
+		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inline(string(own.pem)), byOwn.URL)
+	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
+	log := &events{}
+	p, err := patient(log).Fetch(t.Context(), s.stub(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole(t, p, "/one", "one")
+	whole(t, p, "/two", "start-two")
+	if p.Version != "3.2.0" || p.Server == "" || string(p.contents["/one"]) != "one" || string(p.appends["/two"]) != "start-two" {
+		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.contents, p.appends)
+	}
+	if !strings.Contains(asked(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
+		t.Errorf("the proxy was asked %q; said was %s", asked(), log.text())
+	}
+	for _, request := range append(byStub.got(), byOwn.got()...) {
+		if request.Header.Get("Authorization") != "" {
+			t.Error("the token went to another server")
+		}
+	}
+
+	// A server that only the payload's CA vouches for is not the ignition server.
+	impostor := serve(t, own, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
+	_, err = quick().Fetch(t.Context(), impostor.stub(t, func(v *Values) { v.CA = ca.pem }))
+	checkFailure(t, err, report.Refused, `signed by "CN=company CA`)
+}
+
+func TestFetchTellsWhatIsMissing(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	for code, status := range map[report.Code]int{report.Usage: 404, report.CredentialRefused: 403, report.Failed: 503} {
+		files := serve(t, ca, "127.0.0.1", answer(status, "text/plain", "no"))
+		s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", string(config("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
+		_, err := quick().Fetch(t.Context(), s.stub(t))
+		checkFailure(t, err, code, fmt.Sprintf("fetching payload from %s: reading payload: file /a: fetching %s/a: it answers HTTP %d", s.Listener.Addr(), files.URL, status))
+		if strings.Contains(err.Error()+report.RemedyOf(err), "hunter2") {
+			t.Errorf("a secret is told: %v", err)
+		}
+	}
+}
+
+func TestReadConfig(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "127.0.0.1", served)
+	stub, err := s.stub(t).Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := ReadConfig(t.Context(), stub, quick(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole(t, p, "/etc/a", "a")
+	if p.Server == "" || s.got()[0].Header.Get("Authorization") != testBearer {
+		t.Error("the stub was not followed as a stub")
+	}
+	_, err = ReadConfig(t.Context(), stub, quick(), true)
+	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
+
+	// One merged config is no stub where nothing says whom alone to trust.
+	base := serve(t, newAuthority(t, "unknown"), "127.0.0.1", served)
+	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quick(), false)
+	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
+
+	more := strings.Replace(string(stub), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
+	p, err = ReadConfig(t.Context(), []byte(more), quick(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole(t, p, "/etc/a", "a")
+	whole(t, p, "/more", "more")
+	_, err = ReadConfig(t.Context(), []byte(more), quick(), true)
+	checkFailure(t, err, report.Usage, "it needs the network, which is not to be used: merged config 1 at "+s.URL+"/ignition")
+
+	p, err = ReadConfig(t.Context(), config("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quick(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole(t, p, "/a", "a")
+	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"2.2.0"}}`), quick(), false)
+	checkFailure(t, err, report.Usage, "reading config: it is of Ignition spec 2.2.0")
+}
+
+func TestOpenRefusesBadMachineConfig(t *testing.T) {
+	_, err := Open(t.Context(), config("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
+	checkFailure(t, err, report.Usage, "decoding MachineConfig")
+}
+
+func TestOpenOverride(t *testing.T) {
+	ca := newAuthority(t, "ignition-root-ca")
+	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "text/plain", "mine"))
+	raw := config("3.4.0", `{"path":"/etc/a","contents":{"source":"`+s.URL+`/a"}}`)
+	opened, err := OpenOverride(t.Context(), "a.ign", raw, s.stub(t), report.Log{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := LoadPayload([]byte(servedPayload))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err = p.Override(opened); err != nil {
+		t.Fatal(err)
+	}
+	if content, _, _ := p.File("/etc/a"); string(content) != "mine" {
+		t.Errorf("content %q", content)
+	}
+	_, err = OpenOverride(t.Context(), "a.ign", raw, nil, report.Log{})
+	checkFailure(t, err, report.Refused, "reading Ignition override a.ign: file /etc/a: fetching "+s.URL+"/a: its certificate is signed")
+	if err := CheckOverride("a.ign", raw); err != nil {
+		t.Errorf("what it refers to is asked for too early: %v", err)
+	}
+}

@@ -1,0 +1,61 @@
+package resolve
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Whatever comes in, it is resolved or refused with a code and a remedy, and
+// what is resolved is whole: resolved again, it is the same.
+func FuzzInline(f *testing.F) {
+	f.Add([]byte(config("", file("/a", at(data("a"), hash256("a"))))))
+	f.Add([]byte(config(merge(at(data(config("", file("/a", at("data:,a")))))), file("/a", at("s3://bucket/a")))))
+	f.Add([]byte(config(replace(at(data(config("")))), file("/a", at("http://host/a")))))
+	f.Add([]byte(config(`"proxy":{"httpProxy":"http://p","noProxy":["a"]},"timeouts":{"httpTotal":1},` + trusting(at("https://host/ca")))))
+	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"a","device":"/dev/a","keyFile":{"source":"tftp://a"}}]}}`))
+	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
+	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","contents":{"source":"ftp://a"}}]}}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		d, err := Inline(raw, "config", "")
+		if err != nil {
+			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
+				t.Errorf("error without code or remedy: %v", err)
+			}
+			return
+		}
+		again, err := Inline(d.Raw, "config", "")
+		if err != nil {
+			t.Fatalf("the document is not whole: %v", err)
+		}
+		if !bytes.Equal(again.Raw, d.Raw) || len(again.Contents) != len(d.Contents) {
+			t.Errorf("resolved again, it is another: %s", again.Raw)
+		}
+	})
+}
+
+// A data URL gives bytes within the limit, or an error that shows none of it.
+func FuzzDataURL(f *testing.F) {
+	f.Add("data:,hello%2C%20world", "", "")
+	f.Add("data:text/plain;charset=utf-8;base64,aGVsbG8=", "", "sha256-00")
+	f.Add("data:;base64,H4sIAAAAAAACA0vMTEkFAAAA//8=", "gzip", "")
+	f.Add("https://host/?a", "", "")
+	f.Fuzz(func(t *testing.T, source, compression, hash string) {
+		r := types.Resource{Source: &source, Compression: &compression}
+		if hash != "" {
+			r.Verification.Hash = &hash
+		}
+		const limit = 1 << 16
+		content, err := NewUnpacker(limit).Inline(r)
+		if err == nil && len(content) > limit {
+			t.Errorf("%d bytes", len(content))
+		}
+		if err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %q", err)
+		}
+	})
+}

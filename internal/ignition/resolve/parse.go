@@ -1,0 +1,114 @@
+package resolve
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	ignerrors "github.com/coreos/ignition/v2/config/shared/errors"
+	"github.com/coreos/ignition/v2/config/util"
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/coreos/ignition/v2/config/validate"
+	vreport "github.com/coreos/vcontext/report"
+)
+
+// maxProblems is how many problems of one config are told at once.
+const maxProblems = 5
+
+// Parse reads a config of spec 3.0 to 3.6 with coreos/ignition's own parser
+// and validation. Warnings are returned, everything fatal becomes one error
+// with the place of each problem. Special mode bits are taken off for specs
+// before 3.6, as Ignition does. What the config refers to is not looked at.
+func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
+	parsed, _, err := util.GetConfigVersion(raw)
+	if err == nil && parsed.Major == 2 {
+		// Servers of OpenShift choose the spec by this header and give 2.2 without it.
+		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read: ask its server with the header "+
+			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or get the config of a newer release`,
+			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
+	}
+	if err == nil && (parsed.Major != 3 || parsed.Minor > types.MaxVersion.Minor) {
+		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read",
+			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
+	}
+	config, found, err := v3_6.ParseCompatibleVersion(raw)
+	switch {
+	case errors.Is(err, ignerrors.ErrEmpty):
+		return config, "", nil, fmt.Errorf("it is empty")
+	case errors.Is(err, ignerrors.ErrInvalidVersion):
+		return config, "", nil, fmt.Errorf("it has no ignition.version, so it is no Ignition config")
+	case err != nil && len(found.Entries) == 0:
+		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %w", err)
+	case err != nil:
+		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", some(fatal(found, raw)))
+	}
+	for _, entry := range found.Entries {
+		warnings = append(warnings, entry.String())
+	}
+	return config, parsed.String(), warnings, nil
+}
+
+// Check validates what several configs have become, and names what is wrong.
+// Two valid ones can make an invalid one: a file of the one where a unit of the
+// other is.
+func Check(config types.Config) error {
+	found := validate.ValidateWithContext(config, nil)
+	if !found.IsFatal() {
+		return nil
+	}
+	var list []string
+	for _, entry := range found.Entries {
+		if entry.Kind.IsFatal() {
+			list = append(list, trim(entry)+named(config, entry.Context.Path))
+		}
+	}
+	return errors.New(some(list))
+}
+
+// named is the path of the entry of storage that a problem is of: its number in
+// the merged config is in no file that somebody could look at.
+func named(config types.Config, path []any) string {
+	if len(path) < 3 || path[0] != "storage" {
+		return ""
+	}
+	i, _ := path[2].(int)
+	var name string
+	switch storage := config.Storage; {
+	case path[1] == "files" && i < len(storage.Files):
+		name = storage.Files[i].Path
+	case path[1] == "directories" && i < len(storage.Directories):
+		name = storage.Directories[i].Path
+	case path[1] == "links" && i < len(storage.Links):
+		name = storage.Links[i].Path
+	default:
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", name)
+}
+
+// fatal lists the fatal entries of a validation report.
+func fatal(found vreport.Report, raw []byte) []string {
+	var list []string
+	for _, entry := range found.Entries {
+		if !entry.Kind.IsFatal() {
+			continue
+		}
+		problem := trim(entry)
+		if entry.Message == ignerrors.ErrInvalidScheme.Error() {
+			problem += schemeAt(raw, entry.Context.Path)
+		}
+		list = append(list, problem)
+	}
+	return list
+}
+
+func trim(entry vreport.Entry) string { return strings.TrimPrefix(entry.String(), "error ") }
+
+// some tells a few problems of many.
+func some(list []string) string {
+	if more := len(list) - maxProblems; more > 0 {
+		list = append(list[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(list, "; ")
+}

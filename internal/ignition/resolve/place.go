@@ -1,0 +1,67 @@
+package resolve
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// Place is a source without what could be secret in it: a user, a password, a
+// signature in the query, the bytes of a data URL.
+func Place(source string) string {
+	if strings.HasPrefix(source, "data:") {
+		return "a data URL"
+	}
+	parsed, err := url.Parse(source)
+	if err != nil {
+		return "a URL that cannot be read"
+	}
+	return place(parsed)
+}
+
+func place(u *url.URL) string {
+	shown := *u
+	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
+	shown.Fragment, shown.RawFragment = "", ""
+	return shown.String()
+}
+
+// scheme of a source; "" for none, and for what is no URL.
+func scheme(source string) string {
+	if strings.HasPrefix(source, "data:") {
+		return "data" // without reading megabytes as a URL
+	}
+	parsed, err := url.Parse(source)
+	if err != nil {
+		return ""
+	}
+	return parsed.Scheme
+}
+
+// schemeAt names the scheme of the source at a path of a config, which
+// Ignition's validation only calls invalid.
+func schemeAt(raw []byte, path []any) string {
+	var node any
+	if json.Unmarshal(raw, &node) != nil {
+		return ""
+	}
+	for _, step := range path {
+		switch parent := node.(type) {
+		case map[string]any:
+			key, _ := step.(string)
+			node = parent[key]
+		case []any:
+			i, ok := step.(int)
+			if !ok || i < 0 || i >= len(parent) {
+				return ""
+			}
+			node = parent[i]
+		}
+	}
+	source, ok := node.(string)
+	if !ok || scheme(source) == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%q; possible are data, http and https)", scheme(source))
+}

@@ -1,0 +1,265 @@
+package resolve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/tls"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// canary stands for a secret: it must come up in no error, warning or message.
+const canary = "hunter2"
+
+// site is a web server of a test on loopback. It keeps the requests.
+type site struct {
+	*httptest.Server
+	ca []byte // PEM
+
+	mutex    sync.Mutex
+	requests []*http.Request
+}
+
+// visit starts a server; what has no handler is 404.
+func visit(t *testing.T, pages map[string]http.HandlerFunc) *site {
+	t.Helper()
+	s := newSite(pages)
+	s.Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// visitTLS starts one with a CA of its own, for 127.0.0.1 and the names.
+func visitTLS(t *testing.T, pages map[string]http.HandlerFunc, names ...string) *site {
+	t.Helper()
+	return visitUntil(t, time.Now().Add(time.Hour), pages, names...)
+}
+
+func visitUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc, names ...string) *site {
+	t.Helper()
+	s := newSite(pages)
+	ca, leaf := certificates(t, until, names)
+	s.ca = ca
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what some tests are about
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	return s
+}
+
+func newSite(pages map[string]http.HandlerFunc) *site {
+	s := &site{}
+	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mutex.Lock()
+		s.requests = append(s.requests, r)
+		s.mutex.Unlock()
+		page, found := pages[r.URL.Path]
+		if !found {
+			page = http.NotFound
+		}
+		page(w, r)
+	}))
+	return s
+}
+
+func (s *site) got() []*http.Request {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	return append([]*http.Request{}, s.requests...)
+}
+
+// asked lists the paths that were asked for.
+func (s *site) asked() string {
+	var paths []string
+	for _, r := range s.got() {
+		paths = append(paths, r.URL.Path)
+	}
+	return strings.Join(paths, " ")
+}
+
+// says answers with a content.
+func says(content string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, content) }
+}
+
+// fails answers with a status.
+func fails(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no: "+canary, status) }
+}
+
+// inTurn gives each request to the next handler, later ones to the last.
+func inTurn(pages ...http.HandlerFunc) http.HandlerFunc {
+	var mutex sync.Mutex
+	n := 0
+	return func(w http.ResponseWriter, r *http.Request) {
+		mutex.Lock()
+		page := pages[min(n, len(pages)-1)]
+		n++
+		mutex.Unlock()
+		page(w, r)
+	}
+}
+
+func leadsTo(to string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
+}
+
+// file is an entry of storage.files with a content.
+func file(path, resource string) string {
+	return fmt.Sprintf(`{"path":%q,"contents":%s}`, path, resource)
+}
+
+// at is a resource: a source, and more JSON members.
+func at(source string, more ...string) string {
+	return "{" + strings.Join(append([]string{fmt.Sprintf(`"source":%q`, source)}, more...), ",") + "}"
+}
+
+// config is one of spec 3.4 with files; ignition are more members of its
+// ignition section.
+func config(ignition string, files ...string) string {
+	if ignition != "" {
+		ignition = "," + ignition
+	}
+	return fmt.Sprintf(`{"ignition":{"version":"3.4.0"%s},"storage":{"files":[%s]}}`, ignition, strings.Join(files, ","))
+}
+
+func merge(resources ...string) string {
+	return `"config":{"merge":[` + strings.Join(resources, ",") + `]}`
+}
+
+func replace(resource string) string { return `"config":{"replace":` + resource + `}` }
+
+func trusting(resources ...string) string {
+	return `"security":{"tls":{"certificateAuthorities":[` + strings.Join(resources, ",") + `]}}`
+}
+
+func data(content string) string {
+	return "data:;base64," + base64.StdEncoding.EncodeToString([]byte(content))
+}
+
+func zip(t *testing.T, content string) string {
+	t.Helper()
+	var out bytes.Buffer
+	writer := gzip.NewWriter(&out)
+	if _, err := io.WriteString(writer, content); err != nil {
+		t.Fatal(err)
+	}
+	if err := writer.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func hash512(content string) string {
+	sum := sha512.Sum512([]byte(content))
+	return `"verification":{"hash":"sha512-` + hex.EncodeToString(sum[:]) + `"}`
+}
+
+func hash256(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return `"verification":{"hash":"sha256-` + hex.EncodeToString(sum[:]) + `"}`
+}
+
+const gzipped = `"compression":"gzip"`
+
+// events collects what is reported.
+type events struct {
+	mutex sync.Mutex
+	list  []string
+}
+
+func (e *events) Emit(event report.Event) {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	e.list = append(e.list, string(event.Kind)+" "+event.Message+" "+event.Remedy)
+}
+
+func (e *events) text() string {
+	e.mutex.Lock()
+	defer e.mutex.Unlock()
+	return strings.Join(e.list, "\n")
+}
+
+// patient asks again until the server gives in; quick gives up soon.
+func patient() Options { return Options{Budget: time.Minute, pause: time.Millisecond} }
+func quick() Options   { return Options{Budget: 30 * time.Millisecond, pause: time.Millisecond} }
+
+// resolved is the document of a config, which must be whole.
+func resolved(t *testing.T, raw string, o Options) *Document {
+	t.Helper()
+	document, err := Resolve(t.Context(), []byte(raw), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := Inline(document.Raw, "document", "")
+	if err != nil {
+		t.Fatalf("the document is not whole: %v", err)
+	}
+	if !bytes.Equal(again.Raw, document.Raw) {
+		t.Errorf("resolved again, it is another: %s", again.Raw)
+	}
+	checkSecret(t, fmt.Sprint(document.Warnings, document, *document))
+	return document
+}
+
+// contentsOf are the contents of a document, with what is appended to them.
+func contentsOf(t *testing.T, d *Document) map[string]string {
+	t.Helper()
+	list := map[string]string{}
+	for path, content := range d.Contents {
+		list[path] = string(content)
+	}
+	for path, content := range d.Appends {
+		list[path+" +"] = string(content)
+	}
+	return list
+}
+
+// refused is what is said of a config that cannot be had.
+func refused(t *testing.T, raw string, o Options, code report.Code, wants ...string) string {
+	t.Helper()
+	_, err := Resolve(t.Context(), []byte(raw), o)
+	if err == nil {
+		t.Fatal("it was not refused")
+	}
+	if report.CodeOf(err) != code || report.RemedyOf(err) == "" {
+		t.Errorf("code %d, want %d; remedy %q: %v", report.CodeOf(err), code, report.RemedyOf(err), err)
+	}
+	for _, want := range wants {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("error %q lacks %q", err, want)
+		}
+	}
+	checkSecret(t, err.Error()+report.RemedyOf(err))
+	return err.Error()
+}
+
+func checkSecret(t *testing.T, said string) {
+	t.Helper()
+	if strings.Contains(said, canary) {
+		t.Errorf("a secret is shown: %s", said)
+	}
+}
+
+func indent(t *testing.T, v any) string {
+	t.Helper()
+	text, err := json.MarshalIndent(v, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}

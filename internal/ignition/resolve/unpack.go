@@ -1,0 +1,116 @@
+package resolve
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/vincent-petithory/dataurl"
+)
+
+// MaxExpanded is how many bytes all that a config consists of may have once it
+// is decoded: a few kilobytes of gzip can hold gigabytes.
+const MaxExpanded = 64 << 20
+
+// errRemote means that a content is not in the config, but elsewhere.
+var errRemote = errors.New("its content is not in the config")
+
+// Unpacker takes contents out of resources, up to a total size.
+type Unpacker struct{ limit, left int64 }
+
+// NewUnpacker gives one for contents of so many bytes together.
+func NewUnpacker(limit int64) *Unpacker { return &Unpacker{limit: limit, left: limit} }
+
+// Inline decodes a data URL, expands it, and checks its hash, which is of the
+// expanded bytes. No source is an empty content, whatever its hash, as in
+// Ignition.
+func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
+	if r.Source == nil || *r.Source == "" {
+		return nil, nil
+	}
+	if scheme(*r.Source) != "data" {
+		return nil, fmt.Errorf("%w but at %s", errRemote, Place(*r.Source))
+	}
+	decoded, err := dataurl.DecodeString(*r.Source)
+	if err != nil {
+		return nil, errors.New("decoding data URL: it is not one") // the cause would show a piece of it
+	}
+	return u.unpack(decoded.Data, r)
+}
+
+// Contents decodes what the files of a config are made of: what they name as
+// their content, and what is to be appended to them, joined, both by path.
+func Contents(config types.Config) (own, appends map[string][]byte, err error) {
+	unpacker := NewUnpacker(MaxExpanded)
+	document := newDocument()
+	for _, reference := range contents(&config) {
+		content, err := unpacker.Inline(*reference.resource)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", reference.what, err)
+		}
+		document.keep(reference, content)
+	}
+	return document.Contents, document.Appends, nil
+}
+
+// unpack turns the bytes that a resource's source gave into its content.
+func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
+	if r.Compression != nil && *r.Compression == "gzip" {
+		var err error
+		if content, err = expand(content, u.left); err != nil {
+			return nil, err
+		}
+	}
+	if u.left -= int64(len(content)); u.left < 0 {
+		return nil, fmt.Errorf("the contents together have more than %s", bytesOf(u.limit))
+	}
+	return content, verify(content, r.Verification.Hash)
+}
+
+func bytesOf(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+func expand(compressed []byte, limit int64) ([]byte, error) {
+	reader, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, fmt.Errorf("expanding gzip: %w", err)
+	}
+	content, err := io.ReadAll(io.LimitReader(reader, limit+1))
+	if err != nil {
+		return nil, fmt.Errorf("expanding gzip: %w", err)
+	}
+	return content, nil
+}
+
+func verify(content []byte, want *string) error {
+	if want == nil || *want == "" {
+		return nil
+	}
+	name, sum, _ := strings.Cut(*want, "-")
+	var h hash.Hash
+	switch name {
+	case "sha512":
+		h = sha512.New()
+	case "sha256":
+		h = sha256.New()
+	default:
+		return fmt.Errorf("its hash is of the unknown kind %q", name)
+	}
+	h.Write(content)
+	if got := hex.EncodeToString(h.Sum(nil)); !strings.EqualFold(got, sum) {
+		return fmt.Errorf("its %s is %s and not %s: the content was changed or damaged", name, got, sum)
+	}
+	return nil
+}
