@@ -1,0 +1,197 @@
+package entries
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// changes is how the scene differs from the tree, and what it wishes that is
+// so already.
+func (d *decider) changes() ([]ledger.Change, error) {
+	changes, err := d.scene.removals()
+	if err != nil {
+		return nil, err
+	}
+	var hard []ledger.Change
+	for _, t := range d.scene.touched {
+		if err := d.settle(t); err != nil {
+			return nil, err
+		}
+		list, err := d.scene.wish(t)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(list); n > 0 && list[n-1].Kind == ledger.HardLink {
+			hard = append(hard, list...)
+			continue
+		}
+		changes = append(changes, list...)
+	}
+	return append(changes, hard...), nil
+}
+
+// settle: what Ignition does not replace must be in the end as it is.
+func (d *decider) settle(t *touch) error {
+	if t.must == "" {
+		return nil
+	}
+	n, err := d.scene.lstat(t.path)
+	if err != nil {
+		return err
+	}
+	info, err := d.scene.before(t.path)
+	if err != nil {
+		return err
+	}
+	same, err := d.scene.unchanged(t.path, n, info)
+	if err == nil && !same {
+		d.found.inTree("%s", t.must)
+	}
+	return err
+}
+
+// removals lists what must go, deepest first: things that are not there in the
+// end, and those that something of another kind takes the place of.
+func (s *scene) removals() ([]ledger.Change, error) {
+	gone := map[string]ledger.Change{}
+	look := func(p string, info host.Info, t *touch) error {
+		n, err := s.lstat(p)
+		if err != nil || info.Type == host.Absent {
+			return err
+		}
+		if n.kind == host.Absent || (n.kind == host.Directory) != (info.Type == host.Directory) {
+			gone[p] = ledger.Change{Kind: kindOf(info.Type), Target: p, Why: t.why, Overwrite: true}
+		}
+		return nil
+	}
+	for _, t := range s.touched {
+		info, err := s.before(t.path)
+		if err != nil {
+			return nil, err
+		}
+		if err := look(t.path, info, t); err != nil {
+			return nil, err
+		}
+		if !s.cleared[t.path] {
+			continue
+		}
+		if err := s.tree.Walk(t.path, func(p string, info host.Info) error { return look(p, info, t) }); err != nil {
+			return nil, err
+		}
+	}
+	list := make([]ledger.Change, 0, len(gone))
+	for _, change := range gone {
+		list = append(list, change)
+	}
+	slices.SortFunc(list, func(a, b ledger.Change) int {
+		if depth := strings.Count(b.Target, "/") - strings.Count(a.Target, "/"); depth != 0 {
+			return depth
+		}
+		return strings.Compare(a.Target, b.Target)
+	})
+	return list, nil
+}
+
+func kindOf(kind host.FileType) ledger.Kind {
+	switch kind {
+	case host.Directory:
+		return ledger.Directory
+	case host.Symlink:
+		return ledger.Link
+	}
+	return ledger.File
+}
+
+// wish is the change that makes one path, if it shall be there.
+func (s *scene) wish(t *touch) ([]ledger.Change, error) {
+	n, err := s.lstat(t.path)
+	if err != nil || n.kind == host.Absent {
+		return nil, err
+	}
+	change := ledger.Change{Kind: kindOf(n.kind), Target: t.path, Why: t.why, Overwrite: t.overwrite, Want: n.state()}
+	switch {
+	case t.implied:
+		return s.impliedWish(t, n, change)
+	case t.hard != "" && n.kind == host.Regular:
+		return s.hardWish(t, n, change)
+	}
+	return []ledger.Change{change}, nil
+}
+
+// hardWish: the path goes first where it is a name of a file that is about to be
+// replaced, or it would stay a name of the old file. And when something else
+// was put where its target was, the ledger, which makes hard links last, would
+// link it to that.
+func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
+	named, err := s.lstat(t.hard)
+	if err != nil {
+		return nil, err
+	}
+	if named != n {
+		content, err := s.read(n)
+		change.Want = ledger.FileState(content, n.mode)
+		change.Want.UID, change.Want.GID = &n.uid, &n.gid
+		return []ledger.Change{change}, err
+	}
+	change.Kind, change.Want = ledger.HardLink, ledger.State{Present: true, Link: t.hard}
+	info, err := s.before(t.path)
+	if err != nil {
+		return nil, err
+	}
+	target, err := s.before(t.hard)
+	if err != nil {
+		return nil, err
+	}
+	if info.Type == host.Regular && info.Device == target.Device && info.Inode == target.Inode && n.inode == (inode{}) {
+		remove := ledger.Change{Kind: ledger.File, Target: t.path, Why: t.why, Overwrite: true}
+		return []ledger.Change{remove, change}, nil
+	}
+	return []ledger.Change{change}, nil
+}
+
+// impliedWish: the ledger makes missing parents by itself. Named are those that
+// it would make otherwise, or that are there and were to go.
+func (s *scene) impliedWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
+	info, err := s.before(t.path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Type == host.Directory || n.mode != 0o755 || n.gid != 0 {
+		return []ledger.Change{change}, nil
+	}
+	return nil, nil
+}
+
+// state is what is wished of a node.
+func (n *node) state() ledger.State {
+	state := n.given
+	if n.made {
+		state = ledger.State{Mode: &n.mode, UID: &n.uid, GID: &n.gid, Link: n.link}
+		if n.kind == host.Symlink {
+			state.Mode = nil
+		}
+	}
+	state.Present = true
+	if n.kind == host.Regular && (n.made || n.written) {
+		file := ledger.FileState(n.content, n.mode)
+		state.Content, state.Digest, state.Size = file.Content, file.Digest, file.Size
+	}
+	return state
+}
+
+// clear removes what is at a path before something is made there. On a running
+// host no directory tree ever goes.
+func (d *decider) clear(p, why string) error {
+	there, err := d.scene.lstat(p)
+	if err != nil {
+		return err
+	}
+	if there.kind == host.Directory && !d.in.Strict {
+		return inTheWay("%s is a directory, which is not removed on a running host for what the config has there", path.Clean(p))
+	}
+	return d.scene.remove(p, why)
+}

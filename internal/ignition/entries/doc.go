@@ -1,0 +1,36 @@
+// Package entries is the storage and systemd sections of an Ignition config, as
+// changes for the ledger. It is decided against the tree as it is: the entries
+// are made one after the other, as Ignition makes them, on a picture of the
+// tree (scene), and what then differs from the tree is the list. Nothing is
+// written.
+//
+// Strict keeps Ignition's own rules, for the tree of an image. Otherwise the
+// config is a NodePool's and the tree a running host: a file that is there is
+// replaced (the ledger keeps it), and no directory tree is ever removed.
+//
+// Where it is not as Ignition does it, in both modes:
+//
+//   - A thing that is there without overwrite is no error when it is exactly as
+//     it will be in the end: content, mode and owner. So a second run is a no-op.
+//   - What is appended to a file and stands at its very end already is not
+//     appended again. With NodePool rules, and to the preset file: what stands in
+//     it as a run of whole lines is not, and what is appended begins on a line of
+//     its own. Single lines are not compared: a closing brace, or a setting below
+//     another heading, would be missing.
+//   - A file is replaced in one rename, also when something is appended to it:
+//     other names of it (hard links) keep the old content.
+//   - A directory with overwrite: true that is there keeps its inode, and what
+//     of its contents the config makes again.
+//   - Symbolic links never lead out of the tree, neither when a link leads to
+//     another one nor when the owner of a new link is taken from its target. An
+//     absolute target has no owner to take: Ignition, in its initramfs or with
+//     --root, looks for it outside of the tree.
+//   - A hard link to a symbolic link becomes a link with the same target.
+//   - Directories that lead nowhere below a link, with two links in a row, are made
+//     where the links lead to; Ignition stops at the second one.
+//   - `systemctl --root` is not run: which units it would call enabled, and
+//     which links it would remove, is decided from the tree (enabled, disable).
+//   - Special files, mount points, /proc, /sys and /dev are refused before
+//     anything is written, and so is everything that Ignition would notice half
+//     way.
+package entries

@@ -1,0 +1,132 @@
+package entries
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+const fileMode = 0o644 // of what is new
+
+// file makes a file, replaces it, or sets owner and mode and appends to the one
+// that is there.
+func (d *decider) file(e entry, file types.File) error {
+	t, there, err := d.start(e)
+	if err != nil {
+		return err
+	}
+	source := file.Contents.Source != nil
+	appended := d.in.Appends[file.Path]
+	var n *node
+	switch {
+	case there.kind == host.Regular && !source:
+		n, err = d.oldFile(there, appended, d.in.Strict && e.path != PresetPath)
+	case there.kind == host.Regular && !d.in.Strict, d.absent(t, there, "a file"), there.kind == host.Symlink && source:
+		content := append([]byte{}, d.in.Contents[file.Path]...)
+		n, err = d.newFile(e, append(content, appended...))
+	default:
+		return inTheWay("%s shall be a file, but a %s is there", t.path, there)
+	}
+	if err != nil || !d.own(n, e.node) {
+		return err
+	}
+	n.setMode(file.Mode)
+	return d.scene.put(e.path, n)
+}
+
+// absent tells whether something can be made as if nothing were there. By
+// Ignition's rules nothing is replaced without overwrite. But what is there can
+// be just what will be in the end, be it made by another entry; so it is made,
+// and compared in the end.
+func (d *decider) absent(t *touch, there *node, what string) bool {
+	if there.kind == host.Absent {
+		return true
+	}
+	if d.in.Strict {
+		t.must = fmt.Sprintf("%s shall be %s, but a %s is there, which is not what is wanted, and overwrite is not set", t.path, what, there)
+	}
+	return d.in.Strict
+}
+
+func (d *decider) newFile(e entry, content []byte) (*node, error) {
+	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+		return nil, err
+	}
+	n, err := d.scene.born(e.path, host.Regular, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	n.content = content
+	return n, nil
+}
+
+// oldFile keeps the content of a file, and appends to it: at its very end, or
+// else by lines, as to the preset file, to which units append too.
+func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, error) {
+	n := *there
+	if d.in.Strict {
+		n.loseSetuid()
+	}
+	if len(appended) == 0 {
+		return &n, nil
+	}
+	content, err := d.scene.read(there)
+	if err != nil {
+		return nil, err
+	}
+	if atEnd {
+		if !bytes.HasSuffix(content, appended) {
+			n.write(append(bytes.Clone(content), appended...))
+		}
+		return &n, nil
+	}
+	if !hasLines(content, appended) {
+		n.write(append(wholeLines(content), appended...))
+	}
+	return &n, nil
+}
+
+// write gives a file that is there another content. The other attributes stay,
+// and count for the new file.
+func (n *node) write(content []byte) {
+	n.content, n.known, n.written, n.inode = content, true, true, inode{}
+	if n.given.Mode == nil {
+		n.given.Mode = &n.mode
+	}
+	n.given.UID, n.given.GID = &n.uid, &n.gid
+}
+
+// loseSetuid is what chown(2), which Ignition calls for every file, does to one
+// that is there, also when the owner stays.
+func (n *node) loseSetuid() {
+	const setuid, setgid, groupExecutes = 0o4000, 0o2000, 0o010
+	mode := n.mode &^ setuid
+	if mode&groupExecutes != 0 {
+		mode &^= setgid
+	}
+	if mode != n.mode {
+		n.mode, n.given.Mode = mode, &mode
+	}
+}
+
+// hasLines tells whether a text has another one as a run of whole lines, or as
+// its very end.
+func hasLines(text, lines []byte) bool {
+	if bytes.HasSuffix(text, lines) {
+		return true
+	}
+	framed := func(b []byte) []byte { return append([]byte("\n"), wholeLines(b)...) }
+	return bytes.Contains(framed(text), framed(lines))
+}
+
+// wholeLines ends the last line of a text.
+func wholeLines(text []byte) []byte {
+	text = bytes.Clone(text)
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		text = append(text, '\n')
+	}
+	return text
+}

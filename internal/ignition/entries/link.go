@@ -1,0 +1,103 @@
+package entries
+
+import (
+	"path"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// link makes a symbolic link, or leaves the one that is there as it is.
+func (d *decider) link(e entry, link types.Link) error {
+	t, there, err := d.start(e)
+	if err != nil {
+		return err
+	}
+	target := *link.Target
+	switch {
+	case there.kind == host.Symlink && path.Clean(there.link) == path.Clean(target):
+		n := *there
+		n.given.Link = there.link
+		return d.scene.put(e.path, &n)
+	case d.absent(t, there, "a link to "+target), there.kind == host.Symlink, there.kind == host.Regular:
+	default:
+		return inTheWay("%s shall be a link to %s, but a %s is there", t.path, target, there)
+	}
+	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+		return err
+	}
+	n := &node{kind: host.Symlink, link: target, made: true}
+	if d.in.Strict {
+		if err := d.ownerOfTarget(n, e.path); err != nil {
+			return err
+		}
+	}
+	if !d.own(n, e.node) {
+		return nil
+	}
+	return d.scene.put(e.path, n)
+}
+
+// ownerOfTarget gives a new link the owner of what it leads to: Ignition asks
+// for the owner of the link and does not notice that this follows it. An
+// absolute target is looked for outside of the tree, where nothing is.
+func (d *decider) ownerOfTarget(n *node, p string) error {
+	if path.IsAbs(n.link) {
+		return nil
+	}
+	real, err := d.scene.follow(path.Dir(p) + "/" + n.link)
+	if err != nil {
+		return d.found.note(err)
+	}
+	target, err := d.scene.lstat(real)
+	if err == nil && target.kind != host.Absent {
+		n.uid, n.gid = target.uid, target.gid
+	}
+	return err
+}
+
+// hardLink makes another name of a file, which the config itself can make. A
+// target that is not absolute is looked for from the root.
+func (d *decider) hardLink(e entry, target string) error {
+	t, there, err := d.start(e)
+	if err != nil {
+		return err
+	}
+	real, err := d.scene.resolve(target)
+	if err != nil {
+		return err
+	}
+	named, err := d.scene.lstat(real)
+	if err != nil {
+		return err
+	}
+	switch {
+	case there.kind == host.Directory && there.same(named):
+		return nil // Ignition does not look any closer
+	case named.kind == host.Absent:
+		return inTheWay("%s shall be a hard link to %s, where nothing is", t.path, target)
+	case named.kind == host.Directory || named.kind == host.Other:
+		return inTheWay("%s shall be a hard link to %s, which is a %s", t.path, target, named)
+	case there.kind == host.Absent || there.same(named) || there.twin(named):
+	case !d.in.Strict && (there.kind == host.Symlink || there.kind == host.Regular):
+	default:
+		return inTheWay("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
+	}
+	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+		return err
+	}
+	if named.kind == host.Symlink {
+		return d.scene.put(e.path, &node{kind: host.Symlink, link: named.link, uid: named.uid, gid: named.gid, made: true})
+	}
+	t.hard = real
+	d.scene.nodes[e.path] = named
+	return nil
+}
+
+// twin tells whether two symbolic links are alike: they are not made names of
+// one link, as the ledger could not tell.
+func (n *node) twin(other *node) bool {
+	return n.kind == host.Symlink && other.kind == host.Symlink &&
+		n.link == other.link && n.uid == other.uid && n.gid == other.gid
+}

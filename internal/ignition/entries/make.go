@@ -1,0 +1,174 @@
+package entries
+
+import (
+	"bytes"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// mostRemoved bounds a directory tree that an entry replaces: the ledger keeps
+// each file of it.
+const mostRemoved = 100_000
+
+// touch notes that the config is about a path.
+func (s *scene) touch(p, why string) *touch {
+	t := s.at[p]
+	if t == nil {
+		t = &touch{path: p, why: why}
+		s.at[p] = t
+		s.touched = append(s.touched, t)
+	}
+	return t
+}
+
+// parents makes what is missing above a path, as mkdir(1) -p does.
+func (s *scene) parents(p, why string) error {
+	dir := path.Dir(p)
+	if dir == "/" {
+		return nil
+	}
+	n, err := s.lstat(dir)
+	if err != nil {
+		return err
+	}
+	switch n.kind {
+	case host.Directory:
+		return nil
+	case host.Absent:
+	default:
+		return inTheWay("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
+	}
+	if err := s.parents(dir, why); err != nil {
+		return err
+	}
+	n, err = s.born(dir, host.Directory, 0o755)
+	if err != nil {
+		return err
+	}
+	s.nodes[dir] = n
+	s.imply(dir, "parent of "+why)
+	return nil
+}
+
+// imply notes a parent, before what is below it.
+func (s *scene) imply(dir, why string) {
+	if s.at[dir] != nil {
+		return
+	}
+	t := &touch{path: dir, why: why, implied: true}
+	s.at[dir] = t
+	at := slices.IndexFunc(s.touched, func(below *touch) bool { return host.Within(below.path, dir) })
+	if at < 0 {
+		at = len(s.touched)
+	}
+	s.touched = slices.Insert(s.touched, at, t)
+}
+
+// born is a new thing of root's. In a directory with setgid, that is inherited.
+func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
+	const setgid = 0o2000
+	parent, err := s.lstat(path.Dir(p))
+	if err != nil {
+		return nil, err
+	}
+	n := &node{kind: kind, mode: mode, made: true, known: true}
+	if parent.mode&setgid != 0 {
+		n.gid = parent.gid
+		if kind == host.Directory {
+			n.mode |= setgid
+		}
+	}
+	return n, nil
+}
+
+// put places a node at a path. What is exactly so in the tree stays that file,
+// which counts for its other names.
+func (s *scene) put(p string, n *node) error {
+	s.nodes[p] = n
+	info, err := s.before(p)
+	if err != nil || n.kind != host.Regular || n.inode != (inode{}) {
+		return err
+	}
+	same, err := s.unchanged(p, n, info)
+	if same {
+		n.inode = inode{info.Device, info.Inode}
+	}
+	return err
+}
+
+// unchanged tells whether a node is what the tree has at a path.
+func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
+	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
+		return false, nil
+	}
+	if n.kind == host.Absent || n.kind == host.Symlink {
+		return true, nil
+	}
+	if n.mode != info.Mode {
+		return false, nil
+	}
+	if n.kind != host.Regular || !n.known {
+		return true, nil
+	}
+	if int64(len(n.content)) != info.Size {
+		return false, nil
+	}
+	content, _, err := s.tree.ReadFile(p)
+	return bytes.Equal(content, n.content), err
+}
+
+// remove takes a path away, a directory with all that is in it.
+func (s *scene) remove(p, why string) error {
+	n, err := s.lstat(p)
+	if err != nil || n.kind == host.Absent {
+		return err
+	}
+	info, err := s.before(p)
+	if err != nil {
+		return err
+	}
+	if info.Type == host.Other {
+		return inTheWay("%s is a special file, which could not be given back", p)
+	}
+	if info.Type == host.Directory && !s.cleared[p] {
+		if err := s.removable(p, info.Device); err != nil {
+			return err
+		}
+	}
+	if n.kind == host.Directory {
+		maps.DeleteFunc(s.nodes, func(inner string, _ *node) bool { return strings.HasPrefix(inner, p+"/") })
+	}
+	s.cleared[p] = s.cleared[p] || info.Type == host.Directory
+	s.nodes[p] = &node{}
+	s.touch(p, why)
+	return nil
+}
+
+// removable refuses to remove a directory tree that is too large, that could
+// not be given back, or that something is mounted in.
+func (s *scene) removable(p string, device uint64) error {
+	mounts, err := s.tree.Mounts(p)
+	if err != nil {
+		return err
+	}
+	if len(mounts) > 0 {
+		return inTheWay("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
+	}
+	count := 0
+	return s.tree.Walk(p, func(inner string, info host.Info) error {
+		count++
+		switch {
+		case count > mostRemoved:
+			return inTheWay("the directory %s would be removed, but it holds more than %d entries", p, mostRemoved)
+		case info.Device != device:
+			return inTheWay("the directory %s would be removed, but something is mounted at %s", p, inner)
+		case info.Type == host.Other:
+			return inTheWay("the directory %s would be removed, but %s is a special file, which could not be given back", p, inner)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,58 @@
+package entries
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// mostProblems bounds how many are told in one error.
+const mostProblems = 5
+
+// problems gathers what is wrong, to tell it at once.
+type problems struct {
+	config []string // what the config must not say
+	tree   []string // what the tree has in the way
+}
+
+func (p *problems) inConfig(format string, args ...any) {
+	p.config = append(p.config, fmt.Sprintf(format, args...))
+}
+
+func (p *problems) inTree(format string, args ...any) {
+	p.tree = append(p.tree, fmt.Sprintf(format, args...))
+}
+
+func (p *problems) any() bool { return len(p.config)+len(p.tree) > 0 }
+
+func (p *problems) failure() error {
+	code, remedy := report.Failed, "move what is in the way to another place, or set overwrite: true for the entry in the config"
+	if len(p.config) > 0 {
+		code, remedy = report.Usage, "correct the entries in the config"
+	}
+	list := append(append([]string{}, p.config...), p.tree...)
+	rest := ""
+	if more := len(list) - mostProblems; more > 0 {
+		list, rest = list[:mostProblems], fmt.Sprintf("; and %d more", more)
+	}
+	return report.Fail(code, remedy, "nothing was changed, as the config cannot be applied: %s%s", strings.Join(list, "; "), rest)
+}
+
+// obstacle is what the tree has in the way of one entry.
+type obstacle struct{ text string }
+
+func (o *obstacle) Error() string { return o.text }
+
+func inTheWay(format string, args ...any) error { return &obstacle{fmt.Sprintf(format, args...)} }
+
+// note takes the obstacles of an entry; other errors end the decision.
+func (p *problems) note(err error) error {
+	var o *obstacle
+	if errors.As(err, &o) {
+		p.inTree("%s", o.text)
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,227 @@
+package entries
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// mounted is a tree with something mounted in it.
+type mounted struct {
+	*host.Tree
+	at string
+}
+
+func (m mounted) Mounts(p string) ([]string, error) {
+	if host.Within(m.at, p) {
+		return []string{m.at}, nil
+	}
+	return nil, nil
+}
+
+// fullTree pretends that there is more in it than there is.
+type fullTree struct{ *host.Tree }
+
+func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
+	info, err := f.Lstat(p)
+	for range mostRemoved + 1 {
+		if err == nil {
+			err = visit(p+"/x", info)
+		}
+	}
+	return err
+}
+
+// otherDevice is a tree in which a directory is another file system, as a mount
+// table that has other names for it does not show.
+type otherDevice struct{ *host.Tree }
+
+func (o otherDevice) Walk(p string, visit func(string, host.Info) error) error {
+	return o.Tree.Walk(p, func(p string, info host.Info) error {
+		info.Device++
+		return visit(p, info)
+	})
+}
+
+func TestProblems(t *testing.T) {
+	const overFile = `{"storage":{"files":[{"path":"/d","overwrite":true,"contents":{"source":"data:,x"}}]}}`
+	for name, c := range map[string]struct {
+		tree, config string
+		join         bool
+		around       func(*host.Tree) Tree
+		code         report.Code
+		want         []string
+		not          string
+	}{
+		"a file that is there": {
+			tree: "f /a =old\nf /b =new", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","mode":384,"contents":{"source":"data:,new"}}]}}`,
+			want:   []string{"/a shall be a file, but a file is there", "/b shall be a file, but a file is there", "overwrite is not set"},
+		},
+		"a directory in the way of a file, a link and a unit": {
+			tree: "d /d\nd /e\nd /etc/systemd/system/a.service\nd /etc/systemd/system/b.service.d/1.conf", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/d"}],"links":[{"path":"/e","target":"/x"}]},"systemd":{"units":[{"name":"a.service","contents":"[Unit]\n"},{"name":"b.service","dropins":[{"name":"1.conf","contents":""}]}]}}`,
+			want:   []string{"/d shall be a file, but a directory is there", "/e shall be a link to /x, but a directory is there", "system/a.service shall be a file, but a directory", "/1.conf shall be a file, but a directory"},
+		},
+		"other links": {
+			tree: "l /a =/x\nf /b =\nf /c =\nf /t =", code: report.Failed,
+			config: `{"storage":{"links":[{"path":"/a","target":"/y"},{"path":"/b","target":"/y"},{"path":"/c","target":"/t","hard":true},{"path":"/e","target":"/none","hard":true}]}}`,
+			want:   []string{"/a shall be a link to /y, but a link to /x is there", "/b shall be a link to /y, but a file", "/c shall be a hard link to /t, but another file", "/e shall be a hard link to /none, where nothing is"},
+		},
+		"no directory": {
+			tree: "f /a =x\nl /l =/d\nd /d", code: report.Failed,
+			config: `{"storage":{"directories":[{"path":"/a"},{"path":"/l"}],"files":[{"path":"/a/b/c"}]}}`,
+			want:   []string{"/a shall be a directory, but a file is there", "/l shall be a directory, but a link to /d is there"},
+		},
+		"a parent that is a file, also on a host": {
+			join: true, tree: "f /a =x", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/a/b/c"}]}}`,
+			want:   []string{"/a is a file, so that nothing can be below it"},
+		},
+		"a hard link to a directory": {
+			tree: "d /d", code: report.Failed,
+			config: `{"storage":{"links":[{"path":"/l","target":"/d","hard":true}]}}`,
+			want:   []string{"/l shall be a hard link to /d, which is a directory"},
+		},
+		"two entries for one path": {
+			tree: "l /var/run =/run", code: report.Failed,
+			config: `{"storage":{"directories":[{"path":"/run/x"}],"files":[{"path":"/var/run/x"}]}}`,
+			want:   []string{"/run/x and /var/run/x are the same path, /run/x, by symbolic links"},
+		},
+		"links in a circle": {
+			tree: "l /a =b\nl /b =a", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/a/x"}]}}`,
+			want:   []string{"/a leads over more than 40 symbolic links"},
+		},
+		"unknown owners": {
+			tree: `f /etc/passwd =bob:x:7:8::/:\n`, code: report.Usage,
+			config: `{"storage":{"files":[{"path":"/a","user":{"name":"al"}},{"path":"/b","user":{"name":"root"}},{"path":"/c","user":{"name":"bob"}}],"directories":[{"path":"/d","group":{"name":"als"}}]}}`,
+			want:   []string{`/a shall belong to user "al", who is not in /etc/passwd`, `/b shall belong to user "root"`, `/d shall belong to group "als", who is not in /etc/group`},
+			not:    "/c",
+		},
+		"places that are no files of the host": {
+			code:   report.Usage,
+			config: `{"storage":{"directories":[{"path":"/","mode":511},{"path":"/proc/x"}],"files":[{"path":"/sys/x"},{"path":"/.hcp-node-agent-apply/ledger.log"}],"links":[{"path":"/dev/x","target":"y"}]}}`,
+			want:   []string{"an entry at / ", "/proc/x", "/sys/x", "/dev/x", "/.hcp-node-agent-apply/ledger.log"},
+		},
+		"the ledger of a host, over a link": {
+			join: true, tree: "l /srv =/var/lib/hcp-node-agent", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/srv/ledger.log"}]}}`,
+			want:   []string{"an entry at /srv/ledger.log is not possible, as symbolic links lead to /var/lib/hcp-node-agent/ledger.log"},
+		},
+		"disks": {
+			code:   report.Usage,
+			config: `{"storage":{"disks":[{"device":"/dev/sda"}],"raid":[{"name":"r","level":"linear","devices":["/dev/sda"]}],"luks":[{"name":"l","device":"/dev/sda"}],"filesystems":[{"device":"/dev/sda","format":"xfs"}]}}`,
+			want:   []string{"storage.disks", "storage.raid", "storage.luks", "storage.filesystems"},
+		},
+		"no more than five at once": {
+			tree: "d /1\nd /2\nd /3\nd /4\nd /5\nd /6\nd /7", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/1"},{"path":"/2"},{"path":"/3"},{"path":"/4"},{"path":"/5"},{"path":"/6"},{"path":"/7"}]}}`,
+			want:   []string{"/5 shall", "and 2 more"}, not: "/6 shall",
+		},
+		"a mount in a directory that would go": {
+			tree: "d /d/m", config: overFile, code: report.Failed,
+			around: func(tree *host.Tree) Tree { return mounted{tree, "/d/m"} },
+			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
+		},
+		"another file system in a directory that would go": {
+			tree: "d /d/m", config: overFile, code: report.Failed,
+			around: func(tree *host.Tree) Tree { return otherDevice{tree} },
+			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
+		},
+		"too large a directory": {
+			tree: "d /d", config: overFile, code: report.Failed,
+			around: func(tree *host.Tree) Tree { return fullTree{tree} },
+			want:   []string{"the directory /d would be removed, but it holds more than 100000 entries"},
+		},
+		"on a host that joins no tree goes": {
+			join: true, tree: "d /d\nd /e\nd /etc/systemd/system/a.service", code: report.Failed,
+			config: `{"storage":{"files":[{"path":"/d","overwrite":true,"contents":{"source":""}}],"links":[{"path":"/e","overwrite":true,"target":"/x"}]},"systemd":{"units":[{"name":"a.service","mask":true}]}}`,
+			want:   []string{"/d is a directory, which is not removed on a running host", "/e is a directory", "/a.service is a directory"},
+		},
+		"on a host that joins nothing is made of a link": {
+			join: true, tree: "l /a =/x\nl /b =/x\nl /c =/x", code: report.Failed,
+			config: `{"storage":{"directories":[{"path":"/a"}],"files":[{"path":"/b"},{"path":"/c","append":[{"source":"data:,x"}]}]}}`,
+			want:   []string{"/a shall be a directory, but a link to /x is there", "/b shall be a file, but a link", "/c shall be a file, but a link"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, root := newTree(t, c.tree)
+			before := listing(t, root)
+			in := inputOf(t, tree, c.config, !c.join)
+			if c.around != nil {
+				in.Tree = c.around(tree)
+			}
+			changes, err := Changes(in)
+			var failure *report.Failure
+			if !errors.As(err, &failure) || changes != nil {
+				t.Fatalf("got %v, %v", words(changes), err)
+			}
+			if failure.Code != c.code || failure.Remedy == "" {
+				t.Errorf("code %d, remedy %q", failure.Code, failure.Remedy)
+			}
+			for _, text := range c.want {
+				if !strings.Contains(err.Error(), text) {
+					t.Errorf("%q is not in: %v", text, err)
+				}
+			}
+			if c.not != "" && strings.Contains(err.Error(), c.not) {
+				t.Errorf("%q is in: %v", c.not, err)
+			}
+			if after := listing(t, root); after != before {
+				t.Errorf("the tree was changed:\n%s", after)
+			}
+		})
+	}
+}
+
+// What Ignition's own parser lets through.
+func TestNamesWithASlashAreRefused(t *testing.T) {
+	tree, _ := newTree(t, "")
+	contents := "[Unit]\n"
+	_, err := Changes(Input{Tree: tree, Strict: true, Units: []types.Unit{
+		{Name: "../a.service", Contents: &contents},
+		{Name: "b\nenable c.service"},
+		{Name: "d.service", Dropins: []types.Dropin{{Name: "../../e.conf", Contents: &contents}}},
+	}})
+	for _, text := range []string{`unit "../a.service"`, `unit "b\nenable c.service"`, `drop-in "../../e.conf" of unit d.service`} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%q is not in: %v", text, err)
+		}
+	}
+}
+
+func TestWhatIsNotInTheConfigIsRefused(t *testing.T) {
+	tree, _ := newTree(t, "")
+	source := "http://example.com/x"
+	_, err := Changes(Input{Tree: tree, Strict: true, Storage: types.Storage{Files: []types.File{
+		{Node: types.Node{Path: "/a"}, FileEmbedded1: types.FileEmbedded1{Contents: types.Resource{Source: &source}}},
+		{Node: types.Node{Path: "/b"}, FileEmbedded1: types.FileEmbedded1{Append: []types.Resource{{Source: &source}}}},
+	}}})
+	_, noTarget := Changes(Input{Tree: tree, Storage: types.Storage{Links: []types.Link{{Node: types.Node{Path: "/l"}}}}})
+	if noTarget == nil || !strings.Contains(noTarget.Error(), "link /l has no target") {
+		t.Errorf("a link without a target: %v", noTarget)
+	}
+	for _, text := range []string{"the content of /a is elsewhere", "what is appended to /b is elsewhere"} {
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%q is not in: %v", text, err)
+		}
+	}
+}
+
+// An account that the config makes has no number yet when a plan is shown.
+func TestAnOwnerThatIsToBeMade(t *testing.T) {
+	tree, _ := newTree(t, "")
+	in := inputOf(t, tree, `{"storage":{"files":[{"path":"/a","user":{"name":"new"}}]}}`, true)
+	in.User = func(string) (int, bool) { return -1, true }
+	changes, err := Changes(in)
+	must(t, err)
+	if len(changes) != 1 || *changes[0].Want.UID != -1 {
+		t.Errorf("got %v", words(changes))
+	}
+}

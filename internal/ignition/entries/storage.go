@@ -1,0 +1,141 @@
+package entries
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// entry is one directory, file or link of the config.
+type entry struct {
+	node types.Node
+	path string // the real one
+	why  string
+	last bool // a hard link
+	make func(e entry) error
+}
+
+// storage makes the entries as Ignition does: all paths are resolved before the
+// first of them is made, then they are made by depth, hard links last.
+func (d *decider) storage() error {
+	list, err := d.entries()
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(list, func(a, b entry) int {
+		switch {
+		case a.last != b.last && a.last:
+			return 1
+		case a.last != b.last:
+			return -1
+		case a.last:
+			return 0
+		}
+		depth := cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/"))
+		return cmp.Or(depth, cmp.Compare(a.path, b.path))
+	})
+	for _, e := range list {
+		if err := d.found.note(e.make(e)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *decider) entries() ([]entry, error) {
+	var list []entry
+	for _, dir := range d.in.Storage.Directories {
+		list = append(list, entry{node: dir.Node, make: func(e entry) error { return d.directory(e, dir.Mode) }})
+	}
+	for _, file := range d.in.Storage.Files {
+		list = append(list, entry{node: file.Node, make: func(e entry) error { return d.file(e, file) }})
+	}
+	for _, link := range d.in.Storage.Links {
+		one := entry{node: link.Node, make: func(e entry) error { return d.link(e, link) }}
+		if link.Hard != nil && *link.Hard {
+			one.last, one.make = true, func(e entry) error { return d.hardLink(e, *link.Target) }
+		}
+		list = append(list, one)
+	}
+	taken := map[string]string{}
+	var good []entry
+	for _, e := range list {
+		real, err := d.scene.resolve(e.node.Path)
+		if err := d.found.note(err); err != nil {
+			return nil, err
+		}
+		if err != nil {
+			continue
+		}
+		e.path, e.why = real, why(e.node.Path, real)
+		switch other, twice := taken[real]; {
+		case twice:
+			d.found.inTree("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
+		case d.in.forbidden(real):
+			d.found.inTree("an entry at %s is not possible, as symbolic links lead to %s", e.node.Path, real)
+		default:
+			taken[real] = e.node.Path
+			good = append(good, e)
+		}
+	}
+	return good, nil
+}
+
+// why says where a change comes from.
+func why(wished, real string) string {
+	if wished == real {
+		return "payload"
+	}
+	return fmt.Sprintf("payload, as %s", wished)
+}
+
+// start notes an entry and does its overwrite: what is there goes first. On a
+// running host a directory tree never goes.
+func (d *decider) start(e entry) (*touch, *node, error) {
+	t := d.scene.touch(e.path, e.why)
+	t.overwrite, t.implied = yes(e.node.Overwrite), false
+	if t.overwrite {
+		if err := d.clear(e.path, e.why); err != nil {
+			return nil, nil, err
+		}
+	}
+	n, err := d.scene.lstat(e.path)
+	return t, n, err
+}
+
+// directory makes, or takes as it is, a directory.
+func (d *decider) directory(e entry, mode *int) error {
+	if there, err := d.scene.lstat(e.path); err != nil {
+		return err
+	} else if !d.in.Strict && there.kind == host.Directory {
+		e.node.Overwrite = nil // what is in it is the host's
+	}
+	t, n, err := d.start(e)
+	if err != nil {
+		return err
+	}
+	switch {
+	case n.kind == host.Directory:
+		copied := *n
+		n = &copied
+	case d.absent(t, n, "a directory"):
+		if err := d.scene.parents(e.path, e.node.Path); err != nil {
+			return err
+		}
+		if n, err = d.scene.born(e.path, host.Directory, 0o755); err != nil {
+			return err
+		}
+	default:
+		return inTheWay("%s shall be a directory, but a %s is there", t.path, n)
+	}
+	if !d.own(n, e.node) {
+		return nil
+	}
+	n.setMode(mode)
+	return d.scene.put(e.path, n)
+}

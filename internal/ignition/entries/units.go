@@ -1,0 +1,124 @@
+package entries
+
+import (
+	"path"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Where systemd's files are.
+const (
+	UnitDir    = "/etc/systemd/system"
+	PresetPath = "/etc/systemd/system-preset/20-ignition.preset" // Ignition's own
+
+	nowhere = "/dev/null" // what the link of a masked unit leads to
+)
+
+// units makes the units one after the other, then the preset file. Their paths
+// are resolved when it is their turn, so also over links of the config.
+func (d *decider) units() error {
+	for _, u := range d.in.Units {
+		if err := d.found.note(d.unit(u)); err != nil {
+			return err
+		}
+	}
+	return d.found.note(d.preset(d.in.Units))
+}
+
+// unit makes the drop-ins of a unit, then its contents, then its mask, which
+// takes the place of the contents.
+func (d *decider) unit(u types.Unit) error {
+	for _, dropin := range u.Dropins {
+		if dropin.Contents == nil {
+			continue
+		}
+		if err := d.unitFile(path.Join(UnitDir, u.Name+".d", dropin.Name), *dropin.Contents); err != nil {
+			return err
+		}
+	}
+	target := path.Join(UnitDir, u.Name)
+	if u.Contents != nil && *u.Contents != "" {
+		if err := d.unitFile(target, *u.Contents); err != nil {
+			return err
+		}
+	}
+	switch {
+	case u.Mask == nil:
+		return nil
+	case *u.Mask:
+		return d.mask(target)
+	}
+	return d.unmask(target)
+}
+
+// unitPath resolves the path of a unit's file.
+func (d *decider) unitPath(p string) (string, *touch, error) {
+	real, err := d.scene.resolve(p)
+	if err != nil {
+		return "", nil, err
+	}
+	if d.in.forbidden(real) {
+		return "", nil, inTheWay("%s is not possible, as symbolic links lead to %s", p, real)
+	}
+	t := d.scene.touch(real, why(p, real))
+	t.overwrite, t.implied, t.hard = true, false, ""
+	return real, t, nil
+}
+
+// unitFile writes a file over whatever is there but a directory.
+func (d *decider) unitFile(p, content string) error {
+	real, _, err := d.unitPath(p)
+	if err != nil {
+		return err
+	}
+	there, err := d.scene.lstat(real)
+	if err != nil {
+		return err
+	}
+	if there.kind == host.Directory || there.kind == host.Other {
+		return inTheWay("%s shall be a file, but a %s is there", real, there)
+	}
+	if err := d.scene.parents(real, p); err != nil {
+		return err
+	}
+	n, err := d.scene.born(real, host.Regular, fileMode)
+	if err != nil {
+		return err
+	}
+	n.content = []byte(content)
+	return d.scene.put(real, n)
+}
+
+func (d *decider) mask(p string) error {
+	real, t, err := d.unitPath(p)
+	if err != nil {
+		return err
+	}
+	if err := d.scene.parents(real, p); err != nil {
+		return err
+	}
+	if err := d.clear(real, t.why); err != nil {
+		return err
+	}
+	n, err := d.scene.born(real, host.Symlink, 0)
+	if err != nil {
+		return err
+	}
+	n.link = nowhere
+	return d.scene.put(real, n)
+}
+
+// unmask removes only what a mask is, to the letter.
+func (d *decider) unmask(p string) error {
+	real, err := d.scene.resolve(p)
+	if err != nil {
+		return err
+	}
+	there, err := d.scene.lstat(real)
+	if err != nil || there.kind != host.Symlink || there.link != nowhere {
+		return err
+	}
+	return d.clear(real, why(p, real))
+}
