@@ -1,0 +1,81 @@
+package accounts
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// No hash is in an argument, in the ledger's log, or in a file that others can
+// read; only the ones that were replaced are kept, for root alone.
+func TestHashesStayOut(t *testing.T) {
+	m := newMachine(t)
+	bin := t.TempDir()
+	arguments := filepath.Join(bin, "arguments")
+	for _, program := range programs() {
+		real, err := exec.LookPath(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		script := "#!/bin/sh\necho \"$0 $*\" >>" + arguments + "\nexec " + real + " \"$@\"\n"
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	made, err := m.apply(parsePasswd(t, story))
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen, err := os.ReadFile(arguments)
+	if err != nil || !strings.Contains(string(seen), "chpasswd") || !strings.Contains(string(seen), "chgpasswd") {
+		t.Fatalf("%v: %s", err, seen)
+	}
+	log, err := os.ReadFile(filepath.Join(m.dir, "ledger.log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"the arguments": string(seen), "the ledger's log": string(log)} {
+		if strings.Contains(text, "$6$") {
+			t.Errorf("a hash is in %s", name)
+		}
+	}
+	for _, p := range made {
+		if strings.Contains(p.Want.String()+p.Now.String(), "$6$") {
+			t.Errorf("a hash is in what is said of %s", p.Key())
+		}
+	}
+	originals, err := os.ReadDir(filepath.Join(m.dir, "originals"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, original := range originals {
+		info, err := original.Info()
+		if err != nil || info.Mode() != 0o600 {
+			t.Errorf("%s has mode %v, %v", original.Name(), info.Mode(), err)
+		}
+	}
+}
+
+func (m *machine) undoErr() (err error) {
+	m.t.Helper()
+	m.with(func(l *ledger.Ledger, _ *host.Tree) { _, err = l.Undo(m.t.Context()) })
+	return err
+}
+
+// The hash stays out of the error of a program that fails.
+func TestHashIsNotInErrors(t *testing.T) {
+	m := newMachine(t)
+	stumbling(t, 2, false) // useradd, and then chpasswd
+	_, err := m.apply(parsePasswd(t, `{"users":[{"name":"core","passwordHash":"$6$c$c"}]}`))
+	var failed *host.CommandError
+	if !errors.As(err, &failed) || failed.Argv[0] != "chpasswd" || strings.Contains(err.Error(), "$6$") {
+		t.Errorf("error %v", err)
+	}
+}
