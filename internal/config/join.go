@@ -27,6 +27,9 @@ type Join struct {
 	ConfigHash string `json:"configHash,omitempty"` // TargetConfigVersionHash
 	ConnectTo  string `json:"connectTo,omitempty"`  // HOST:PORT to dial instead of the endpoint's
 
+	IgnitionOverrides []string `json:"ignitionOverrides,omitempty"` // paths of Ignition configs, or "-", merged over the payload in this order
+	Payload           Payload  `json:"payload,omitzero"`
+
 	BridgeInterface string `json:"bridgeInterface,omitempty"` // the uplink that br-ex takes
 	PauseImage      string `json:"pauseImage,omitempty"`
 	ApproveWith     string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
@@ -35,6 +38,13 @@ type Join struct {
 	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end
 	Skip          []string `json:"skip,omitempty"`
 	KeepBootstrap bool     `json:"keepBootstrap,omitempty"`
+}
+
+// Payload is what becomes of the payload before it is adapted.
+type Payload struct {
+	// Drop are patterns of what is left out: absolute paths of files,
+	// directories and links, names of units, or UNIT/DROP-IN.
+	Drop []string `json:"drop,omitempty"`
 }
 
 // Untils are the states that a join can end at, in their order.
@@ -52,6 +62,11 @@ func (j Join) Validate() error {
 	}
 	if j.Timeout < 0 {
 		return fmt.Errorf("timeout is %s; it cannot be negative", time.Duration(j.Timeout))
+	}
+	for _, pattern := range j.Payload.Drop {
+		if err := checkDrop(pattern); err != nil {
+			return fmt.Errorf("payload.drop: %w", err)
+		}
 	}
 	return nil
 }

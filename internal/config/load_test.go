@@ -65,6 +65,7 @@ func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
 		"bad duration":  {head + "timeout: soon\n", "duration"},
 		"bad until":     {head + "until: monday\n", "monday"},
 		"not YAML":      {"{", "YAML"},
+		"bad pattern":   {head + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")

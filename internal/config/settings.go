@@ -21,6 +21,8 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.NodePool, "nodepool", j.NodePool, "`NAMESPACE/NAME` of the NodePool")
 	flags.StringVar(&j.ConfigHash, "config-hash", j.ConfigHash, "the NodePool's target config version `HASH`")
 	flags.StringVar(&j.ConnectTo, "connect-to", j.ConnectTo, "connect to `HOST:PORT`; TLS and HTTP still name the endpoint")
+	flags.StringSliceVar(&j.IgnitionOverrides, "ignition-override", j.IgnitionOverrides, "merge the Ignition config in `FILE` (- for standard input) over the payload; can be given again")
+	flags.StringSliceVar(&j.Payload.Drop, "payload-drop", j.Payload.Drop, "leave out what a `PATTERN` matches: an absolute path, UNIT or UNIT/DROP-IN, with * and a final /**; can be given again")
 	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "the `INTERFACE` that br-ex takes as its uplink (default: that of the default route)")
 	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
@@ -55,13 +57,20 @@ func fromFlags(j *Join, given *pflag.FlagSet) error {
 		if flags.Lookup(flag.Name) == nil || bad != nil {
 			return // a flag of the verb, not a setting
 		}
-		value := flag.Value.String()
-		if slice, ok := flag.Value.(pflag.SliceValue); ok {
-			value = strings.Join(slice.GetSlice(), ",")
-		}
-		if err := flags.Set(flag.Name, value); err != nil {
+		if err := copyValue(flags.Lookup(flag.Name), flag); err != nil {
 			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
 		}
 	})
 	return bad
+}
+
+// copyValue sets a flag to the value of another. A list is taken item by item:
+// a file's name can have a comma in it.
+func copyValue(to, from *pflag.Flag) error {
+	list, isList := from.Value.(pflag.SliceValue)
+	target, fits := to.Value.(pflag.SliceValue)
+	if isList && fits {
+		return target.Replace(list.GetSlice())
+	}
+	return to.Value.Set(from.Value.String())
 }

@@ -1,0 +1,129 @@
+package redact
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var word = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
+
+// secretKey tells whether what stands behind a key is a secret, by the key's
+// words: client_secret, ADMIN-PASSWORD and apiToken are, tokenFile is not.
+func secretKey(key string) bool {
+	words := word.FindAllString(key, -1)
+	if len(words) == 0 {
+		return false
+	}
+	for i := range words {
+		words[i] = strings.ToLower(words[i])
+	}
+	if slices.Contains([]string{
+		"file", "files", "path", "dir", "directory", "name", "names", "type", "ref", "url", "uri", "endpoint",
+		"ttl", "timeout", "seconds", "expiration", "expiry", "enabled", "required", "audience", "algorithm", "policy",
+	}, words[len(words)-1]) {
+		return false
+	}
+	if slices.Contains([]string{"auth", "psk", "pin", "pwd", "pass", "sig"}, words[len(words)-1]) {
+		return true
+	}
+	whole := strings.Join(words, "")
+	return slices.ContainsFunc([]string{
+		"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "keydata", "wepkey",
+		"credential", "cookie", "signature", "authorization", "bearer",
+	}, func(part string) bool { return strings.Contains(whole, part) })
+}
+
+// keyMark is a key and what stands between it and its value, in YAML, JSON
+// (also inside a string), INI, a shell, a header or a query.
+var keyMark = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
+
+// keyed masks the values of secret keys. What stands behind another key is
+// looked through in turn: Environment=TOKEN=... has two.
+func keyed(text string) string {
+	var out strings.Builder
+	for at := 0; ; {
+		mark := keyMark.FindStringSubmatchIndex(text[at:])
+		if mark == nil {
+			out.WriteString(text[at:])
+			return out.String()
+		}
+		key, value := at+mark[2], at+mark[1]
+		out.WriteString(text[at:value])
+		at = value
+		if secretKey(text[key : at-mark[1]+mark[3]]) {
+			length := valueLength(text[value:], text[:key])
+			out.WriteString(maskValue(text[value : value+length]))
+			at += length
+		}
+	}
+}
+
+// valueLength is how much of a text is the value that it begins with; before
+// is what stands before the key.
+func valueLength(text, before string) int {
+	line := text
+	if end := strings.IndexByte(text, '\n'); end >= 0 {
+		line = text[:end]
+	}
+	for _, quote := range []string{`\"`, `"`, `'`} {
+		if strings.HasPrefix(line, quote) {
+			return closing(line, quote)
+		}
+	}
+	if strings.HasPrefix(line, "[") {
+		if end := strings.IndexByte(line, ']'); end > 0 && !strings.Contains(line[:end], "{") {
+			return end + 1
+		}
+		return 0
+	}
+	if strings.HasPrefix(line, "{") {
+		return 0 // its own keys tell
+	}
+	if quote := before[max(0, len(before)-1):]; quote == `"` || quote == "'" {
+		if end := strings.Index(line, quote); end >= 0 {
+			return end // the quotes are around key and value
+		}
+	}
+	if begin := strings.TrimLeft(before[strings.LastIndexByte(before, '\n')+1:], " \t-"); begin == "" || begin == "export " {
+		return len(strings.TrimRight(line, " \t\r"))
+	}
+	if end := strings.IndexAny(line, " \t\r\"'"); end >= 0 {
+		return end
+	}
+	return len(line)
+}
+
+// closing is the length of a quoted text, quotes included; of one without an
+// end, all of it.
+func closing(line, quote string) int {
+	for i := len(quote); i < len(line); i++ {
+		if strings.HasPrefix(line[i:], quote) {
+			return i + len(quote)
+		}
+		if line[i] == '\\' && quote == `"` {
+			i++
+		}
+	}
+	return len(line)
+}
+
+// variable is a value that stands for another, and says nothing by itself.
+var variable = regexp.MustCompile(`^\$(\w+|\{\w+\}|\(\w+\))$`)
+
+func maskValue(value string) string {
+	bare := strings.Trim(value, `\"'`)
+	plain := []string{"", "true", "false", "yes", "no", "on", "off", "null", "none", "~", "|", "|-", "|+", ">", ">-", ">+", "[]", "[" + Mask + "]", Mask}
+	if slices.Contains(plain, strings.ToLower(bare)) || variable.MatchString(bare) {
+		return value
+	}
+	for _, quote := range []string{`\"`, `"`, `'`} {
+		if strings.HasPrefix(value, quote) {
+			return quote + Mask + quote
+		}
+	}
+	if strings.HasPrefix(value, "[") {
+		return "[" + Mask + "]"
+	}
+	return Mask
+}

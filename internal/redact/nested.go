@@ -1,0 +1,71 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	// opened is a line whose secret key has its value in the lines below.
+	opened = regexp.MustCompile(`^([ \t]*(?:- )?)["']?([A-Za-z0-9_.-]+)["']?[ \t]*[:=][ \t]*([|>][-+0-9]*|\[)?[ \t]*$`)
+	// item is a line that is one value and no more.
+	item = regexp.MustCompile(`^([ \t]*(?:- *)?)["']?[^\s:"'{}\[\]=#]+={0,2}["']?(,?)[ \t]*$`)
+)
+
+// nested masks values that stand below their key: YAML's blocks, and lists.
+func nested(text string) string {
+	lines := strings.Split(text, "\n")
+	below := func(string) (string, bool) { return "", false }
+	for i, line := range lines {
+		line = strings.TrimSuffix(line, "\r")
+		if masked, inside := below(line); inside {
+			lines[i] = masked
+			continue
+		}
+		below = func(string) (string, bool) { return "", false }
+		if open := opened.FindStringSubmatch(line); open != nil && secretKey(open[2]) {
+			below = listItem
+			if strings.HasPrefix(open[3], "|") || strings.HasPrefix(open[3], ">") {
+				below = blockLine(len(open[1]))
+			}
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// listItem masks a line of a list, if it is one.
+func listItem(line string) (string, bool) {
+	part := item.FindStringSubmatch(line)
+	if part == nil {
+		return "", false
+	}
+	return part[1] + Mask + part[2], true
+}
+
+// blockLine masks a line of a block of YAML below a key that is indented so far.
+func blockLine(indented int) func(string) (string, bool) {
+	return func(line string) (string, bool) {
+		bare := strings.TrimLeft(line, " \t")
+		if bare == "" {
+			return line, true
+		}
+		indent := len(line) - len(bare)
+		return line[:indent] + Mask, indent > indented
+	}
+}
+
+// pair is a name and a value that are told apart by these words, as variables
+// of containers and headers in Ignition configs are.
+var pair = regexp.MustCompile(`(\bname\\?["']?\s*:\s*\\?["']?)([A-Za-z0-9_.-]+)(\\?["']?\s*,?\s*\\?["']?value\\?["']?\s*:[ \t]*)([^\n]*)`)
+
+// named masks the values of such pairs.
+func named(text string) string {
+	return pair.ReplaceAllStringFunc(text, func(match string) string {
+		part := pair.FindStringSubmatch(match)
+		if !secretKey(part[2]) {
+			return match
+		}
+		length := valueLength(part[4], "")
+		return part[1] + part[2] + part[3] + maskValue(part[4][:length]) + named(part[4][length:])
+	})
+}

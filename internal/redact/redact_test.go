@@ -1,0 +1,141 @@
+package redact
+
+import (
+	"strings"
+	"testing"
+)
+
+const canary = "Canary7" // stands in every secret of the table; the real ones differ
+
+// What is a secret is masked, and nothing else of its line.
+func TestTextMasks(t *testing.T) {
+	long := "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w" + canary
+	for name, test := range map[string]struct{ text, want string }{
+		"proxy":                   {"HTTP_PROXY=http://me:" + canary + "@proxy.example.com:3128", "HTTP_PROXY=http://***@proxy.example.com:3128"},
+		"proxy, odd password":     {"http://me:a/b@" + canary + "@proxy:3128/x", "http://***@proxy:3128/x"},
+		"proxy without scheme":    {"HTTPS_PROXY=me:" + canary + "@proxy:3128", "HTTPS_PROXY=***@proxy:3128"},
+		"perhaps a password":      {"https://me:1/" + canary + "@b", "https://***@b"},
+		"URL with a token alone":  {"url = https://" + canary + "@git.example.com/a", "url = https://***@git.example.com/a"},
+		"URL's query":             {"GET /a?token=" + canary + " HTTP/1.1", "GET /a?token=*** HTTP/1.1"},
+		"header":                  {"Authorization: Bearer " + canary + ".x_y-z~/+=", "Authorization: ***"},
+		"header in JSON":          {`{"Authorization":"Bearer ` + canary + `"}`, `{"Authorization":"***"}`},
+		"header of a stub":        {`{"name":"Authorization","value":"Bearer ` + canary + `"},{"name":"NodePool","value":"a/b"}`, `{"name":"Authorization","value":"***"},{"name":"NodePool","value":"a/b"}`},
+		"header in a command":     {`curl -H "Authorization: Basic ` + canary + `=" https://a`, `curl -H "Authorization: ***" https://a`},
+		"bearer alone":            {"with bearer " + canary + "AAAA", "with bearer ***"},
+		"basic alone":             {"Basic " + canary + "AAAA=", "Basic ***"},
+		"YAML":                    {"  password: " + canary + " and more\n  user: me", "  password: ***\n  user: me"},
+		"YAML in a list":          {"- token: " + canary, "- token: ***"},
+		"YAML, quoted":            {`clientSecret: "` + canary + ` \" x" # why`, `clientSecret: "***" # why`},
+		"YAML block":              {"secretValue: |\n  " + canary + "\n\n  " + canary + "\nnext: 1", "secretValue: |\n  ***\n\n  ***\nnext: 1"},
+		"YAML block in a list":    {"a:\n- token: >-\n    " + canary + "\n  b: 1", "a:\n- token: >-\n    ***\n  b: 1"},
+		"YAML list":               {"tokens:\n- " + canary + "\n- \"" + canary + "\"\nnext: 1", "tokens:\n- ***\n- ***\nnext: 1"},
+		"YAML, empty":             {"secret:\n  secretName: mine\n", "secret:\n  secretName: mine\n"},
+		"JSON":                    {`{"auths":{"quay.io":{"auth":"` + canary + `","email":"me@x"}}}`, `{"auths":{"quay.io":{"auth":"***","email":"me@x"}}}`},
+		"JSON in JSON":            {`"a":"{\"auth\":\"` + canary + `\",\"b\":1}"`, `"a":"{\"auth\":\"***\",\"b\":1}"`},
+		"JSON list":               {`{"tokens": ["` + canary + `", "b"], "c": 1}`, `{"tokens": [***], "c": 1}`},
+		"INI":                     {"[wifi-security]\npsk=" + canary + " with spaces\n[ipv4]", "[wifi-security]\npsk=***\n[ipv4]"},
+		"shell":                   {"export API_KEY='" + canary + "'", "export API_KEY='***'"},
+		"shell, unquoted":         {"export ADMIN_PASSWORD=" + canary + " b", "export ADMIN_PASSWORD=***"},
+		"systemd":                 {"Environment=A=1 TOKEN=" + canary + " B=2", "Environment=A=1 TOKEN=*** B=2"},
+		"systemd, quoted":         {`Environment="TOKEN=` + canary + ` x" B=2`, `Environment="TOKEN=***" B=2`},
+		"flag":                    {"ExecStart=/bin/a --token=" + canary + " --x", "ExecStart=/bin/a --token=*** --x"},
+		"flag, apart":             {"ExecStart=/bin/a --admin-password " + canary + " --x y", "ExecStart=/bin/a --admin-password *** --x y"},
+		"flag, quoted":            {`a --password "` + canary + ` b" --x`, `a --password "***" --x`},
+		"curl":                    {"curl -u me:" + canary + " https://a", "curl -u *** https://a"},
+		"variable of a container": {"env:\n- name: DB_PASSWORD\n  value: " + canary + "\n- name: PORT\n  value: \"80\"", "env:\n- name: DB_PASSWORD\n  value: ***\n- name: PORT\n  value: \"80\""},
+		"numbers":                 {"pin: 123456\npassword: 4711", "pin: ***\npassword: ***"},
+		"private key":             {"a\n-----BEGIN RSA PRIVATE KEY-----\n" + canary + "\n-----END RSA PRIVATE KEY-----\nb", "a\n(*** RSA PRIVATE KEY)\nb"},
+		"private key, one line":   {`"k": "-----BEGIN PRIVATE KEY-----\n` + canary + `\n-----END PRIVATE KEY-----\n"`, `"k": "(*** PRIVATE KEY)\n"`},
+		"private key, cut":        {"-----BEGIN OPENSSH PRIVATE KEY-----\n" + canary, "(*** OPENSSH PRIVATE KEY)"},
+		"PGP":                     {"-----BEGIN PGP PRIVATE KEY BLOCK-----\n" + canary + "\n-----END PGP PRIVATE KEY BLOCK-----", "(*** PGP PRIVATE KEY BLOCK)"},
+		"kubeconfig":              {"    client-key-data: " + long + "\n", "    client-key-data: ***\n"},
+		"JWT":                     {"x eyJhbGciOi." + canary + ".abc y", "x *** y"},
+		"password hash":           {"root:$6$salt$" + canary + "/x:1", "root:***:1"},
+		"long base64":             {"data = " + long + "== end", "data = *** end"},
+		"long base64url":          {"x " + long + "_-", "x ***"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Text(test.text)
+			if got != test.want || strings.Contains(got, canary) {
+				t.Errorf("%q\nis %q\nwant %q", test.text, got, test.want)
+			}
+			if again := Text(got); again != got {
+				t.Errorf("masked again it is %q", again)
+			}
+		})
+	}
+}
+
+// What is no secret can be read, as it is.
+func TestTextKeeps(t *testing.T) {
+	certificate := "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2VydGlmaWNhdGVzQXJlUHVibGljMDEyMzQ1Njc4OTA=\n-----END CERTIFICATE-----\n"
+	for name, text := range map[string]string{
+		"empty":             "",
+		"certificate":       "a\n" + certificate + certificate,
+		"certificate, JSON": `{"ca":"` + strings.ReplaceAll(certificate, "\n", `\n`) + `"}`,
+		"ssh public key":    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX2yZ3aB me@host",
+		"image":             "pause_image = \"quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"",
+		"image with a tag":  "docker://quay.io/a/b:v1@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+		"files of secrets":  "global_auth_file = \"/var/lib/kubelet/config.json\"\ntokenFile: /etc/a\n--token-file /etc/b --password-file=/etc/c",
+		"switches":          "PasswordAuthentication yes\nautomountServiceAccountToken: false\nenableTokenAuth=true\npassword:\n",
+		"variables":         "PASSWORD=$PASSWORD\nTOKEN=\"${TOKEN}\"",
+		"units":             "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n",
+		"URLs":              "https://api.example.com/a@b http://proxy:3128 https://mirror/x?arch=x86_64",
+		"words":             "the password is asked for, a token is basic to it, bearer of news",
+		"a path":            "/usr/share/containers/oci/hooks/d/prestart/OpenShift4/network/bridge/setup2",
+		"addresses":         "fd00::1 192.0.2.1:10250 02:00:00:00:00:01 me@example.com git@github.com:a/b.git",
+		"sysctl":            "net.ipv4.neigh.default.gc_thresh1=8192\nvm.max_map_count = 262144\n",
+		"digest":            "sha512-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+	} {
+		if got := Text(text); got != text {
+			t.Errorf("%s: %q\nis %q", name, text, got)
+		}
+	}
+}
+
+func TestSecret(t *testing.T) {
+	for name, test := range map[string]struct {
+		path, content string
+		modes         []uint32
+		want          bool
+	}{
+		"plain":               {"/etc/a.conf", "a", []uint32{0o644, 0o755}, false},
+		"owner only":          {"/etc/a.conf", "a", []uint32{0o600}, true},
+		"group only":          {"/etc/a.conf", "a", []uint32{0o640}, true},
+		"was owner only":      {"/etc/a.conf", "a", []uint32{0o644, 0o600}, true},
+		"no mode known":       {"/etc/a.conf", "a", nil, false},
+		"pull secret":         {"/var/lib/kubelet/config.json", "{}", []uint32{0o644}, true},
+		"mcs content":         {"/etc/mcs-machine-config-content.json", "{}", []uint32{0o644}, true},
+		"bootstrap":           {"/etc/kubernetes/kubeconfig", "", []uint32{0o644}, true},
+		"another kubeconfig":  {"/root/Admin.kubeconfig", "", []uint32{0o644}, true},
+		"a way round":         {"/etc/../var/lib/kubelet/config.json", "{}", []uint32{0o644}, true},
+		"profile":             {"/etc/NetworkManager/system-connections/wlan.nmconnection", "", []uint32{0o644}, true},
+		"host key":            {"/etc/ssh/ssh_host_rsa_key", "", []uint32{0o644}, true},
+		"host's public key":   {"/etc/ssh/ssh_host_rsa_key.pub", "", []uint32{0o644}, false},
+		"own records":         {"/var/lib/hcp-node-agent/payload.ign", "", nil, true},
+		"a key by its name":   {"/etc/tls/server.key", "", []uint32{0o644}, true},
+		"a key by its form":   {"/etc/x.pem", "-----BEGIN EC PRIVATE KEY-----", []uint32{0o644}, true},
+		"a certificate":       {"/etc/x.pem", "-----BEGIN CERTIFICATE-----", []uint32{0o644}, false},
+		"a pull secret":       {"/etc/x.json", `{"auths": {}}`, []uint32{0o644}, true},
+		"kubeconfig's form":   {"/etc/x.yaml", "users:\n- user:\n    client-key-data: a", []uint32{0o644}, true},
+		"a docker login":      {"/root/.docker/config.json", "", []uint32{0o644}, true},
+		"another config.json": {"/etc/app/config.json", "", []uint32{0o644}, false},
+	} {
+		if got := Secret(test.path, []byte(test.content), test.modes...); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// Whatever stands before a secret, it is masked.
+func FuzzText(f *testing.F) {
+	for _, seed := range []string{"password: |\n  a", `{"a":"\`, "http://a:b@c@d", "--token", "name: a_token\n value:", "=", "token=[", "-----BEGIN CERTIFICATE-----"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		text = strings.ReplaceAll(text, canary, "")
+		if masked := Text(text + "\npassword: " + canary + "\n"); strings.Contains(masked, canary) {
+			t.Error(masked)
+		}
+	})
+}

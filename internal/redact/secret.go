@@ -1,0 +1,48 @@
+package redact
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// othersRead is the bit of a mode that lets everybody read a file.
+const othersRead = 0o004
+
+var keyMaterial = regexp.MustCompile(`PRIVATE KEY(?: BLOCK)?-----|"auths?\\?"[ \t\n]*:|client-key-data|\$ANSIBLE_VAULT`)
+
+// Secret tells whether a file is a secret as a whole, so that nothing of its
+// content is to be shown: one that not everybody may read (in any of the
+// modes), that is known by its path, or whose content is a key.
+func Secret(file string, content []byte, modes ...uint32) bool {
+	if slices.ContainsFunc(modes, func(mode uint32) bool { return mode&othersRead == 0 }) {
+		return true
+	}
+	return secretPath(path.Clean(file)) || keyMaterial.Match(content)
+}
+
+func secretPath(file string) bool {
+	known := []string{
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json",
+		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/krb5.keytab",
+		"/etc/mcd-currentconfig.json", "/etc/machine-config-daemon/currentconfig",
+	}
+	if slices.Contains(known, file) {
+		return true
+	}
+	for _, dir := range []string{
+		"/etc/NetworkManager/system-connections/", "/run/NetworkManager/system-connections/", "/var/lib/hcp-node-agent/",
+		"/var/lib/kubelet/pki/", "/etc/pki/entitlement/", "/etc/pki/tls/private/", "/etc/ipsec.d/", "/etc/wireguard/",
+	} {
+		if strings.HasPrefix(file, dir) {
+			return true
+		}
+	}
+	name := strings.ToLower(path.Base(file))
+	if strings.Contains(name, "kubeconfig") || name == ".dockercfg" || name == "auth.json" || strings.HasSuffix(file, "/.docker/config.json") ||
+		strings.HasPrefix(name, "ssh_host_") && !strings.HasSuffix(name, ".pub") || slices.Contains([]string{"id_rsa", "id_ecdsa", "id_ed25519", ".netrc", ".pgpass"}, name) {
+		return true
+	}
+	return slices.Contains([]string{".key", ".keytab", ".p12", ".pfx", ".jks", ".kdbx", ".nmconnection"}, path.Ext(name))
+}

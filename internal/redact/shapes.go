@@ -1,0 +1,95 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	link     = regexp.MustCompile(`([A-Za-z][A-Za-z0-9+.-]*://)([^\s"'<>\\]+)`)
+	userinfo = regexp.MustCompile(`[A-Za-z0-9_.%+-]+:[^\s:@/"']+@([A-Za-z0-9_.-]+)`)
+	scheme   = regexp.MustCompile(`((?i:bearer)|Basic|Digest|Negotiate)[ \t]+[A-Za-z0-9._~+/=-]{8,}`)
+	header   = regexp.MustCompile(`(?i)(authorization\\?["']?[ \t]*[:=][ \t]*\\?["']?)[^"'\\\n]+`)
+	flag     = regexp.MustCompile(`(--?[A-Za-z0-9-]+)([ \t]+)([^\s"'-][^\s"']*|"[^"\n]*"|'[^'\n]*')`)
+	user     = regexp.MustCompile(`((?:^|\s)(?:-u|-U|--user|--proxy-user)[ =]*["']?)[^\s:"']+:[^\s"']+`)
+	jwt      = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
+	crypt    = regexp.MustCompile(`\$(?:1|2[abxy]?|5|6|7|y|gy)\$[^\s:"']+`)
+	base64   = regexp.MustCompile(`(?:ssh-[a-z0-9-]+ |ecdsa-[a-z0-9-]+ |sk-[a-z0-9@.-]+ )?[A-Za-z0-9+/_-]{40,}={0,2}`)
+	digest   = regexp.MustCompile(`^sha\d+\b`)
+)
+
+// shapes masks what looks like a secret, whatever stands before it.
+func shapes(text string) string {
+	text = header.ReplaceAllString(text, "${1}"+Mask)
+	text = scheme.ReplaceAllString(text, "${1} "+Mask)
+	text = user.ReplaceAllString(text, "${1}"+Mask)
+	text = flag.ReplaceAllStringFunc(text, func(match string) string {
+		part := flag.FindStringSubmatch(match)
+		if !secretKey(part[1]) {
+			return match
+		}
+		return part[1] + part[2] + maskValue(part[3])
+	})
+	text = link.ReplaceAllStringFunc(text, func(match string) string {
+		part := link.FindStringSubmatch(match)
+		return part[1] + maskUserinfo(part[2])
+	})
+	text = userinfo.ReplaceAllStringFunc(text, func(match string) string {
+		host := userinfo.FindStringSubmatch(match)[1]
+		if digest.MatchString(host) {
+			return match // an image with a tag and a digest
+		}
+		return Mask + "@" + host
+	})
+	text = jwt.ReplaceAllString(text, Mask)
+	text = crypt.ReplaceAllString(text, Mask)
+	return base64.ReplaceAllStringFunc(text, func(run string) string {
+		if strings.Contains(run, " ") || !random(run) {
+			return run
+		}
+		return Mask
+	})
+}
+
+// maskUserinfo masks what stands before the last @ of a URL without its
+// scheme, unless that @ is in the path. A password can have a slash in it that
+// should have been encoded.
+func maskUserinfo(rest string) string {
+	for end := len(rest); ; {
+		at := strings.LastIndexByte(rest[:end], '@')
+		if at < 0 {
+			return rest
+		}
+		if digest.MatchString(rest[at+1:]) {
+			end = at
+			continue
+		}
+		before, _, path := strings.Cut(rest[:at], "/")
+		if path && !strings.Contains(before, ":") {
+			return rest
+		}
+		return Mask + rest[at:]
+	}
+}
+
+// random tells whether a run of base64's characters is encoded bytes: they
+// have small and capital letters and digits, which digests in hexadecimal do
+// not have, and are no path or name with words in it.
+func random(run string) bool {
+	has := func(from, to rune) bool {
+		return strings.ContainsFunc(run, func(r rune) bool { return from <= r && r <= to })
+	}
+	if !has('a', 'z') || !has('A', 'Z') || !has('0', '9') {
+		return false
+	}
+	words := strings.FieldsFunc(run, func(r rune) bool { return r == '/' || r == '-' || r == '_' })
+	for _, part := range words {
+		if !wordLike.MatchString(part) {
+			return true
+		}
+	}
+	return len(words) < 3
+}
+
+// wordLike is a part of a path or name: words, then perhaps a number; or a commit.
+var wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]{2,}|[A-Z]{2,6}){1,4}[0-9]{0,4}$|^[a-z]{1,3}[0-9]{0,3}$|^[0-9]{1,4}$|^[0-9a-f]{7,64}$`)
