@@ -2,7 +2,6 @@ package ignition
 
 import (
 	"net/netip"
-	"path"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
@@ -37,10 +36,6 @@ func stopBeforeStart(_ *scene, u types.Unit) []ledger.Change {
 		lines += "ExecStartPre=-" + strings.TrimLeft(command, "-") + "\n"
 	}
 	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), lines)}
-}
-
-func unmask(_ *scene, u types.Unit) []ledger.Change {
-	return []ledger.Change{{Kind: ledger.Link, Target: path.Join(unitDir, u.Name)}}
 }
 
 // kernelParameters writes what kubelet and the pods' network need of the

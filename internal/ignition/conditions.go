@@ -2,9 +2,12 @@ package ignition
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
 const (
@@ -52,6 +55,26 @@ func dropsIfcfg(_ *scene, e subject) bool {
 	return false
 }
 
+// sets tells a file of keys and values that has one of these keys.
+func sets(keys ...string) condition {
+	return func(_ *scene, e subject) bool {
+		for line := range strings.Lines(e.content) {
+			name, _, found := strings.Cut(line, "=")
+			if found && slices.Contains(keys, strings.TrimRight(strings.TrimSpace(name), "+-")) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// hasPassword tells a file that has a password in a URL.
+func hasPassword(_ *scene, e subject) bool { return redact.Text(e.content) != e.content }
+
+func selinux(s *scene, _ subject) bool {
+	return s.in.Facts.SELinux == "enforcing" || s.in.Facts.SELinux == "permissive"
+}
+
 func noNmstateFiles(s *scene, _ subject) bool {
 	for name := range s.payload.contents {
 		if path.Dir(name) == "/etc/nmstate" && strings.HasSuffix(name, ".yml") {
@@ -91,6 +114,14 @@ func static(s *scene, e subject) bool {
 	}
 	state := s.in.UnitFile(e.unit.Name)
 	return state == "static" || state == "generated"
+}
+
+// masksOfHost tells a unit of the host that the payload masks.
+func masksOfHost(s *scene, e subject) bool {
+	if !masked(e.unit) || s.in.HasUnit == nil || s.in.UnitFile == nil {
+		return false
+	}
+	return s.in.HasUnit(e.unit.Name) && s.in.UnitFile(e.unit.Name) != "masked"
 }
 
 func unmasks(s *scene, e subject) bool {

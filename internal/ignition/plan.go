@@ -3,6 +3,8 @@ package ignition
 import (
 	"fmt"
 
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -11,6 +13,8 @@ import (
 // encoded as JSON it holds digests and no contents.
 type Plan struct {
 	NodePool string `json:"nodePool,omitempty"`
+
+	Accounts types.Passwd `json:"-"` // groups, users and SSH keys that are made before the files, which they can own
 
 	Files   []ledger.Change `json:"files"`             // directories, files, links, unit files, drop-ins, masks
 	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; nothing is started

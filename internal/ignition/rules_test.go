@@ -5,10 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -57,7 +58,7 @@ func TestRulesOfUnits(t *testing.T) {
 	}{
 		{"static", `{"name":"crio.service","enabled":true}`, is("static"), "report static", false, ""},
 		{"disabled on the host", `{"name":"crio.service","enabled":true}`, is("disabled"), "", true, ""},
-		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, is("masked"), "change unmask", true, "/etc/systemd/system/crio.service"},
+		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, masking("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service"},
 		{"mask that is not there", `{"name":"crio.service","mask":false}`, is("enabled"), "", false, ""},
 		{"unit of a missing package", `{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "", true, "/etc/systemd/system/a.service.d/1.conf"},
 		{"disabled and missing", `{"name":"a.service","enabled":false}`, nil, "skip not-installed", false, ""},
@@ -87,6 +88,41 @@ func TestRulesOfUnits(t *testing.T) {
 	}
 }
 
+// Files that do something to a host, or with it, are told of.
+func TestRulesOfFiles(t *testing.T) {
+	for name, test := range map[string]struct{ path, content, want string }{
+		"DHCP identity":     {"/etc/NetworkManager/conf.d/a.conf", "[connection]\n ipv6.dhcp-duid = ll\n", "report dhcp-identity"},
+		"let go":            {"/etc/NetworkManager/conf.d/a.conf", "[keyfile]\nunmanaged-devices+=veth*\n", "report unmanaged-devices"},
+		"let go of devices": {"/etc/NetworkManager/conf.d/a.conf", "[device]\nmatch-device=driver:veth\nmanaged=0\n", "report unmanaged-devices"},
+		"ifcfg":             {"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile\n", "report ifcfg-profiles"},
+		"harmless":          {"/etc/NetworkManager/conf.d/a.conf", "[main]\nplugins=keyfile,ifcfg-rh\n# managed devices\n", ""},
+		"profile":           {"/etc/NetworkManager/system-connections/bond0.nmconnection", "", "report network-profile"},
+		"nmstate":           {"/etc/nmstate/bond.yml", "", "report nmstate-state"},
+		"nmstate's own":     {"/etc/nmstate/nmstate.conf", "", ""},
+		"registries":        {"/etc/containers/registries.conf", "", "report container-policy"},
+		"audit":             {"/etc/audit/rules.d/a.rules", "", "report audit-rules"},
+		"systemd":           {"/etc/systemd/system.conf.d/a.conf", "", "report manager-settings"},
+		"tmpfiles":          {"/etc/tmpfiles.d/a.conf", "", "report tmpfiles"},
+		"chrony":            {"/etc/chrony.conf", "", "report clock"},
+		"proxy":             {"/etc/mco/proxy.env", "HTTP_PROXY=http://proxy:3128\n", ""},
+		"proxy's password":  {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "report proxy-password"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path, inline(test.content))
+			plan := adapted(t, config, nil)
+			if got := ruleFor(plan, test.path); got != test.want {
+				t.Errorf("rule %q, want %q", got, test.want)
+			}
+			if len(plan.Files) != 1 || plan.Files[0].Target != test.path {
+				t.Errorf("changes %v", plan.Files)
+			}
+			if plan = adapted(t, config, func(in *AdaptInput) { in.Facts.OSTree = true }); len(plan.Notes) > 0 {
+				t.Errorf("on a host of an image: %v", plan.Notes)
+			}
+		})
+	}
+}
+
 func TestOldConfigureOVS(t *testing.T) {
 	plan := adapted(t, systemd(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}`), nil)
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "add ovs-configuration-old" {
@@ -103,6 +139,27 @@ func TestOldConfigureOVS(t *testing.T) {
 	}
 }
 
+// masking is a host on which a unit is masked.
+func masking(link string) func(*AdaptInput) {
+	return func(in *AdaptInput) {
+		in.UnitFile = func(string) string { return "masked" }
+		in.Tree = oneLink{path: link}
+	}
+}
+
+// oneLink is a tree in which a link leads to /dev/null.
+type oneLink struct {
+	bare
+	path string
+}
+
+func (l oneLink) Lstat(p string) (host.Info, error) {
+	if p == l.path {
+		return host.Info{Type: host.Symlink, Link: "/dev/null"}, nil
+	}
+	return host.Info{}, nil
+}
+
 func TestNmstateStaysWithFiles(t *testing.T) {
 	units := `"systemd":{"units":[{"name":"nmstate.service","enabled":true,"contents":"[Install]\nWantedBy=NetworkManager.service\n"}]}`
 	with := adapted(t, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/nmstate/bond.yml","contents":{"source":"data:,a"}}]},`+units+`}`, nil)
@@ -113,127 +170,26 @@ func TestNmstateStaysWithFiles(t *testing.T) {
 }
 
 func TestCoreUserThatExists(t *testing.T) {
-	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"}]}}`, func(in *AdaptInput) {
+	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *AdaptInput) {
 		in.User = func(name string) (int, bool) { return 1000, name == "core" }
 	})
-	if got := ruleFor(plan, "user core"); got != "skip core-user" {
+	if got := ruleFor(plan, "user core"); got != "change core-user" {
 		t.Errorf("rule %q", got)
 	}
-}
-
-func TestUnmet(t *testing.T) {
-	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"","nosmt hugepages=16","a='b'"],"fips":true,"kernelType":"realtime"}}`
-	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
-		`"storage":{"files":[{"path":"` + encapsulatedPath + `","contents":` + inline(machine) + `}]}}`
-	subjects := func(edit func(*AdaptInput)) []string {
-		var list []string
-		for _, note := range adapted(t, config, edit).Notes {
-			if note.Action == Unmet {
-				list = append(list, note.Subject)
-			}
-		}
-		return list
-	}
-	want := []string{"kernel argument systemd.unified_cgroup_hierarchy=1", `kernel argument cgroup_no_v1="all"`, "kernel argument nosmt hugepages=16", "kernel argument a='b'", "kernel argument quiet", "no kernel argument mitigations=off", "kernel type realtime", "FIPS mode: true"}
-	got := subjects(func(in *AdaptInput) {
-		in.Facts.CgroupV2 = false
-		in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
-	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("unmet (-want +got):\n%s", diff)
-	}
-	got = subjects(func(in *AdaptInput) {
-		in.Facts.FIPS = true
-		in.Facts.Cmdline = []string{"quiet", "hugepages=16", "nosmt", "a='b'"}
-	})
-	if diff := cmp.Diff([]string{"kernel type realtime"}, got); diff != "" {
-		t.Errorf("unmet (-want +got):\n%s", diff)
-	}
-	if got := shellQuote("a='b'"); got != `'a='\''b'\'''` {
-		t.Errorf("quoted as %s", got)
+	want := types.Passwd{Users: []types.PasswdUser{{Name: "core", SSHAuthorizedKeys: []types.SSHAuthorizedKey{"ssh-ed25519 AAAA"}}}}
+	if diff := cmp.Diff(want, plan.Accounts); diff != "" {
+		t.Errorf("accounts (-want +got):\n%s", diff)
 	}
 }
 
-// Which kernel parameters are added follows from kubelet's configuration.
-func TestKernelParameters(t *testing.T) {
-	kubelet := func(config string) string {
-		return fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]},"systemd":{"units":[{"name":"kubelet.service","contents":"[Service]\n"}]}}`,
-			kubeletConfigPath, inline(config))
+// An account of the payload can own a file of it before it has a number.
+func TestAccountsOfThePayload(t *testing.T) {
+	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
+		"storage":{"files":[{"path":"/etc/a","user":{"name":"probe"},"group":{"name":"probes"}}]}}`, nil)
+	if len(plan.Accounts.Users) != 1 || plan.Accounts.Users[0].Name != "probe" || len(plan.Accounts.Groups) != 1 {
+		t.Errorf("accounts %+v", plan.Accounts)
 	}
-	tests := []struct {
-		name, config string
-		flags, six   bool
-	}{
-		{"protected, JSON", `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`, true, false},
-		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, true, true},
-		{"not protected", `{"protectKernelDefaults":false}`, false, false},
-	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			values := map[string]string{}
-			for _, c := range adapted(t, kubelet(test.config), nil).Sysctls {
-				values[c.Target] = c.Want.Value
-			}
-			want := map[string]string{"net.ipv4.ip_forward": "1"}
-			if test.flags {
-				for name, value := range map[string]string{"vm.overcommit_memory": "1", "vm.panic_on_oom": "0", "kernel.panic": "10", "kernel.panic_on_oops": "1", "kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000"} {
-					want[name] = value
-				}
-			}
-			if test.six {
-				want["net.ipv6.conf.all.forwarding"] = "1"
-			}
-			if diff := cmp.Diff(want, values); diff != "" {
-				t.Errorf("sysctls (-want +got):\n%s", diff)
-			}
-		})
-	}
-	if plan := adapted(t, systemd(""), nil); len(plan.Files) != 0 {
-		t.Errorf("a payload without kubelet got %v", plan.Files)
-	}
-}
-
-func TestPackageOf(t *testing.T) {
-	rhel := plainHost().Facts
-	rhel.Arch = "arm64"
-	for unit, want := range map[string]string{
-		"openvswitch.service": "openvswitch3.Y of repository fast-datapath-for-rhel-9-aarch64-rpms",
-		"crio.service":        "cri-o of repository rhocp-4.Y-for-rhel-9-aarch64-rpms",
-		"chronyd.service":     "chrony",
-		"own.service":         "",
-	} {
-		if got := packageOf(unit, rhel); got != want {
-			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
-		}
-	}
-	rhel.OS.ID = "centos"
-	if got := packageOf("crio.service", rhel); got != "cri-o" {
-		t.Errorf("on another distribution: %q", got)
-	}
-}
-
-func TestTellSkew(t *testing.T) {
-	for skew, want := range map[time.Duration]string{
-		0: "", 59 * time.Second: "", -59 * time.Second: "",
-		time.Hour:    "; this host's clock is 1h0m0s behind the server's",
-		-time.Minute: "; this host's clock is 1m0s ahead of the server's",
-	} {
-		if got := tellSkew(skew); got != want {
-			t.Errorf("tellSkew(%s) = %q, want %q", skew, got, want)
-		}
-	}
-}
-
-// Every rule of the table has what it needs, and a name of its own.
-func TestTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, r := range rules() {
-		if seen[r.name] || r.name == "" || r.reason == "" || r.effect == "" {
-			t.Errorf("rule %q is incomplete, or there twice", r.name)
-		}
-		seen[r.name] = true
-		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == addition) != (r.add != nil && r.name != "unmask") {
-			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.name)
-		}
+	if owned := plan.Files[0].Want; owned.UID == nil || *owned.UID != -1 || owned.GID == nil || *owned.GID != 4711 {
+		t.Errorf("%s belongs to %v:%v", plan.Files[0].Target, owned.UID, owned.GID)
 	}
 }

@@ -1,11 +1,11 @@
 package ignition
 
 import (
-	"path"
 	"slices"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -15,12 +15,13 @@ type scene struct {
 	payload *Payload
 	table   []rule
 	plan    *Plan
+	ruled   map[string]string     // the rule that changed an entry, by path
 	brought map[string]types.Unit // the units whose contents the payload has and no rule leaves out
 	needed  map[string]string     // the units that must be there, and who says so
 }
 
 func newScene(p *Payload, in AdaptInput) *scene {
-	s := &scene{in: in, payload: p, table: rules(), plan: &Plan{}, brought: map[string]types.Unit{}}
+	s := &scene{in: in, payload: p, table: append(dropRules(in.Drop, in.Hosted), rules()...), plan: &Plan{}, ruled: map[string]string{}, brought: map[string]types.Unit{}}
 	for _, u := range p.Config.Systemd.Units {
 		if r := s.rule(kindUnit, u.Name, subject{unit: u}, true); r != nil && r.effect == leaveOut {
 			continue
@@ -44,7 +45,7 @@ type subject struct {
 // alone count while it is not known yet which units there will be.
 func (s *scene) rule(kind entryKind, name string, about subject, early bool) *rule {
 	for i, r := range s.table {
-		if r.kind != kind || (early && r.late) || !slices.ContainsFunc(r.match, func(pattern string) bool { return matches(pattern, name) }) {
+		if r.kind != kind || (early && r.late) || !slices.ContainsFunc(r.match, func(pattern string) bool { return glob.Match(pattern, name) }) {
 			continue
 		}
 		if r.when == nil || r.when(s, about) {
@@ -54,112 +55,145 @@ func (s *scene) rule(kind entryKind, name string, about subject, early bool) *ru
 	return nil
 }
 
-func matches(pattern, name string) bool {
-	ok, err := path.Match(pattern, name)
-	return err == nil && ok
-}
-
-// note tells of a rule that was used.
+// note tells of a rule that was used; once, also where several changes are of
+// one entry.
 func (s *scene) note(subject string, r *rule) {
-	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name})
-}
-
-// users looks at the accounts; refuse has let none but core through.
-func (s *scene) users() {
-	for _, user := range s.payload.Config.Passwd.Users {
-		if r := s.rule(kindUser, user.Name, subject{}, false); r != nil {
-			s.note("user "+user.Name, r)
-		}
+	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name}
+	if !slices.Contains(s.plan.Notes, note) {
+		s.plan.Notes = append(s.plan.Notes, note)
 	}
 }
 
-// files takes the changes of storage through the rules.
-func (s *scene) files(changes []ledger.Change) {
-	for _, change := range changes {
-		about := subject{content: string(change.Want.Content)}
-		if change.Want.Mode != nil {
-			about.mode = *change.Want.Mode
-		}
-		r := s.rule(kindFile, change.Target, about, false)
-		if r == nil {
-			s.plan.Files = append(s.plan.Files, change)
+// take finds the rule for an entry, notes it, and tells whether the entry stays.
+func (s *scene) take(kind entryKind, name, called string, about subject) (r *rule, stays bool) {
+	if r = s.rule(kind, name, about, false); r == nil {
+		return nil, true
+	}
+	s.note(called, r)
+	return r, r.effect != leaveOut
+}
+
+// accounts takes the groups and users through the rules. Of an account that is
+// the host's own, only the keys are wished.
+func (s *scene) accounts() {
+	passwd := s.payload.Config.Passwd
+	s.plan.Accounts = types.Passwd{Groups: passwd.Groups}
+	for _, user := range passwd.Users {
+		r, stays := s.take(kindUser, user.Name, "user "+user.Name, subject{})
+		if !stays {
 			continue
 		}
-		s.note(change.Target, r)
-		switch r.effect {
-		case leaveOut:
-			continue
-		case ownerOnly:
-			private := *change.Want.Mode &^ 0o077
-			change.Want.Mode = &private
-			change.Why = "adapt: " + r.name
+		if r != nil && r.effect == keysOnly {
+			user = types.PasswdUser{Name: user.Name, SSHAuthorizedKeys: user.SSHAuthorizedKeys}
 		}
-		s.plan.Files = append(s.plan.Files, change)
+		s.plan.Accounts.Users = append(s.plan.Accounts.Users, user)
 	}
 }
 
-// units takes the units through the rules.
-func (s *scene) units() {
+// storage takes directories, files and links through the rules.
+func (s *scene) storage() types.Storage {
+	adapted := s.payload.Config.Storage
+	directories, files, links := adapted.Directories, adapted.Files, adapted.Links
+	adapted.Directories, adapted.Files, adapted.Links = nil, nil, nil
+	for _, dir := range directories {
+		if _, stays := s.take(kindFile, dir.Path, dir.Path, subject{}); stays {
+			adapted.Directories = append(adapted.Directories, dir)
+		}
+	}
+	for _, file := range files {
+		content, mode, _ := s.payload.File(file.Path)
+		r, stays := s.take(kindFile, file.Path, file.Path, subject{content: string(content), mode: mode})
+		if !stays {
+			continue
+		}
+		if r != nil && r.effect == ownerOnly {
+			private := int(mode &^ 0o077)
+			file.Mode = &private
+			s.ruled[file.Path] = r.name
+		}
+		adapted.Files = append(adapted.Files, file)
+	}
+	for _, link := range links {
+		if _, stays := s.take(kindFile, link.Path, link.Path, subject{}); stays {
+			adapted.Links = append(adapted.Links, link)
+		}
+	}
+	return adapted
+}
+
+// units takes the units through the rules. It gives those that stay, in which
+// enabled are those alone that the preset file shall name, and the changes of
+// files beside theirs.
+func (s *scene) units() (units []types.Unit, beside []ledger.Change) {
 	for _, u := range s.payload.Config.Systemd.Units {
-		r := s.rule(kindUnit, u.Name, subject{unit: u}, false)
-		if r != nil {
-			s.note(u.Name, r)
-			if r.effect == leaveOut {
-				continue
-			}
+		r, stays := s.take(kindUnit, u.Name, u.Name, subject{unit: u})
+		if !stays {
+			continue
 		}
+		whole := u
 		u, removed := s.dropins(u)
-		s.plan.Files = append(s.plan.Files, removed...)
-		s.plan.Files = append(s.plan.Files, unitFiles(u)...)
+		beside = append(beside, removed...)
 		if r != nil && r.add != nil {
-			s.add(r, r.add(s, u))
+			beside = append(beside, s.because(r, r.add(s, whole))...)
 		}
-		if u.Enabled == nil || (r != nil && r.effect.keepsDisabled()) {
-			continue
-		}
-		if u.Name == KubeletUnit {
+		switch {
+		case r != nil && r.effect.keepsDisabled():
+			u.Enabled = nil
+		case u.Enabled != nil && u.Name == KubeletUnit:
 			s.plan.Kubelet = append(s.plan.Kubelet, enablement(u))
-			continue
+			u.Enabled = nil
+		case u.Enabled != nil:
+			s.plan.Units = append(s.plan.Units, enablement(u))
 		}
-		s.plan.Units = append(s.plan.Units, enablement(u))
+		units = append(units, u)
 	}
+	return units, beside
 }
 
 // dropins takes the drop-ins of a unit through the rules. It gives the unit
 // with those that stay, and the removal of those that must not be there.
 func (s *scene) dropins(u types.Unit) (types.Unit, []ledger.Change) {
 	var kept []types.Dropin
-	var removed []ledger.Change
+	var gone []ledger.Change
 	for _, dropin := range u.Dropins {
-		r := s.rule(kindDropin, dropin.Name, subject{unit: u, content: text(dropin.Contents)}, false)
-		if r == nil {
-			kept = append(kept, dropin)
-			continue
-		}
 		target := dropinPath(u.Name, dropin.Name)
-		s.note(target, r)
-		removed = append(removed, ledger.Change{Kind: ledger.File, Target: target, Why: "adapt: " + r.name})
+		r, stays := s.take(kindDropin, u.Name+"/"+dropin.Name, target, subject{unit: u, content: text(dropin.Contents)})
+		switch {
+		case r == nil:
+			kept = append(kept, dropin)
+		case stays && r.effect == removed:
+			gone = append(gone, s.because(r, []ledger.Change{{Kind: ledger.File, Target: target}})...)
+		case stays:
+			kept = append(kept, dropin)
+		}
 	}
 	u.Dropins = kept
-	return u, removed
+	return u, gone
 }
 
 // additions asks the rules that are for the host as a whole.
 func (s *scene) additions() {
 	for i, r := range s.table {
 		if r.kind == kindHost && (r.when == nil || r.when(s, subject{})) {
+			if r.add == nil {
+				s.note("this host", &s.table[i])
+				continue
+			}
 			changes := r.add(s, types.Unit{})
 			for _, change := range changes {
 				s.note(change.Target, &s.table[i])
 			}
-			s.add(&s.table[i], changes)
+			s.plan.Files = append(s.plan.Files, s.because(&s.table[i], changes)...)
 		}
 	}
 }
 
-func (s *scene) add(r *rule, changes []ledger.Change) {
-	for _, change := range changes {
-		change.Why = "adapt: " + r.name
-		s.plan.Files = append(s.plan.Files, change)
+// because says of changes which rule they come from.
+func (s *scene) because(r *rule, changes []ledger.Change) []ledger.Change {
+	for i := range changes {
+		changes[i].Why = adaptedBy(r.name)
 	}
+	return changes
 }
+
+func adaptedBy(rule string) string { return "adapt: " + rule }

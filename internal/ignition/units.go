@@ -8,35 +8,16 @@ import (
 	"github.com/coreos/go-systemd/v22/unit"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-const (
-	unitDir    = "/etc/systemd/system"
-	presetPath = "/etc/systemd/system-preset/20-ignition.preset" // Ignition's own
-)
+const unitDir = entries.UnitDir
 
-// unitFiles are the files of one unit, in Ignition's order: its drop-ins, its
-// contents, its mask. A mask takes the place of contents.
-func unitFiles(u types.Unit) []ledger.Change {
-	var changes []ledger.Change
-	for _, dropin := range u.Dropins {
-		if dropin.Contents != nil {
-			changes = append(changes, unitFile(dropinPath(u.Name, dropin.Name), *dropin.Contents))
-		}
-	}
-	if masked(u) {
-		return append(changes, ledger.Change{
-			Kind: ledger.Link, Target: path.Join(unitDir, u.Name), Why: fromPayload, Want: ledger.State{Present: true, Link: "/dev/null"}, Overwrite: true,
-		})
-	}
-	if text(u.Contents) != "" {
-		changes = append(changes, unitFile(path.Join(unitDir, u.Name), *u.Contents))
-	}
-	return changes
-}
+// fromPayload is why a change is wished that no rule has touched.
+const fromPayload = "payload"
 
-// unitFile is a file that Ignition renames over whatever is there.
+// unitFile is a file that takes the place of whatever is there.
 func unitFile(target, contents string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: target, Why: fromPayload, Want: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
 }
@@ -53,32 +34,6 @@ func enablement(u types.Unit) ledger.Change {
 		state = "enabled"
 	}
 	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Why: fromPayload, Want: ledger.State{Present: true, Enabled: state}}
-}
-
-// preset is the file in which Ignition says which units are enabled, so that a
-// later `systemctl preset` agrees with the payload. Instances of one template
-// have to share a line, for the first line that matches decides.
-func preset(changes []ledger.Change) []ledger.Change {
-	instances := map[string][]string{}
-	var lines []string
-	for _, c := range changes {
-		verb := strings.TrimSuffix(c.Want.Enabled, "d") // enable, disable
-		template, instance := splitInstance(c.Target)
-		line := verb + " " + template
-		if _, seen := instances[line]; !seen {
-			lines = append(lines, line)
-		}
-		instances[line] = append(instances[line], instance...)
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	slices.Sort(lines)
-	var content strings.Builder
-	for _, line := range lines {
-		content.WriteString(strings.Join(append([]string{line}, instances[line]...), " ") + "\n")
-	}
-	return []ledger.Change{unitFile(presetPath, content.String())}
 }
 
 // splitInstance gives the template of name@instance.service, and the instance.

@@ -48,6 +48,18 @@ func (s *scene) kernelArguments() []string {
 	return list
 }
 
+// Unapplied says what the config wishes that nothing in a tree of files can be.
+func (p *Payload) Unapplied() []string {
+	var list []string
+	for _, argument := range p.Config.KernelArguments.ShouldExist {
+		list = append(list, fmt.Sprintf("the config wants the kernel argument %s, which is not a file's: set it where the image's boot loader is made", argument))
+	}
+	for _, argument := range p.Config.KernelArguments.ShouldNotExist {
+		list = append(list, fmt.Sprintf("the config wants the kernel argument %s gone, which is not a file's: see to it where the image's boot loader is made", argument))
+	}
+	return list
+}
+
 // booted tells whether the kernel was given an argument. What an argument asks
 // for can be so by default: RHEL 9 has cgroup v2 without being told.
 func (s *scene) booted(argument string) bool {

@@ -1,0 +1,104 @@
+package ignition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// dropRules are the rules that an administrator has made, by patterns of
+// absolute paths and of UNIT or UNIT/DROP-IN. They come before all others.
+func dropRules(patterns []string, hosted bool) []rule {
+	var list []rule
+	for _, pattern := range patterns {
+		reason := fmt.Sprintf("payload.drop has it, by the pattern %q", pattern)
+		if !hosted {
+			reason += "; the machine-config-daemon of this cluster will find it missing and degrade the pool"
+		}
+		kind := kindUnit
+		switch {
+		case strings.HasPrefix(pattern, "/"):
+			kind = kindFile
+		case strings.Contains(pattern, "/"):
+			kind = kindDropin
+		}
+		list = append(list, rule{name: dropRule, kind: kind, match: []string{pattern}, effect: leaveOut, reason: reason})
+	}
+	return list
+}
+
+const dropRule = "payload-drop"
+
+// droppable are the names of a payload that patterns are for: its paths, its
+// units and their drop-ins.
+func (p *Payload) droppable() []string {
+	var names []string
+	for _, file := range p.Config.Storage.Files {
+		names = append(names, file.Path)
+	}
+	for _, dir := range p.Config.Storage.Directories {
+		names = append(names, dir.Path)
+	}
+	for _, link := range p.Config.Storage.Links {
+		names = append(names, link.Path)
+	}
+	for _, u := range p.Config.Systemd.Units {
+		names = append(names, u.Name)
+		for _, dropin := range u.Dropins {
+			names = append(names, u.Name+"/"+dropin.Name)
+		}
+	}
+	return names
+}
+
+// refuseDrop refuses patterns that take from the payload what makes a node of
+// the host.
+func refuseDrop(p *Payload, patterns []string) error {
+	config, err := p.kubelet()
+	if err != nil {
+		return nil //nolint:nilerr // Adapt says so itself, better
+	}
+	for _, needed := range []struct{ name, why string }{
+		{KubeletUnit, "without it there is no node"},
+		{kubeconfigPath, "with it the node asks the cluster for its identity"},
+		{kubeletConfigPath, "kubelet does not start without it"},
+		{config.Authentication.X509.ClientCAFile, "kubelet does not start without it"},
+	} {
+		for _, pattern := range patterns {
+			if needed.name != "" && glob.Match(pattern, needed.name) {
+				return report.Fail(report.Usage, "make the pattern narrower; to change it instead of dropping it, give --ignition-override",
+					"payload.drop has the pattern %q, which would leave out %s: %s", pattern, needed.name, needed.why)
+			}
+		}
+	}
+	for _, link := range p.Config.Storage.Links {
+		if link.Hard != nil && *link.Hard && dropped(patterns, text(link.Target)) && !dropped(patterns, link.Path) {
+			return report.Fail(report.Usage, "drop the link too: --payload-drop "+link.Path,
+				"payload.drop leaves out %s, of which the payload makes the hard link %s", text(link.Target), link.Path)
+		}
+	}
+	return nil
+}
+
+func dropped(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })
+}
+
+// unused tells of patterns that match nothing: most often a typing error, and
+// what somebody wanted to keep off the host is written.
+func (s *scene) unused() {
+	names := s.payload.droppable()
+	for _, pattern := range s.in.Drop {
+		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
+			continue
+		}
+		reason := "payload.drop has it, and it matches no path, unit or UNIT/DROP-IN of the payload"
+		if strings.HasPrefix(pattern, unitDir+"/") {
+			reason += "; units are named without a path"
+		}
+		s.tell("pattern "+pattern, dropRule, reason)
+	}
+}

@@ -1,0 +1,132 @@
+package ignition
+
+import (
+	"fmt"
+	"maps"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// CheckOverride tells what is wrong with a config that shall be merged over a
+// payload; name is what a person calls it. A config of any spec from 3.0 to 3.6
+// will do; what it refers to elsewhere is not asked for. The error has the
+// place of each problem.
+func CheckOverride(name string, raw []byte) error {
+	if _, _, _, err := resolve.Parse(raw); err != nil {
+		return report.Fail(report.Usage, overrideRemedy, "reading Ignition override %s: %w", name, err)
+	}
+	return nil
+}
+
+const overrideRemedy = "correct it; what is in it is described by the Ignition spec"
+
+// Override gives the payload with configs merged over it, one after the other,
+// by Ignition's own rules: what has the same path or name is replaced field by
+// field, and what is new is added. The configs have all in them, as OpenOverride
+// gives them. The payload itself stays as it is; Raw, Digest and Version stay
+// those of what was served.
+func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
+	merged := *p
+	if len(configs) == 0 {
+		return &merged, nil
+	}
+	if err := merged.merge(configs); err != nil {
+		return nil, report.Fail(report.Usage, "correct the Ignition override: it does not fit this payload", "merging Ignition override over the payload: %w", err)
+	}
+	return &merged, nil
+}
+
+func (p *Payload) merge(configs [][]byte) error {
+	base := p.Config
+	for _, raw := range configs {
+		document, err := resolve.Inline(raw, "override", "")
+		if err != nil {
+			return err
+		}
+		p.Config = v3_6.Merge(p.Config, document.Config)
+		p.Warnings = append(p.Warnings[:len(p.Warnings):len(p.Warnings)], document.Warnings...)
+	}
+	// Two configs that are valid can be none together: a link where the other
+	// has a file below it. Ignition looks at the result once more, too.
+	if err := resolve.Check(p.Config); err != nil {
+		return fmt.Errorf("the two do not fit together: %w", err)
+	}
+	p.overridden = differences(base, p.Config)
+	return p.expand()
+}
+
+// differences lists what a merge has brought or changed, by the targets of the
+// changes that become of it.
+func differences(base, merged types.Config) map[string]bool {
+	targets := map[string]bool{}
+	before := parts(base)
+	for target, part := range parts(merged) {
+		if !reflect.DeepEqual(before[target], part) {
+			targets[target] = true
+		}
+	}
+	return targets
+}
+
+// overrides says in the plan which of its changes come from an override.
+func (s *scene) overrides() {
+	if len(s.payload.overridden) == 0 {
+		return
+	}
+	for _, changes := range [][]ledger.Change{s.plan.Files, s.plan.Units, s.plan.Kubelet} {
+		for i, c := range changes {
+			byRule := strings.HasPrefix(c.Why, "adapt: ")
+			if !byRule && (s.payload.overridden[c.Target] || s.payload.overridden[c.Key()]) {
+				changes[i].Why = fromOverride
+			}
+		}
+	}
+	reason := "an Ignition override has brought or changed: " + strings.Join(slices.Sorted(maps.Keys(s.payload.overridden)), ", ")
+	if !s.in.Hosted {
+		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
+	}
+	s.tell("payload", fromOverride, reason)
+}
+
+// fromOverride is why a change is wished that an override has brought.
+const fromOverride = "override"
+
+// parts takes a config apart, by the targets of changes. Those of accounts
+// have their kind before them.
+func parts(config types.Config) map[string]any {
+	parts := map[string]any{}
+	for _, file := range config.Storage.Files {
+		parts[file.Path] = file
+	}
+	for _, dir := range config.Storage.Directories {
+		parts[dir.Path] = dir
+	}
+	for _, link := range config.Storage.Links {
+		parts[link.Path] = link
+	}
+	for _, u := range config.Systemd.Units {
+		parts[path.Join(unitDir, u.Name)] = [2]any{u.Contents, u.Mask}
+		if u.Enabled != nil {
+			parts[u.Name] = *u.Enabled
+		}
+		for _, dropin := range u.Dropins {
+			parts[dropinPath(u.Name, dropin.Name)] = dropin
+		}
+	}
+	for _, user := range config.Passwd.Users {
+		parts["user:"+user.Name] = user
+	}
+	for _, group := range config.Passwd.Groups {
+		parts["group:"+group.Name] = group
+	}
+	return parts
+}

@@ -1,0 +1,53 @@
+package ignition
+
+const managerConfig = "/etc/NetworkManager/conf.d/*.conf" // NetworkManager's own settings
+
+// fileRules are those for files, directories and links.
+func fileRules() []rule {
+	return []rule{{
+		name: "encapsulated-config", kind: kindFile, match: []string{encapsulatedPath}, effect: leaveOut,
+		reason: "it marks a first boot that is still to come, and units wait for it to go; what it asks of the operating system is listed as unmet",
+	}, {
+		name: "secret-mode", kind: kindFile, effect: ownerOnly,
+		match: []string{kubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json"},
+		when:  both(hostedPackageMode, readableByOthers), reason: "it holds a credential of the cluster, and the payload lets every user of the host read it",
+	}, {
+		name: "ifcfg-profiles", kind: kindFile, match: []string{managerConfig}, when: both(packageMode, dropsIfcfg), effect: mention,
+		reason: "NetworkManager reads no ifcfg files with it: profiles that are kept in /etc/sysconfig/network-scripts vanish at its next start (nmcli connection migrate)",
+	}, {
+		name: "dhcp-identity", kind: kindFile, match: []string{managerConfig}, when: both(packageMode, sets("ipv6.dhcp-duid", "ipv6.dhcp-iaid", "ipv4.dhcp-client-id")), effect: mention,
+		reason: "NetworkManager shows DHCP servers another identity with it, from the next activation of a profile on: an address that was leased under the old one can change",
+	}, {
+		name: "unmanaged-devices", kind: kindFile, match: []string{managerConfig}, when: both(packageMode, sets("managed", "unmanaged-devices")), effect: mention,
+		reason: "from its next start on NetworkManager leaves the interfaces alone that are named in it; a release names br0, tun0 and every veth: " +
+			"a bridge or tunnel of this host by such a name would lose its profile",
+	}, {
+		name: "network-profile", kind: kindFile, match: []string{"/etc/NetworkManager/system-connections/*"}, when: packageMode, effect: mention,
+		reason: "NetworkManager reads it at its next start or `nmcli connection reload`; one for the uplink competes with br-ex",
+	}, {
+		name: "nmstate-state", kind: kindFile, match: []string{"/etc/nmstate/*.yml"}, when: packageMode, effect: mention,
+		reason: "nmstate.service brings the network of this host to it at the next boot",
+	}, {
+		name: "container-policy", kind: kindFile, when: packageMode, effect: mention,
+		match:  []string{"/etc/containers/registries.conf", "/etc/containers/policy.json", "/etc/containers/storage.conf"},
+		reason: "podman and skopeo of this host go by it too; what was there comes back with leave",
+	}, {
+		name: "manager-settings", kind: kindFile, match: []string{"/etc/systemd/system.conf.d/*.conf"}, when: packageMode, effect: mention,
+		reason: "systemd goes by it from the next boot on, or after systemctl daemon-reexec",
+	}, {
+		name: "audit-rules", kind: kindFile, match: []string{"/etc/audit/rules.d/*.rules"}, when: packageMode, effect: mention,
+		reason: "the kernel has it from the next boot on, or after augenrules --load",
+	}, {
+		name: "tmpfiles", kind: kindFile, match: []string{"/etc/tmpfiles.d/*.conf"}, when: packageMode, effect: mention,
+		reason: "what it makes and removes is made and removed at the next boot, or by systemd-tmpfiles --create",
+	}, {
+		name: "clock", kind: kindFile, match: []string{"/etc/chrony.conf", "/etc/chrony.d/*"}, when: packageMode, effect: mention,
+		reason: "chronyd goes by it from the next boot on, or after systemctl restart chronyd",
+	}, {
+		name: "proxy-password", kind: kindFile, match: []string{"/etc/mco/proxy.env"}, when: both(packageMode, both(hasPassword, readableByOthers)), effect: mention,
+		reason: "it has the proxy's password in it, and every user of this host can read it, as well as the drop-ins 10-mco-default-env.conf",
+	}, {
+		name: "keepalived", kind: kindFile, match: []string{"/etc/kubernetes/manifests/keepalived.yaml"}, when: packageMode, effect: mention,
+		reason: "it holds virtual addresses of the cluster, for which a node must be in their network; on a worker elsewhere leave it out: --payload-drop /etc/kubernetes/manifests/keepalived.yaml",
+	}}
+}

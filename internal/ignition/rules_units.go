@@ -1,0 +1,62 @@
+package ignition
+
+// unitRules are those for units and their drop-ins.
+func unitRules() []rule {
+	return []rule{{
+		name: "os-image", kind: kindUnit, effect: leaveOut, when: hostedPackageMode,
+		match: []string{"machine-config-daemon-pull.service", "machine-config-daemon-firstboot.service", "firstboot-osupdate.target"},
+		reason: "it replaces the operating system by an image, which a host of packages cannot do, and would disable all dnf repositories on the way; " +
+			"the units that order themselves after it do not need it",
+	}, {
+		name: "node-ip", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: hostedPackageMode, effect: installOnly,
+		reason: "it pulls an image of the release with podman before the network is final; the agent chooses and writes the node's address itself",
+	}, {
+		name: "wait-for-node-ip", kind: kindUnit, match: []string{"wait-for-primary-ip.service", "wait-for-node-ip.service"}, when: hostedPackageMode, effect: installOnly,
+		reason: "with a br-ex that is not configure-ovs.sh's it waits, without end and before kubelet, for a file that only nodeip-configuration.service writes",
+	}, {
+		name: "nmstate-bridge", kind: kindUnit, match: []string{"nmstate-configuration.service"}, when: hostedPackageMode, effect: installOnly,
+		reason: "all that it can do is delete br-ex for one described in /etc/nmstate/openshift; here the agent makes br-ex",
+	}, {
+		name: "nmstate", kind: kindUnit, match: []string{"nmstate.service"}, when: both(hostedPackageMode, noNmstateFiles), effect: installOnly,
+		reason: "the payload has no file in /etc/nmstate for it to apply, and it needs a package that a host may lack",
+	}, {
+		name: "ovs-configuration-old", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: both(packageMode, noAppliedSwitch), effect: addition,
+		reason: "its script, of a release before 4.16, would tear br-ex down at every boot; a drop-in makes it do nothing, for the agent makes br-ex", add: disarmUnit,
+	}, {
+		name: "ovs-configuration", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: packageMode, effect: mention,
+		reason: "it leaves br-ex alone as soon as " + appliedSwitch + " exists, which the agent writes when it has made br-ex",
+	}, {
+		name: "initrd-state", kind: kindUnit, match: []string{"NetworkManager-clean-initrd-state.service"}, when: packageMode, effect: mention,
+		reason: "it does nothing unless somebody makes /var/lib/mco/nm-clean-initrd-state",
+	}, {
+		name: "hostname", kind: kindUnit, match: []string{"node-valid-hostname.service"}, when: packageMode, effect: mention,
+		reason: "at every boot it makes the name that the host has then its static one (/etc/hostname), which leave does not take back",
+	}, {
+		name: "api-address", kind: kindUnit, match: []string{"apiserver-ip.service"}, when: stops, effect: addition,
+		reason: "its script fails when the API's internal address is there already; a drop-in removes the address first", add: stopBeforeStart,
+	}, {
+		name: "unmask", kind: kindUnit, match: []string{"*"}, when: unmasks, effect: removed,
+		reason: "its mask on this host goes, as the payload wants it",
+	}, {
+		name: "not-installed", kind: kindUnit, match: []string{"*"}, when: notInstalled, effect: leaveOut, late: true,
+		reason: "the host has no such unit and nothing needs it, so that there is nothing to extend or to disable",
+	}, {
+		name: "masked", kind: kindUnit, match: []string{"*"}, when: enabledAnd(masked), effect: nothingToEnable,
+		reason: "it is enabled and masked; the mask wins",
+	}, {
+		name: "mask", kind: kindUnit, match: []string{"*"}, when: masksOfHost, effect: mention,
+		reason: "it is masked from now on; if it runs, it does so until the next boot or systemctl stop",
+	}, {
+		name: "template", kind: kindUnit, match: []string{"*@.*"}, when: enabledAnd(noDefaultInstance), effect: nothingToEnable,
+		reason: "it is a template without a default instance, so that there is nothing to enable",
+	}, {
+		name: "no-install-section", kind: kindUnit, match: []string{"*"}, when: enabledAnd(notInstallable), effect: nothingToEnable,
+		reason: "it is enabled, but has no [Install] section that would say when to start it",
+	}, {
+		name: "static", kind: kindUnit, match: []string{"*"}, when: static, effect: nothingToEnable,
+		reason: "the host's unit has no [Install] section: it is started by units that need it",
+	}, {
+		name: "empty-drop-in", kind: kindDropin, match: []string{"*/*"}, when: func(_ *scene, e subject) bool { return e.content == "" }, effect: removed,
+		reason: "it is empty, which is how the machine-config-operator says that it shall not exist",
+	}}
+}

@@ -1,0 +1,126 @@
+package ignition
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestUnmet(t *testing.T) {
+	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"","nosmt hugepages=16","a='b'"],"fips":true,"kernelType":"realtime"}}`
+	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
+		`"storage":{"files":[{"path":"` + encapsulatedPath + `","contents":` + inline(machine) + `}]}}`
+	subjects := func(edit func(*AdaptInput)) []string {
+		var list []string
+		for _, note := range adapted(t, config, edit).Notes {
+			if note.Action == Unmet {
+				list = append(list, note.Subject)
+			}
+		}
+		return list
+	}
+	want := []string{"kernel argument systemd.unified_cgroup_hierarchy=1", `kernel argument cgroup_no_v1="all"`, "kernel argument nosmt hugepages=16", "kernel argument a='b'", "kernel argument quiet", "no kernel argument mitigations=off", "kernel type realtime", "FIPS mode: true"}
+	got := subjects(func(in *AdaptInput) {
+		in.Facts.CgroupV2 = false
+		in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
+	})
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("unmet (-want +got):\n%s", diff)
+	}
+	got = subjects(func(in *AdaptInput) {
+		in.Facts.FIPS = true
+		in.Facts.Cmdline = []string{"quiet", "hugepages=16", "nosmt", "a='b'"}
+	})
+	if diff := cmp.Diff([]string{"kernel type realtime"}, got); diff != "" {
+		t.Errorf("unmet (-want +got):\n%s", diff)
+	}
+	if got := shellQuote("a='b'"); got != `'a='\''b'\'''` {
+		t.Errorf("quoted as %s", got)
+	}
+}
+
+// Which kernel parameters are added follows from kubelet's configuration.
+func TestKernelParameters(t *testing.T) {
+	kubelet := func(config string) string {
+		return fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]},"systemd":{"units":[{"name":"kubelet.service","contents":"[Service]\n"}]}}`,
+			kubeletConfigPath, inline(config))
+	}
+	tests := []struct {
+		name, config string
+		flags, six   bool
+	}{
+		{"protected, JSON", `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`, true, false},
+		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, true, true},
+		{"not protected", `{"protectKernelDefaults":false}`, false, false},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			values := map[string]string{}
+			for _, c := range adapted(t, kubelet(test.config), nil).Sysctls {
+				values[c.Target] = c.Want.Value
+			}
+			want := map[string]string{"net.ipv4.ip_forward": "1"}
+			if test.flags {
+				for name, value := range map[string]string{"vm.overcommit_memory": "1", "vm.panic_on_oom": "0", "kernel.panic": "10", "kernel.panic_on_oops": "1", "kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000"} {
+					want[name] = value
+				}
+			}
+			if test.six {
+				want["net.ipv6.conf.all.forwarding"] = "1"
+			}
+			if diff := cmp.Diff(want, values); diff != "" {
+				t.Errorf("sysctls (-want +got):\n%s", diff)
+			}
+		})
+	}
+	if plan := adapted(t, systemd(""), nil); len(plan.Files) != 0 {
+		t.Errorf("a payload without kubelet got %v", plan.Files)
+	}
+}
+
+func TestPackageOf(t *testing.T) {
+	rhel := plainHost().Facts
+	rhel.Arch = "arm64"
+	for unit, want := range map[string]string{
+		"openvswitch.service": "openvswitch3.Y of repository fast-datapath-for-rhel-9-aarch64-rpms",
+		"crio.service":        "cri-o of repository rhocp-4.Y-for-rhel-9-aarch64-rpms",
+		"chronyd.service":     "chrony",
+		"own.service":         "",
+	} {
+		if got := packageOf(unit, rhel); got != want {
+			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
+		}
+	}
+	rhel.OS.ID = "centos"
+	if got := packageOf("crio.service", rhel); got != "cri-o" {
+		t.Errorf("on another distribution: %q", got)
+	}
+}
+
+func TestTellSkew(t *testing.T) {
+	for skew, want := range map[time.Duration]string{
+		0: "", 59 * time.Second: "", -59 * time.Second: "",
+		time.Hour:    "; this host's clock is 1h0m0s behind the server's",
+		-time.Minute: "; this host's clock is 1m0s ahead of the server's",
+	} {
+		if got := tellSkew(skew); got != want {
+			t.Errorf("tellSkew(%s) = %q, want %q", skew, got, want)
+		}
+	}
+}
+
+// Every rule of the table has what it needs, and a name of its own.
+func TestTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range rules() {
+		if seen[r.name] || r.name == "" || r.reason == "" || r.effect == "" {
+			t.Errorf("rule %q is incomplete, or there twice", r.name)
+		}
+		seen[r.name] = true
+		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == addition) != (r.add != nil && r.name != "unmask") {
+			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.name)
+		}
+	}
+}
