@@ -21,13 +21,16 @@ func applyVerb() verb {
 		name: "apply",
 		does: "write an Ignition config to a directory tree, for an image; no service is touched",
 		prepare: func(flags *pflag.FlagSet) action {
-			config := flags.String("config", "", "the Ignition config: a `FILE`, or - for standard input")
-			root := flags.String("root", "", "the `DIRECTORY` that becomes the root of the image")
+			var options bootstrap.ApplyOptions
+			flags.StringVar(&options.Config, "config", "", "the Ignition config, or a user-data stub: a `FILE`, or - for standard input")
+			flags.StringVar(&options.Root, "root", "", "the `DIRECTORY` that becomes the root of the image")
+			flags.BoolVar(&options.Offline, "offline", false, "refuse a config that refers to anything that is not in it")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				if *config == "" || *root == "" {
+				if options.Config == "" || options.Root == "" {
 					return report.Fail(report.Usage, "see: hcp-node-agent apply --help", "apply needs --config and --root")
 				}
-				applied, err := bootstrap.Apply(ctx, *config, face.in, *root)
+				options.Stdin, options.Sink = face.in, face.sink
+				applied, err := bootstrap.Apply(ctx, options)
 				if err != nil && !face.json {
 					return err
 				}

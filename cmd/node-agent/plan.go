@@ -1,70 +1,130 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func planVerb() verb {
-	return verbWithDocument("plan", "show what a join would change; nothing is changed", bootstrap.Plan, sayPlan)
+	var diff bool
+	v := verbWithDocument("plan", "show what a join would change; nothing is changed",
+		func(ctx context.Context, options bootstrap.Options) (bootstrap.PlanDocument, error) {
+			options.Diff = diff
+			return bootstrap.Plan(ctx, options)
+		}, sayPlan)
+	prepare := v.prepare
+	v.prepare = func(flags *pflag.FlagSet) action {
+		flags.BoolVar(&diff, "diff", false, "show what changes in texts, too; secrets are masked")
+		return prepare(flags)
+	}
+	return v
 }
 
 func sayPlan(w io.Writer, document bootstrap.PlanDocument) {
-	fmt.Fprintf(w, "%s would join NodePool %s\n", document.NodeName, document.NodePool)
-	groups := []struct {
-		title string
-		kinds []ledger.Kind
-	}{
-		{"files, directories and links", []ledger.Kind{ledger.File, ledger.Directory, ledger.Link, ledger.HardLink}},
-		{"units", []ledger.Kind{ledger.Unit}},
-		{"kernel", []ledger.Kind{ledger.Sysctl, ledger.Module}},
+	who := document.NodeName
+	if document.NodePool != "" {
+		who += " of NodePool " + document.NodePool
 	}
-	for _, group := range groups {
-		sayChanges(w, group.title, group.kinds, document.Changes)
+	if document.Empty {
+		fmt.Fprintf(w, "%s: nothing is left to do\n", who)
+		return
 	}
-	fmt.Fprintln(w, "\nnetwork")
-	for _, line := range document.Network {
-		fmt.Fprintf(w, "  %s\n", line)
+	fmt.Fprintf(w, "a join would make %s\n", who)
+	if len(document.Overrides) > 0 {
+		fmt.Fprintf(w, "overridden by %s\n", strings.Join(document.Overrides, ", "))
 	}
-	if len(document.Notes) > 0 {
-		fmt.Fprintln(w, "\nleft out, changed or added")
+	for _, group := range groups(document.Changes) {
+		sayGroup(w, group, document.Changes)
 	}
+	sayList(w, "network", document.Network)
+	notes := make([]string, 0, len(document.Notes))
 	for _, note := range document.Notes {
-		fmt.Fprintf(w, "  %s\n", note)
+		notes = append(notes, note.String())
 	}
-	for _, missing := range document.Missing {
-		fmt.Fprintf(w, "\nmissing: %s\n", missing)
-	}
-	if len(document.Changes) == 0 {
-		fmt.Fprintln(w, "\nnothing of it is left to do")
-	}
+	sayList(w, "left out, changed, added, or worth knowing", notes)
+	sayList(w, "missing", document.Missing)
 }
 
-func sayChanges(w io.Writer, title string, kinds []ledger.Kind, changes []ledger.Pending) {
-	first := true
+// groups are those that there are, in the order in which they are shown.
+func groups(changes []bootstrap.PlannedChange) []bootstrap.Group {
+	order := []bootstrap.Group{bootstrap.GroupFiles, bootstrap.GroupUnits, bootstrap.GroupKernel, bootstrap.GroupUsers, bootstrap.GroupRuntime}
 	for _, change := range changes {
-		for _, kind := range kinds {
-			if change.Kind != kind {
-				continue
-			}
-			if first {
-				fmt.Fprintf(w, "\n%s\n", title)
-				first = false
-			}
-			fmt.Fprintf(w, "  %s %s: %s -> %s\n", sign(change), change.Target, change.Now, change.Want)
+		if !slices.Contains(order, change.Group) {
+			order = append(order, change.Group)
+		}
+	}
+	return slices.DeleteFunc(order, func(group bootstrap.Group) bool {
+		return !slices.ContainsFunc(changes, func(change bootstrap.PlannedChange) bool { return change.Group == group })
+	})
+}
+
+func sayGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedChange) {
+	title := string(group)
+	if group == bootstrap.GroupFiles {
+		title = "files, directories and links"
+	}
+	fmt.Fprintf(w, "\n%s: %s\n", title, counts(group, changes))
+	for _, change := range changes {
+		if change.Group != group {
+			continue
+		}
+		fmt.Fprintf(w, "  %s %s: %s (%s)\n", sign(change.Action), change.Target, whatChanges(change), change.Why)
+		for line := range strings.Lines(change.Diff) {
+			fmt.Fprintf(w, "      %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
 }
 
-func sign(change ledger.Pending) string {
-	switch {
-	case !change.Now.Present:
+// counts says how many changes of each action a group has.
+func counts(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
+	number := map[bootstrap.Action]int{}
+	for _, change := range changes {
+		if change.Group == group {
+			number[change.Action]++
+		}
+	}
+	var words []string
+	for _, one := range []struct {
+		action bootstrap.Action
+		word   string
+	}{
+		{bootstrap.ActionAdd, "new"},
+		{bootstrap.ActionChange, "changed"},
+		{bootstrap.ActionRemove, "removed"},
+		{bootstrap.ActionAttributes, "with other attributes"},
+	} {
+		if n := number[one.action]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, one.word))
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+func sign(action bootstrap.Action) string {
+	switch action {
+	case bootstrap.ActionAdd:
 		return "+"
-	case !change.Want.Present:
+	case bootstrap.ActionRemove:
 		return "-"
+	case bootstrap.ActionAttributes:
+		return "="
 	}
 	return "~"
+}
+
+// sayList prints lines under a title, and neither where there are none.
+func sayList(w io.Writer, title string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(w, "\n%s\n", title)
+	}
+	for _, line := range lines {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
 }

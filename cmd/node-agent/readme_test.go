@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,7 +10,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -100,5 +104,32 @@ func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, strings.Fields(match[1])); diff != "" {
 		t.Errorf("(-want +unit):\n%s", diff)
+	}
+}
+
+// The README's examples of an override and of a configuration can be used.
+func TestReadmeChangesThePayload(t *testing.T) {
+	content, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := func(language string) []byte {
+		_, rest, _ := strings.Cut(string(content), "```"+language+"\n")
+		text, _, found := strings.Cut(rest, "```")
+		if !found {
+			t.Fatalf("README.md has no block of %s", language)
+		}
+		return []byte(text)
+	}
+	if err := ignition.CheckOverride("README", block("json")); err != nil {
+		t.Error(err)
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, block("yaml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	join, err := config.Load(config.Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)})
+	if err != nil || len(join.IgnitionOverrides) != 1 || len(join.Payload.Drop) != 1 {
+		t.Errorf("%+v, %v", join, err)
 	}
 }

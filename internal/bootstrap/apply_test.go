@@ -85,7 +85,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 			{"path":"/etc/there","overwrite":true,"mode":420,"contents":{"source":"data:,ours"},OWNER},
 			{"path":"/etc/same","overwrite":true,"mode":416,"contents":{"source":"data:,same%0A"},OWNER}],
 		"links":[{"path":"/etc/link","target":"/etc/new.d/a",OWNER}]`)
-	document, err := Apply(t.Context(), "-", strings.NewReader(config), root)
+	document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
 	if err != nil || document.Changed != 4 || document.Total != 5 || document.Root != root {
 		t.Fatalf("%+v, %v", document, err)
 	}
@@ -96,7 +96,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document, err = Apply(t.Context(), file(t, []byte(config)), nil, root)
+	document, err = Apply(t.Context(), ApplyOptions{Config: file(t, []byte(config)), Root: root})
 	if err != nil || document.Changed != 0 || document.Total != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
@@ -113,17 +113,17 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"a file is there":       {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there exists already", "overwrite: true"},
-		"a link is in its way":  {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there exists already", "overwrite: true"},
-		"a directory is there":  {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","overwrite":true,"contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "a directory is in the way", ""},
+		"a file is there":       {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a link is in its way":  {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a directory is there":  {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
 		"a file is a parent":    {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
-		"no config":             {"hello", "", report.Usage, "not a valid Ignition config", "MachineConfigs"},
+		"no config":             {"hello", "", report.Usage, "not a valid Ignition config", "correct the config"},
 		"empty":                 {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
-		"what it cannot do":     {`{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"}]}}`, "", report.Usage, "user core", "take it out"},
+		"what it cannot do":     {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
 		"the running host":      {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is /", "hcp-node-agent join"},
 		"the same with dots":    {entries(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is /", "hcp-node-agent join"},
 		"no such root":          {entries(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
-		"an owner without name": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "below the root"},
+		"an owner without name": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := test.root
@@ -134,7 +134,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if test.root == "" {
 				before = listing(t, root)
 			}
-			document, err := Apply(t.Context(), "-", strings.NewReader(test.config), root)
+			document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -175,21 +175,54 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 		{Kind: ledger.File, Target: "/etc/there", Want: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
 		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // fails last
 	}
-	if n, err := write(t.Context(), tree, changes); err == nil || n != 0 || !strings.Contains(err.Error(), "/etc/none") {
-		t.Errorf("%d written, %v", n, err)
+	apply := func(ctx context.Context, changes []ledger.Change) error {
+		i, err := openImage(t.Context(), tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = i.ledger.Apply(ctx, "entries", changes)
+		return errors.Join(err, i.takeBack(t.Context()))
+	}
+	if err := apply(t.Context(), changes); err == nil || !strings.Contains(err.Error(), "/etc/none") {
+		t.Errorf("it has not failed: %v", err)
 	}
 	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
 		t.Errorf("after a failure (-before +after):\n%s", diff)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := write(canceled, tree, changes[:3]); !errors.Is(err, context.Canceled) {
+	if err := apply(canceled, changes[:3]); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
 	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
 		t.Errorf("after an interruption (-before +after):\n%s", diff)
 	}
-	if n, err := write(t.Context(), tree, changes[:3]); err != nil || n != 3 {
-		t.Errorf("without what fails: %d written, %v", n, err)
+}
+
+// What a killed apply has written is taken back by the next, of another config.
+func TestApplyAfterAKilledOne(t *testing.T) {
+	root, expected := image(t), image(t)
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	i, err := openImage(t.Context(), tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed := ledger.FileState([]byte("of the killed one"), 0o600)
+	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Want: killed}}); err != nil {
+		t.Fatal(err)
+	}
+	i.close() // as if killed: neither done nor taken back
+	config := entries(`"files":[{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}]`)
+	for _, at := range []string{root, expected} {
+		if _, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(listing(t, expected), listing(t, root)); diff != "" {
+		t.Errorf("(-without a killed one +with it):\n%s", diff)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -13,17 +14,22 @@ import (
 
 // inputs is what a join reads before it touches anything. All of it is secret.
 type inputs struct {
-	stub     *ignition.Stub
-	approver []byte // kubeconfig that may approve; nil when nobody gave one
+	stub      *ignition.Stub
+	approver  []byte     // kubeconfig that may approve; nil when nobody gave one
+	overrides []override // merged over the payload, in this order
 }
 
-// readInputs reads the stub, single values and the approver's kubeconfig.
+// readInputs reads the stub, single values, the approver's kubeconfig and what
+// is merged over the payload.
 func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (inputs, error) {
 	var in inputs
-	if c.UserData == "-" && c.ApproveWith == "-" {
-		return in, usage("standard input can be --user-data or --approve-with, not both")
+	if err := oneOfStandardInput(c); err != nil {
+		return in, err
 	}
 	var err error
+	if in.overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
+		return in, err
+	}
 	if c.ApproveWith != "" && !resume {
 		if in.approver, err = readInput(c.ApproveWith, stdin, "--approve-with"); err != nil {
 			return in, err
@@ -66,6 +72,20 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	return in, report.Fail(report.Usage,
 		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign",
 		"no user-data stub was given")
+}
+
+// oneOfStandardInput refuses a second reader of standard input.
+func oneOfStandardInput(c config.Join) error {
+	var readers []string
+	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith}, c.IgnitionOverrides) {
+		if one == "-" {
+			readers = append(readers, one)
+		}
+	}
+	if len(readers) > 1 {
+		return usage("standard input can be one of --user-data, --approve-with and --ignition-override, not several")
+	}
+	return nil
 }
 
 // singleValues reads what is given beside the stub, or instead of it.

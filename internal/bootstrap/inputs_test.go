@@ -128,7 +128,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		remedy string
 	}{
 		"nothing":              {config.Join{}, nil, "no user-data stub was given", "hcp-node-agent join --user-data stub.ign"},
-		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not both", "join --help"},
+		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not several", "join --help"},
 		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
 		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
 		"empty file":           {config.Join{UserData: file(t, nil)}, nil, "input\" is empty", "join --help"},

@@ -19,6 +19,7 @@ type Options struct {
 	StateDir string
 	Sink     report.Sink
 	Stdin    io.Reader
+	Diff     bool // of a plan: show what changes in texts
 }
 
 // join is one run: what the steps are given and what they hand on.
@@ -79,7 +80,8 @@ func begin(ctx context.Context, options Options) (*join, error) {
 		j.config = state.Config
 		j.config.Timeout = options.Config.Timeout
 	}
-	if j.inputs, err = readInputs(j.config, state, j.dir, options.Resume, options.Stdin); err != nil {
+	j.config = continued(j.config, state)
+	if j.inputs, err = readInputs(options.Config, state, j.dir, options.Resume, options.Stdin); err != nil {
 		return nil, err
 	}
 	if err := j.fits(); err != nil {
@@ -118,6 +120,9 @@ func (j *join) start() error {
 	j.state.Config = j.config
 	j.state.MachineID = j.facts.MachineID
 	j.state.of(j.inputs.stub)
+	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+		return err
+	}
 	if stub := j.inputs.stub; stub != nil {
 		content, err := stub.Encode()
 		if err != nil {

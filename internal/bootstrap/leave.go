@@ -75,7 +75,7 @@ func (j *join) forget() error {
 		return err
 	}
 	var errs []error
-	for _, name := range []string{keyDir, payloadFile, stubFile, stateFile} {
+	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, stateFile} {
 		errs = append(errs, drop(j.dir, name))
 	}
 	return errors.Join(errs...)

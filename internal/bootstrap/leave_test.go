@@ -89,7 +89,7 @@ func TestForgetRemovesTheAgentsRecords(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, name := range []string{payloadFile, stubFile, stateFile} {
+	for _, name := range []string{payloadFile, overridesFile, stubFile, stateFile} {
 		if err := keep(dir, name, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}

@@ -3,10 +3,12 @@ package bootstrap
 import (
 	"context"
 	"errors"
+	"maps"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -60,7 +62,8 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 
 // drivers are what can change this host.
 func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
-	paths := &ledger.Paths{Tree: m.tree, Relabel: host.Restorecon}
+	selinux := host.SELinux{Tree: m.tree}
+	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{},
@@ -68,6 +71,7 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 		crio.StorageKind: &crio.StorageDriver{Contents: &ledger.ContentsOf{Tree: m.tree}},
 		ovs.Kind:         m.bridge,
 	}
+	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
 	if m.systemd != nil {
 		drivers[ledger.Unit] = &ledger.Units{Systemd: m.systemd}
 	}

@@ -2,23 +2,27 @@ package bootstrap
 
 import (
 	"context"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // PlanDocument is what a join would change. Contents are not in it, only
-// digests.
+// digests; differences of texts are, when they were asked for, without secrets.
 type PlanDocument struct {
 	report.TypeMeta
-	NodeName string           `json:"nodeName,omitempty"`
-	NodePool string           `json:"nodePool,omitempty"`
-	Changes  []ledger.Pending `json:"changes"`
-	Network  []string         `json:"network"` // what becomes of the uplink, line by line
-	Notes    []ignition.Note  `json:"notes"`
-	Missing  []string         `json:"missing,omitempty"` // units that nobody has
+	NodeName  string          `json:"nodeName,omitempty"`
+	NodePool  string          `json:"nodePool,omitempty"`
+	Empty     bool            `json:"empty"` // nothing is left to do
+	Overrides []string        `json:"overrides,omitempty"`
+	Changes   []PlannedChange `json:"changes"`
+	Network   []string        `json:"network"` // what becomes of the uplink, line by line
+	Notes     []ignition.Note `json:"notes"`
+	Missing   []string        `json:"missing,omitempty"` // units that nobody has
 }
 
 // Plan tells what a join would change. It fetches the payload and changes
@@ -36,35 +40,54 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	if err := j.adapt(ctx); err != nil {
 		return document, err
 	}
-	document.NodePool, document.Notes = j.plan.NodePool, j.plan.Notes
+	document.NodePool, document.Notes = j.plan.NodePool, append([]ignition.Note{}, j.plan.Notes...)
 	document.Missing = j.plan.MissingUnits
+	for _, one := range j.inputs.overrides {
+		document.Overrides = append(document.Overrides, one.Name)
+	}
 	if document.NodeName, err = j.nodeName(); err != nil {
 		return document, err
 	}
-	wishes, err := j.wishes()
-	if err != nil {
-		return document, err
-	}
-	if document.Changes, err = j.ledger.Diff(ctx, wishes); err != nil {
+	if document.Changes, err = j.planned(ctx, options.Diff); err != nil {
 		return document, err
 	}
 	move, err := j.move(ctx)
 	if err != nil {
 		return document, err
 	}
-	document.Network = move.Describe()
+	document.Network = []string{}
+	if !move.AlreadyThere {
+		document.Network = move.Describe()
+	}
+	document.Empty = len(document.Changes)+len(document.Network)+len(document.Missing) == 0
 	return document, nil
 }
 
-// wishes are all changes that the steps before identity would make, but for
-// the network's.
-func (j *join) wishes() ([]ledger.Change, error) {
-	wishes := j.plan.Changes()
-	runtime, err := j.wantedRuntime()
+// planned are all changes that the steps would make and that can be told
+// beforehand, but for the network's.
+func (j *join) planned(ctx context.Context, diff bool) ([]PlannedChange, error) {
+	wanted, err := j.wantedRuntime()
 	if err != nil {
 		return nil, err
 	}
-	return append(wishes, crio.Changes(runtime)...), nil
+	runtime := crio.Changes(wanted)
+	people, err := accounts.Plan(ctx, j.accounts())
+	if err != nil {
+		return nil, err
+	}
+	pending, err := j.ledger.Diff(ctx, slices.Concat(people, j.plan.Changes(), j.plan.Kubelet, runtime))
+	if err != nil {
+		return nil, err
+	}
+	changes := make([]PlannedChange, 0, len(pending))
+	for _, p := range pending {
+		change := plannedChange(p, slices.ContainsFunc(runtime, func(c ledger.Change) bool { return c.Key() == p.Key() }))
+		if diff {
+			change.Diff = difference(p)
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
 }
 
 // look is begin for a run that changes nothing.
@@ -73,8 +96,8 @@ func look(ctx context.Context, options Options) (*join, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state}
-	if j.inputs, err = readInputs(j.config, state, j.dir, false, options.Stdin); err != nil {
+	j := &join{config: continued(options.Config, state), dir: options.StateDir, sink: options.Sink, state: state}
+	if j.inputs, err = readInputs(options.Config, state, j.dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
 	j.state.of(j.inputs.stub)

@@ -24,6 +24,8 @@ const (
 	stubFile    = "stub.ign"    // while a join is unfinished, so that the unit can resume it
 	payloadFile = "payload.ign" // so that a restart never asks for the token again
 	keyDir      = "keys"
+
+	overridesFile = "overrides.json" // what is merged over the payload; secret too, and its files can be gone
 )
 
 // State is what is known of a join across runs.

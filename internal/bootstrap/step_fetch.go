@@ -15,8 +15,12 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
+	// With all that they refer to: the next run has perhaps no network yet.
+	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+		return outcome{}, err
+	}
 	if kept {
-		return same("%s, kept from an earlier run", size(j.payload))
+		return same("%s, kept from an earlier run", j.size())
 	}
 	if err := keep(j.dir, payloadFile, j.payload.Raw); err != nil {
 		return outcome{}, err
@@ -26,11 +30,22 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	for _, warning := range j.payload.Warnings {
 		log.Note(warning)
 	}
-	return changed("%s from %s", size(j.payload), j.payload.Server)
+	return changed("%s from %s", j.size(), j.payload.Server)
 }
 
-// obtain gets the payload: the one that was kept, else the server's.
+// obtain gets the payload, and merges over it what an administrator has given
+// for this host.
 func (j *join) obtain(ctx context.Context, log report.Log) (kept bool, err error) {
+	if kept, err = j.base(ctx, log); err != nil {
+		return kept, err
+	}
+	j.payload, err = j.overridden(ctx, j.payload, log)
+	return kept, err
+}
+
+// base gets the payload as it was served: the one that was kept, else the
+// server's.
+func (j *join) base(ctx context.Context, log report.Log) (kept bool, err error) {
 	if j.payload, err = j.keptPayload(); err != nil || j.payload != nil {
 		return true, err
 	}
@@ -46,8 +61,16 @@ func (j *join) fetcher(log report.Log) ignition.Fetcher {
 	return ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
 }
 
-func size(p *ignition.Payload) string {
-	return fmt.Sprintf("%d files, %d units, %d kB", p.Files(), p.Units(), len(p.Raw)/1000)
+func (j *join) size() string {
+	text := fmt.Sprintf("%d files, %d units, %d kB", j.payload.Files(), j.payload.Units(), len(j.payload.Raw)/1000)
+	switch n := len(j.inputs.overrides); n {
+	case 0:
+		return text
+	case 1:
+		return text + ", with 1 override"
+	default:
+		return fmt.Sprintf("%s, with %d overrides", text, n)
+	}
 }
 
 // keptPayload gives the payload that an earlier run has kept, if it is of the

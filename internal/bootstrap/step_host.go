@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -48,14 +49,35 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 			return outcome{}, err
 		}
 	}
+	owners, err := j.makeAccounts(ctx)
+	if err != nil {
+		return outcome{}, err
+	}
 	made, err := j.ledger.Apply(ctx, "files", j.plan.Files)
 	if err != nil {
 		return outcome{}, err
 	}
-	if len(made) == 0 {
+	if made = append(owners, made...); len(made) == 0 {
 		return same("%d files, directories and links are as they should be", len(j.plan.Files))
 	}
 	return changed("%d changes, %d of them replace something", len(made), replaced(made))
+}
+
+// makeAccounts makes the plan's groups, users and keys. Who owns a file can have
+// his number only now, so that the plan is made once more.
+func (j *join) makeAccounts(ctx context.Context) ([]ledger.Pending, error) {
+	if len(j.plan.Accounts.Users)+len(j.plan.Accounts.Groups) == 0 {
+		return nil, nil
+	}
+	made, err := accounts.Apply(ctx, j.ledger, "files", j.accounts())
+	if err != nil || len(made) == 0 {
+		return nil, err
+	}
+	return made, j.adapt(ctx)
+}
+
+func (j *join) accounts() accounts.Input {
+	return accounts.Input{Passwd: j.plan.Accounts, Tree: j.tree, Live: true, Items: j.ledger.Items()}
 }
 
 func replaced(made []ledger.Pending) int {

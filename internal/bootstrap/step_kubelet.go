@@ -8,7 +8,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -116,11 +115,7 @@ func (j *join) removeBootstrap(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	raw, err := ignition.Without(j.payload.Raw, bootstrapPath)
-	if err != nil {
-		return false, err
-	}
-	return len(made) > 0, keep(j.dir, payloadFile, raw)
+	return len(made) > 0, j.keepWithout(bootstrapPath)
 }
 
 // awaitSchedulable waits until no taint keeps pods away.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -62,7 +63,7 @@ func (j *join) adapt(ctx context.Context) error {
 		units[name] = state
 		return state
 	}
-	users, groups, err := names(j.tree)
+	users, groups, err := accounts.Names(j.tree)
 	if err != nil {
 		return err
 	}
@@ -72,22 +73,9 @@ func (j *join) adapt(ctx context.Context) error {
 		UnitFile:  func(name string) string { return unit(name).File },
 		HasSysctl: host.HasSysctl,
 		HasModule: func(name string) bool { return host.HasModule(ctx, name) },
-		User:      users, Group: groups,
+		Tree:      j.tree, User: users, Group: groups, Drop: j.config.Payload.Drop,
 	})
 	return err
-}
-
-// names reads the users and groups below a root.
-func names(tree *host.Tree) (users, groups ignition.Lookup, err error) {
-	passwd, _, err := tree.ReadFile("/etc/passwd")
-	if err != nil {
-		return nil, nil, err
-	}
-	group, _, err := tree.ReadFile("/etc/group")
-	if err != nil {
-		return nil, nil, err
-	}
-	return ignition.ParseNames(passwd), ignition.ParseNames(group), nil
 }
 
 // hosted tells a NodePool of a hosted cluster from the machine-config pool of

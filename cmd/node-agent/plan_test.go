@@ -1,0 +1,110 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func planned(group bootstrap.Group, action bootstrap.Action, kind ledger.Kind, target, why string, now, want ledger.State) bootstrap.PlannedChange {
+	return bootstrap.PlannedChange{
+		Pending: ledger.Pending{Change: ledger.Change{Kind: kind, Target: target, Why: why, Want: want}, Now: now},
+		Group:   group, Action: action,
+	}
+}
+
+func TestSayPlan(t *testing.T) {
+	there := func(content string, mode uint32) ledger.State {
+		state := ledger.FileState([]byte(content), mode)
+		state.Type = "file"
+		return state
+	}
+	value := func(v string) ledger.State { return ledger.State{Present: true, Value: v} }
+	enabled := func(e string) ledger.State { return ledger.State{Present: true, Enabled: e} }
+	link := ledger.State{Present: true, Type: "link", Link: "/x"}
+	none := ledger.State{}
+	changed := planned("files", "change", ledger.File, "/etc/changed", "override", there("a", 0o644), there("bc", 0o600))
+	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
+	seven, owner := 7, there("a", 0o644)
+	owner.UID = &seven
+	document := bootstrap.PlanDocument{
+		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"},
+		Changes: []bootstrap.PlannedChange{
+			planned("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
+			planned("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
+			changed,
+			planned("files", "change", ledger.File, "/etc/other", "payload", there("a", 0o644), there("b", 0o644)),
+			planned("files", "change", ledger.File, "/etc/was-link", "payload", link, there("b", 0o644)),
+			planned("files", "remove", ledger.File, "/etc/gone", "adapt: empty-drop-in", there("a", 0o644), none),
+			planned("files", "attributes", ledger.File, "/etc/same", "adapt: secret-mode", there("a", 0o644), owner),
+			planned("units", "add", ledger.Link, "/etc/systemd/system/a.service", "payload", none, ledger.State{Present: true, Link: "/dev/null"}),
+			planned("kernel", "change", ledger.Sysctl, "vm.panic", "/etc/sysctl.d/a.conf", value("0"), value("1")),
+			planned("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
+			planned("runtime", "add", ledger.File, "/etc/crio/a", "the release's own pause image", none, there("abc", 0o644)),
+			planned("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
+			planned("firewall", "add", "firewall", "10250/tcp", "payload", none, value("open")),
+		},
+		Network: []string{"move eth0 into br-ex"},
+		Notes:   []ignition.Note{{Subject: "/etc/x", Action: ignition.Skip, Reason: "so", Rule: "r"}},
+		Missing: []string{"a.service (enabled by the payload)"},
+	}
+	const want = `a join would make worker-7 of NodePool clusters/demo
+overridden by a.ign, -
+
+files, directories and links: 2 new, 3 changed, 1 removed, 1 with other attributes
+  + /etc/d: directory, mode 0750 (payload)
+  + /etc/new: 3 bytes, mode 0644 (payload)
+  ~ /etc/changed: 1 -> 2 bytes, mode 0644 -> 0600 (override)
+      --- /etc/changed
+      +++ /etc/changed
+      @@ -1 +1 @@
+      -a
+      +bc
+  ~ /etc/other: 1 bytes, other content (payload)
+  ~ /etc/was-link: link -> file, 1 bytes, mode 0644, owner 0, group 0 (payload)
+  - /etc/gone: 1 bytes, mode 0644 (adapt: empty-drop-in)
+  = /etc/same: owner 0 -> 7 (adapt: secret-mode)
+
+units: 1 new, 1 changed
+  + /etc/systemd/system/a.service: link to /dev/null (payload)
+  ~ b.service: disabled -> enabled (payload)
+
+kernel: 1 new, 1 changed
+  ~ vm.panic: 0 -> 1 (/etc/sysctl.d/a.conf)
+  + ip_tables: present (/etc/modules-load.d/a.conf)
+
+runtime: 1 new
+  + /etc/crio/a: 3 bytes, mode 0644 (the release's own pause image)
+
+firewall: 1 new
+  + 10250/tcp: open (payload)
+
+network
+  move eth0 into br-ex
+
+left out, changed, added, or worth knowing
+  skip   /etc/x: so (r)
+
+missing
+  a.service (enabled by the payload)
+`
+	var out bytes.Buffer
+	sayPlan(&out, document)
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// On a host that is as it shall be there is one thing to say.
+func TestSayPlanOfAnAppliedHost(t *testing.T) {
+	var out bytes.Buffer
+	sayPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}})
+	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,127 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// wayBack is where an apply keeps, in the tree itself, what it needs to take
+// its changes back; it is gone when the apply has ended.
+const wayBack = "/.hcp-node-agent-apply"
+
+// imageTree is a directory tree that a config is being applied to.
+type imageTree struct {
+	tree   *host.Tree
+	dir    *os.File
+	ledger *ledger.Ledger
+}
+
+// openImage opens the tree for changes. What a killed apply has left half
+// written is taken back first.
+func openImage(ctx context.Context, tree *host.Tree) (*imageTree, error) {
+	dir, err := tree.PrivateDir(wayBack)
+	if err != nil {
+		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
+	}
+	i := &imageTree{tree: tree, dir: dir}
+	// By descriptor: nobody can put another directory in its place meanwhile.
+	i.ledger, err = ledger.Open(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), imageDrivers(tree))
+	if err != nil {
+		dir.Close()
+		if errors.Is(err, ledger.ErrLocked) {
+			return nil, report.Fail(report.Failed, "wait for it to end", "another apply to %s is going on", tree.Name())
+		}
+		return nil, err
+	}
+	if len(i.ledger.Items()) == 0 {
+		return i, nil
+	}
+	if err := i.giveBack(ctx); err != nil {
+		i.close()
+		return nil, fmt.Errorf("taking back what an apply to %s has left half written: %w", tree.Name(), err)
+	}
+	return i, nil
+}
+
+func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
+	selinux := host.SELinux{Tree: tree}
+	paths := &ledger.Paths{Tree: tree, SELinux: selinux}
+	drivers := map[ledger.Kind]ledger.Driver{
+		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+	}
+	maps.Copy(drivers, accounts.Drivers(tree, selinux))
+	return drivers
+}
+
+// write makes accounts, entries and units. All is decided before the first of
+// it is made; entries once more after accounts, whose numbers are known then.
+func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (changed, total int, err error) {
+	passwd := payload.Config.Passwd
+	users, groups, err := accounts.Names(i.tree)
+	if err != nil {
+		return 0, 0, err
+	}
+	users, groups = accounts.Announced(passwd, users, groups)
+	changes, err := ignition.Verbatim(payload, i.tree, users, groups)
+	if err != nil {
+		return 0, 0, err
+	}
+	if len(passwd.Users)+len(passwd.Groups) > 0 {
+		made, err := accounts.Apply(ctx, i.ledger, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
+		if err != nil {
+			return 0, 0, err
+		}
+		changed, total = len(made), len(passwd.Users)+len(passwd.Groups)
+		if users, groups, err = accounts.Names(i.tree); err != nil {
+			return 0, 0, err
+		}
+		if changes, err = ignition.Verbatim(payload, i.tree, users, groups); err != nil {
+			return 0, 0, err
+		}
+	}
+	made, err := i.ledger.Apply(ctx, "entries", changes)
+	return changed + len(made), total + len(changes), err
+}
+
+// takeBack undoes everything and ends.
+func (i *imageTree) takeBack(ctx context.Context) error {
+	defer i.close()
+	if err := i.giveBack(ctx); err != nil {
+		return report.Fail(report.Failed, "run apply again: it takes back the rest first", "taking back what was written: %w", err)
+	}
+	if err := i.ledger.Forget(); err != nil {
+		return err
+	}
+	return i.tree.Remove(wayBack)
+}
+
+func (i *imageTree) giveBack(ctx context.Context) error {
+	outcome, err := i.ledger.Undo(ctx)
+	for _, kept := range outcome.Kept {
+		err = errors.Join(err, fmt.Errorf("%s was changed by somebody else meanwhile, and stays as it is now", kept.Target))
+	}
+	return err
+}
+
+// done gives up the way back.
+func (i *imageTree) done() error {
+	defer i.close()
+	if err := i.ledger.Discard(); err != nil {
+		return err
+	}
+	return i.tree.Remove(wayBack)
+}
+
+func (i *imageTree) close() {
+	i.ledger.Close()
+	i.dir.Close()
+}

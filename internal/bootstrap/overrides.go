@@ -1,0 +1,120 @@
+package bootstrap
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// override is an Ignition config that is merged over the payload. It is as
+// secret as the payload is.
+type override struct {
+	Name   string `json:"name"` // as it was given
+	Config []byte `json:"config"`
+}
+
+// given tells whether a join is told anew where its payload comes from. If it
+// is not, it goes on with all that the earlier one was told.
+func given(c config.Join, state State) bool {
+	return c.UserData != "" || c.Endpoint != "" || !state.Known()
+}
+
+// continued is the configuration of a join that goes on with what an earlier
+// one was told: what that one left out stays left out, until something else is
+// said, or the join begins anew with a stub.
+func continued(c config.Join, state State) config.Join {
+	if given(c, state) {
+		return c
+	}
+	if len(c.Payload.Drop) == 0 {
+		c.Payload.Drop = state.Config.Payload.Drop
+	}
+	if len(c.IgnitionOverrides) == 0 {
+		c.IgnitionOverrides = state.Config.IgnitionOverrides
+	}
+	return c
+}
+
+// readOverrides reads what is merged over the payload: the files that are given
+// now, else those that an earlier run has kept. Their files can be gone then,
+// as those of cloud-init are. Each is looked at before anything is touched.
+func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]override, error) {
+	if resume || (len(c.IgnitionOverrides) == 0 && !given(c, state)) {
+		return keptOverrides(dir)
+	}
+	var list []override
+	for _, name := range c.IgnitionOverrides {
+		content, err := readInput(name, stdin, "--ignition-override")
+		if err != nil {
+			return nil, err
+		}
+		if err := ignition.CheckOverride(describe(name), content); err != nil {
+			return nil, err
+		}
+		list = append(list, override{name, content})
+	}
+	return list, nil
+}
+
+func keptOverrides(dir string) ([]override, error) {
+	content, err := read(dir, overridesFile)
+	if err != nil || content == nil {
+		return nil, err
+	}
+	var list []override
+	if err := json.Unmarshal(content, &list); err != nil {
+		return nil, usage("reading the Ignition overrides of the earlier join: %w; give them again", err)
+	}
+	return list, nil
+}
+
+// keepOverrides keeps what is merged over the payload for the runs to come.
+func keepOverrides(dir string, list []override) error {
+	if len(list) == 0 {
+		return drop(dir, overridesFile)
+	}
+	content, err := json.Marshal(list)
+	if err != nil {
+		return fmt.Errorf("encoding Ignition overrides: %w", err)
+	}
+	return keep(dir, overridesFile, content)
+}
+
+// overridden merges the overrides over a payload. What they refer to elsewhere
+// is fetched before, with the stub's proxy and CAs; from then on they have all
+// in them.
+func (j *join) overridden(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
+	configs := make([][]byte, 0, len(j.inputs.overrides))
+	for i, one := range j.inputs.overrides {
+		whole, err := ignition.OpenOverride(ctx, describe(one.Name), one.Config, j.inputs.stub, log)
+		if err != nil {
+			return nil, err
+		}
+		j.inputs.overrides[i].Config = whole
+		configs = append(configs, whole)
+	}
+	return p.Override(configs...)
+}
+
+// keepWithout keeps payload and overrides for the runs to come without one
+// file, which the host shall not have any more.
+func (j *join) keepWithout(path string) error {
+	raw, err := ignition.Without(j.payload.Raw, path)
+	if err != nil {
+		return err
+	}
+	for i, one := range j.inputs.overrides {
+		if j.inputs.overrides[i].Config, err = ignition.Without(one.Config, path); err != nil {
+			return err
+		}
+	}
+	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+		return err
+	}
+	return keep(j.dir, payloadFile, raw)
+}

@@ -1,0 +1,243 @@
+package bootstrap
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	first  = `{"ignition":{"version":"3.0.0"},"storage":{"files":[{"path":"/etc/first","mode":384,"contents":{"source":"data:,a"}}]}}`
+	second = `{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"/etc/second","mode":384,"contents":{"source":"data:,b"}}]}}`
+)
+
+// Which overrides count: those given now, those of the join that goes on, or
+// none, when it begins anew without them.
+func TestReadOverrides(t *testing.T) {
+	begun := State{Started: time.Now()}
+	kept := []override{{"/gone/kept.ign", []byte(first)}}
+	stub := file(t, stubOf(t, "a.example.com", "clusters/one", "11"))
+	for name, test := range map[string]struct {
+		config config.Join
+		state  State
+		resume bool
+		want   []string // their configs
+	}{
+		"none":                      {config.Join{UserData: stub}, State{}, false, nil},
+		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{file(t, []byte(second)), "-"}}, State{}, false, []string{second, first}},
+		"goes on":                   {config.Join{}, begun, false, []string{first}},
+		"resumed at boot":           {config.Join{}, begun, true, []string{first}},
+		"resumed, their files gone": {config.Join{UserData: "/gone/stub", IgnitionOverrides: []string{"/gone/kept.ign"}}, begun, true, []string{first}},
+		"goes on with another":      {config.Join{IgnitionOverrides: []string{file(t, []byte(second))}}, begun, false, []string{second}},
+		"begun anew with another":   {config.Join{UserData: stub, IgnitionOverrides: []string{file(t, []byte(second))}}, begun, false, []string{second}},
+		"begun anew without":        {config.Join{UserData: stub}, begun, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if err := keepOverrides(dir, kept); err != nil {
+				t.Fatal(err)
+			}
+			if err := keep(dir, stubFile, stubOf(t, "kept.example.com", "clusters/kept", "22")); err != nil {
+				t.Fatal(err)
+			}
+			in, err := readInputs(test.config, test.state, dir, test.resume, strings.NewReader(first))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, one := range in.overrides {
+				got = append(got, string(one.Config))
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBadOverridesAreRefused(t *testing.T) {
+	stub := file(t, stubOf(t, "a.example.com", "clusters/one", "11"))
+	bad := file(t, []byte("{\"ignition\":{\"version\":\"3.2.0\"},\n\"storage\":{\"files\":[{\"path\":\"etc/hunter2\"}]}}"))
+	for name, test := range map[string]struct {
+		names []string
+		want  string
+	}{
+		"no such file":   {[]string{"/gone/site.ign"}, "reading --ignition-override: open /gone/site.ign"},
+		"empty":          {[]string{file(t, nil)}, "is empty"},
+		"no config":      {[]string{file(t, []byte("hello"))}, "line 1"},
+		"bad path":       {[]string{file(t, []byte(first)), bad}, bad + `": it is not a valid Ignition config: `},
+		"its line":       {[]string{bad}, "line 2 col"},
+		"stdin twice":    {[]string{"-", "-"}, "not several"},
+		"other spec":     {[]string{file(t, []byte(`{"ignition":{"version":"2.3.0"}}`))}, "spec 2.3.0"},
+		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := readInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, State{}, t.TempDir(), false, strings.NewReader(first))
+			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
+				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
+			}
+		})
+	}
+}
+
+// A join that goes on leaves out what it was told before to leave out.
+func TestContinued(t *testing.T) {
+	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Drop: []string{"/a"}}}}
+	for name, test := range map[string]struct {
+		config config.Join
+		state  State
+		want   []string
+	}{
+		"first":             {config.Join{}, State{}, nil},
+		"goes on":           {config.Join{}, before, []string{"/a"}},
+		"goes on, another":  {config.Join{Payload: config.Payload{Drop: []string{"/b"}}}, before, []string{"/b"}},
+		"anew":              {config.Join{UserData: "stub"}, before, nil},
+		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
+	} {
+		if diff := cmp.Diff(test.want, continued(test.config, test.state).Payload.Drop); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// What is merged over the payload is kept as the secret that it is, and goes.
+func TestOverridesAreKept(t *testing.T) {
+	dir := t.TempDir()
+	list := []override{{"a.ign", []byte(first)}, {"-", []byte(second)}}
+	j := &join{dir: dir, inputs: inputs{overrides: list}, machine: &machine{facts: host.Facts{MachineID: "one"}}}
+	if err := j.start(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := keptOverrides(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(list, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if info, err := os.Stat(filepath.Join(dir, overridesFile)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info, err)
+	}
+	j.inputs.overrides = nil
+	if err := j.start(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = keptOverrides(dir); err != nil || got != nil {
+		t.Errorf("a join without overrides keeps those before: %v, %v", got, err)
+	}
+	if err := keep(dir, overridesFile, []byte("{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := keptOverrides(dir); report.CodeOf(err) != report.Usage {
+		t.Errorf("a damaged file: %v", err)
+	}
+}
+
+// payload is a payload in the state directory, and a join that knows it.
+func payload(t *testing.T, overrides ...string) *join {
+	t.Helper()
+	j := &join{dir: t.TempDir()}
+	for _, one := range overrides {
+		j.inputs.overrides = append(j.inputs.overrides, override{"a", []byte(one)})
+	}
+	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + bootstrapPath + `","contents":{"source":"data:,b"}}]}}`
+	if err := keep(j.dir, payloadFile, []byte(content)); err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func TestPayloadIsOverridden(t *testing.T) {
+	j := payload(t, first, second)
+	kept, err := j.obtain(t.Context(), report.Log{})
+	if err != nil || !kept {
+		t.Fatalf("%t, %v", kept, err)
+	}
+	for name, want := range map[string]string{"/etc/a": "a", "/etc/first": "a", "/etc/second": "b"} {
+		if content, _, _ := j.payload.File(name); string(content) != want {
+			t.Errorf("%s is %q", name, content)
+		}
+	}
+	if got, want := j.size(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
+		t.Errorf("size %q", got)
+	}
+	if strings.Contains(string(j.payload.Raw), "first") {
+		t.Error("overrides would be kept as what was served")
+	}
+}
+
+// What an override refers to is fetched once, and kept with it.
+func TestOverrideFromElsewhere(t *testing.T) {
+	asked := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		_, _ = w.Write([]byte("from elsewhere"))
+	}))
+	defer server.Close()
+	site := file(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
+	stub := file(t, stubOf(t, "a.example.com", "clusters/one", "11"))
+	in, err := readInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, State{}, t.TempDir(), false, nil)
+	if err != nil || asked != 0 {
+		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
+	}
+	j := payload(t)
+	j.inputs.overrides = in.overrides
+	if _, err := fetch(t.Context(), j, report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	again := &join{dir: j.dir}
+	if again.inputs.overrides, err = keptOverrides(j.dir); err != nil {
+		t.Fatal(err)
+	}
+	server.Close()
+	if _, err := fetch(t.Context(), again, report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, one := range []*join{j, again} {
+		if content, _, _ := one.payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
+			t.Errorf("content %q, asked %d times", content, asked)
+		}
+	}
+}
+
+// The bootstrap credential goes out of what is kept, wherever it came from.
+func TestKeepWithoutTheBootstrapCredential(t *testing.T) {
+	j := payload(t, first, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+bootstrapPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	if _, err := j.obtain(t.Context(), report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.keepWithout(bootstrapPath); err != nil {
+		t.Fatal(err)
+	}
+	list, err := keptOverrides(j.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := &join{dir: j.dir, inputs: inputs{overrides: list}}
+	if _, err := again.obtain(t.Context(), report.Log{}); err != nil {
+		t.Fatal(err)
+	}
+	if again.bootstrapKubeconfig() != nil {
+		t.Error("the credential is back")
+	}
+	if again.payload.Files() != 3 {
+		t.Errorf("left: %s", again.payload)
+	}
+}
+
+func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
+	j := payload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
+	if _, err := j.obtain(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
+		t.Errorf("%v", err)
+	}
+}
