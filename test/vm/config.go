@@ -21,6 +21,9 @@ type Config struct {
 	Hostname string
 	// MemoryMiB defaults to 2048, CPUs to 2.
 	MemoryMiB, CPUs int
+	// SELinux boots the kernel with SELinux, permissive, and the image's policy.
+	// The image's tree is not labelled: that is the test's to do.
+	SELinux bool
 	// Dir holds the disk and the logs. Default is a temporary folder that
 	// Close removes; in a given one Close leaves the logs.
 	Dir string

@@ -34,13 +34,17 @@ type hardware struct {
 }
 
 // kernelArguments: root and console, and what makes a boot under emulation
-// quick and equal each time. The security modules are off because the guest has
-// neither RHEL's policy nor another.
+// quick and equal each time. The security modules are off unless asked for: the
+// guest's policy is not RHEL's, and its tree is not labelled.
 func (h hardware) kernelArguments() string {
+	security := "lsm=yama" // selinux=0 leaves SELinux on as soon as AppArmor is off
+	if h.SELinux {
+		security = "lsm=selinux selinux=1 enforcing=0"
+	}
 	return strings.Join([]string{
 		"console=ttyS0", "quiet", "loglevel=3", "systemd.show_status=0",
 		"net.ifnames=0", "mitigations=off", "nokaslr", "random.trust_cpu=on",
-		"apparmor=0", "selinux=0", "panic=10",
+		security, "panic=10",
 		"machine.hostname=" + h.Hostname,
 	}, " ")
 }

@@ -52,6 +52,13 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+func TestSELinuxIsOffUnlessAskedFor(t *testing.T) {
+	off, on := hardware{}.kernelArguments(), hardware{Config: Config{SELinux: true}}.kernelArguments()
+	if !strings.Contains(off, " lsm=yama ") || !strings.Contains(on, " lsm=selinux selinux=1 enforcing=0 ") {
+		t.Errorf("off: %s\non: %s", off, on)
+	}
+}
+
 func TestMACFollowsFromName(t *testing.T) {
 	a, b := Config{Name: "worker-0"}.mac(), Config{Name: "worker-1"}.mac()
 	if a == b || a == controlMAC || !strings.HasPrefix(a, "52:54:00:") {

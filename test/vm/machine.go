@@ -81,6 +81,12 @@ func (m *Machine) Boot(ctx context.Context) error {
 	return m.power(ctx, "")
 }
 
+// BootSELinux is Boot with SELinux on, or off again.
+func (m *Machine) BootSELinux(ctx context.Context, on bool) error {
+	m.cfg.SELinux = on
+	return m.Boot(ctx)
+}
+
 // Console is the path of the serial console's log.
 func (m *Machine) Console() string { return filepath.Join(m.cfg.Dir, "console.log") }
 

@@ -15,10 +15,10 @@ import (
 // What a running machine changes by itself is left out.
 const hostScript = `
 export LC_ALL=C
-find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
+find /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
   \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock \) -prune -o -printf 'file %p %y %#m %u:%g %l\n' | sort
-find /etc /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib -xdev \
+find /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib -xdev \
   \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus \) -prune -o -type f -exec sha256sum {} + | sed 's/^/content /' | sort -k3
 systemctl list-unit-files --no-legend --no-pager | awk '{print "unit", $1, $2}' | grep -v '\.mount\|\.scope\|hcp-node-agent' | sort

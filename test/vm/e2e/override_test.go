@@ -1,0 +1,97 @@
+//go:build vm
+
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// A host with accounts and files of its own.
+const ownedHost = `set -e
+useradd -m olga && install -d -m 700 -o olga -g olga ~olga/.ssh
+echo 'ssh-ed25519 AAAAold olga' >~olga/.ssh/authorized_keys && chown olga: ~olga/.ssh/authorized_keys
+useradd -m retired && echo notes >~retired/notes && chown retired: ~retired/notes
+install -d /etc/site && echo 'kept = yes' >/etc/site/kept.conf
+cat >/root/site.ign`
+
+// site has one of each thing that a payload of a release has not.
+const site = `{"ignition": {"version": "3.6.0"},
+"kernelArguments": {"shouldExist": ["site.probe=1"]},
+"passwd": {
+  "groups": [{"name": "probes", "gid": 4711}],
+  "users": [
+    {"name": "probe", "groups": ["probes"], "shell": "/bin/sh", "passwordHash": "$6$canary$hash", "sshAuthorizedKeys": ["ssh-ed25519 AAAAprobe"]},
+    {"name": "olga", "sshAuthorizedKeys": ["ssh-ed25519 AAAAnew"]},
+    {"name": "retired", "shouldExist": false}]},
+"storage": {
+  "directories": [{"path": "/etc/site/spool", "mode": 1533, "group": {"name": "probes"}}],
+  "files": [
+    {"path": "/etc/site/owned.conf", "mode": 416, "user": {"name": "probe"}, "group": {"name": "probes"}, "contents": {"source": "data:,owned"}},
+    {"path": "/etc/site/kept.conf", "mode": 384},
+    {"path": "/etc/hosts", "append": [{"source": "data:,192.0.2.250%20site%0A"}]}],
+  "links": [{"path": "/etc/site/link", "target": "owned.conf"}, {"path": "/etc/site/again", "target": "/etc/site/kept.conf", "hard": true}]},
+"systemd": {"units": [
+  {"name": "site@.service", "contents": "[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"},
+  {"name": "site@a.service", "enabled": true},
+  {"name": "e2scrub_all.timer", "mask": true}]}}`
+
+// made prints what becomes of it.
+const made = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
+cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
+getent passwd retired || echo retired is gone; ls -d /home/retired 2>&1
+cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo; tail -n1 /etc/hosts
+systemctl is-enabled site@a.service e2scrub_all.timer; ls /etc/sysctl.d/inotify.conf 2>&1 || true`
+
+const madeSo = `/home/probe:/bin/sh
+ssh-ed25519 AAAAprobe
+ssh-ed25519 AAAAold olga
+ssh-ed25519 AAAAnew
+retired is gone
+ls: cannot access '/home/retired': No such file or directory
+spool 2775 root:probes 2
+owned.conf 640 probe:probes 1
+kept.conf 600 root:root 2
+link 777 root:root 1
+ownedkept = yes
+
+192.0.2.250 site
+enabled
+masked
+ls: cannot access '/etc/sysctl.d/inotify.conf': No such file or directory`
+
+func TestOverrideAndDrop(t *testing.T) {
+	ctx := fresh(t)
+	if code, err := stage.Machine.RunStream(ctx, ownedHost, strings.NewReader(site), nil, os.Stderr); err != nil || code != 0 {
+		t.Fatalf("preparing the host: exit code %d, %v", code, err)
+	}
+	before := hostState(ctx, t)
+
+	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
+	planned := agent(ctx, t, report.Done, "plan --diff --user-data "+scene.Stub+with)
+	wants(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "- retired", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
+	if strings.Contains(planned.Stdout, "canary") {
+		t.Error("the plan shows a password hash")
+	}
+	agent(ctx, t, report.Done, joining+with)
+	if now := mustOutput(ctx, t, made); now != madeSo {
+		t.Errorf("the host has\n%s\nand not\n%s", now, madeSo)
+	}
+	// Without the files: what was merged over the payload is kept with the join.
+	mustOutput(ctx, t, "rm /root/site.ign")
+	wants(t, agent(ctx, t, report.Done, "join").Stdout, "nothing was changed")
+	var plan struct{ Empty bool }
+	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
+	if !plan.Empty {
+		t.Error("the plan of the joined host is not empty")
+	}
+	agent(ctx, t, report.Done, "status")
+
+	agent(ctx, t, report.Done, "leave --no-drain")
+	sameHost(ctx, t, before)
+}
