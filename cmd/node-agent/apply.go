@@ -36,7 +36,11 @@ func applyVerb() verb {
 				}
 				document := applyDocument{applied, resultOf(err)}
 				writeErr := face.document(document, func(w io.Writer) {
-					fmt.Fprintf(w, "%d of %d entries written to %s, the others were so already\n", applied.Changed, applied.Total, applied.Root)
+					if applied.Changes == 0 {
+						fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n", applied.Root, applied.Entries)
+						return
+					}
+					fmt.Fprintf(w, "%s has the config now (entries: %d, changes: %d)\n", applied.Root, applied.Entries, applied.Changes)
 				})
 				if err == nil {
 					err = writeErr

@@ -161,7 +161,7 @@ func TestApply(t *testing.T) {
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
 	got := call(t, content, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(said{report.Done, "1 of 1 entries written to " + root + ", the others were so already\n", ""}, got, cmp.AllowUnexported(said{})); diff != "" {
+	if diff := cmp.Diff(said{report.Done, root + " has the config now (entries: 1, changes: 1)\n", ""}, got, cmp.AllowUnexported(said{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
@@ -169,15 +169,15 @@ func TestApply(t *testing.T) {
 	}
 	got = call(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
 	want := map[string]any{
-		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changed": 0.0, "total": 1.0, "exitCode": 0.0,
+		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
 	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Done || got.err != "" {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
 
 	other := strings.Replace(content, "hello", "bye", 1)
-	const exists = "/motd exists already (5 bytes, sha256 2cf24dba5fb0, mode 0644) and the config does not overwrite it; nothing was changed"
-	const remedy = "set overwrite: true for it in the config, or remove it"
+	const exists = "nothing was changed, as the config cannot be applied: /motd shall be a file, but a file is there that differs, and the entry does not say overwrite: true"
+	const remedy = "move what is in the way to another place, or set overwrite: true for the entry in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
 	got = call(t, other, "apply", "--config", "-", "--root", root)
 	if diff := cmp.Diff(said{report.Failed, "", failure}, got, cmp.AllowUnexported(said{})); diff != "" {

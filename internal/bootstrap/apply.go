@@ -16,8 +16,8 @@ import (
 type ApplyDocument struct {
 	report.TypeMeta
 	Root    string `json:"root"`
-	Changed int    `json:"changed"`
-	Total   int    `json:"total"`
+	Entries int    `json:"entries"` // that the config has: files, directories, links, units, users, groups
+	Changes int    `json:"changes"` // that were made, with those that they imply; 0 when all was so already
 }
 
 // ApplyOptions is what an apply is told.
@@ -56,9 +56,11 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	document.Changed, document.Total, err = i.write(ctx, payload)
+	document.Entries = payload.Entries()
+	document.Changes, err = i.write(ctx, payload)
 	if err != nil {
 		// Also when ctx has ended: the tree must not stay half written.
+		document.Changes = 0
 		return document, errors.Join(err, i.takeBack(context.WithoutCancel(ctx)))
 	}
 	return document, i.done()

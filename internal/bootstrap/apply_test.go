@@ -86,7 +86,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 			{"path":"/etc/same","overwrite":true,"mode":416,"contents":{"source":"data:,same%0A"},OWNER}],
 		"links":[{"path":"/etc/link","target":"/etc/new.d/a",OWNER}]`)
 	document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
-	if err != nil || document.Changed != 4 || document.Total != 5 || document.Root != root {
+	if err != nil || document.Changes != 4 || document.Entries != 5 || document.Root != root {
 		t.Fatalf("%+v, %v", document, err)
 	}
 	want := []string{
@@ -97,7 +97,7 @@ func TestApplyWritesAConfig(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	document, err = Apply(t.Context(), ApplyOptions{Config: file(t, []byte(config)), Root: root})
-	if err != nil || document.Changed != 0 || document.Total != 5 {
+	if err != nil || document.Changes != 0 || document.Entries != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
 }
@@ -138,8 +138,8 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
-			if document.Changed != 0 {
-				t.Errorf("it says that it changed %d things", document.Changed)
+			if document.Changes != 0 {
+				t.Errorf("it says that it changed %d things", document.Changes)
 			}
 			if test.root != "" {
 				return

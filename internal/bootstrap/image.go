@@ -64,32 +64,32 @@ func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
 
 // write makes accounts, entries and units. All is decided before the first of
 // it is made; entries once more after accounts, whose numbers are known then.
-func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (changed, total int, err error) {
+func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (changed int, err error) {
 	passwd := payload.Config.Passwd
 	users, groups, err := accounts.Names(i.tree)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	users, groups = accounts.Announced(passwd, users, groups)
 	changes, err := ignition.Verbatim(payload, i.tree, users, groups)
 	if err != nil {
-		return 0, 0, err
+		return 0, err
 	}
 	if len(passwd.Users)+len(passwd.Groups) > 0 {
 		made, err := accounts.Apply(ctx, i.ledger, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
 		if err != nil {
-			return 0, 0, err
+			return 0, err
 		}
-		changed, total = len(made), len(passwd.Users)+len(passwd.Groups)
+		changed = len(made)
 		if users, groups, err = accounts.Names(i.tree); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 		if changes, err = ignition.Verbatim(payload, i.tree, users, groups); err != nil {
-			return 0, 0, err
+			return 0, err
 		}
 	}
 	made, err := i.ledger.Apply(ctx, "entries", changes)
-	return changed + len(made), total + len(changes), err
+	return changed + len(made), err
 }
 
 // takeBack undoes everything and ends.

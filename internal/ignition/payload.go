@@ -119,6 +119,12 @@ func (p *Payload) Files() int { return len(p.Config.Storage.Files) }
 // Units is how many units the payload has something for.
 func (p *Payload) Units() int { return len(p.Config.Systemd.Units) }
 
+// Entries is how many things the payload has something for.
+func (p *Payload) Entries() int {
+	storage, passwd := p.Config.Storage, p.Config.Passwd
+	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.Units() + len(passwd.Users) + len(passwd.Groups)
+}
+
 // String sums the payload up without contents.
 func (p Payload) String() string {
 	from := ""

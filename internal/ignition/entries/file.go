@@ -46,7 +46,7 @@ func (d *decider) absent(t *touch, there *node, what string) bool {
 		return true
 	}
 	if d.in.Strict {
-		t.must = fmt.Sprintf("%s shall be %s, but a %s is there, which is not what is wanted, and overwrite is not set", t.path, what, there)
+		t.must = fmt.Sprintf("%s shall be %s, but a %s is there that differs, and the entry does not say overwrite: true", t.path, what, there)
 	}
 	return d.in.Strict
 }

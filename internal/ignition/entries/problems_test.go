@@ -61,7 +61,7 @@ func TestProblems(t *testing.T) {
 		"a file that is there": {
 			tree: "f /a =old\nf /b =new", code: report.Failed,
 			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","mode":384,"contents":{"source":"data:,new"}}]}}`,
-			want:   []string{"/a shall be a file, but a file is there", "/b shall be a file, but a file is there", "overwrite is not set"},
+			want:   []string{"/a shall be a file, but a file is there", "/b shall be a file, but a file is there", "does not say overwrite: true"},
 		},
 		"a directory in the way of a file, a link and a unit": {
 			tree: "d /d\nd /e\nd /etc/systemd/system/a.service\nd /etc/systemd/system/b.service.d/1.conf", code: report.Failed,
