@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -67,9 +68,18 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 }
 
 func openRoot(root string) (*host.Tree, error) {
-	if filepath.Clean(root) == "/" {
+	// By whatever name: a link to / or /proc/self/root is the running host too.
+	given, err := os.Stat(root)
+	if err != nil {
+		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
+	}
+	running, err := os.Stat("/")
+	if err != nil {
+		return nil, fmt.Errorf("looking at the root of the running host: %w", err)
+	}
+	if os.SameFile(given, running) {
 		return nil, report.Fail(report.Usage, "hcp-node-agent join   changes the running host",
-			"--root is /; apply writes to the tree of an image and touches no service")
+			"--root is the root of the running host; apply writes to the tree of an image and touches no service")
 	}
 	// Absolute, as mounts are listed.
 	name, err := filepath.Abs(root)

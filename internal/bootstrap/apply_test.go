@@ -113,17 +113,18 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"a file is there":       {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a link is in its way":  {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a directory is there":  {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
-		"a file is a parent":    {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
-		"no config":             {"hello", "", report.Usage, "not a valid Ignition config", "correct the config"},
-		"empty":                 {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
-		"what it cannot do":     {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
-		"the running host":      {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is /", "hcp-node-agent join"},
-		"the same with dots":    {entries(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is /", "hcp-node-agent join"},
-		"no such root":          {entries(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
-		"an owner without name": {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
+		"a file is there":          {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a link is in its way":     {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a directory is there":     {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
+		"a file is a parent":       {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
+		"no config":                {"hello", "", report.Usage, "not a valid Ignition config", "correct the config"},
+		"empty":                    {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
+		"what it cannot do":        {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
+		"the running host":         {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"the same by another name": {entries(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"the same with dots":       {entries(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"no such root":             {entries(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
+		"an owner without name":    {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := test.root

@@ -59,7 +59,7 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 // makeOne makes one path, or stages it. Hard links wait for what they name.
 func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
 	attr := attrOf(p.Kind, p.Want, p.Now)
-	attr.Label = label
+	attr.Label, attr.Xattrs = label, p.Want.Xattrs
 	switch {
 	case !p.Want.Present:
 		return d.Tree.Remove(p.Target)

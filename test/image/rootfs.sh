@@ -34,7 +34,8 @@ ctl disable openvswitch-switch.service ovs-record-hostname.service getty@tty1.se
   e2scrub_reap.service e2scrub_all.timer apt-daily.timer apt-daily-upgrade.timer \
   dpkg-db-backup.timer fstrim.timer uuidd.socket
 ctl enable NetworkManager.service NetworkManager-wait-online.service ssh.service control-channel.service
-ctl mask serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
+# selinux-autorelabel-mark: it would have the first boot with SELinux label all.
+ctl mask selinux-autorelabel-mark.service serial-getty@ttyS0.service systemd-binfmt.service systemd-update-utmp.service \
   systemd-update-utmp-runlevel.service systemd-pstore.service
 
 # --- Open vSwitch under the name that RHEL has and the payload enables; the

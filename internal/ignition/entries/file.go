@@ -3,6 +3,7 @@ package entries
 import (
 	"bytes"
 	"fmt"
+	"maps"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
@@ -90,13 +91,14 @@ func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, erro
 }
 
 // write gives a file that is there another content. The other attributes stay,
-// and count for the new file.
+// and count for the new file; its label is the policy's.
 func (n *node) write(content []byte) {
 	n.content, n.known, n.written, n.inode = content, true, true, inode{}
 	if n.given.Mode == nil {
 		n.given.Mode = &n.mode
 	}
-	n.given.UID, n.given.GID = &n.uid, &n.gid
+	n.given.UID, n.given.GID, n.given.Xattrs = &n.uid, &n.gid, maps.Clone(n.xattrs)
+	delete(n.given.Xattrs, "security.selinux")
 }
 
 // loseSetuid is what chown(2), which Ignition calls for every file, does to one

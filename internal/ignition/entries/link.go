@@ -46,8 +46,8 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 	if path.IsAbs(n.link) {
 		return nil
 	}
-	real, err := d.scene.follow(path.Dir(p) + "/" + n.link)
-	if err != nil {
+	real, found, err := d.scene.walk(path.Dir(p)+"/"+n.link, true)
+	if err != nil || !found {
 		return d.found.note(err)
 	}
 	target, err := d.scene.lstat(real)

@@ -89,7 +89,7 @@ func TestProblems(t *testing.T) {
 			want:   []string{"/l shall be a hard link to /d, which is a directory"},
 		},
 		"two entries for one path": {
-			tree: "l /var/run =/run", code: report.Failed,
+			tree: "l /var/run =/run", code: report.Usage,
 			config: `{"storage":{"directories":[{"path":"/run/x"}],"files":[{"path":"/var/run/x"}]}}`,
 			want:   []string{"/run/x and /var/run/x are the same path, /run/x, by symbolic links"},
 		},

@@ -27,6 +27,7 @@ type node struct {
 	mode     uint32
 	uid, gid int
 	link     string // of a symbolic link
+	xattrs   map[string][]byte
 
 	content []byte // of a regular file, once known
 	known   bool
@@ -87,7 +88,7 @@ func (s *scene) lstat(p string) (*node, error) {
 		return nil, err
 	}
 	n := &node{
-		kind: info.Type, mode: info.Mode, uid: info.UID, gid: info.GID, link: info.Link,
+		kind: info.Type, mode: info.Mode, uid: info.UID, gid: info.GID, link: info.Link, xattrs: info.Xattrs,
 		from: p, inode: inode{info.Device, info.Inode},
 	}
 	s.nodes[p] = n
@@ -157,6 +158,13 @@ func (s *scene) resolve(p string) (string, error) {
 
 // follow gives the real path of what p leads to, whether it is there or not.
 func (s *scene) follow(p string) (string, error) {
+	real, _, err := s.walk(p, false)
+	return real, err
+}
+
+// walk is follow. Where there has to be something, it ends as the kernel does
+// at what is missing or no directory.
+func (s *scene) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
 	rest := strings.Split(p, "/")
 	for len(rest) > 0 {
@@ -172,21 +180,24 @@ func (s *scene) follow(p string) (string, error) {
 		next := path.Join(real, name)
 		n, err := s.lstat(next)
 		if err != nil {
-			return "", err
+			return "", false, err
 		}
 		if n.kind != host.Symlink {
+			if there && (n.kind == host.Absent || (n.kind != host.Directory && len(rest) > 0)) {
+				return "", false, nil
+			}
 			real = next
 			continue
 		}
 		if links++; links > mostLinks {
-			return "", inTheWay("%s leads over more than %d symbolic links", p, mostLinks)
+			return "", false, inTheWay("%s leads over more than %d symbolic links", p, mostLinks)
 		}
 		if path.IsAbs(n.link) {
 			real = "/"
 		}
 		rest = append(strings.Split(n.link, "/"), rest...)
 	}
-	return real, nil
+	return real, true, nil
 }
 
 // same tells whether two names are of one file.

@@ -75,7 +75,7 @@ func (d *decider) entries() ([]entry, error) {
 		e.path, e.why = real, why(e.node.Path, real)
 		switch other, twice := taken[real]; {
 		case twice:
-			d.found.inTree("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
+			d.found.inConfig("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
 		case d.in.forbidden(real):
 			d.found.inTree("an entry at %s is not possible, as symbolic links lead to %s", e.node.Path, real)
 		default:

@@ -118,6 +118,7 @@ func (c *client) get(ctx context.Context, source *url.URL, headers http.Header, 
 		defer cancel()
 	}
 	deadline := began.Add(budget)
+	var last *fault
 	for tries := 1; ; tries++ {
 		got, err := c.try(timed, source, headers, limit)
 		if err == nil {
@@ -127,6 +128,10 @@ func (c *client) get(ctx context.Context, source *url.URL, headers http.Header, 
 		if !errors.As(err, &no) {
 			return fetched{}, err
 		}
+		if timed.Err() != nil && last != nil {
+			no = last // the end of the time cut this try short, and the one before says why it was made
+		}
+		last = no
 		no.tries, no.took = tries, time.Since(began)
 		if !no.temporary || timed.Err() != nil || time.Now().After(deadline) {
 			return fetched{}, no.ended(ctx)

@@ -26,13 +26,13 @@ func newDocument() *Document {
 	return &Document{Contents: map[string][]byte{}, Appends: map[string][]byte{}}
 }
 
-// keep puts a content where it belongs. Without a source there is none.
+// keep puts a content where it belongs. Without a source there is none; an
+// empty source is an empty content.
 func (d *Document) keep(reference reference, content []byte) {
 	switch {
-	case text(reference.resource.Source) == "":
 	case reference.addition:
 		d.Appends[reference.file] = append(d.Appends[reference.file], content...)
-	case reference.file != "":
+	case reference.file != "" && reference.resource.Source != nil:
 		d.Contents[reference.file] = content
 	}
 }

@@ -21,8 +21,8 @@ func TestContentsFromElsewhere(t *testing.T) {
 		file("/zipped", at(s.URL+"/zipped", gzipped, hash512(big))),
 		file("/none", at(s.URL+"/none")), file("/nothing", at(s.URL+"/nothing")),
 		`{"path":"/more","append":[`+at(s.URL+"/more", hash256("more\n"))+`,`+at(data("inline\n"))+`,`+at("")+`]}`,
-		file("/keeps", at(""))), Options{})
-	want := map[string]string{"/plain": "plain", "/zipped": big, "/none": "", "/nothing": "", "/more +": "more\ninline\n"}
+		file("/empty", at("")), `{"path":"/keeps"}`), Options{})
+	want := map[string]string{"/plain": "plain", "/zipped": big, "/none": "", "/nothing": "", "/empty": "", "/more +": "more\ninline\n"}
 	if diff := cmp.Diff(want, contentsOf(t, d)); diff != "" {
 		t.Error(diff)
 	}
