@@ -2,6 +2,7 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
+FUZZTIME ?= 5m
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 
 export CGO_ENABLED ?= 0
@@ -22,8 +23,10 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 	go run ./test/demo
 
 .PHONY: test
-test: deps bed-control ## unit, table and golden tests, and those against a real control plane
+test: deps bed-control oracle ## unit, table and golden tests, those against the real Ignition and a real control plane, a little fuzzing
 	CGO_ENABLED=1 go test -race ./...
+	go test -tags differential -count=1 ./test/differential
+	FUZZTIME=10s test/fuzz.sh
 	go test -tags controlplane -count=1 -p 1 ./internal/approver ./internal/ignition ./internal/kubelet ./test/bed
 	cd test/controlplane && go test ./...
 
@@ -31,8 +34,13 @@ test: deps bed-control ## unit, table and golden tests, and those against a real
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs
 	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm/...
 
+.PHONY: fuzz
+fuzz: oracle ## every fuzz target in turn, each for FUZZTIME
+	FUZZTIME=$(FUZZTIME) test/fuzz.sh
+
 .PHONY: bench
-bench: ## the figures: Go benchmarks
+bench: build oracle ## the figures: apply beside the real Ignition, then the Go benchmarks
+	go run ./test/differential/bench bin/hcp-node-agent
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint
@@ -48,6 +56,10 @@ controlplane: deps bed-control ## run the miniature control plane for hand work,
 .PHONY: deps
 deps: ## install what the test bed needs and this machine lacks (Debian; elsewhere it says what)
 	@test/deps.sh
+
+.PHONY: oracle
+oracle:
+	@test/oracle/build.sh >/dev/null
 
 .PHONY: bed-control
 bed-control:

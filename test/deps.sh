@@ -22,6 +22,12 @@ needs=(
   "/usr/include/stdio.h libc6-dev"
   "/usr/include/seccomp.h libseccomp-dev"
   "pkg-config pkg-config"
+  # building Ignition, and what it runs
+  "/usr/include/blkid/blkid.h libblkid-dev"
+  "useradd passwd"
+  "matchpathcon selinux-utils"
+  "strace strace"
+  "systemctl systemd"
   # running it
   "qemu-system-x86_64 qemu-system-x86"
   "qemu-img qemu-utils"

@@ -74,7 +74,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 	}{
 		"no such file":   {[]string{"/gone/site.ign"}, "reading --ignition-override: open /gone/site.ign"},
 		"empty":          {[]string{file(t, nil)}, "is empty"},
-		"no config":      {[]string{file(t, []byte("hello"))}, "line 1"},
+		"no config":      {[]string{file(t, []byte(`{"ignition":x}`))}, "line 1"},
 		"bad path":       {[]string{file(t, []byte(first)), bad}, bad + `": it is not a valid Ignition config: `},
 		"its line":       {[]string{bad}, "line 2 col"},
 		"stdin twice":    {[]string{"-", "-"}, "not several"},

@@ -1,8 +1,6 @@
 package ignition
 
 import (
-	"bytes"
-	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
-	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
@@ -29,9 +26,6 @@ func ParseStub(content []byte) (*Stub, error) {
 }
 
 func readStub(content []byte) (*Stub, error) {
-	if err := recognise(content); err != nil {
-		return nil, err
-	}
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
 		return nil, err
@@ -57,24 +51,6 @@ func readStub(content []byte) (*Stub, error) {
 	}
 	stub.Proxy = proxyOf(config.Ignition.Proxy)
 	return stub, nil
-}
-
-// recognise tells the usual wrong files apart, before the parser says only
-// that they are not JSON, or have no version.
-func recognise(content []byte) error {
-	var object struct{ Kind string }
-	switch err := yaml.Unmarshal(content, &object); {
-	case firstByte(content) == 0:
-		return fmt.Errorf("it is empty")
-	case err == nil && object.Kind == "Secret":
-		return fmt.Errorf("it is the Secret itself, not the stub in its data.value")
-	case firstByte(content) == '{':
-		return nil
-	}
-	if decoded, err := base64.StdEncoding.DecodeString(string(bytes.TrimSpace(content))); err == nil && firstByte(decoded) == '{' {
-		return fmt.Errorf("it is still base64; decode it with: base64 -d")
-	}
-	return fmt.Errorf("it is not JSON")
 }
 
 // beyondStub names what a config has that a stub does not.

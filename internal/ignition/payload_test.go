@@ -82,7 +82,8 @@ func TestLoadPayloadRefuses(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "it is empty"},
-		{"no JSON", []byte("<html>"), "line 1"},
+		{"no JSON", []byte("<html>"), "it is not JSON"},
+		{"broken JSON", []byte(`{"ignition":x}`), "line 1"},
 		{"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`), "Ignition spec 2.2.0; specs 3.0 to 3.6 can be read"},
 		{"spec 1", []byte(`{"ignitionVersion":1}`), "no ignition.version"},
 		{"experimental spec", []byte(`{"ignition":{"version":"3.7.0-experimental"}}`), "Ignition spec 3.7.0-experimental"},

@@ -22,6 +22,9 @@ const maxProblems = 5
 // before 3.6, as Ignition does. What the config refers to is not looked at.
 func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
 	parsed, _, err := util.GetConfigVersion(raw)
+	if wrong := mistaken(raw, err == nil); wrong != nil {
+		return config, "", nil, wrong
+	}
 	if err == nil && parsed.Major == 2 {
 		// Servers of OpenShift choose the spec by this header and give 2.2 without it.
 		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read: ask its server with the header "+

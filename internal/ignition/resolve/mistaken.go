@@ -1,0 +1,39 @@
+package resolve
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+
+	"sigs.k8s.io/yaml"
+)
+
+// mistaken tells the usual wrong files apart, before the parser says only that
+// they are not JSON, or have no version. JSON that has a version is none.
+func mistaken(raw []byte, hasVersion bool) error {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return errors.New("it is empty")
+	}
+	if raw[0] == '{' && hasVersion {
+		return nil
+	}
+	var object struct{ Kind, Variant string }
+	if err := yaml.Unmarshal(raw, &object); err == nil {
+		switch {
+		case object.Kind == "Secret":
+			return errors.New("it is the Secret itself, not the config in its data.value")
+		case object.Variant != "":
+			return errors.New("it is a Butane config: butane turns it into an Ignition config")
+		}
+	}
+	if raw[0] == '{' || json.Valid(raw) {
+		return nil // the parser knows better
+	}
+	decoded, err := base64.StdEncoding.DecodeString(string(raw))
+	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {
+		return errors.New("it is still base64; decode it with: base64 -d")
+	}
+	return errors.New("it is not JSON")
+}

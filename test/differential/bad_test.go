@@ -1,0 +1,181 @@
+//go:build differential
+
+package differential
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ran is what the agent's program said.
+type ran struct {
+	code   int
+	output string
+}
+
+func runAgent(t testing.TB, stdin string, args ...string) ran {
+	t.Helper()
+	program, err := agent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), program, args...)
+	command.Stdin = strings.NewReader(stdin)
+	var output bytes.Buffer
+	command.Stdout, command.Stderr = &output, &output
+	err = command.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return ran{command.ProcessState.ExitCode(), output.String()}
+}
+
+// badConfigs are what no tree is changed for.
+func badConfigs() []struct {
+	name, config string
+	code         int
+	says         string
+} {
+	const section = `"storage":{"files":[{"path":"/etc/first"}],`
+	bomb := data(string(gzipped(strings.Repeat("\x00", 80<<20))))
+	file := func(rest string) string {
+		return storage(`"files":[{"path":"/etc/first"},{"path":"/etc/new",` + rest + `}]`)
+	}
+	return []struct {
+		name, config string
+		code         int
+		says         string
+	}{
+		{"empty", "", 2, "empty"},
+		{"only spaces", " \n", 2, "empty"},
+		{"no JSON", "hello", 2, "it is not JSON"},
+		{"half a config", `{"ignition":{"version":"3.4.0"},"storage":{"files":[`, 2, "not a valid Ignition config"},
+		{"JSON of another kind", `["a"]`, 2, "not a valid Ignition config"},
+		{"an object that is no config", `{"a":1}`, 2, "ignition.version"},
+		{"2.x", `{"ignition":{"version":"2.2.0"}}`, 2, "2.2.0"},
+		{"a version to come", `{"ignition":{"version":"3.99.0"}}`, 2, "3.99.0"},
+		{"butane", "variant: fcos\nversion: 1.5.0\n", 2, "butane"},
+		{"a Secret", `{"apiVersion":"v1","kind":"Secret","data":{"value":"e30="}}`, 2, "Secret"},
+		{"base64", "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy4yLjAifX0=", 2, "base64"},
+		{"a wrong type", storage(`"files":[{"path":7}]`), 2, "path"},
+		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "ftp"},
+		{"tftp", file(`"contents":{"source":"tftp://example.com/x"}`), 2, "tftp"},
+		{"s3", file(`"contents":{"source":"s3://bucket/x"}`), 2, "s3"},
+		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},
+		{"a hash that is not its", file(`"contents":{"source":"data:,x","verification":{"hash":"SHA512"}}`), 2, "sha512"},
+		{"a hash of another kind", file(`"contents":{"source":"data:,x","verification":{"hash":"md5-aa"}}`), 2, "hash"},
+		{"not compressed", file(`"contents":{"source":"data:,x","compression":"gzip"}`), 2, "gzip"},
+		{"compressed otherwise", file(`"contents":{"source":"data:,x","compression":"xz"}`), 2, "compression"},
+		{"a bomb", file(`"contents":{"source":"` + bomb + `","compression":"gzip"}`), 2, "64 MiB"},
+		{"no data URL", file(`"contents":{"source":"data:x"}`), 2, "contents.source"},
+		{"disks", spec("3.4.0", section+`"disks":[{"device":"/dev/sda","wipeTable":true}]}`), 2, "storage.disks"},
+		{"raid", spec("3.4.0", section+`"raid":[{"name":"a","level":"raid1","devices":["/dev/sda"]}]}`), 2, "storage.raid"},
+		{"luks", spec("3.4.0", section+`"luks":[{"name":"a","device":"/dev/sda"}]}`), 2, "storage.luks"},
+		{"filesystems", spec("3.4.0", section+`"filesystems":[{"device":"/dev/sda","path":"/","format":"xfs"}]}`), 2, "storage.filesystems"},
+		{"an unknown owner", file(`"user":{"name":"unheard"}`), 2, "unheard"},
+		{"an unknown group", file(`"group":{"name":"unheard"}`), 2, "unheard"},
+		{"id and name", file(`"user":{"id":0,"name":"root"}`), 2, "id"},
+		{"a relative path", storage(`"files":[{"path":"etc/first"}]`), 2, "absolute"},
+		{"a path that is not clean", storage(`"files":[{"path":"/etc/../../outside"}]`), 2, "simplified"},
+		{"the root", storage(`"directories":[{"path":"/","mode":448}]`), 2, "/"},
+		{"/proc", storage(`"files":[{"path":"/etc/first"},{"path":"/proc/sys/kernel/hostname","overwrite":true,"contents":{"source":"data:,x"}}]`), 2, "/proc/sys/kernel/hostname"},
+		{"/sys", storage(`"directories":[{"path":"/etc/first"},{"path":"/sys/x"}]`), 2, "/sys/x"},
+		{"/dev", storage(`"links":[{"path":"/dev/x","target":"null"}]`), 2, "/dev/x"},
+		{"the record", storage(`"files":[{"path":"/.hcp-node-agent-apply/x"}]`), 2, "/.hcp-node-agent-apply"},
+		{"the same path twice", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/first"}]`), 2, "duplicate"},
+		{"the same file by two ways", storage(`"files":[{"path":"/etc/first"},{"path":"/alias/first"}]`), 2, "/alias/first"},
+		{"a unit with a slash", units(`{"name":"../../../x.service","contents":"[Unit]\n"}`), 2, "slash"},
+		{"a unit of no type", units(`{"name":"x","contents":"[Unit]\n"}`), 2, "systemd"},
+		{"a mode out of range", file(`"mode":99999`), 2, "mode"},
+		{"a file there, without overwrite", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`), 1, "/etc/login.defs"},
+		{"a directory in the way", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/skel"}]`), 1, "/etc/skel"},
+		{"a file for a parent", storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs/x"}]`), 1, "/etc/login.defs"},
+		{"a hard link to nothing", storage(`"files":[{"path":"/etc/first"}],"links":[{"path":"/etc/x","target":"/etc/gone","hard":true}]`), 1, "/etc/gone"},
+		{"not found", file(`"contents":{"source":"HTTP/nowhere"}`), 2, "/nowhere"},
+		{"a server that is not trusted", file(`"contents":{"source":"HTTPS/file"}`), 3, "certificate"},
+	}
+}
+
+// One clear sentence, the exit code of the table in the README, and a tree as
+// it was.
+func TestBadConfigs(t *testing.T) {
+	for _, test := range badConfigs() {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			root := planted(t, scenario{tree: []Node{{Path: "/alias", Link: "etc"}}})
+			before := seen(t, root)
+			config := origin.fill(test.config, "bad")
+			got := runAgent(t, config, "apply", "--config", "-", "--root", root)
+			checkBad(t, got, test.code, test.says)
+			if diff := delta(before, seen(t, root)); diff != "" {
+				t.Errorf("the tree (-before +after):\n%s", diff)
+			}
+		})
+	}
+}
+
+// checkBad: every error names its cause and what to do next.
+func checkBad(t *testing.T, got ran, code int, says string) {
+	t.Helper()
+	if got.code != code || !strings.Contains(got.output, says) || strings.Contains(got.output, "panic") {
+		t.Errorf("exit code %d, want %d with %q:\n%s", got.code, code, says, got.output)
+	}
+	if lines := strings.Count(strings.TrimSpace(got.output), "\n"); lines < 1 || lines > 6 {
+		t.Errorf("%d lines, want the cause and what to do next:\n%s", lines+1, got.output)
+	}
+}
+
+// What is wrong is not the config.
+func TestBadPlaces(t *testing.T) {
+	remote := written(t, origin.fill(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
+	dir := t.TempDir()
+	// Should the agent ever take the running host for a tree, this is harmless.
+	good := written(t, storage(`"files":[{"path":"`+dir+`/first"}]`))
+	bare := written(t, `{"ignition":{"version":"3.2.0"}}`)
+	alias := filepath.Join(t.TempDir(), "alias")
+	if err := os.Symlink("/", alias); err != nil {
+		t.Fatal(err)
+	}
+	plainFile := filepath.Join(dir, "file")
+	if err := os.WriteFile(plainFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		name string
+		args []string
+		code int
+		says string
+	}{
+		{"no flags", []string{"apply"}, 2, "--config and --root"},
+		{"no root", []string{"apply", "--config", good}, 2, "--config and --root"},
+		{"an unknown flag", []string{"apply", "--config", good, "--root", dir, "--force"}, 2, "--force"},
+		{"an argument", []string{"apply", "--config", good, "--root", dir, "more"}, 2, "more"},
+		{"the running host", []string{"apply", "--config", good, "--root", "/"}, 2, "--root is the root of the running host"},
+		{"the running host by another name", []string{"apply", "--config", good, "--root", "/proc/self/root"}, 2, "--root is the root of the running host"},
+		{"the running host by a link", []string{"apply", "--config", good, "--root", alias}, 2, "--root is the root of the running host"},
+		{"a root that is not there", []string{"apply", "--config", good, "--root", dir + "/gone"}, 2, dir + "/gone"},
+		{"a root that is a file", []string{"apply", "--config", good, "--root", plainFile}, 2, plainFile},
+		{"a config that is not there", []string{"apply", "--config", dir + "/gone", "--root", dir}, 2, dir + "/gone"},
+		{"a config that is a directory", []string{"apply", "--config", dir, "--root", dir}, 2, dir},
+		{"offline", []string{"apply", "--config", remote, "--root", dir, "--offline"}, 2, "/etc/first"},
+		{"a stub that is not there", []string{"plan", "--user-data", dir + "/gone"}, 2, dir + "/gone"},
+		{"a stub that is empty", []string{"plan", "--user-data", plainFile}, 2, "empty"},
+		{"a stub that is a directory", []string{"plan", "--user-data", dir}, 2, dir},
+		{"a stub that refers to nothing", []string{"plan", "--user-data", bare}, 2, "merge"},
+		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "more than a stub"},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			before := seen(t, dir)
+			checkBad(t, runAgent(t, "", test.args...), test.code, test.says)
+			if diff := delta(before, seen(t, dir)); diff != "" {
+				t.Errorf("the tree (-before +after):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,151 @@
+// Command bench measures the agent's apply beside the real Ignition's: the same
+// config on fresh copies of the same tree, turn by turn. It asserts nothing.
+//
+// Usage: bench [-runs N] AGENT, from inside the repository, as root
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
+)
+
+func main() {
+	runs := flag.Int("runs", 15, "how often each is measured")
+	files := flag.Int("write", -1, "only write the payload of so many files")
+	flag.Parse()
+	if *files >= 0 && flag.NArg() == 1 {
+		if err := write(*files, flag.Arg(0)); err != nil {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	if flag.NArg() != 1 {
+		fmt.Fprintln(os.Stderr, "bench: the agent's program is missing: bench [-runs N] AGENT")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := measure(ctx, flag.Arg(0), *runs); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1) //nolint:gocritic // the signal handler ends with the process
+	}
+}
+
+func measure(ctx context.Context, agent string, runs int) error {
+	oracle, err := differential.BuildOracle(ctx)
+	if err != nil {
+		return err
+	}
+	sizes := []int{80, 800, 8000}
+	if _, there, err := servedFile(); err != nil {
+		return err
+	} else if there {
+		sizes = append([]int{asServed}, sizes...)
+	}
+	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "config", "agent", "Ignition", "ratio", "again", "agent", "Ignition")
+	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "", "ms", "ms", "", "ms", "peak MiB", "peak MiB")
+	for _, files := range sizes {
+		b := bench{ctx: ctx, agent: agent, oracle: oracle}
+		times := runs
+		if files > 1000 {
+			times = max(3, runs/5)
+		}
+		if err := b.compare(files, times); err != nil {
+			return fmt.Errorf("%s: %w", name(files), err)
+		}
+		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", name(files),
+			median(b.ours), median(b.theirs), median(b.ours)/median(b.theirs), median(b.again), slices.Max(b.ourPeak), slices.Max(b.theirPeak))
+	}
+	return nil
+}
+
+// bench collects milliseconds and MiB.
+type bench struct {
+	ctx    context.Context //nolint:containedctx // the program's
+	agent  string
+	oracle differential.Oracle
+
+	ours, theirs, again, ourPeak, theirPeak []float64
+}
+
+func (b *bench) compare(files, runs int) error {
+	dir, err := os.MkdirTemp("", "bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	config := filepath.Join(dir, "config.ign")
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if output, err := exec.CommandContext(b.ctx, self, "-write", strconv.Itoa(files), config).CombinedOutput(); err != nil {
+		return fmt.Errorf("writing the config: %w\n%s", err, output)
+	}
+	for i := range runs + 1 {
+		mine, other := filepath.Join(dir, "agent"), filepath.Join(dir, "ignition")
+		for _, root := range []string{mine, other} {
+			if err := os.RemoveAll(root); err != nil {
+				return err
+			}
+			if err := differential.Plant(root, tree()); err != nil {
+				return err
+			}
+		}
+		agent := func() *exec.Cmd {
+			return exec.CommandContext(b.ctx, b.agent, "apply", "--config", config, "--root", mine)
+		}
+		commands := []*exec.Cmd{agent(), b.oracle.ApplyCommand(b.ctx, config, other)}
+		if i%2 == 0 { // neither always finds the other's writes in the queue
+			slices.Reverse(commands)
+		}
+		found := map[bool]run{}
+		for _, command := range commands {
+			r, err := timed(command)
+			if err != nil {
+				return err
+			}
+			found[command.Args[0] == b.agent] = r
+		}
+		again, err := timed(agent())
+		if err != nil {
+			return err
+		}
+		if i == 0 {
+			continue // cold caches
+		}
+		b.ours, b.theirs, b.again = append(b.ours, found[true].ms), append(b.theirs, found[false].ms), append(b.again, again.ms)
+		b.ourPeak, b.theirPeak = append(b.ourPeak, found[true].mib), append(b.theirPeak, found[false].mib)
+	}
+	return nil
+}
+
+type run struct{ ms, mib float64 }
+
+func timed(command *exec.Cmd) (run, error) {
+	began := time.Now()
+	output, err := command.CombinedOutput()
+	took := time.Since(began)
+	if err != nil {
+		return run{}, fmt.Errorf("%v: %w\n%s", command.Args, err, output)
+	}
+	usage := command.ProcessState.SysUsage().(*syscall.Rusage)
+	return run{ms: float64(took.Microseconds()) / 1000, mib: float64(usage.Maxrss) / 1024}, nil
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[len(sorted)/2]
+}

@@ -1,0 +1,281 @@
+//go:build differential
+
+package differential
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+)
+
+// The names are few, so that entries, links and what is there meet each other.
+// None is a path of a real machine: where Ignition leaves the root by a link,
+// it must find nothing.
+var (
+	folders = []string{"/dd", "/dd/ee", "/ff"}
+	aliases = []string{"/ll", "/mm", "/dd/nn"}
+	leaves  = []string{"aa", "bb", "cc"}
+	targets = []string{"/dd", "dd/ee", "../ff", "/ff/later", "aa", "./ee/../aa", "/dd/bb"}
+)
+
+// pipe is never a parent: Ignition would wait there for somebody to write.
+const pipe = "/pp"
+
+// generated is a config, and the tree that it is for.
+type generated struct {
+	tree   []Node
+	config types.Config
+}
+
+func generate(bytes []byte) generated {
+	d := &dice{bytes}
+	g := generated{tree: growTree(d)}
+	g.config.Ignition.Version = oneOf(d, "3.4.0", "3.6.0", "3.5.0", "3.3.0", "3.2.0", "3.1.0", "3.0.0")
+	storage := &g.config.Storage
+	known := map[string]bool{}
+	// Two entries for one path are refused at once, and so are few here.
+	fresh := func(name string) bool {
+		before := known[name]
+		known[name] = true
+		return !before || d.oneIn(30)
+	}
+	for d.pick(3) > 0 {
+		directory := types.Directory{Node: someNode(d), DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: someMode(d)}}
+		if fresh(directory.Path) {
+			storage.Directories = append(storage.Directories, directory)
+		}
+	}
+	for d.pick(4) > 0 {
+		if file := someFile(d); fresh(file.Path) {
+			storage.Files = append(storage.Files, file)
+		}
+	}
+	for d.pick(3) > 0 {
+		if link := someLink(d); fresh(link.Path) {
+			storage.Links = append(storage.Links, link)
+		}
+	}
+	for d.pick(3) > 0 {
+		if unit := someUnit(d); fresh(unit.Name) {
+			g.config.Systemd.Units = append(g.config.Systemd.Units, unit)
+		}
+	}
+	if d.oneIn(6) {
+		g.config.Passwd = somePasswd(d)
+	}
+	return g
+}
+
+// growTree never puts anything below what is no folder: it is planted by the
+// kernel's rules, which know no root.
+func growTree(d *dice) []Node {
+	var tree []Node
+	taken := map[string]bool{}
+	for _, alias := range aliases {
+		if d.oneIn(2) {
+			tree = append(tree, Node{Path: alias, Link: oneOf(d, targets[:4]...), UID: d.pick(3)})
+			taken[alias] = true
+		}
+	}
+	for d.pick(6) > 0 {
+		folder := oneOf(d, folders...)
+		name := folder + "/" + oneOf(d, leaves...)
+		node := Node{Path: name, Mode: oneOf[uint32](d, 0, 0o600, 0o711, 0o444), UID: oneOf(d, 0, 7, 1000), GID: oneOf(d, 0, 8)}
+		switch d.pick(5) {
+		case 0, 1:
+			node.Content = oneOf(d, "old\n", "", "x1")
+			node.Xattr = oneOf(d, "", "kept")
+		case 2:
+			node.Path += "/"
+			node.Mode = oneOf[uint32](d, 0, 0o700, 0o2775)
+		case 3:
+			if node.Link = oneOf(d, targets...); path.Base(node.Link) == path.Base(name) {
+				node.Link = "zz" // no loops: see chain
+			}
+		case 4: // a folder with something in it
+			node.Path += "/deep/er"
+		}
+		first := tree
+		if node.Content != "" && len(first) > 0 && d.oneIn(4) {
+			if other := first[len(first)-1]; other.Content != "" {
+				node = Node{Path: name, Hard: other.Path}
+			}
+		}
+		if !taken[name] {
+			taken[name] = true
+			tree = append(tree, node)
+		}
+	}
+	if d.oneIn(8) {
+		tree = append(tree, Node{Path: pipe, Fifo: true})
+	}
+	return append(tree, growUnits(d)...)
+}
+
+func growUnits(d *dice) []Node {
+	const system = "/etc/systemd/system/"
+	var tree []Node
+	if d.oneIn(3) {
+		tree = append(tree, Node{Path: system + "multi-user.target.wants/there.service", Link: "/usr/lib/systemd/system/there.service"})
+	}
+	if d.oneIn(4) {
+		tree = append(tree, Node{Path: system + "multi-user.target.wants/many@one.service", Link: "/usr/lib/systemd/system/many@.service"})
+	}
+	switch d.pick(6) {
+	case 3:
+		tree = append(tree, Node{Path: system + "a.service", Link: "/dev/null"})
+	case 4:
+		tree = append(tree, Node{Path: system + "a.service", Content: unitText, Mode: 0o600, UID: 7})
+	case 5:
+		tree = append(tree, Node{Path: system + "a.service.d/10.conf", Content: "[Unit]\n", Mode: 0o600})
+	}
+	if d.oneIn(5) {
+		tree = append(tree, Node{Path: "/etc/systemd/system-preset/20-ignition.preset", Content: "enable x.service\n", Mode: 0o640})
+	}
+	return tree
+}
+
+func someNode(d *dice) types.Node {
+	name := path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
+	switch d.pick(8) {
+	case 6:
+		name = path.Join(name, oneOf(d, leaves...))
+	case 7:
+		name = oneOf(d, append(folders, pipe, "/dd/nn", "/mm")...)
+	}
+	// Without it, most meet something that is in the way.
+	node := types.Node{Path: name}
+	if overwrite := oneOf(d, true, true, true, false); d.pick(5) > 0 && name != pipe {
+		node.Overwrite = &overwrite
+	}
+	switch d.pick(6) {
+	case 4:
+		node.User.ID, node.Group.ID = maybe(d, 2, 3, 7), maybe(d, 2, 3, 8)
+	case 5:
+		node.User.Name, node.Group.Name = maybe(d, 2, "core", "core", "core", "bin", "unheard"), maybe(d, 2, "wheel", "staff", "")
+	}
+	return node
+}
+
+func someMode(d *dice) *int { return maybe(d, 2, 0o640, 0, 0o755, 0o4755, 0o2711, 0o1777) }
+
+func someFile(d *dice) types.File {
+	file := types.File{Node: someNode(d)}
+	file.Mode = someMode(d)
+	if d.pick(4) != 0 {
+		file.Contents = someResource(d, "data:,new", "data:,old%0A", "data:,", "", "data:;base64,bmV3")
+	}
+	if file.Contents.Source == nil && d.pick(10) > 0 {
+		file.Overwrite = nil // not valid
+	}
+	for d.oneIn(4) {
+		// Nothing that a file may end with: that is not appended again.
+		if more := someResource(d, "data:,more", "data:,%2B%0A"); more.Source != nil {
+			file.Append = append(file.Append, more)
+		}
+	}
+	return file
+}
+
+func someResource(d *dice, sources ...string) types.Resource {
+	source := oneOf(d, sources...)
+	resource := types.Resource{Source: &source}
+	switch d.pick(16) {
+	case 13: // wrong for most
+		hash := "sha512-" + sum("new")
+		resource.Verification.Hash = &hash
+	case 14:
+		source, compression := data(string(gzipped("expanded\n"))), "gzip"
+		resource.Source, resource.Compression = &source, &compression
+	case 15:
+		resource.Source = nil
+	}
+	return resource
+}
+
+func someLink(d *dice) types.Link {
+	link := types.Link{Node: someNode(d)}
+	target := oneOf(d, targets...)
+	if d.oneIn(3) {
+		hard := d.pick(4) > 0
+		link.Hard = &hard
+		target = path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
+	}
+	link.Target = &target
+	return link
+}
+
+func someUnit(d *dice) types.Unit {
+	unit := types.Unit{Name: oneOf(d, "a.service", "there.service", "many@one.service", "many@two.service", "new@.service", "nowhere.socket")}
+	unit.Contents = maybe(d, 2, unitText, "", "[Unit]\nDescription=other\n")
+	unit.Enabled = maybe(d, 2, true, false)
+	unit.Mask = maybe(d, 3, true, false)
+	for _, name := range []string{"10.conf", "20.conf"} {
+		if d.oneIn(4) {
+			unit.Dropins = append(unit.Dropins, types.Dropin{Name: name, Contents: maybe(d, 2, "[Service]\n", "")})
+		}
+	}
+	return unit
+}
+
+func somePasswd(d *dice) types.Passwd {
+	var passwd types.Passwd
+	for _, name := range []string{"team", "staff", "core"} {
+		if !d.oneIn(3) {
+			continue
+		}
+		passwd.Groups = append(passwd.Groups, types.PasswdGroup{
+			Name: name, Gid: maybe(d, 3, 2000, 50), System: maybe(d, 4, true), ShouldExist: maybe(d, 5, false, true),
+			PasswordHash: maybe(d, 4, "$6$a$b", ""),
+		})
+	}
+	for _, name := range []string{"new", "core", "bin"} {
+		if !d.oneIn(2) {
+			continue
+		}
+		user := types.PasswdUser{
+			Name: name, UID: maybe(d, 5, 1500, 1000), Gecos: maybe(d, 4, "Some One"), Shell: maybe(d, 4, "/bin/sh"),
+			HomeDir: maybe(d, 5, "/var/lib/new", "/home/other"), PrimaryGroup: maybe(d, 4, "wheel", "team"), NoCreateHome: maybe(d, 4, true),
+			NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true), PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
+		}
+		if slices.ContainsFunc(passwd.Groups, func(g types.PasswdGroup) bool { return g.Name == name }) {
+			user.ShouldExist = nil // see parting
+		}
+		for _, group := range []types.Group{"wheel", "staff"} {
+			if d.oneIn(4) {
+				user.Groups = append(user.Groups, group)
+			}
+		}
+		for _, key := range []types.SSHAuthorizedKey{"ssh-ed25519 AAAA", "ssh-rsa BBBB"} {
+			if d.oneIn(4) {
+				user.SSHAuthorizedKeys = append(user.SSHAuthorizedKeys, key)
+			}
+		}
+		passwd.Users = append(passwd.Users, user)
+	}
+	return passwd
+}
+
+// scenario is what is compared. A first boot is slower, and only needed for
+// accounts.
+func (g generated) scenario(t testing.TB) scenario {
+	t.Helper()
+	raw, err := json.Marshal(g.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := slices.Clone(g.tree)
+	if strings.Contains(string(raw), `"append"`) {
+		// A file that is appended to loses its other names: see differences.go.
+		for i, node := range tree {
+			if node.Hard != "" {
+				tree[i] = Node{Path: node.Path, Content: "apart"}
+			}
+		}
+	}
+	return scenario{tree: tree, config: string(raw), boot: len(g.config.Passwd.Users)+len(g.config.Passwd.Groups) > 0}
+}

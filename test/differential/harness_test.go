@@ -1,0 +1,258 @@
+//go:build differential
+
+package differential
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log"
+	"maps"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+)
+
+// What the tests run: TestMain makes it once, for all of them.
+var (
+	oracle  Oracle
+	origin  *site  // where configs refer to
+	scratch string // a folder
+)
+
+func TestMain(m *testing.M) {
+	log.SetOutput(io.Discard) // refused TLS handshakes, which are meant
+	os.Exit(run(m))
+}
+
+func run(m *testing.M) int {
+	if os.Geteuid() != 0 {
+		fmt.Fprintln(os.Stderr, "differential: these tests set owners and need root: run them with sudo")
+		return 1
+	}
+	var err error
+	if scratch, err = os.MkdirTemp("", "differential-"); err == nil {
+		defer func() { _ = os.RemoveAll(scratch) }() // a temporary folder
+		oracle, err = BuildOracle(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "differential:", err)
+		return 1
+	}
+	origin = newSite()
+	defer origin.close()
+	return m.Run()
+}
+
+// agent is the agent's program.
+var agent = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(scratch, "hcp-node-agent")
+	build := exec.Command("go", "build", "-o", path, "../../cmd/node-agent")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if output, err := build.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building the agent: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// A scenario is a config for a tree, and what is expected where it is not the
+// same of both.
+type scenario struct {
+	name   string
+	tree   []Node // beside the plain tree
+	config string
+	boot   bool   // measured against a first boot, not against ignition-apply
+	fails  string // both refuse it; the agent with these words
+
+	// One deliberate difference; its reason is in differences.go.
+	differs     difference
+	instead     string // what Ignition is given in place of config to come to the same tree
+	insteadTree []Node // what Ignition is given in place of tree
+	refused     string // Ignition accepts it; the agent refuses with these words
+}
+
+// left is what only one of the two leaves behind and no config asked for.
+func left() []string {
+	paths := []string{"/etc/.ignition-result.json", "/etc/.pwd.lock"}
+	for _, name := range []string{"passwd", "group", "shadow", "gshadow", "subuid", "subgid"} {
+		paths = append(paths, "/etc/"+name+"-")
+	}
+	return paths
+}
+
+// planted is a fresh copy of the scenario's tree.
+func planted(t testing.TB, s scenario) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{filepath.Dir(root), root} { // a user's keys are written as that user
+		if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // nothing in it is secret
+			t.Fatal(err)
+		}
+	}
+	if err := Plant(root, append(plain(), s.tree...)); err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+func seen(t testing.TB, root string) map[string]string {
+	t.Helper()
+	lines, err := Listing(root, left()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func written(t testing.TB, config string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.ign")
+	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// theirs gives the tree after Ignition.
+func theirs(t testing.TB, s scenario) (map[string]string, error) {
+	t.Helper()
+	text := s.config
+	if s.instead != "" {
+		text = s.instead
+	}
+	if s.insteadTree != nil {
+		s.tree = s.insteadTree
+	}
+	root, config := planted(t, s), written(t, origin.fill(text, "real"))
+	var err error
+	if s.boot {
+		err = oracle.Boot(t.Context(), config, root, t.TempDir())
+	} else {
+		err = oracle.Apply(t.Context(), config, root)
+	}
+	return seen(t, root), err
+}
+
+// ours gives the tree after the agent, and proves what holds of every run: an
+// error leaves the tree as it was, and a second run does nothing.
+func ours(t testing.TB, s scenario) (map[string]string, error) {
+	t.Helper()
+	root := planted(t, s)
+	text := origin.fill(s.config, "ours")
+	before := seen(t, root)
+	_, err := agentApply(t, text, root)
+	after := seen(t, root)
+	if err != nil {
+		if diff := delta(before, after); diff != "" {
+			t.Errorf("the agent fails (%v) and has changed the tree (-before +after):\n%s", err, diff)
+		}
+		return after, err
+	}
+	if movedLink(s, before, after) {
+		return after, nil
+	}
+	first, stampErr := Stamps(root, left()...)
+	if stampErr != nil {
+		t.Fatal(stampErr)
+	}
+	document, err := agentApply(t, text, root)
+	second, stampErr := Stamps(root, left()...)
+	if stampErr != nil {
+		t.Fatal(stampErr)
+	}
+	if err != nil || document.Changes != 0 {
+		t.Errorf("a second run of the agent: %d changes, %v", document.Changes, err)
+	}
+	if diff := delta(first, second); diff != "" {
+		t.Errorf("a second run of the agent changes the tree (-first +second):\n%s", diff)
+	}
+	return after, nil
+}
+
+// movedLink says whether the config has replaced a link that its own paths lead
+// through: see moved.
+func movedLink(s scenario, before, after map[string]string) bool {
+	return slices.ContainsFunc(s.tree, func(n Node) bool {
+		return n.Link != "" && before[n.Path] != after[n.Path] && strings.Contains(s.config, "/"+path.Base(n.Path)+"/")
+	})
+}
+
+// agentApply is the agent's apply in this process.
+func agentApply(t testing.TB, config, root string) (bootstrap.ApplyDocument, error) {
+	t.Helper()
+	return bootstrap.Apply(t.Context(), bootstrap.ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
+}
+
+// compare runs both and holds them against each other.
+func compare(t testing.TB, s scenario) {
+	t.Helper()
+	wanted, theirErr := theirs(t, s)
+	got, ourErr := ours(t, s)
+	switch {
+	case s.refused != "":
+		if theirErr != nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.refused) {
+			t.Errorf("the agent alone refuses this (%s): agent %v; Ignition %v", s.differs, ourErr, theirErr)
+		}
+	case s.fails != "":
+		if theirErr == nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.fails) {
+			t.Errorf("both refuse this with %q: agent %v; Ignition %v", s.fails, ourErr, theirErr)
+		}
+	case theirErr != nil || ourErr != nil:
+		t.Errorf("agent: %v\nIgnition: %v\nconfig: %s", ourErr, theirErr, s.config)
+	default:
+		if diff := delta(wanted, got); diff != "" {
+			t.Errorf("(-Ignition +agent):\n%s\nconfig: %s\ntree: %s", diff, s.config, strings.Join(outline(s.tree), "\n      "))
+		}
+	}
+}
+
+// delta tells the lines in which two listings differ, and "" when they do not.
+func delta(before, after map[string]string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if line, there := after[name]; line != before[name] || !there {
+			lines = append(lines, "- "+name+" "+before[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(after)) {
+		if line, there := before[name]; line != after[name] || !there {
+			lines = append(lines, "+ "+name+" "+after[name])
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// outline tells a tree in the failure of a test.
+func outline(nodes []Node) []string {
+	var lines []string
+	for _, n := range nodes {
+		lines = append(lines, fmt.Sprintf("%+v", n))
+	}
+	return lines
+}
+
+// runAll compares scenarios, whose names must differ: a failure is found by them.
+func runAll(t *testing.T, scenarios []scenario) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, s := range scenarios {
+		if known[s.name] {
+			t.Errorf("two scenarios are called %q", s.name)
+		}
+		known[s.name] = true
+		if (s.instead != "" || s.insteadTree != nil || s.refused != "") != (s.differs != "") || s.differs != "" && reasons[s.differs] == "" {
+			t.Errorf("%s: a difference needs its reason, and a reason its difference", s.name)
+		}
+		t.Run(s.name, func(t *testing.T) {
+			t.Parallel()
+			compare(t, s)
+		})
+	}
+}

@@ -1,0 +1,103 @@
+//go:build differential
+
+package differential
+
+import (
+	"math/rand/v2"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// kills is how many times the agent is killed.
+const kills = 200
+
+// killed is a scenario with all kinds of changes.
+func killed() scenario {
+	return scenario{
+		tree: []Node{
+			{Path: "/srv/tree/a/b/deep", Content: "deep", Mode: 0o600, UID: 7},
+			{Path: "/srv/tree/link", Link: "a"},
+			{Path: "/srv/file", Content: "old\n", Mode: 0o640, GID: 8, Xattr: "kept"},
+			{Path: "/srv/more", Content: "begin\n"},
+			{Path: "/etc/systemd/system/a.service", Link: "/dev/null"},
+			{Path: "/etc/systemd/system/multi-user.target.wants/there.service", Link: "/usr/lib/systemd/system/there.service"},
+		},
+		config: spec("3.6.0", `"storage":{
+			"directories":[{"path":"/srv/new","mode":1472,"user":{"id":7}},{"path":"/srv/tree","overwrite":true}],
+			"files":[{"path":"/srv/file","overwrite":true,"contents":{"source":"data:,ours"}},{"path":"/srv/more","mode":384,"append":[{"source":"data:,end%0A"}]},
+				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+many(20, `{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
+			"links":[{"path":"/srv/link","target":"file"},{"path":"/srv/hard","target":"/srv/more","hard":true}]},
+			"systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Unit]\n"},{"name":"there.service","enabled":false},{"name":"b.service","mask":true}]},
+			"passwd":{"groups":[{"name":"team"}],"users":[{"name":"new","groups":["team"],"sshAuthorizedKeys":["ssh-ed25519 AAAA"]},{"name":"core","gecos":"Core"}]}`),
+	}
+}
+
+// A kill at any instant loses nothing: the next run gives the same tree as if
+// there had been none, and one that fails gives the tree as it was.
+func TestKilled(t *testing.T) {
+	s := killed()
+	good := written(t, s.config)
+	bad := written(t, storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`))
+
+	var original, final map[string]string
+	takes := time.Hour
+	for range 3 { // the shortest: instants after the end of a run prove nothing
+		root := planted(t, s)
+		original = seen(t, root)
+		began := time.Now()
+		if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
+			t.Fatalf("without a kill: exit code %d\n%s", got.code, got.output)
+		}
+		takes = min(takes, time.Since(began))
+		final = seen(t, root)
+	}
+
+	seed := rand.Uint64() //nolint:gosec // instants
+	t.Logf("seed %d; a run takes %v", seed, takes)
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // instants
+	takenBack := 0
+	for i := range kills {
+		delay := time.Duration(random.Int64N(int64(takes)))
+		root := planted(t, s)
+		kill(t, delay, "apply", "--config", good, "--root", root)
+		if i%2 == 0 {
+			if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
+				t.Errorf("after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
+			}
+			if diff := delta(final, seen(t, root)); diff != "" {
+				t.Errorf("after a kill at %v and another run (-without a kill +with):\n%s", delay, diff)
+			}
+			continue
+		}
+		if got := runAgent(t, "", "apply", "--config", bad, "--root", root); got.code != 1 {
+			t.Errorf("a failing run after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
+		}
+		after := seen(t, root)
+		if delta(final, after) == "" {
+			continue // the kill came when all was done
+		}
+		takenBack++
+		if diff := delta(original, after); diff != "" {
+			t.Errorf("after a kill at %v and a failing run (-original +got):\n%s", delay, diff)
+		}
+	}
+	if takenBack < kills/4 {
+		t.Errorf("only %d of %d killed runs were not done", takenBack, kills/2)
+	}
+}
+
+func kill(t *testing.T, after time.Duration, args ...string) {
+	t.Helper()
+	program, err := agent()
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), program, args...)
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(after)
+	_ = command.Process.Kill() // it may have ended already
+	_ = command.Wait()
+}

@@ -1,0 +1,107 @@
+package differential
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// Oracle is the real Ignition, as test/oracle/build.sh builds it.
+type Oracle struct {
+	folder string
+}
+
+// BuildOracle builds Ignition, unless it is in the cache. The working directory
+// must be inside the repository.
+func BuildOracle(ctx context.Context) (Oracle, error) {
+	repository, err := Repository()
+	if err != nil {
+		return Oracle{}, err
+	}
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(ctx, filepath.Join(repository, "test", "oracle", "build.sh"))
+	command.Stdout, command.Stderr = &stdout, &stderr
+	if err := command.Run(); err != nil {
+		return Oracle{}, fmt.Errorf("building Ignition: %w:\n%s", err, stderr.String())
+	}
+	return Oracle{folder: strings.TrimSpace(stdout.String())}, nil
+}
+
+// Repository finds the repository from the working directory upwards.
+func Repository() (string, error) {
+	start, err := os.Getwd()
+	if err != nil {
+		return "", fmt.Errorf("finding the repository: %w", err)
+	}
+	for dir := start; ; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "test", "oracle", "build.sh")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return "", fmt.Errorf("finding the repository: no parent of %s is it", start)
+		}
+	}
+}
+
+// ApplyCommand is Ignition's files stage alone, for storage entries and units:
+// it knows no accounts, and no proxy, timeouts or authorities of its config.
+func (o Oracle) ApplyCommand(ctx context.Context, config, root string) *exec.Cmd {
+	command := exec.CommandContext(ctx, filepath.Join(o.folder, "ignition-apply"), "--root", root, config)
+	// It refuses the tree of a running host, and this is how it knows.
+	command.Env = append(os.Environ(), "container=podman")
+	return command
+}
+
+// patience is longer than anything takes that it is given; on some mistakes, as
+// a pipe for a parent, it waits for ever.
+const patience = time.Minute
+
+// Apply runs ApplyCommand.
+func (o Oracle) Apply(ctx context.Context, config, root string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	return judge(o.ApplyCommand(ctx, config, root))
+}
+
+// Boot runs the stages fetch and files as a first boot does. It keeps what it
+// knows in scratch, an empty folder.
+func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	none := filepath.Join(scratch, "none")
+	if err := os.Mkdir(none, 0o700); err != nil {
+		return err
+	}
+	cmdline := filepath.Join(scratch, "cmdline")
+	if err := os.WriteFile(cmdline, nil, 0o600); err != nil {
+		return err
+	}
+	for _, stage := range []string{"fetch", "files"} {
+		command := exec.CommandContext(ctx, filepath.Join(o.folder, "ignition"),
+			"-platform", "file", "-stage", stage, "-root", root, "-log-to-stdout", "-neednet", filepath.Join(scratch, "neednet"),
+			"-config-cache", filepath.Join(scratch, "config"), "-state-file", filepath.Join(scratch, "state"))
+		command.Env = append(os.Environ(), "IGNITION_CONFIG_FILE="+config, "IGNITION_KERNEL_CMDLINE_PATH="+cmdline,
+			"IGNITION_SYSTEM_CONFIG_DIR="+none, "IGNITION_SYSTEM_LOCAL_CONFIG_DIR="+none, "IGNITION_SYSTEM_RUNTIME_CONFIG_DIR="+none,
+			// The sshd of a RHEL host reads no fragments.
+			"IGNITION_WRITE_AUTHORIZED_KEYS_FRAGMENT=false")
+		if err := judge(command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge runs a command of Ignition. An instantiated unit makes it ask a running
+// systemd for its version once all is written; there need not be one here.
+func judge(command *exec.Cmd) error {
+	output, err := command.CombinedOutput()
+	if err == nil || bytes.Contains(output, []byte("unix /run/systemd/private")) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", err, output)
+}

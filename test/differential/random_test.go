@@ -1,0 +1,169 @@
+//go:build differential
+
+package differential
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+)
+
+// Enough for a change that breaks a rule to be seen; FuzzDifferential goes on
+// from there.
+const randomCases = 600
+
+// TestRandom compares configs made by chance, the same ones each time.
+func TestRandom(t *testing.T) {
+	applied, failed := 0, 0
+	for seed := range uint64(randomCases) {
+		bytes := decisions(seed)
+		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
+			if judgeRandom(t, bytes) {
+				applied++
+			} else {
+				failed++
+			}
+		})
+	}
+	// Otherwise the generator makes no case that tests anything.
+	if applied < randomCases/8 || failed < randomCases/20 {
+		t.Errorf("of %d configs %d were applied and %d refused", randomCases, applied, failed)
+	}
+}
+
+func decisions(seed uint64) []byte {
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // the same each time
+	bytes := make([]byte, 250)
+	for i := range bytes {
+		bytes[i] = byte(random.Uint32())
+	}
+	return bytes
+}
+
+// FuzzDifferential looks for a config that the two apply differently.
+func FuzzDifferential(f *testing.F) {
+	for seed := range uint64(8) {
+		f.Add(decisions(seed + 1_000_000))
+	}
+	f.Fuzz(func(t *testing.T, bytes []byte) {
+		judgeRandom(t, bytes)
+	})
+}
+
+// judgeRandom runs both, and says whether the config was applied.
+func judgeRandom(t testing.TB, bytes []byte) bool {
+	t.Helper()
+	g := generate(bytes)
+	s := g.scenario(t)
+	got, ourErr := ours(t, s)
+	wanted, theirErr := theirs(t, s)
+	for theirErr != nil && ourErr == nil {
+		// The one thing that the agent may accept: what is already as it should be.
+		index := alreadySo(t, g, theirErr)
+		if index < 0 {
+			break
+		}
+		g.config.Storage.Files = slices.Delete(slices.Clone(g.config.Storage.Files), index, index+1)
+		wanted, theirErr = theirs(t, g.scenario(t))
+	}
+	story := func() string {
+		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(outline(s.tree), "\n      "), ourErr, theirErr)
+	}
+	switch {
+	case theirErr != nil && ourErr != nil:
+	case theirErr != nil || ourErr != nil:
+		t.Error("only one of the two fails")
+	default:
+		if diff := delta(withoutLinkNames(wanted), withoutLinkNames(got)); diff != "" {
+			t.Errorf("(-Ignition +agent):\n%s", diff)
+		}
+	}
+	if t.Failed() {
+		t.Log(story())
+	}
+	return ourErr == nil
+}
+
+// withoutLinkNames leaves out which symbolic links are the same file: see
+// linkNames.
+func withoutLinkNames(listing map[string]string) map[string]string {
+	plain := map[string]string{}
+	for name, line := range listing {
+		if strings.HasPrefix(line, "L") {
+			line, _, _ = strings.Cut(line, " same=")
+		}
+		plain[name] = line
+	}
+	return plain
+}
+
+var inTheWay = regexp.MustCompile(`error creating file "([^"]+)": A file exists there already and overwrite is false`)
+
+// alreadySo finds the file of the config that Ignition failed at, if the tree
+// has it exactly as the config wants it, else -1.
+func alreadySo(t testing.TB, g generated, err error) int {
+	t.Helper()
+	found := inTheWay.FindStringSubmatch(err.Error())
+	if found == nil {
+		return -1
+	}
+	before := seen(t, planted(t, scenario{tree: g.tree}))
+	return slices.IndexFunc(g.config.Storage.Files, func(f types.File) bool {
+		real := resolved(g.tree, f.Path)
+		return strings.HasSuffix(found[1], real) && before[real] != "" && isSo(before[real], f, g.config.Ignition.Version)
+	})
+}
+
+// resolved follows one link in the parents of a path.
+func resolved(tree []Node, name string) string {
+	for _, node := range tree {
+		if rest, below := strings.CutPrefix(name, node.Path+"/"); node.Link != "" && below {
+			target := node.Link
+			if !path.IsAbs(target) {
+				target = path.Join(path.Dir(node.Path), target)
+			}
+			return path.Join(target, rest)
+		}
+	}
+	return name
+}
+
+// isSo says whether a line of a listing is what the file wants to be.
+func isSo(line string, f types.File, version string) bool {
+	content, known := map[string]string{
+		"data:,new": "new", "data:,old%0A": "old\n", "data:,": "", "": "", "data:;base64,bmV3": "new", data(string(gzipped("expanded\n"))): "expanded\n",
+	}[*f.Contents.Source]
+	fields := strings.Fields(line)
+	if !known || len(f.Append) > 0 || !strings.Contains(line, fmt.Sprintf("%q", content)) {
+		return false
+	}
+	uid, gid, _ := strings.Cut(fields[2], ":")
+	if f.Mode != nil {
+		mode := *f.Mode
+		if version != "3.6.0" {
+			mode &= 0o777
+		}
+		if fields[1] != fmt.Sprintf("%04o", mode) {
+			return false
+		}
+	}
+	return owns(uid, f.User.ID, f.User.Name) && owns(gid, f.Group.ID, f.Group.Name)
+}
+
+// owns says whether a number is the one that an entry wants, if it wants one.
+func owns(number string, id *int, name *string) bool {
+	switch {
+	case id != nil:
+		return number == strconv.Itoa(*id)
+	case name != nil && *name != "":
+		return number == map[string]string{"core": "1000", "wheel": "10", "staff": "50"}[*name]
+	}
+	return true
+}

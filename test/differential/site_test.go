@@ -1,0 +1,124 @@
+//go:build differential
+
+package differential
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha512"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"time"
+)
+
+// site is what configs refer to: a server in clear, one with TLS, and a proxy.
+type site struct {
+	clear, tls, proxy *httptest.Server
+
+	lock  sync.Mutex
+	asked map[string]int
+}
+
+func newSite() *site {
+	s := &site{asked: map[string]int{}}
+	s.clear = httptest.NewServer(http.HandlerFunc(s.answer))
+	s.tls = httptest.NewTLSServer(http.HandlerFunc(s.answer))
+	s.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.IsAbs() && r.URL.Host == "nowhere.invalid" {
+			_, _ = io.WriteString(w, "through the proxy")
+			return
+		}
+		http.Error(w, "not by this proxy", http.StatusForbidden)
+	}))
+	return s
+}
+
+func (s *site) close() {
+	s.clear.Close()
+	s.tls.Close()
+	s.proxy.Close()
+}
+
+// fill puts the addresses of the site into a config. RUN differs between the
+// two, for what is counted.
+func (s *site) fill(config, run string) string {
+	authority := s.authority()
+	return strings.NewReplacer("HTTPS", s.tls.URL, "HTTP", s.clear.URL, "PROXY", s.proxy.URL, "RUN", run,
+		"AUTHORITYSUM", "sha512-"+sum(authority), "AUTHORITY", data(authority), "CONFIGSUM", "sha512-"+sum(merged), "GZCONFIG", data(string(gzipped(merged))), "MERGED", data(merged), "GZIPPED", data(string(gzipped("expanded\n"))),
+		"SHA512", "sha512-"+sum("expanded\n")).Replace(config)
+}
+
+// authority is the certificate that the site's TLS is trusted by.
+func (s *site) authority() string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.tls.Certificate().Raw}))
+}
+
+// merged is a config that others merge.
+const merged = `{"ignition":{"version":"3.1.0"},"storage":{"files":[` +
+	`{"path":"/etc/child","mode":384,"contents":{"source":"data:,child"}},` +
+	`{"path":"/etc/both","mode":384,"contents":{"source":"data:,child"},"append":[{"source":"data:,c"}]}]},` +
+	`"systemd":{"units":[{"name":"b.service","dropins":[{"name":"20-child.conf","contents":"[Service]\n"}]}]}}`
+
+func data(content string) string {
+	return "data:;base64," + base64.StdEncoding.EncodeToString([]byte(content))
+}
+
+func gzipped(content string) []byte {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	_, _ = io.WriteString(w, content)
+	_ = w.Close()
+	return out.Bytes()
+}
+
+func sum(content string) string {
+	digest := sha512.Sum512([]byte(content))
+	return hex.EncodeToString(digest[:])
+}
+
+func (s *site) answer(w http.ResponseWriter, r *http.Request) {
+	switch r.URL.Path {
+	case "/file":
+		_, _ = io.WriteString(w, "from the server")
+	case "/gzip":
+		_, _ = w.Write(gzipped("expanded\n"))
+	case "/config":
+		_, _ = io.WriteString(w, merged)
+	case "/gzip-config":
+		_, _ = w.Write(gzipped(merged))
+	case "/authority":
+		_, _ = w.Write(gzipped(s.authority()))
+	case "/bad-config":
+		_, _ = io.WriteString(w, "hello")
+	case "/seen": // what the request says of its sender
+		fmt.Fprintf(w, "test=%q accept-encoding=%q", r.Header.Values("X-Test"), r.Header.Values("Accept-Encoding"))
+	case "/moved":
+		http.Redirect(w, r, "/moved-here", http.StatusFound)
+	case "/moved-here":
+		fmt.Fprintf(w, "test=%q", r.Header.Values("X-Test"))
+	case "/empty":
+		w.WriteHeader(http.StatusNoContent)
+	case "/slow":
+		time.Sleep(3 * time.Second) // longer than the scenario's httpResponseHeaders
+		_, _ = io.WriteString(w, "late")
+	case "/flaky":
+		s.lock.Lock()
+		s.asked[r.URL.RawQuery]++
+		first := s.asked[r.URL.RawQuery] == 1
+		s.lock.Unlock()
+		if first {
+			http.Error(w, "busy", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = io.WriteString(w, "the second time")
+	default:
+		http.NotFound(w, r)
+	}
+}
