@@ -41,11 +41,8 @@ func (t *Tree) Mkdir(p string, attr Attr) error {
 }
 
 func newDirectory(where place, attr Attr) (err error) {
-	name, err := clearTemporary(where)
+	name, err := makeTemporary(where, func(name string) error { return unix.Mkdirat(where.fd(), name, 0o700) })
 	if err != nil {
-		return err
-	}
-	if err := unix.Mkdirat(where.fd(), name, 0o700); err != nil {
 		return err
 	}
 	defer func() {
@@ -78,13 +75,13 @@ func (t *Tree) MkdirAll(p string) error {
 func (t *Tree) MissingDirs(p string) ([]string, error) {
 	var missing []string
 	for p = path.Clean("/" + p); p != "/"; p = path.Dir(p) {
-		dir, err := t.openDir(p)
+		dir, err := t.lookup(p, unix.O_PATH|unix.O_DIRECTORY)
 		if err == nil {
 			dir.Close()
 			break
 		}
 		if !absent(err) {
-			return nil, err
+			return nil, fmt.Errorf("opening %s: %w", p, err)
 		}
 		missing = append([]string{p}, missing...)
 	}
@@ -99,10 +96,7 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 		return err
 	}
 	defer where.parent.Close()
-	name, err := clearTemporary(where)
-	if err == nil {
-		err = unix.Symlinkat(target, where.fd(), name)
-	}
+	name, err := makeTemporary(where, func(name string) error { return unix.Symlinkat(target, where.fd(), name) })
 	if err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
@@ -129,11 +123,8 @@ func (t *Tree) HardLink(target, p string) error {
 		return err
 	}
 	defer to.parent.Close()
-	name, err := clearTemporary(to)
+	name, err := makeTemporary(to, func(name string) error { return unix.Linkat(from.fd(), from.base, to.fd(), name, 0) })
 	if err != nil {
-		return fmt.Errorf("linking %s: %w", p, err)
-	}
-	if err := unix.Linkat(from.fd(), from.base, to.fd(), name, 0); err != nil {
 		return fmt.Errorf("linking %s to %s: %w", p, target, err)
 	}
 	err = unix.Renameat(to.fd(), name, to.fd(), to.base)

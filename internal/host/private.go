@@ -27,8 +27,8 @@ func WritePrivate(dir, name string, content []byte) error {
 	return batch.Commit()
 }
 
-// PrivateDir opens directory p for the agent's own files, and makes it, 0700
-// and durable, where it is missing. A link, a directory of another user, or one
+// PrivateDir opens directory p for the agent's own files, and makes it, 0700,
+// where it is missing; its name is durable after a SyncFileSystem. A link, a directory of another user, or one
 // that others can write to is refused: what the agent trusts later would be
 // theirs to forge. While the file is open, /proc/self/fd/N is a name of the
 // directory that nobody can move away.
@@ -54,8 +54,6 @@ func (t *Tree) PrivateDir(p string) (*os.File, error) {
 		err = fmt.Errorf("directory %s belongs to user %d: remove it when it is not needed", p, info.UID)
 	case info.Mode&0o022 != 0:
 		err = fmt.Errorf("directory %s can be written to by others (mode %04o): remove it when it is not needed", p, info.Mode)
-	case made == nil:
-		err = unix.Syncfs(int(dir.Fd())) // its name too, which is in the parent
 	}
 	if err != nil {
 		dir.Close()

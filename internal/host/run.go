@@ -39,11 +39,21 @@ func Run(ctx context.Context, name string, args ...string) (string, error) {
 
 // RunInput is Run with bytes on standard input.
 func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
+	return RunHolding(ctx, nil, stdin, name, args...)
+}
+
+// RunHolding is RunInput for a program that has a file open, if not nil, until
+// it ends: so a lock of the file lasts as long as the program does, also when
+// this process is killed meanwhile.
+func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, name, args...)
 	command.WaitDelay = 5 * time.Second // do not hang on a grandchild that keeps the pipe
 	command.Env = childEnvironment(os.Environ())
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
+	if held != nil {
+		command.ExtraFiles = []*os.File{held}
+	}
 	if stdin != nil {
 		command.Stdin = bytes.NewReader(stdin)
 	}

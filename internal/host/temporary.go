@@ -21,30 +21,41 @@ func temporaryName(base string) string {
 	return ".hcp-node-agent." + hex.EncodeToString(sum[:8])
 }
 
-// clearTemporary removes what a killed run left beside where.
-func clearTemporary(where place) (string, error) {
-	name := temporaryName(where.base)
+// clearTemporary removes what a killed run left under a temporary name.
+func clearTemporary(where place, name string) error {
 	err := unix.Unlinkat(where.fd(), name, 0)
 	if errors.Is(err, unix.EISDIR) {
 		err = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR)
 	}
 	if errors.Is(err, unix.ENOENT) {
-		err = nil
+		return nil
+	}
+	return err
+}
+
+// makeTemporary makes something beside where that must not be there yet. What a
+// killed run left is removed, which is seldom there and so not looked for first.
+func makeTemporary(where place, make func(name string) error) (string, error) {
+	name := temporaryName(where.base)
+	err := make(name)
+	if errors.Is(err, unix.EEXIST) {
+		if err = clearTemporary(where, name); err == nil {
+			err = make(name)
+		}
 	}
 	return name, err
 }
 
 // createTemporary opens a new file beside where.
-func createTemporary(where place) (*os.File, string, error) {
-	name, err := clearTemporary(where)
-	if err != nil {
-		return nil, "", err
-	}
-	fd, err := unix.Openat(where.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
-	if err != nil {
-		return nil, "", err
-	}
-	return os.NewFile(uintptr(fd), name), name, nil
+func createTemporary(where place) (file *os.File, name string, err error) {
+	name, err = makeTemporary(where, func(name string) error {
+		fd, err := unix.Openat(where.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+		if err == nil {
+			file = os.NewFile(uintptr(fd), name)
+		}
+		return err
+	})
+	return file, name, err
 }
 
 // fill gives a new file its content and attributes. It was created 0600 and
@@ -67,7 +78,8 @@ func (t *Tree) RemoveTemporary(p string) error {
 		return err
 	}
 	defer where.parent.Close()
-	if name, err := clearTemporary(where); err != nil {
+	name := temporaryName(where.base)
+	if err := clearTemporary(where, name); err != nil {
 		return fmt.Errorf("removing %s beside %s, which a killed run left: %w", name, p, err)
 	}
 	return nil

@@ -8,7 +8,6 @@ import (
 	"path"
 	"strings"
 
-	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
 	"golang.org/x/sys/unix"
 )
 
@@ -52,7 +51,7 @@ func (t *Tree) at(p string) (place, error) {
 	if base == "" {
 		return place{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
 	}
-	parent, err := pathrs.OpenatInRoot(t.root, dir)
+	parent, err := t.lookup(dir, unix.O_PATH)
 	if err != nil {
 		return place{}, fmt.Errorf("resolving %s: %w", p, err)
 	}
@@ -97,25 +96,16 @@ func (t *Tree) ReadDir(p string) ([]string, error) {
 		return nil, err
 	}
 	defer dir.Close()
-	entries, err := dir.ReadDir(-1)
+	names, err := dir.Readdirnames(-1)
 	if err != nil {
 		return nil, fmt.Errorf("listing %s: %w", p, err)
-	}
-	names := make([]string, 0, len(entries))
-	for _, entry := range entries {
-		names = append(names, entry.Name())
 	}
 	return sortedStrings(names), nil
 }
 
 // openDir opens directory p for reading, following links inside the tree.
 func (t *Tree) openDir(p string) (*os.File, error) {
-	handle, err := pathrs.OpenatInRoot(t.root, path.Clean("/"+p))
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", p, err)
-	}
-	defer handle.Close()
-	dir, err := pathrs.Reopen(handle, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC)
+	dir, err := t.lookup(path.Clean("/"+p), unix.O_RDONLY|unix.O_DIRECTORY)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", p, err)
 	}

@@ -3,6 +3,8 @@ package ignition
 import (
 	"context"
 
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -22,10 +24,18 @@ func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) 
 // its server, with the fetcher's strict trust, and anything else is opened.
 // Offline, what needs the network is refused, and each such thing named.
 func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payload, error) {
-	stub := stubIn(raw)
+	given, err := resolve.Read(raw, resolve.Options{Offline: offline, Log: f.Log, Budget: f.Budget})
+	if err != nil {
+		return nil, err
+	}
+	stub := stubIn(given.Config)
 	switch {
 	case stub == nil:
-		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, Budget: f.Budget})
+		document, err := given.Resolve(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return newPayload(document)
 	case offline:
 		return nil, report.Fail(report.Usage, "give it the payload itself, or let it use the network",
 			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.Place(stub.Source.String()))
@@ -33,11 +43,11 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 	return f.Fetch(ctx, stub)
 }
 
-// stubIn gives the user-data stub that raw is, nil when it is another config.
+// stubIn gives the user-data stub that a config is, nil when it is another one.
 // One merged config is not enough for that: without a CA of its own, it is as
 // likely a base config on some web server that the host trusts.
-func stubIn(raw []byte) *Stub {
-	stub, err := readStub(raw)
+func stubIn(config types.Config) *Stub {
+	stub, err := stubOf(config)
 	if err != nil || stub.Validate() != nil {
 		return nil
 	}

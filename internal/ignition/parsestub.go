@@ -18,18 +18,19 @@ import (
 // Ignition config that only names one other config, the headers to ask for it
 // with, a CA and a proxy. Anything else in it would be lost, so it is refused.
 func ParseStub(content []byte) (*Stub, error) {
-	stub, err := readStub(content)
+	config, _, _, err := resolve.Parse(content)
+	if err != nil {
+		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
+	}
+	stub, err := stubOf(config)
 	if err != nil {
 		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
 	}
 	return stub, nil
 }
 
-func readStub(content []byte) (*Stub, error) {
-	config, _, _, err := resolve.Parse(content)
-	if err != nil {
-		return nil, err
-	}
+// stubOf takes out of a config what a stub has, if it is one.
+func stubOf(config types.Config) (stub *Stub, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := beyondStub(config); len(extra) > 0 {
 		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
@@ -37,7 +38,7 @@ func readStub(content []byte) (*Stub, error) {
 	if len(merge) != 1 {
 		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
 	}
-	stub := &Stub{Headers: http.Header{}}
+	stub = &Stub{Headers: http.Header{}}
 	if stub.Source, err = sourceOf(merge[0]); err != nil {
 		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
 	}

@@ -17,15 +17,16 @@ type Together interface {
 // Tidier is a Driver that leaves traces when a run is killed.
 type Tidier interface {
 	// Tidy removes what killed runs left beside the targets of the changes, and
-	// makes durable what they did to them.
-	Tidy(changes []Change) error
+	// makes durable what they did to them. A program that a killed run left
+	// running has ended when it returns.
+	Tidy(ctx context.Context, changes []Change) error
 }
 
 // Apply makes those of the changes that are not so already, and tells which
 // they were. Everything that is needed to give them back is durable before the
 // first of them is made, and all of them are durable when it returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pending, error) {
-	if err := l.tidy(l.unfinishedChanges()); err != nil {
+	if err := l.tidy(ctx, l.unfinishedChanges()); err != nil {
 		return nil, err
 	}
 	pending, err := l.Diff(ctx, changes)
@@ -64,13 +65,26 @@ func (l *Ledger) unfinishedChanges() []Change {
 	return changes
 }
 
-// tidy clears up after killed runs.
-func (l *Ledger) tidy(changes []Change) error {
-	tidier, ok := first[Tidier](l)
-	if !ok || len(changes) == 0 {
-		return nil
+// tidy clears up after killed runs, each driver what is its own.
+func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
+	own := map[Tidier][]Change{}
+	var tidiers []Tidier
+	for _, c := range changes {
+		tidier, ok := l.drivers[c.Kind].(Tidier)
+		if !ok {
+			continue
+		}
+		if own[tidier] == nil {
+			tidiers = append(tidiers, tidier)
+		}
+		own[tidier] = append(own[tidier], c)
 	}
-	return tidier.Tidy(changes)
+	for _, tidier := range tidiers {
+		if err := tidier.Tidy(ctx, own[tidier]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Bracket records what is there before somebody else (client-go, dnf,
@@ -111,8 +125,8 @@ func (l *Ledger) intend(r record, pending []Pending) (int, error) {
 		return 0, err
 	}
 	r.Type = intent
-	seq := len(l.records)
-	return seq, l.append(r, true)
+	err := l.append(r, true)
+	return len(l.records) - 1, err
 }
 
 func (l *Ledger) make(ctx context.Context, pending []Pending) error {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // errForgotten is why nothing more can be written.
@@ -25,14 +27,26 @@ func (l *Ledger) Forget() error {
 
 // Discard is Forget for changes that shall stay for good: nothing can be given
 // back any more. The file goes first, and durably, so that a kill leaves either
-// all that is needed to give everything back, or nothing to be given back.
+// all that is needed to give everything back, or nothing to be given back. Of a
+// ledger that nothing was written to, there is nothing to be durable.
 func (l *Ledger) Discard() error {
 	l.broken = errForgotten
 	if err := os.Remove(filepath.Join(l.dir, "ledger.log")); err != nil {
 		return fmt.Errorf("discarding the ledger: %w", err)
 	}
-	if err := l.syncDir(); err != nil {
-		return err
+	if len(l.records) > 0 {
+		if err := l.syncDir(); err != nil {
+			return err
+		}
 	}
 	return os.RemoveAll(filepath.Join(l.dir, "originals"))
+}
+
+func (l *Ledger) syncDir() error {
+	tree, err := host.OpenTree(l.dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	return tree.SyncDir("/")
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ type Ledger struct {
 	log     *os.File
 	drivers map[Kind]Driver
 	records []record
+	named   bool  // that there is a ledger is durable
 	broken  error // after a failed append nothing more may be changed
 }
 
@@ -27,10 +29,11 @@ type Ledger struct {
 var ErrLocked = errors.New("another hcp-node-agent is changing this host; wait for it to end")
 
 // Open opens the ledger in dir, making both where they are missing, and cuts
-// off a torn tail. Only one process can have it open.
+// off a torn tail. Only one process can have it open. Nothing is written or
+// synced before the first record: most runs find nothing to be changed.
 func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
-	if err := makeDirectory(dir); err != nil {
-		return nil, err
+	if err := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); err != nil {
+		return nil, fmt.Errorf("making the ledger's directory: %w", err)
 	}
 	log, err := os.OpenFile(filepath.Join(dir, "ledger.log"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -84,43 +87,22 @@ func (l *Ledger) load() error {
 	if _, err := l.log.Seek(int64(good), 0); err != nil {
 		return fmt.Errorf("seeking in ledger: %w", err)
 	}
-	if len(records) == 0 {
-		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
-			return err
-		}
-	}
-	if len(records) > 1 {
-		return nil // its name was durable before the first intent
-	}
-	return l.syncDir()
+	// An intent can be there of a run that was killed before it synced the names;
+	// what is done was begun after that.
+	l.named = slices.ContainsFunc(records, func(r record) bool { return r.Type == done })
+	return nil
 }
 
-// makeDirectory makes the ledger's directory with the one of the originals, and
-// its own name durable.
-func makeDirectory(dir string) error {
-	_, err := os.Lstat(dir)
-	if mkdir := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); mkdir != nil {
-		return fmt.Errorf("making the ledger's directory: %w", mkdir)
-	}
-	if err == nil {
-		return nil
-	}
-	parent, err := host.OpenTree(filepath.Dir(dir))
-	if err != nil {
-		return err
-	}
-	defer parent.Close()
-	return parent.SyncDir("/")
-}
-
-// syncDir makes the names of ledger.log and originals durable.
-func (l *Ledger) syncDir() error {
+// syncNames makes the names of ledger.log and originals durable, and those of
+// the directories that they are in, which can be as new. These are on the same
+// file system, or are the mount point of this one.
+func (l *Ledger) syncNames() error {
 	tree, err := host.OpenTree(l.dir)
 	if err != nil {
 		return err
 	}
 	defer tree.Close()
-	return tree.SyncDir("/")
+	return tree.SyncFileSystem("/")
 }
 
 // Close gives the ledger back for others.
@@ -135,6 +117,11 @@ func (l *Ledger) append(r record, durable bool) error {
 	if l.broken != nil {
 		return fmt.Errorf("writing ledger: %w", l.broken)
 	}
+	if len(l.records) == 0 && r.Type != header {
+		if err := l.append(record{Type: header, Version: formatVersion}, false); err != nil {
+			return err
+		}
+	}
 	r.Seq, r.Time = len(l.records), time.Now().UTC()
 	line, err := r.line()
 	if err != nil {
@@ -145,13 +132,22 @@ func (l *Ledger) append(r record, durable bool) error {
 		return fmt.Errorf("writing ledger: %w", err)
 	}
 	if durable {
-		if err := l.log.Sync(); err != nil {
+		if err := l.sync(); err != nil {
 			l.broken = err
 			return fmt.Errorf("syncing ledger: %w", err)
 		}
 	}
 	l.records = append(l.records, r)
 	return nil
+}
+
+func (l *Ledger) sync() error {
+	if err := l.log.Sync(); err != nil || l.named {
+		return err
+	}
+	err := l.syncNames()
+	l.named = err == nil
+	return err
 }
 
 func (l *Ledger) driver(kind Kind) (Driver, error) {

@@ -77,7 +77,7 @@ func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
 
 // Tidy removes what killed runs left beside the paths, and syncs the file
 // systems of the paths.
-func (d *Paths) Tidy(changes []Change) error {
+func (d *Paths) Tidy(_ context.Context, changes []Change) error {
 	batch := d.Tree.NewBatch()
 	defer batch.Abort()
 	for _, c := range changes {

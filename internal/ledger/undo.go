@@ -30,6 +30,13 @@ type Restoring interface {
 	Abort()
 }
 
+// Halfway is a Driver of things that are given back in more than one step.
+type Halfway interface {
+	// Halfway tells, of a thing that is neither as it was nor as wished, whether
+	// an undo that was killed can have left it so.
+	Halfway(c Change, before, now State) (bool, error)
+}
+
 // Undo gives everything back, newest first, as far as it can: an error with
 // one thing does not stop the others, all errors are joined, and what failed
 // is tried again by the next Undo. A directory that is not empty yet is tried
@@ -42,7 +49,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	for _, item := range items {
 		changes = append(changes, item.Change)
 	}
-	if err := l.tidy(changes); err != nil {
+	if err := l.tidy(ctx, changes); err != nil {
 		return Outcome{}, err
 	}
 	u := &undoing{l: l, covers: newCovers(items)}
@@ -152,10 +159,18 @@ func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verd
 		return nothing, err
 	}
 	what := item.judge(now)
-	if what == keep && u.covers.known(at, item, now) {
+	if what != keep {
+		return what, nil
+	}
+	if u.covers.known(at, item, now) {
 		return nothing, nil
 	}
-	return what, nil
+	if halfway, ok := u.l.drivers[item.Kind].(Halfway); ok {
+		if ours, err := halfway.Halfway(item.Change, item.Before, now); err != nil || ours {
+			return restore, err
+		}
+	}
+	return keep, nil
 }
 
 // restored and kept note what was done. The note is not synced by itself:

@@ -21,6 +21,9 @@ func Drivers(tree *host.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Dri
 // then the keys, and tells what it changed. After an error the ledger knows all
 // that was done.
 func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.Pending, error) {
+	if err := awaitTurn(ctx, in.Tree); err != nil {
+		return nil, err
+	}
 	in.Items = l.Items()
 	changes, err := Plan(ctx, in)
 	if err != nil {

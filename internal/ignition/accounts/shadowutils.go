@@ -3,6 +3,7 @@ package accounts
 import (
 	"bytes"
 	"context"
+	"errors"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -20,8 +21,12 @@ func run(ctx context.Context, tree *host.Tree, stdin []byte, program string, arg
 		}
 		args = append([]string{"--root", root}, args...)
 	}
-	_, err := host.RunInput(ctx, stdin, program, args...)
-	return err
+	lock, err := takeTurn(ctx, tree)
+	if err != nil {
+		return err
+	}
+	_, err = host.RunHolding(ctx, lock, stdin, program, args...)
+	return errors.Join(err, endTurn(tree, lock))
 }
 
 // setHash gives a password hash by standard input: an argument could be seen by

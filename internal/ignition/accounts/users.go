@@ -32,7 +32,10 @@ func (d *Users) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
 		if state.Value, err = db.user(c.Target, wish).value(); err != nil {
 			return state, err
 		}
-		if m := db.moveOf(c.Target, wish); m.moves() && m.from != "/" {
+		// The group can be one that the same config makes: its number is not known
+		// yet, and the home will change hands all the same.
+		unknown := wish.PrimaryGroup != "" && db.groupNamed(wish.PrimaryGroup) < 0
+		if m := db.moveOf(c.Target, wish); (m.moves() || unknown) && m.from != "/" {
 			if s.Owners, err = m.owners(d.Tree); err != nil {
 				return state, err
 			}

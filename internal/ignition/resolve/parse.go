@@ -7,7 +7,6 @@ import (
 
 	ignerrors "github.com/coreos/ignition/v2/config/shared/errors"
 	"github.com/coreos/ignition/v2/config/util"
-	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/coreos/ignition/v2/config/validate"
 	vreport "github.com/coreos/vcontext/report"
@@ -21,7 +20,10 @@ const maxProblems = 5
 // with the place of each problem. Special mode bits are taken off for specs
 // before 3.6, as Ignition does. What the config refers to is not looked at.
 func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
-	parsed, _, err := util.GetConfigVersion(raw)
+	if config, version, found, ok := parseGuessed(raw); ok {
+		return config, version, said(found), nil
+	}
+	parsed, found, err := util.GetConfigVersion(raw)
 	if wrong := mistaken(raw, err == nil); wrong != nil {
 		return config, "", nil, wrong
 	}
@@ -35,7 +37,9 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read",
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
 	}
-	config, found, err := v3_6.ParseCompatibleVersion(raw)
+	if err == nil {
+		config, found, err = parseAs(parsed.String(), raw)
+	}
 	switch {
 	case errors.Is(err, ignerrors.ErrEmpty):
 		return config, "", nil, fmt.Errorf("it is empty")
@@ -46,10 +50,16 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	case err != nil:
 		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", some(fatal(found, raw)))
 	}
+	return config, parsed.String(), said(found), nil
+}
+
+// said is what the parser found in a config that it read.
+func said(found vreport.Report) []string {
+	var warnings []string
 	for _, entry := range found.Entries {
 		warnings = append(warnings, entry.String())
 	}
-	return config, parsed.String(), warnings, nil
+	return warnings
 }
 
 // Check validates what several configs have become, and names what is wrong.

@@ -66,7 +66,7 @@ func (r *resolver) render(ctx context.Context, config types.Config, chain []stri
 		if err != nil {
 			return types.Config{}, err
 		}
-		if err := r.use(ctx, v3_6.Merge(merged, child).Ignition); err != nil {
+		if err := r.use(ctx, settings(merged.Ignition, child.Ignition)); err != nil {
 			return types.Config{}, within(reference, err)
 		}
 		if child, err = r.render(ctx, child, from); err != nil {

@@ -36,25 +36,50 @@ type Options struct {
 // not what the config says it is, or too large; CredentialRefused when a server
 // wants other proof; Refused when a server cannot be trusted; else Failed.
 func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
+	given, err := Read(raw, o)
+	if err != nil {
+		return nil, err
+	}
+	return given.Resolve(ctx)
+}
+
+// Given is a config as it was given: nothing that it refers to is there yet.
+type Given struct {
+	Config types.Config // translated to the newest spec
+
+	raw      []byte
+	version  string
+	warnings []string
+	options  Options
+}
+
+// Read is the first part of Resolve, for those who decide by the config itself
+// what becomes of it: to read it once more would take as long as all the rest.
+func Read(raw []byte, o Options) (*Given, error) {
 	o = o.withDefaults()
 	config, version, warnings, err := Parse(raw)
 	if err != nil {
 		return nil, report.Fail(report.Usage, o.Remedy, "reading %s: %w", o.Name, err)
 	}
-	r := newResolver(o)
+	return &Given{Config: config, raw: raw, version: version, warnings: warnings, options: o}, nil
+}
+
+// Resolve is the second part.
+func (g *Given) Resolve(ctx context.Context) (*Document, error) {
+	r := newResolver(g.options)
 	defer r.client.close()
-	r.warnings = warnings
-	document, err := r.resolve(ctx, config)
+	r.warnings = g.warnings
+	document, err := r.resolve(ctx, g.Config)
 	if err != nil {
-		code, remedy := report.Usage, o.Remedy
+		code, remedy := report.Usage, g.options.Remedy
 		if inner := report.RemedyOf(err); inner != "" {
 			code, remedy = report.CodeOf(err), inner
 		}
-		return nil, report.Fail(code, remedy, "reading %s: %w", o.Name, err)
+		return nil, report.Fail(code, remedy, "reading %s: %w", g.options.Name, err)
 	}
-	document.Version = version
+	document.Version = g.version
 	if !r.changed {
-		document.Raw = raw
+		document.Raw = g.raw
 		return document, nil
 	}
 	if document.Raw, err = encode(document.Config); err != nil {
@@ -98,8 +123,7 @@ func (o Options) withDefaults() Options {
 // one config of several, and files, which gets the contents with the settings
 // of that one config.
 func (r *resolver) resolve(ctx context.Context, config types.Config) (*Document, error) {
-	parent := types.Config{Ignition: r.options.Parent}
-	if err := r.use(ctx, v3_6.Merge(parent, config).Ignition); err != nil {
+	if err := r.use(ctx, settings(r.options.Parent, config.Ignition)); err != nil {
 		return nil, err
 	}
 	merged, err := r.render(ctx, config, nil)
@@ -118,7 +142,7 @@ func (r *resolver) resolve(ctx context.Context, config types.Config) (*Document,
 		}
 	}
 	r.client.pool = nil // another process in Ignition: only the final config counts
-	if err := r.use(ctx, v3_6.Merge(parent, merged).Ignition); err != nil {
+	if err := r.use(ctx, settings(r.options.Parent, merged.Ignition)); err != nil {
 		return nil, err
 	}
 	document := newDocument()
@@ -127,4 +151,10 @@ func (r *resolver) resolve(ctx context.Context, config types.Config) (*Document,
 	}
 	document.Config, document.Warnings, document.Fetched = merged, r.warnings, r.fetched
 	return document, nil
+}
+
+// settings are those of a config over those of its parent. Nothing else of the
+// two is merged, which would copy all entries.
+func settings(parent, child types.Ignition) types.Ignition {
+	return v3_6.Merge(types.Config{Ignition: parent}, types.Config{Ignition: child}).Ignition
 }

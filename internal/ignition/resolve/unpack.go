@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
-	"github.com/vincent-petithory/dataurl"
 )
 
 // MaxExpanded is how many bytes all that a config consists of may have once it
@@ -39,11 +38,11 @@ func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
 	if scheme(*r.Source) != "data" {
 		return nil, fmt.Errorf("%w but at %s", errRemote, Place(*r.Source))
 	}
-	decoded, err := dataurl.DecodeString(*r.Source)
+	content, err := decode(*r.Source)
 	if err != nil {
-		return nil, errors.New("decoding data URL: it is not one") // the cause would show a piece of it
+		return nil, err
 	}
-	return u.unpack(decoded.Data, r)
+	return u.unpack(content, r)
 }
 
 // Contents decodes what the files of a config are made of: what they name as

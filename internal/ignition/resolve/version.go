@@ -1,6 +1,8 @@
 package resolve
 
 import (
+	"regexp"
+
 	"github.com/coreos/ignition/v2/config/v3_0"
 	"github.com/coreos/ignition/v2/config/v3_1"
 	to31 "github.com/coreos/ignition/v2/config/v3_1/translate"
@@ -54,6 +56,22 @@ func parseAs(version string, raw []byte) (types.Config, vreport.Report, error) {
 		return parse(raw, v3_0.Parse, from0)
 	}
 	return types.Config{}, vreport.Report{}, ignerrors.ErrUnknownVersion
+}
+
+// beginning is where a config has its version, if a program wrote it.
+const beginning = 4 << 10
+
+// parseGuessed reads a config whose version stands where it is looked for first.
+// To find it for sure, the text would have to be read twice. The parser of a
+// spec takes no other version than its own; not ok says nothing at all.
+func parseGuessed(raw []byte) (config types.Config, version string, found vreport.Report, ok bool) {
+	guess := regexp.MustCompile(`"version"\s*:\s*"(3\.\d+\.0)"`).FindSubmatch(raw[:min(len(raw), beginning)])
+	if guess == nil {
+		return config, "", found, false
+	}
+	version = string(guess[1])
+	config, found, err := parseAs(version, raw)
+	return config, version, found, err == nil
 }
 
 // parse reads a config of one spec and translates it to the newest.

@@ -1,0 +1,40 @@
+package host
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// Whatever a killed run left under the temporary name is in nobody's way.
+func TestTemporaryNameIsTaken(t *testing.T) {
+	for name, leave := range map[string]func(t *testing.T, root, name string){
+		"file": func(t *testing.T, root, name string) { t.Helper(); put(t, root, name, "left by a killed run") },
+		"link": func(t *testing.T, root, name string) { t.Helper(); symlink(t, "nowhere", root, name) },
+		"directory": func(t *testing.T, root, name string) {
+			t.Helper()
+			if err := os.Mkdir(filepath.Join(root, name), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tree, root := openTest(t)
+			put(t, root, "one", "1")
+			for _, base := range []string{"file", "link", "directory", "hard"} {
+				leave(t, root, temporaryName(base))
+			}
+			batch := tree.NewBatch()
+			err := errors.Join(batch.Stage("/file", []byte("new"), mine(0o600)), batch.Commit(),
+				tree.Symlink("to", "/link", mine(0)), tree.Mkdir("/directory", mine(0o700)), tree.HardLink("/one", "/hard"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := names(t, root); !slices.Equal(got, []string{"/directory", "/file=new", "/hard=1", "/link -> to", "/one=1"}) {
+				t.Errorf("there is %q", got)
+			}
+		})
+	}
+}

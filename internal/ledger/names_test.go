@@ -1,0 +1,43 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A run that changes nothing writes nothing.
+func TestNothingIsWrittenBeforeTheFirstIntent(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	same := Change{Kind: File, Target: "/etc/same", Want: State{Present: true, Digest: digest([]byte("same\n"))}}
+	if made, err := l.Apply(t.Context(), "files", []Change{same}); err != nil || len(made) > 0 {
+		t.Fatalf("made %v, %v", made, err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "ledger.log")); err != nil || info.Size() > 0 {
+		t.Errorf("the ledger holds %d bytes, %v", info.Size(), err)
+	}
+	must(t, l.Discard())
+}
+
+// That there is a ledger is only known to be durable once something was made
+// after it was: an intent alone can be of a run that was killed before that.
+func TestNamesAreSyncedUntilSomethingIsDone(t *testing.T) {
+	root, dir := populate(t), t.TempDir()
+	l := open(t, dir, root)
+	must(t, l.append(record{Type: intent, Step: "files"}, false)) // killed before the sync
+	must(t, l.Close())
+	l = open(t, dir, root)
+	if l.named || len(l.records) != 2 {
+		t.Fatalf("named %t after %d records", l.named, len(l.records))
+	}
+	_, err := l.Apply(t.Context(), "files", wishes())
+	must(t, err)
+	if !l.named {
+		t.Error("something was made before the names were synced")
+	}
+	must(t, l.Close())
+	if l = open(t, dir, root); !l.named {
+		t.Error("the names would be synced again and again")
+	}
+}
