@@ -10,8 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
@@ -25,9 +23,6 @@ type Ledger struct {
 	broken  error // after a failed append nothing more may be changed
 }
 
-// ErrLocked means that another process has the ledger open for writing.
-var ErrLocked = errors.New("another hcp-node-agent is changing this host; wait for it to end")
-
 // Open opens the ledger in dir, making both where they are missing, and cuts
 // off a torn tail. Only one process can have it open. Nothing is written or
 // synced before the first record: most runs find nothing to be changed.
@@ -39,12 +34,9 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening ledger: %w", err)
 	}
-	if err := unix.Flock(int(log.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lock(int(log.Fd()), func() { time.Sleep(lockPause) }); err != nil {
 		log.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, ErrLocked
-		}
-		return nil, fmt.Errorf("locking ledger: %w", err)
+		return nil, err
 	}
 	l := &Ledger{dir: dir, log: log, drivers: drivers}
 	if err := l.load(); err != nil {

@@ -1,0 +1,32 @@
+package ledger
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A child of a killed run has the lock for a moment longer than the run.
+func TestLockOfAKilledRun(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	open := func() *os.File {
+		file, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+	child, next := open(), open()
+	if err := lock(int(child.Fd()), t.FailNow); err != nil {
+		t.Fatal(err)
+	}
+	pauses := 0
+	if err := lock(int(next.Fd()), func() { pauses++ }); !errors.Is(err, ErrLocked) || pauses != lockTries-1 {
+		t.Errorf("of one that stays: %v after %d pauses", err, pauses)
+	}
+	if err := lock(int(next.Fd()), func() { child.Close() }); err != nil {
+		t.Errorf("of one that ends: %v", err)
+	}
+}
