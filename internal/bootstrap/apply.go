@@ -53,7 +53,7 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	for _, warning := range append(payload.Warnings, payload.Unapplied()...) {
 		log.Warn(warning, "")
 	}
-	i, err := openImage(ctx, tree)
+	i, err := openImage(ctx, tree, log)
 	if err != nil {
 		return document, err
 	}

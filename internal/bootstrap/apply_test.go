@@ -177,7 +177,7 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // fails last
 	}
 	apply := func(ctx context.Context, changes []ledger.Change) error {
-		i, err := openImage(t.Context(), tree)
+		i, err := openImage(t.Context(), tree, report.Log{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestApplyAfterAKilledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	i, err := openImage(t.Context(), tree)
+	i, err := openImage(t.Context(), tree, report.Log{})
 	if err != nil {
 		t.Fatal(err)
 	}

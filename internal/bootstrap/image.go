@@ -26,8 +26,9 @@ type imageTree struct {
 }
 
 // openImage opens the tree for changes. What a killed apply has left half
-// written is taken back first.
-func openImage(ctx context.Context, tree *host.Tree) (*imageTree, error) {
+// written is taken back first; what somebody has changed since stays, and is
+// told of.
+func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree, error) {
 	dir, err := tree.PrivateDir(wayBack)
 	if err != nil {
 		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
@@ -45,7 +46,11 @@ func openImage(ctx context.Context, tree *host.Tree) (*imageTree, error) {
 	if len(i.ledger.Items()) == 0 {
 		return i, nil
 	}
-	if err := i.giveBack(ctx); err != nil {
+	outcome, err := i.ledger.Undo(ctx)
+	for _, kept := range outcome.Kept {
+		log.Warn(kept.Target+" was changed since an apply was killed, and stays as it is now", "remove it if it is not wanted")
+	}
+	if err != nil {
 		i.close()
 		return nil, fmt.Errorf("taking back what an apply to %s has left half written: %w", tree.Name(), err)
 	}
@@ -92,24 +97,19 @@ func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (chang
 	return changed + len(made), err
 }
 
-// takeBack undoes everything and ends.
+// takeBack undoes everything and ends. What somebody has changed meanwhile is
+// named in its error, and stays.
 func (i *imageTree) takeBack(ctx context.Context) error {
 	defer i.close()
-	if err := i.giveBack(ctx); err != nil {
+	outcome, err := i.ledger.Undo(ctx)
+	if err != nil {
 		return report.Fail(report.Failed, "run apply again: it takes back the rest first", "taking back what was written: %w", err)
 	}
-	if err := i.ledger.Forget(); err != nil {
-		return err
-	}
-	return i.tree.Remove(wayBack)
-}
-
-func (i *imageTree) giveBack(ctx context.Context) error {
-	outcome, err := i.ledger.Undo(ctx)
+	errs := []error{i.ledger.Forget(), i.tree.Remove(wayBack)}
 	for _, kept := range outcome.Kept {
-		err = errors.Join(err, fmt.Errorf("%s was changed by somebody else meanwhile, and stays as it is now", kept.Target))
+		errs = append(errs, fmt.Errorf("%s was changed by somebody else meanwhile, and stays as it is now", kept.Target))
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 // done gives up the way back.
