@@ -26,6 +26,10 @@ func settle(ctx context.Context, tree *host.Tree) error {
 // their names.
 func (d *Homes) Tidy(_ context.Context, changes []ledger.Change) error {
 	for _, c := range changes {
+		// Also what it is made as before it has the name under which it is built.
+		if err := d.Tree.RemoveTemporary(aside(c.Target)); err != nil {
+			return err
+		}
 		if err := removeTree(d.Tree, aside(c.Target)); err != nil {
 			return err
 		}

@@ -3,7 +3,10 @@ package accounts
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,5 +184,28 @@ func TestProgramThatOutlivesTheAgent(t *testing.T) {
 	m.undo()
 	if diff := cmp.Diff(before, visible(t, m.root)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// A kill can be in the moment in which the directory of a home that is being
+// built has only the name that everything new has first.
+func TestTidyOfAHomeThatWasJustBegun(t *testing.T) {
+	root := t.TempDir()
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	sum := sha256.Sum256([]byte(".hcp-node-agent.home.new"))
+	begun := filepath.Join(root, "home", ".hcp-node-agent."+hex.EncodeToString(sum[:8]))
+	if err := os.MkdirAll(begun, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	homes := &Homes{Tree: tree}
+	if err := homes.Tidy(t.Context(), []ledger.Change{{Kind: Home, Target: "/home/new"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Lstat(begun); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
 	}
 }
