@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -96,13 +97,9 @@ func (f Fetcher) body(response *http.Response) ([]byte, error) {
 }
 
 func truncated(got int, want int64, cause error) *refusal {
-	of := ""
-	if want > 0 {
-		of = fmt.Sprintf(" of %d", want)
-	}
 	return &refusal{
 		code: report.Failed, temporary: true, cause: cause,
-		what:   fmt.Sprintf("the payload was cut short after %d%s bytes", got, of),
+		what:   "the payload was cut short after " + wire.Received(got, want),
 		remedy: "check the link to the server: it stops sending to a reader that takes more than 10 seconds",
 	}
 }

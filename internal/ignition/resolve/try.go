@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -116,13 +117,9 @@ func (a *alive) Read(p []byte) (int, error) {
 }
 
 func truncated(got int, want int64, cause error) *fault {
-	of := ""
-	if want > 0 {
-		of = fmt.Sprintf(" of %d", want)
-	}
 	return &fault{
 		code: report.Failed, temporary: true, cause: cause,
-		what:   fmt.Sprintf("it stopped sending after %d%s bytes", got, of),
+		what:   "it stopped sending after " + wire.Received(got, want),
 		remedy: "check the link to the server",
 	}
 }

@@ -39,6 +39,15 @@ func NoRoute(err error) bool {
 	return errors.Is(err, syscall.EHOSTUNREACH) || errors.Is(err, syscall.ENETUNREACH)
 }
 
+// Received tells how much of an answer came before it ended; want is 0 or less
+// where the server has not said how much there is.
+func Received(got int, want int64) string {
+	if want > 0 {
+		return fmt.Sprintf("%d of %d bytes", got, want)
+	}
+	return fmt.Sprintf("%d bytes", got)
+}
+
 // Connection tells in which way a connection to HOST:PORT did not come about,
 // or broke. All of these ways can pass.
 func Connection(to string, err error) string {
