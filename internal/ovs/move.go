@@ -35,30 +35,41 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 
 // attempt is the move itself, up to and including what makes it count.
 func (d *Driver) attempt(ctx context.Context, m Move, leftover bool, checkpoint networkmanager.Checkpoint) error {
-	d.log.Wait("for NetworkManager to put "+m.Uplink+" into br-ex", "")
-	if leftover {
-		if err := d.clear(ctx, m.Origin); err != nil {
+	a := &attempt{Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{}}
+	for _, stage := range a.stages(leftover) {
+		d.log.Wait("for "+stage.what, "")
+		if err := stage.do(ctx); err != nil {
 			return err
 		}
 	}
-	a, err := d.addProfiles(ctx, m)
-	if err != nil {
-		return err
+	return nil
+}
+
+// stage is one part of a move. What is said of it follows "for".
+type stage struct {
+	what string
+	do   func(context.Context) error
+}
+
+// stages are the parts in their order. The host is told from outside that one
+// begins before it does; between any two of them the run can die, and the
+// guards have to give the network back.
+func (a *attempt) stages(leftover bool) []stage {
+	stages := []stage{
+		{"NetworkManager to know the profiles of " + BridgeName, a.addProfiles},
+		{"NetworkManager to call the Open vSwitch database", a.connectDatabase},
+		{BridgeName + " to come up with a copy of the addresses", a.bringUpCopy},
+		{BridgeName + " to have a port for " + a.Uplink, a.bringUpPort},
+		{a.Uplink + " to be plugged into " + BridgeName, a.plug},
+		{a.Uplink + " to be given to its new profile", a.adopt},
+		{BridgeName + " to have its addresses by itself", a.lease},
+		{"the network to work through " + BridgeName, a.verified},
+		{"the profiles to be saved", a.save},
+		{"NetworkManager to keep the change", a.commit},
 	}
-	if err := a.connectDatabase(ctx); err != nil {
-		return err
+	if !leftover {
+		return stages
 	}
-	if err := a.bringUpCopy(ctx); err != nil {
-		return err
-	}
-	if err := a.handOver(ctx); err != nil {
-		return err
-	}
-	if err := a.lease(ctx); err != nil {
-		return err
-	}
-	if err := d.verify(ctx, m); err != nil {
-		return err
-	}
-	return a.keep(ctx, checkpoint)
+	clear := stage{"what an earlier move has left to go", func(ctx context.Context) error { return a.clear(ctx, a.Origin) }}
+	return append([]stage{clear}, stages...)
 }

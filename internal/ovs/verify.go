@@ -15,7 +15,6 @@ import (
 // peers know, the default route, an answer of the gateway, name servers, and
 // an answer of whoever was named to Prepare.
 func (d *Driver) verify(ctx context.Context, m Move) error {
-	d.log.Wait("for the network to work through "+BridgeName, "")
 	err := d.waitUntil(ctx, BridgeName, func(facts Facts) string { return lacks(facts, m, BridgeName) })
 	if err != nil {
 		return err
