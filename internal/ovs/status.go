@@ -66,12 +66,12 @@ func (m Move) Describe() []string {
 	if m.AlreadyThere {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
 	}
-	return []string{
-		fmt.Sprintf("move %s (NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Origin.ID, join(m.Stable)),
+	return append([]string{
+		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
+			m.Uplink, m.Source, m.Origin.ID, join(m.Stable)),
 		fmt.Sprintf("NetworkManager profiles %s, %s, %s, %s and %s are added; %q stays as it is, with a lower priority (%d wins)",
 			bridgeProfile, nicPortProfile, bridgePortProfile, nicProfile, bridgeIPProfile, m.Origin.ID,
 			m.Profiles.NIC.Int("connection", "autoconnect-priority")),
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
-	}
+	}, m.Notes...)
 }
