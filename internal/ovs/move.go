@@ -13,7 +13,7 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	if err := d.reachable(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
-	if err := d.arm(ctx, m.Origin); err != nil {
+	if err := d.arm(ctx, m.Origin, d.deadMan()); err != nil {
 		return err
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.deadMan())
