@@ -24,9 +24,15 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	// The whole of it has to be over before NetworkManager goes back by itself.
 	limited, cancel := context.WithTimeout(ctx, d.deadMan()*3/4)
 	defer cancel()
-	gap := measureGap(limited, m.Gateway)
-	err = d.attempt(limited, m, leftover, checkpoint)
-	d.gap = gap()
+	watched, end := context.WithCancelCause(limited)
+	defer end(nil)
+	gap := startGauge(limited, m.Gateway)
+	go watch(watched, m.Gateway, gap.silence, end)
+	err = d.attempt(watched, m, leftover, checkpoint)
+	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
+		err = cause // the gateway fell silent
+	}
+	d.gap = gap.stop()
 	if err != nil {
 		return d.giveBack(ctx, m, err)
 	}
