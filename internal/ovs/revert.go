@@ -39,7 +39,7 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 func (d *Driver) revert(ctx context.Context, o Origin) error {
 	ctx, cancel := context.WithTimeout(ctx, revertTime)
 	defer cancel()
-	if err := d.awaken(ctx); err != nil {
+	if err := d.awaken(ctx, o.Uplink); err != nil {
 		return err
 	}
 	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")

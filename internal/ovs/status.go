@@ -51,7 +51,7 @@ func LookStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) 
 
 func statusOf(facts Facts) Status {
 	var s Status
-	if bridge, ok := facts.bridge(BridgeName); ok {
+	if bridge, ok := facts.bridge(); ok {
 		s.Exists, s.Ports = true, bridge.Interfaces
 	}
 	s.Profile = profileStatus(facts)
