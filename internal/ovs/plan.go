@@ -102,7 +102,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 // which NIC is in it; who made it (configure-ovs.sh, nmstate, an earlier run)
 // does not matter.
 func bridgedUplink(facts Facts) (string, bool) {
-	bridge, ok := facts.bridge(BridgeName)
+	bridge, ok := facts.bridge()
 	if !ok {
 		return "", false
 	}
@@ -151,6 +151,6 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 // although br-ex does not carry the host: somebody has brought the original
 // profile up again by hand.
 func leftovers(facts Facts, o Origin) bool {
-	_, bridge := facts.bridge(BridgeName)
+	_, bridge := facts.bridge()
 	return bridge || len(o.ours(facts.Profiles)) > 0
 }

@@ -141,22 +141,3 @@ func poll(ctx context.Context, what string, so func() (bool, error)) error {
 		}
 	}
 }
-
-// measureGap measures how long the gateway does not answer; the function that
-// it returns ends that. Nothing is measured when it does not answer echoes.
-func measureGap(ctx context.Context, gateway netip.Addr) func() *host.Outage {
-	if !gateway.Is4() {
-		return func() *host.Outage { return nil }
-	}
-	echo, err := host.StartEcho(ctx, gateway)
-	if err != nil {
-		return func() *host.Outage { return nil }
-	}
-	return func() *host.Outage {
-		outage := echo.Stop()
-		if outage.Answered == 0 {
-			return nil
-		}
-		return &outage
-	}
-}
