@@ -55,6 +55,7 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		"join stub.ign":             "hcp-node-agent join: \"stub.ign\" is not a flag; join takes no other arguments\nsee: hcp-node-agent join --help\n",
 		"join --user-data":          "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
 		"join --timeout soon":       "hcp-node-agent join: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\nsee: hcp-node-agent join --help\n",
+		"node-ip 192.0.2.1":         "hcp-node-agent node-ip: \"192.0.2.1\" is not a flag; node-ip takes no other arguments\nsee: hcp-node-agent node-ip --help\n",
 		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
 		"version --output yaml":     "hcp-node-agent version: --output is \"yaml\"; it can be text or json\nsee: hcp-node-agent version --help\n",
 		"version -o JSON":           "hcp-node-agent version: --output is \"JSON\"; it can be text or json\nsee: hcp-node-agent version --help\n",
@@ -231,6 +232,8 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	for _, verb := range []string{"join", "plan", "preflight", "status"} {
 		for want, args := range map[string][]string{
 			`until is "monday"`:            {"--until", "monday", "--config", good},
+			`"bastion" is not HOST:PORT`:   {"--verify-reach", "bastion", "--config", good},
+			"networkTimeout is 5s":         {"--network-timeout", "5s", "--config", good},
 			"no such file":                 {"--config", filepath.Join(dir, "none.yaml")},
 			"endpiont":                     {"--config", typo},
 			`it begins with apiVersion ""`: {"--config", os.DevNull},

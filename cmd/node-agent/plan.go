@@ -34,6 +34,9 @@ func sayPlan(w io.Writer, document bootstrap.PlanDocument) {
 	}
 	if document.Empty {
 		fmt.Fprintf(w, "%s: nothing is left to do\n", who)
+		for _, line := range document.Network {
+			fmt.Fprintf(w, "  %s\n", line)
+		}
 		return
 	}
 	fmt.Fprintf(w, "a join would make %s\n", who)

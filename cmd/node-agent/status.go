@@ -31,6 +31,9 @@ func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 	}
 	if bridge := document.Bridge; bridge != nil {
 		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)
+		for _, line := range bridge.Details() {
+			fmt.Fprintf(w, "  %-24s %s\n", "", line)
+		}
 	}
 	if node := document.Node; node != nil {
 		fmt.Fprintf(w, "  %-24s %s\n", "Node", node)

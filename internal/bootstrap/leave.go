@@ -51,6 +51,7 @@ func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, err
 	}
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}
 	defer j.close()
+	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
 	document.NodeName = state.NodeName
 	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
 	if _, err := j.run(ctx, leaveSteps(&document, evict)); err != nil {
@@ -75,7 +76,7 @@ func (j *join) forget() error {
 		return err
 	}
 	var errs []error
-	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, stateFile} {
+	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, bridgeFile, stateFile} {
 		errs = append(errs, drop(j.dir, name))
 	}
 	return errors.Join(errs...)

@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -21,6 +22,7 @@ type PlanDocument struct {
 	Overrides []string        `json:"overrides,omitempty"`
 	Changes   []PlannedChange `json:"changes"`
 	Network   []string        `json:"network"` // what becomes of the uplink, line by line
+	Move      *ovs.Move       `json:"move,omitempty"`
 	Notes     []ignition.Note `json:"notes"`
 	Missing   []string        `json:"missing,omitempty"` // units that nobody has
 }
@@ -55,11 +57,9 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	document.Network = []string{}
-	if !move.AlreadyThere {
-		document.Network = move.Describe()
-	}
-	document.Empty = len(document.Changes)+len(document.Network)+len(document.Missing) == 0
+	shown := move.Public()
+	document.Network, document.Move = move.Describe(), &shown
+	document.Empty = len(document.Changes)+len(document.Missing) == 0 && move.AlreadyThere
 	return document, nil
 }
 

@@ -25,6 +25,8 @@ const (
 	payloadFile = "payload.ign" // so that a restart never asks for the token again
 	keyDir      = "keys"
 
+	bridgeFile = "bridge.json" // the move into br-ex that was made, and its gap
+
 	overridesFile = "overrides.json" // what is merged over the payload; secret too, and its files can be gone
 )
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -64,11 +65,7 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	} else {
 		trouble(m.noBus)
 	}
-	if bridge, err := ovs.LookStatus(ctx); err == nil {
-		document.Bridge = &bridge
-	} else {
-		trouble(err)
-	}
+	document.Bridge = lookBridge(ctx, m.nm, options.StateDir, trouble)
 	if document.Phase != "none" && state.NodeName != "" {
 		document.Node = lookNode(ctx, state.NodeName, trouble)
 	}
@@ -79,6 +76,22 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 			"%d things are not as the join left them", len(drift))
 	}
 	return document, nil
+}
+
+// lookBridge tells how br-ex is, and what is remembered of its making.
+func lookBridge(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
+	bridge, err := ovs.LookStatus(ctx, nm)
+	trouble(err)
+	content, err := read(dir, bridgeFile)
+	trouble(err)
+	if content == nil {
+		return &bridge
+	}
+	made, err := ovs.DecodeRecord(content)
+	if trouble(err); err == nil {
+		bridge.Made = &made
+	}
+	return &bridge
 }
 
 func lookNode(ctx context.Context, name string, trouble func(error)) *kubelet.NodeStatus {

@@ -2,11 +2,11 @@ package bootstrap
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
-	"net"
-	"net/url"
+	"path/filepath"
+	"slices"
+	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,30 +21,15 @@ func (j *join) move(ctx context.Context) (ovs.Move, error) {
 	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.config.BridgeInterface})
 }
 
-// reach is who has to answer before the uplink is moved and after: the API
-// server, without which the node is lost to the cluster.
-func (j *join) reach() []ovs.Reach {
-	server, err := url.Parse(j.state.APIServer)
-	if err != nil || server.Hostname() == "" {
-		return nil
-	}
-	port := server.Port()
-	if port == "" {
-		port = "443"
-	}
-	pool := x509.NewCertPool()
-	pool.AppendCertsFromPEM(j.state.APIServerCA)
-	return []ovs.Reach{{
-		Name: "the API server", Address: net.JoinHostPort(server.Hostname(), port),
-		TLS: &tls.Config{RootCAs: pool, ServerName: server.Hostname(), MinVersion: tls.VersionTLS12},
-	}}
-}
-
 // buildBridge moves the uplink into br-ex and tells others where it is.
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	vswitch := running("openvswitch.service")
-	vswitch.Why = "br-ex is an Open vSwitch bridge"
-	if _, err := j.ledger.Apply(ctx, "network", []ledger.Change{vswitch}); err != nil {
+	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
+	j.bridge.Prepare(ovs.Move{}, log, nil)
+	// Before Open vSwitch is started, which would take the NIC again.
+	if err := j.bridge.Recover(ctx); err != nil {
+		return outcome{}, err
+	}
+	if err := j.startSwitch(ctx); err != nil {
 		return outcome{}, err
 	}
 	move, err := j.move(ctx)
@@ -56,24 +41,82 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	facts, err := ovs.Look(ctx, j.nm)
+	told, err := j.tellBridge(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
-	files, err := ovs.Files(facts)
+	status, err := ovs.LookStatus(ctx, j.nm)
 	if err != nil {
 		return outcome{}, err
 	}
-	told, err := j.ledger.Apply(ctx, "network", files)
-	if err != nil {
-		return outcome{}, err
+	if len(made) > 0 {
+		if err := j.recordMove(status); err != nil {
+			return outcome{}, err
+		}
 	}
-	status, err := ovs.LookStatus(ctx)
-	if err != nil {
-		return outcome{}, err
-	}
-	if len(made)+len(told) == 0 {
+	if len(made)+told == 0 {
 		return same("%s", status)
 	}
 	return changed("%s", j.bridge.Summary(status))
+}
+
+// startSwitch starts Open vSwitch, now and at every boot: without it the host
+// would have no network after the next one. Where a preset, an alias or another
+// unit starts it at boot that stays so.
+func (j *join) startSwitch(ctx context.Context) error {
+	const unit = "openvswitch.service"
+	vswitch := running(unit)
+	vswitch.Why = "br-ex is an Open vSwitch bridge"
+	state, err := j.systemd.UnitState(ctx, unit)
+	if err != nil {
+		return err
+	}
+	if state.File == "disabled" {
+		vswitch.Want.Enabled = "enabled"
+	}
+	_, err = j.ledger.Apply(ctx, "network", []ledger.Change{vswitch})
+	return err
+}
+
+// tellBridge writes what others look for where the uplink is in br-ex, and has
+// it seen to at every boot. It tells how many changes that took.
+func (j *join) tellBridge(ctx context.Context) (int, error) {
+	facts, err := ovs.Look(ctx, j.nm)
+	if err != nil {
+		return 0, err
+	}
+	files, err := ovs.Files(facts)
+	if err != nil {
+		return 0, err
+	}
+	units, enablement := ovs.BootUnits(filepath.Join(j.dir, stateFile), clearsRemote(j.plan))
+	told, err := j.ledger.Apply(ctx, "network", append(files, units...))
+	if err != nil {
+		return 0, err
+	}
+	if len(told) > 0 {
+		if err := j.systemd.Reload(ctx); err != nil {
+			return 0, err
+		}
+	}
+	enabled, err := j.ledger.Apply(ctx, "network", enablement)
+	return len(told) + len(enabled), err
+}
+
+// clearsRemote tells whether the payload's own unit clears ovn-remote at every
+// boot: it is there and enabled, and where its script does not do it, a rule of
+// package ignition adds that.
+func clearsRemote(plan *ignition.Plan) bool {
+	return plan != nil && slices.ContainsFunc(plan.Units, func(c ledger.Change) bool {
+		return c.Target == "ovs-configuration.service" && c.Want.Enabled == "enabled"
+	})
+}
+
+// recordMove keeps for status how the move went that was just made.
+func (j *join) recordMove(status ovs.Status) error {
+	content, err := j.bridge.Record(status, time.Now()).Encode()
+	if err != nil {
+		return err
+	}
+	return keep(j.dir, bridgeFile, content)
 }

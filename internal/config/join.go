@@ -30,9 +30,12 @@ type Join struct {
 	IgnitionOverrides []string `json:"ignitionOverrides,omitempty"` // paths of Ignition configs, or "-", merged over the payload in this order
 	Payload           Payload  `json:"payload,omitzero"`
 
-	BridgeInterface string `json:"bridgeInterface,omitempty"` // the uplink that br-ex takes
-	PauseImage      string `json:"pauseImage,omitempty"`
-	ApproveWith     string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
+	BridgeInterface string   `json:"bridgeInterface,omitempty"` // the uplink that br-ex takes
+	VerifyReach     []string `json:"verifyReach,omitempty"`     // HOST:PORT that has to answer by TCP before the network is changed and after
+	NetworkTimeout  Duration `json:"networkTimeout,omitempty"`  // how long a change of the network may take until the old one comes back; 0 is the default
+
+	PauseImage  string `json:"pauseImage,omitempty"`
+	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
 
 	Until         string   `json:"until,omitempty"`
 	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end
@@ -52,7 +55,7 @@ func Untils() []string { return []string{"identity", "kubelet", "ready", "schedu
 
 // Defaults is a join as it is when nothing else is said.
 func Defaults() Join {
-	return Join{Until: "schedulable", Timeout: Duration(time.Hour)}
+	return Join{Until: "schedulable", Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
 // Validate tells what in the configuration makes no sense.
@@ -62,6 +65,9 @@ func (j Join) Validate() error {
 	}
 	if j.Timeout < 0 {
 		return fmt.Errorf("timeout is %s; it cannot be negative", time.Duration(j.Timeout))
+	}
+	if err := j.checkNetwork(); err != nil {
+		return err
 	}
 	for _, pattern := range j.Payload.Drop {
 		if err := checkDrop(pattern); err != nil {

@@ -52,6 +52,7 @@ func TestEachSourceWinsOverThoseBefore(t *testing.T) {
 	want := Join{
 		APIVersion: report.APIVersion, Kind: Kind, Endpoint: "file", NodePool: "drop-in", CAFile: "environment",
 		BridgeInterface: "flag", Until: "schedulable", Timeout: Duration(5 * time.Minute), Skip: []string{"network", "packages"},
+		NetworkTimeout: Duration(90 * time.Second),
 	}
 	if diff := cmp.Diff(want, join); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -65,6 +66,8 @@ func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
 		"bad duration":  {head + "timeout: soon\n", "duration"},
 		"bad until":     {head + "until: monday\n", "monday"},
 		"not YAML":      {"{", "YAML"},
+		"bad peer":      {head + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
+		"bad time":      {head + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
 		"bad pattern":   {head + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {

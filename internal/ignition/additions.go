@@ -6,6 +6,7 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -23,10 +24,19 @@ const (
 
 const writtenBy = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
 
-// disarmUnit keeps a unit that others require, and lets it do nothing. A mask
-// would make kubelet-dependencies.target fail; an unmet condition does not.
-func disarmUnit(_ *scene, u types.Unit) []ledger.Change {
-	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+"[Unit]\nConditionPathExists=/enoent\n")}
+// clearRemoteOnly keeps a unit that others require (a mask would make
+// kubelet-dependencies.target fail), and has it do what a newer script does
+// where br-ex is not its own. Once in a boot: later, ovn-controller is in use of
+// what would be cleared.
+func clearRemoteOnly(_ *scene, u types.Unit) []ledger.Change {
+	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemote + "\nRemainAfterExit=yes\n"
+	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
+}
+
+// clearRemoteBefore clears ovn-remote before the unit's own script runs.
+func clearRemoteBefore(_ *scene, u types.Unit) []ledger.Change {
+	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemote + "\n"
+	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
 }
 
 // stopBeforeStart runs what a unit does when it stops before it starts.

@@ -84,9 +84,44 @@ func noNmstateFiles(s *scene, _ subject) bool {
 	return true
 }
 
-func noAppliedSwitch(s *scene, _ subject) bool {
-	script, _, _ := s.payload.File(configureOVSPath)
-	return !strings.Contains(string(script), appliedSwitch)
+// noAppliedSwitch tells a configure-ovs.sh that builds br-ex whatever is there,
+// or that the payload does not have.
+func noAppliedSwitch(s *scene, _ subject) bool { return configureOVS(s).applied < 0 }
+
+// keepsRemote tells a configure-ovs.sh that does not clear ovn-remote before it
+// leaves br-ex alone.
+func keepsRemote(s *scene, _ subject) bool {
+	script := configureOVS(s)
+	return script.clears < 0 || script.clears > script.applied
+}
+
+func configureOVS(s *scene) ovsScript {
+	content, _, _ := s.payload.File(configureOVSPath)
+	return readOVSScript(string(content))
+}
+
+// ovsScript is what a configure-ovs.sh does, in which line; -1 for not at all.
+type ovsScript struct {
+	applied int // looks for the switch
+	clears  int // clears ovn-remote
+}
+
+// readOVSScript looks for commands, not for what comments say.
+func readOVSScript(content string) ovsScript {
+	found := ovsScript{applied: -1, clears: -1}
+	n := 0
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		n++
+		switch {
+		case strings.HasPrefix(line, "#"):
+		case found.applied < 0 && strings.Contains(line, appliedSwitch):
+			found.applied = n
+		case found.clears < 0 && strings.Contains(line, "ovs-vsctl") && strings.Contains(line, "ovn-remote"):
+			found.clears = n
+		}
+	}
+	return found
 }
 
 func runsKubelet(s *scene, _ subject) bool {

@@ -3,7 +3,6 @@ package ignition
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
@@ -120,22 +119,6 @@ func TestRulesOfFiles(t *testing.T) {
 				t.Errorf("on a host of an image: %v", plan.Notes)
 			}
 		})
-	}
-}
-
-func TestOldConfigureOVS(t *testing.T) {
-	plan := adapted(t, systemd(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}`), nil)
-	if got := ruleFor(plan, "ovs-configuration.service"); got != "add ovs-configuration-old" {
-		t.Errorf("rule %q", got)
-	}
-	i := slices.IndexFunc(plan.Files, func(c ledger.Change) bool {
-		return c.Target == "/etc/systemd/system/ovs-configuration.service.d/90-hcp-node-agent.conf"
-	})
-	if i < 0 || !strings.Contains(string(plan.Files[i].Want.Content), "ConditionPathExists=/enoent\n") {
-		t.Errorf("no drop-in keeps it from running: %v", plan.Files)
-	}
-	if len(plan.Units) != 1 {
-		t.Error("it must stay enabled: kubelet-dependencies.target requires it")
 	}
 }
 

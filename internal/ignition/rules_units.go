@@ -21,7 +21,12 @@ func unitRules() []rule {
 		reason: "the payload has no file in /etc/nmstate for it to apply, and it needs a package that a host may lack",
 	}, {
 		name: "ovs-configuration-old", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: both(packageMode, noAppliedSwitch), effect: addition,
-		reason: "its script, of a release before 4.16, would tear br-ex down at every boot; a drop-in makes it do nothing, for the agent makes br-ex", add: disarmUnit,
+		reason: "its script, of a release before 4.16, would tear br-ex down at every boot; for the agent makes br-ex, a drop-in has it clear ovn-remote and do nothing else",
+		add:    clearRemoteOnly,
+	}, {
+		name: "ovs-configuration-remote", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: both(packageMode, keepsRemote), effect: addition,
+		reason: "it leaves br-ex alone as soon as " + appliedSwitch + " exists, which the agent writes when it has made br-ex, and does not clear ovn-remote before; a drop-in does",
+		add:    clearRemoteBefore,
 	}, {
 		name: "ovs-configuration", kind: kindUnit, match: []string{"ovs-configuration.service"}, when: packageMode, effect: mention,
 		reason: "it leaves br-ex alone as soon as " + appliedSwitch + " exists, which the agent writes when it has made br-ex",

@@ -163,9 +163,10 @@ func (f Facts) profile(uuid string) (networkmanager.Profile, bool) {
 	return networkmanager.Profile{}, false
 }
 
-func (f Facts) bridge(name string) (openvswitch.Bridge, bool) {
+// bridge finds br-ex.
+func (f Facts) bridge() (openvswitch.Bridge, bool) {
 	for _, bridge := range f.OVS.Bridges {
-		if bridge.Name == name {
+		if bridge.Name == BridgeName {
 			return bridge, true
 		}
 	}

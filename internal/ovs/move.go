@@ -13,7 +13,7 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	if err := d.reachable(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
-	if err := d.arm(ctx, m.Origin); err != nil {
+	if err := d.arm(ctx, m.Origin, d.deadMan()); err != nil {
 		return err
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.deadMan())
@@ -24,9 +24,15 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	// The whole of it has to be over before NetworkManager goes back by itself.
 	limited, cancel := context.WithTimeout(ctx, d.deadMan()*3/4)
 	defer cancel()
-	gap := measureGap(limited, m.Uplink, m.Carried)
-	err = d.attempt(limited, m, leftover, checkpoint)
-	d.gap = gap()
+	watched, end := context.WithCancelCause(limited)
+	defer end(nil)
+	gap := startGauge(limited, m.Uplink, m.Carried)
+	go watch(watched, gap.gateway, gap.silence, end)
+	err = d.attempt(watched, m, leftover, checkpoint)
+	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
+		err = cause // the gateway fell silent
+	}
+	d.gap = gap.stop()
 	if err != nil {
 		return d.giveBack(ctx, m, err)
 	}

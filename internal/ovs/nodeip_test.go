@@ -88,6 +88,9 @@ func TestFiles(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, change := range changes {
+		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Want.Present {
+			continue // there is no such address
+		}
 		if change.Kind != ledger.File || change.Want.Mode == nil || *change.Want.Mode != 0o644 {
 			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Want.Mode)
 		}
@@ -100,10 +103,6 @@ func TestFiles(t *testing.T) {
 		"/etc/systemd/system/crio.service.d/20-nodenet.conf":    "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
 		"/run/nodeip-configuration/primary-ip":                  "192.0.2.177",
 		"/run/nodeip-configuration/ipv4":                        "192.0.2.177",
-		"/etc/tmpfiles.d/hcp-node-agent-nodeip.conf": "# Written by hcp-node-agent: /run is empty after a boot.\n" +
-			"d /run/nodeip-configuration 0755 root root - -\n" +
-			"f /run/nodeip-configuration/primary-ip 0644 root root - 192.0.2.177\n" +
-			"f /run/nodeip-configuration/ipv4 0644 root root - 192.0.2.177\n",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -114,14 +113,5 @@ func TestFiles(t *testing.T) {
 	f.NodeIPHint = "203.0.113.1"
 	if _, err := Files(f); err == nil {
 		t.Error("files without an address for the node")
-	}
-}
-
-func TestStatus(t *testing.T) {
-	if got := statusOf(bridged(t)).String(); got != "eth0 is in br-ex with 192.0.2.177/24" {
-		t.Error(got)
-	}
-	if got := statusOf(facts(t, "dhcp")).String(); got != "br-ex is not there" {
-		t.Error(got)
 	}
 }

@@ -134,7 +134,7 @@ func presentOn(facts Facts, link host.Link, device networkmanager.Device) presen
 // which NIC is in it; who made it (configure-ovs.sh, nmstate, an earlier run)
 // does not matter.
 func bridgedUplink(facts Facts) (string, bool) {
-	bridge, ok := facts.bridge(BridgeName)
+	bridge, ok := facts.bridge()
 	if !ok {
 		return "", false
 	}
@@ -164,6 +164,6 @@ func already(facts Facts, uplink string) Move {
 // although br-ex does not carry the host: somebody has brought the original
 // profile up again by hand.
 func leftovers(facts Facts, o Origin) bool {
-	_, bridge := facts.bridge(BridgeName)
+	_, bridge := facts.bridge()
 	return bridge || len(o.ours(facts.Profiles)) > 0
 }

@@ -46,7 +46,7 @@ func atLeast(version string, major, minor int) bool {
 // names. What an earlier run of ours left behind is cleared before a move.
 func refuseForeignBridge(facts Facts) error {
 	ours := newUUIDs(facts.MachineID)
-	if bridge, ok := facts.bridge(BridgeName); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[bridgeProfile] {
+	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[bridgeProfile] {
 		return refuse("ovs-vsctl show",
 			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
 	}

@@ -4,49 +4,132 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
 // Status is how br-ex is now.
 type Status struct {
-	Present   bool           `json:"present"` // it is there and carries the default route
-	Uplink    string         `json:"uplink,omitempty"`
-	Addresses []netip.Prefix `json:"addresses,omitempty"`
+	Present   bool                    `json:"present"` // it is there and carries the default route
+	Exists    bool                    `json:"exists"`  // there is a bridge of that name, whether it carries the host or not
+	Uplink    string                  `json:"uplink,omitempty"`
+	Addresses []netip.Prefix          `json:"addresses,omitempty"`
+	MTU       int                     `json:"mtu,omitempty"` // bytes
+	Ports     []openvswitch.Interface `json:"ports,omitempty"`
+	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // by which the cluster knows this host, the primary first
+	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: NetworkManager does not run, or has none in use on br-ex
+	Made      *Record                 `json:"made,omitempty"`    // nil: this agent has not made it
 }
 
-// LookStatus looks at br-ex by the kernel and the Open vSwitch database; it
-// needs no NetworkManager.
-func LookStatus(ctx context.Context) (Status, error) {
-	var facts Facts
-	var err error
-	if facts.Links, err = host.Links(); err != nil {
-		return Status{}, err
+// ProfileStatus is the NetworkManager profile in use on br-ex.
+type ProfileStatus struct {
+	Name  string `json:"name"`
+	UUID  string `json:"uuid"`
+	State string `json:"state"`          // activating, activated, deactivating, deactivated
+	File  string `json:"file,omitempty"` // "": it is gone after a reboot
+}
+
+// LookStatus looks at br-ex by the kernel and the Open vSwitch database, and at
+// its profile where NetworkManager runs (nm may be nil). When NetworkManager
+// alone gives no answer, its error comes with the rest of the status.
+func LookStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
+	facts, err := Look(ctx, nm)
+	if err != nil && nm != nil {
+		var without error
+		if facts, without = Look(ctx, nil); without != nil {
+			return Status{}, without
+		}
+		return statusOf(facts), err
 	}
-	if facts.Routes, err = host.DefaultRoutes(); err != nil {
-		return Status{}, err
-	}
-	if facts.OVS, err = lookSwitch(ctx); err != nil {
+	if err != nil {
 		return Status{}, err
 	}
 	return statusOf(facts), nil
 }
 
 func statusOf(facts Facts) Status {
+	var s Status
+	if bridge, ok := facts.bridge(); ok {
+		s.Exists, s.Ports = true, bridge.Interfaces
+	}
+	s.Profile = profileStatus(facts)
 	uplink, ok := bridgedUplink(facts)
 	if !ok {
-		return Status{}
+		return s
 	}
 	link, _ := facts.link(BridgeName)
-	return Status{Present: true, Uplink: uplink, Addresses: link.Lasting()}
+	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Lasting(), link.MTU
+	s.NodeIPs = NodeIP(facts.Links, facts.Routes, facts.NodeIPHint).All()
+	return s
+}
+
+func profileStatus(facts Facts) *ProfileStatus {
+	device, ok := facts.device(BridgeName)
+	profile, found := facts.profile(device.Active.UUID)
+	if !ok || !found {
+		return nil
+	}
+	return &ProfileStatus{Name: profile.ID(), UUID: profile.UUID(), State: stateName(device.Active.State), File: profile.File}
+}
+
+func stateName(state networkmanager.ActiveState) string {
+	switch state {
+	case networkmanager.Activating:
+		return "activating"
+	case networkmanager.Activated:
+		return "activated"
+	case networkmanager.Deactivating:
+		return "deactivating"
+	case networkmanager.Deactivated:
+		return "deactivated"
+	}
+	return "in an unknown state"
 }
 
 // String says it in one line.
 func (s Status) String() string {
-	if !s.Present {
-		return "br-ex is not there"
+	switch {
+	case s.Present:
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, join(s.Addresses))
+	case s.Exists:
+		return "br-ex is there, and does not carry the host: it has no address, no default route or no uplink"
 	}
-	return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, join(s.Addresses))
+	return "br-ex is not there"
+}
+
+// Details says in further lines what String leaves out.
+func (s Status) Details() []string {
+	if !s.Exists {
+		return nil
+	}
+	ports := make([]string, 0, len(s.Ports))
+	for _, port := range s.Ports {
+		kind := port.Type
+		if kind == "" {
+			kind = "system" // as ovs-vsctl leaves it
+		}
+		ports = append(ports, fmt.Sprintf("%s (%s)", port.Name, kind))
+	}
+	var lines []string
+	if len(ports) > 0 {
+		lines = append(lines, "ports "+strings.Join(ports, ", "))
+	}
+	if s.Present {
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, join(s.NodeIPs)))
+	}
+	if p := s.Profile; p != nil {
+		kept := "not on disk: it is gone after a reboot"
+		if p.File != "" {
+			kept = "in " + p.File
+		}
+		lines = append(lines, fmt.Sprintf("NetworkManager profile %s is %s, %s", p.Name, p.State, kept))
+	}
+	if s.Made != nil {
+		lines = append(lines, s.Made.String())
+	}
+	return lines
 }
 
 // Summary says what a run has done, for the one line of the step.
@@ -59,19 +142,4 @@ func (d *Driver) Summary(status Status) string {
 		text += "; " + reach.Name + " answers"
 	}
 	return text
-}
-
-// Describe says in a few lines what Make would do, for a plan.
-func (m Move) Describe() []string {
-	if m.AlreadyThere {
-		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
-	}
-	return append([]string{
-		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Origin.ID, join(m.Stable)),
-		fmt.Sprintf("NetworkManager profiles %s, %s, %s, %s and %s are added; %q stays as it is, with a lower priority (%d wins)",
-			bridgeProfile, nicPortProfile, bridgePortProfile, nicProfile, bridgeIPProfile, m.Origin.ID,
-			m.Profiles.NIC.Int("connection", "autoconnect-priority")),
-		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
-	}, m.Notes...)
 }

@@ -30,11 +30,11 @@ func TestControlChannelIsTheImages(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	cfg, err := Config{Image: "/image", Network: Network{"/ns", "br"}}.complete()
+	cfg, err := Config{Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br"}}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFD: 3, qmpFD: 4}
+	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFDs: []int{3}, qmpFD: 4}
 	booting := h.arguments()
 	h.incoming = true
 	// A live state must find the hardware that it was saved from.
@@ -44,7 +44,7 @@ func TestArguments(t *testing.T) {
 	all := strings.Join(booting, " ")
 	for _, want := range []string{
 		"file=/a,,b/disk", "machine.hostname=worker-0", "tap,id=tap,fd=3", "socket,id=qmp,fd=4",
-		"mac=" + cfg.mac(), "-m 2048",
+		"mac=" + cfg.mac(0), "-m 2048",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("arguments lack %q:\n%s", want, all)
@@ -60,18 +60,18 @@ func TestSELinuxIsOffUnlessAskedFor(t *testing.T) {
 }
 
 func TestMACFollowsFromName(t *testing.T) {
-	a, b := Config{Name: "worker-0"}.mac(), Config{Name: "worker-1"}.mac()
+	a, b := Config{Name: "worker-0"}.mac(0), Config{Name: "worker-1"}.mac(0)
 	if a == b || a == controlMAC || !strings.HasPrefix(a, "52:54:00:") {
 		t.Errorf("worker-0 has %s and worker-1 has %s", a, b)
 	}
-	if again := (Config{Name: "worker-0"}).mac(); again != a {
+	if again := (Config{Name: "worker-0"}).mac(0); again != a {
 		t.Errorf("worker-0 has %s, then %s", a, again)
 	}
 }
 
 func TestConfigNeeds(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"image":   {Network: Network{"/ns", "br"}},
+		"image":   {Network: Network{Namespace: "/ns", Bridge: "br"}},
 		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
 	} {
 		if _, err := cfg.complete(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {

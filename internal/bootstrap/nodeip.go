@@ -1,0 +1,106 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// nodeIPTime is how long addresses may take to appear at boot.
+const nodeIPTime = 30 * time.Second
+
+// NodeIPDocument is what became of the node's addresses.
+type NodeIPDocument struct {
+	report.TypeMeta
+	Addresses []netip.Addr `json:"addresses"` // that kubelet is told, the primary first
+	Before    []netip.Addr `json:"before"`    // that it was told before
+	Changed   bool         `json:"changed"`
+	Note      string       `json:"note,omitempty"` // why there was nothing to do
+}
+
+// RefreshNodeIP tells kubelet and CRI-O which addresses the node has, when they
+// are not those of the last boot: a DHCP server can give another one. kubelet
+// and CRI-O take them when they start; nothing is started or stopped here.
+func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error) {
+	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
+	had, written, err := writtenNodeIPs()
+	if err != nil {
+		return document, err
+	}
+	state, err := readState(options.StateDir)
+	if err != nil {
+		return document, err
+	}
+	if !state.Known() || !written {
+		document.Note = "no join has told kubelet an address yet"
+		return document, nil
+	}
+	document.Before = append(document.Before, had.All()...)
+	chosen, err := awaitNodeIP(ctx, had)
+	if err != nil {
+		return document, err
+	}
+	document.Addresses = append(document.Addresses, chosen.All()...)
+	document.Changed, err = tellNodeIP(ctx, options, chosen)
+	if errors.Is(err, ledger.ErrLocked) {
+		// Everything that changes the host at boot tells the address itself.
+		document.Note = "another hcp-node-agent is at work on this host, and sees to it"
+		return document, nil
+	}
+	return document, err
+}
+
+func writtenNodeIPs() (ovs.NodeIPs, bool, error) {
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		return ovs.NodeIPs{}, false, err
+	}
+	defer tree.Close()
+	there, err := tree.Exists(ovs.KubeletDropin)
+	if err != nil || !there {
+		return ovs.NodeIPs{}, false, err
+	}
+	content, _, err := tree.ReadFile(ovs.KubeletDropin)
+	return ovs.WrittenNodeIPs(content), err == nil, err
+}
+
+func awaitNodeIP(ctx context.Context, had ovs.NodeIPs) (ovs.NodeIPs, error) {
+	limited, cancel := context.WithTimeout(ctx, nodeIPTime)
+	defer cancel()
+	chosen, err := ovs.AwaitNodeIP(limited, had)
+	if err == nil && !chosen.Primary().IsValid() {
+		err = report.Fail(report.Failed, "ip -br address; ip route show default   then: hcp-node-agent node-ip && systemctl restart crio kubelet",
+			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTime, had.Primary())
+	}
+	return chosen, err
+}
+
+// tellNodeIP writes the files and tells whether kubelet is told something else
+// than before. The files in /run are missing after every boot.
+func tellNodeIP(ctx context.Context, options Options, chosen ovs.NodeIPs) (bool, error) {
+	m, err := openMachine(ctx, options.StateDir, true)
+	if err != nil {
+		return false, err
+	}
+	defer m.close()
+	made, err := m.ledger.Apply(ctx, "node-ip", ovs.NodeIPFiles(chosen))
+	if err != nil {
+		return false, err
+	}
+	dropins := slices.ContainsFunc(made, func(p ledger.Pending) bool { return host.Within(p.Target, "/etc/systemd/system") })
+	if !dropins {
+		return false, nil
+	}
+	if m.systemd == nil {
+		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.noBus)
+	}
+	return true, m.systemd.Reload(ctx)
+}

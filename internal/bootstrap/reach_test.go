@@ -1,0 +1,62 @@
+package bootstrap
+
+import (
+	"net/url"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func TestReach(t *testing.T) {
+	stub := &ignition.Stub{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{authority(t)}}
+	proxied := &ignition.Stub{Source: stub.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
+	const api = "the API server api.example.com:6443 TLS api.example.com"
+	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
+	for name, test := range map[string]struct {
+		api     string
+		stub    *ignition.Stub
+		payload *ignition.Payload
+		peers   []string
+		want    []string
+	}{
+		"all": {"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"}, []string{"bastion:22", "[2001:db8::1]:443"},
+			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"}},
+		"the API server's default port":  {"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"}},
+		"no payload yet":                 {"", stub, nil, nil, []string{ign}},
+		"a payload that was kept":        {"https://api.example.com:6443", stub, &ignition.Payload{}, nil, []string{api}},
+		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
+		"nothing is known":               {"", nil, nil, nil, nil},
+	} {
+		j := &join{config: config.Join{VerifyReach: test.peers}, payload: test.payload}
+		j.inputs.stub, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, authority(t)
+		var got []string
+		for _, reach := range j.reach() {
+			text := reach.Name + " " + reach.Address
+			if reach.TLS != nil {
+				text += " TLS " + reach.TLS.ServerName
+			}
+			got = append(got, text)
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestClearsRemote(t *testing.T) {
+	unit := func(name, enabled string) *ignition.Plan {
+		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Want: ledger.State{Present: true, Enabled: enabled}}}}
+	}
+	got := []bool{
+		clearsRemote(unit("ovs-configuration.service", "enabled")), clearsRemote(unit("ovs-configuration.service", "disabled")),
+		clearsRemote(unit("other.service", "enabled")), clearsRemote(&ignition.Plan{}), clearsRemote(nil),
+	}
+	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}

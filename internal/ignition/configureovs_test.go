@@ -1,0 +1,68 @@
+package ignition
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// What is done beside ovs-configuration.service follows from its script alone.
+func TestConfigureOVS(t *testing.T) {
+	const (
+		clears = "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=\" \"\n"
+		looks  = "if [ -e /etc/nmstate/openshift/applied ]; then\n  exit 0\nfi\n"
+		unit   = `"systemd":{"units":[{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}]}`
+		only   = "[Service]\nExecStart=\nExecStart=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\nRemainAfterExit=yes\n"
+		before = "[Service]\nExecStartPre=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\n"
+	)
+	for name, test := range map[string]struct{ script, rule, dropin string }{
+		"4.16 and later":            {"#!/bin/bash\n" + clears + looks, "report ovs-configuration", ""},
+		"4.16 of before June 2025":  {"#!/bin/bash\n" + looks, "add ovs-configuration-remote", before},
+		"clears too late":           {"#!/bin/bash\n" + looks + clears, "add ovs-configuration-remote", before},
+		"says it clears":            {"# " + clears + looks, "add ovs-configuration-remote", before},
+		"before 4.16":               {"#!/bin/bash\nrollback_nm\n", "add ovs-configuration-old", only},
+		"only speaks of the switch": {"# see /etc/nmstate/openshift/applied\n" + clears, "add ovs-configuration-old", only},
+		"no script":                 {"", "add ovs-configuration-old", only},
+	} {
+		t.Run(name, func(t *testing.T) {
+			storage := ""
+			if test.script != "" {
+				storage = fmt.Sprintf(`"storage":{"files":[{"path":"/usr/local/bin/configure-ovs.sh","mode":493,"contents":%s}]},`, inline(test.script))
+			}
+			plan := adapted(t, `{"ignition":{"version":"3.2.0"},`+storage+unit+`}`, nil)
+			if got := ruleFor(plan, "ovs-configuration.service"); got != test.rule {
+				t.Errorf("rule %q, want %q", got, test.rule)
+			}
+			got := ""
+			i := slices.IndexFunc(plan.Files, func(c ledger.Change) bool {
+				return c.Target == "/etc/systemd/system/ovs-configuration.service.d/90-hcp-node-agent.conf"
+			})
+			if i >= 0 {
+				got = string(plan.Files[i].Want.Content)
+			}
+			want := test.dropin
+			if want != "" {
+				want = writtenBy + want
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("drop-in (-want +got):\n%s", diff)
+			}
+			if len(plan.Units) != 1 || plan.Units[0].Want.Enabled != "enabled" {
+				t.Error("it must stay enabled: kubelet-dependencies.target requires it")
+			}
+		})
+	}
+}
+
+// An image-mode host runs what it was made with.
+func TestConfigureOVSOfAnImage(t *testing.T) {
+	plan := adapted(t, systemd(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
+		func(in *AdaptInput) { in.Facts.OSTree = true })
+	if got := ruleFor(plan, "ovs-configuration.service"); got != "" {
+		t.Errorf("rule %q", got)
+	}
+}

@@ -1,0 +1,77 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// awakenTime is how long a daemon that has died may take to be back.
+const awakenTime = 30 * time.Second
+
+// awaken gets the daemons running that a way back needs. systemd starts a
+// NetworkManager that was killed by itself; one that was stopped, and a stopped
+// Open vSwitch, in whose hands the NIC may be, are started here: somebody may
+// have stopped them, but not with the host's network in pieces in mind.
+func (d *Driver) awaken(ctx context.Context, nic string) error {
+	if openvswitch.SwitchRunning(ctx) != nil {
+		d.log.Wait("for Open vSwitch to run again", "")
+		d.awakenSwitch(ctx, nic)
+	}
+	if !d.NM.Answers(ctx) {
+		d.log.Wait("for NetworkManager to run again", "")
+		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, awakenTime)
+	defer cancel()
+	return d.NM.Await(limited)
+}
+
+// awakenSwitch starts the database alone, takes br-ex out of it and the NIC out
+// of the kernel's hands, and only then starts the switch, which would take the
+// NIC again. What fails is told; the way back does without a switch.
+func (d *Driver) awakenSwitch(ctx context.Context, nic string) {
+	for _, mend := range []func() error{
+		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
+		func() error { return d.removeBridge(ctx, nic) },
+		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
+		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // died under a wrapper that is active
+	} {
+		if err := mend(); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
+}
+
+// removeBridge removes br-ex, and the NIC from it, whether Open vSwitch runs or
+// not. Without the switch the kernel still sends all that the NIC receives
+// there, and nowhere else.
+func (d *Driver) removeBridge(ctx context.Context, nic string) error {
+	if openvswitch.SwitchRunning(ctx) == nil {
+		return openvswitch.DeleteBridge(ctx, BridgeName)
+	}
+	errs := []error{openvswitch.Forget(ctx, BridgeName)}
+	inside, err := inDatapath(nic)
+	if err != nil || inside {
+		errs = append(errs, err, openvswitch.Release(ctx, nic))
+	}
+	return errors.Join(errs...)
+}
+
+// inDatapath tells whether the kernel has a NIC in Open vSwitch's hands.
+func inDatapath(nic string) (bool, error) {
+	links, err := host.Links()
+	if err != nil {
+		return false, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err)
+	}
+	facts := Facts{Links: links}
+	link, _ := facts.link(nic)
+	datapath, ok := facts.link("ovs-system")
+	return ok && link.Master == datapath.Index, nil
+}

@@ -1,0 +1,112 @@
+package ovs
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/coreos/go-systemd/v22/unit"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func TestBootUnits(t *testing.T) {
+	const node, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-ovn-remote.service"
+	for payloadClears, want := range map[bool][]string{true: {node}, false: {node, remote}} {
+		files, enable := BootUnits("/state/join.json", payloadClears)
+		var written, enabled []string
+		for _, change := range files {
+			if change.Kind != ledger.File || *change.Want.Mode != 0o644 {
+				t.Errorf("%s: kind %s, mode %o", change.Target, change.Kind, *change.Want.Mode)
+			}
+			written = append(written, strings.TrimPrefix(change.Target, "/etc/systemd/system/"))
+		}
+		for _, change := range enable {
+			if change.Kind == ledger.Unit && change.Want.Enabled == "enabled" && change.Want.Active == "" {
+				enabled = append(enabled, change.Target)
+			}
+		}
+		if !slices.Equal(written, want) || !slices.Equal(enabled, want) {
+			t.Errorf("where the payload clears (%t): files %v, enabled and not started %v, want %v", payloadClears, written, enabled, want)
+		}
+	}
+}
+
+// What must hold for the units to be of use, and harmless.
+func TestBootUnitFiles(t *testing.T) {
+	files, _ := BootUnits("/state/join.json", false)
+	for i, want := range []map[string]string{{
+		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": "/state/join.json",
+		"Service.ExecStart": "/usr/bin/hcp-node-agent node-ip",
+	}, {
+		"Unit.After":        "ovsdb-server.service openvswitch.service",
+		"Service.ExecStart": `-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . "external_ids:ovn-remote= "`,
+	}} {
+		options, err := unit.DeserializeOptions(strings.NewReader(string(files[i].Want.Content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, option := range options {
+			got[option.Section+"."+option.Name] = option.Value
+		}
+		want["Service.Type"], want["Service.RemainAfterExit"], want["Install.WantedBy"] = "oneshot", "yes", "multi-user.target"
+		for name, value := range want {
+			if got[name] != value {
+				t.Errorf("%s: %s is %q, want %q", files[i].Target, name, got[name], value)
+			}
+		}
+		for _, later := range []string{"crio.service", "kubelet.service"} {
+			if !slices.Contains(strings.Fields(got["Unit.Before"]), later) {
+				t.Errorf("%s is not before %s", files[i].Target, later)
+			}
+		}
+		for _, name := range []string{"Install.RequiredBy", "Unit.Requires", "Unit.OnFailure"} {
+			if got[name] != "" {
+				t.Errorf("%s: %s would carry its failure on", files[i].Target, name)
+			}
+		}
+	}
+}
+
+func TestWrittenNodeIPs(t *testing.T) {
+	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
+	for name, node := range map[string]NodeIPs{"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {four, six}} {
+		written := NodeIPFiles(node)[0]
+		if written.Target != KubeletDropin {
+			t.Fatalf("the first file is %s", written.Target)
+		}
+		if diff := cmp.Diff(node, WrittenNodeIPs(written.Want.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, other := range []string{"", "[Service]\n", "\"KUBELET_NODE_IPS=", "\"KUBELET_NODE_IPS=a,b\""} {
+		if got := WrittenNodeIPs([]byte(other)); got.Primary().IsValid() {
+			t.Errorf("%q: %v", other, got)
+		}
+	}
+}
+
+func TestCovers(t *testing.T) {
+	four, six := NodeIPs{IPv4: netip.MustParseAddr("192.0.2.7")}, NodeIPs{IPv6: netip.MustParseAddr("2001:db8::7")}
+	both := NodeIPs{four.IPv4, six.IPv6}
+	for name, test := range map[string]struct {
+		now, had NodeIPs
+		want     bool
+	}{
+		"nothing yet":           {NodeIPs{}, NodeIPs{}, false},
+		"the first":             {four, NodeIPs{}, true},
+		"another one":           {NodeIPs{IPv4: netip.MustParseAddr("192.0.2.8")}, four, true},
+		"IPv6 not yet":          {four, both, false},
+		"IPv4 not yet":          {six, both, false},
+		"one more":              {both, four, true},
+		"another family, alone": {six, four, false},
+	} {
+		if got := test.now.covers(test.had); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package ovs
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// Describe says in a few lines what Make would do, for a plan.
+func (m Move) Describe() []string {
+	if m.AlreadyThere {
+		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
+	}
+	lines := []string{
+		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
+			m.Uplink, m.Source, m.Origin.ID, join(m.Stable)),
+		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
+			m.Origin.ID, m.Profiles.NIC.Int("connection", "autoconnect-priority")),
+		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
+	}
+	lines = append(lines, m.Notes...)
+	return append(lines, describeProfiles(m.Profiles.list())...)
+}
+
+// list is all of them, the bridge first and the one with the addresses last.
+func (p Profiles) list() []networkmanager.Settings {
+	return []networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}
+}
+
+// describeProfiles says of each profile what an administrator would look for.
+func describeProfiles(profiles []networkmanager.Settings) []string {
+	names := map[string]string{}
+	for _, s := range profiles {
+		names[s.Text("connection", "uuid")] = s.Text("connection", "id")
+	}
+	var lines []string
+	for _, s := range profiles {
+		line := fmt.Sprintf("+ %s (%s, %s)", s.Text("connection", "id"), s.Text("connection", "type"), s.Text("connection", "interface-name"))
+		if words := settingWords(s, names); len(words) > 0 {
+			line += ": " + strings.Join(words, ", ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// settingWords are a profile's settings that matter, each in a few words;
+// masters are named as names has them, else by what the profile says.
+func settingWords(s networkmanager.Settings, names map[string]string) []string {
+	var words []string
+	add := func(label, value string) {
+		if value != "" {
+			words = append(words, label+value)
+		}
+	}
+	master := s.Text("connection", "master")
+	if name, ours := names[master]; ours {
+		master = name
+	}
+	add("in ", master)
+	add("autoconnect-priority ", plain(s, "connection", "autoconnect-priority"))
+	add("MAC ", s.Text("802-3-ethernet", "assigned-mac-address"))
+	add("MTU ", plain(s, "802-3-ethernet", "mtu"))
+	add("VLAN ", plain(s, "vlan", "id"))
+	add("of ", s.Text("vlan", "parent"))
+	add("bond ", plain(s, "bond", "options"))
+	add("", plain(s, "ovs-external-ids", "data"))
+	for _, family := range []struct{ section, name string }{{"ipv4", "IPv4 "}, {"ipv6", "IPv6 "}} {
+		words = append(words, addressWords(s, family.section, family.name)...)
+	}
+	return words
+}
+
+func addressWords(s networkmanager.Settings, section, name string) []string {
+	method := s.Text(section, "method")
+	if method == "" {
+		return nil
+	}
+	words := []string{name + method}
+	add := func(label, value string) {
+		if value != "" {
+			words = append(words, label+value)
+		}
+	}
+	for _, address := range s.List(section, "address-data") {
+		add("", fmt.Sprintf("%v/%v", address["address"].Value(), address["prefix"].Value()))
+	}
+	add("via ", s.Text(section, "gateway"))
+	for _, route := range s.List(section, "route-data") {
+		text := fmt.Sprintf("%v/%v", route["dest"].Value(), route["prefix"].Value())
+		if hop, ok := route["next-hop"]; ok {
+			text += fmt.Sprintf(" via %v", hop.Value())
+		}
+		add("route ", text)
+	}
+	add("DNS ", dns(s, section))
+	add("search ", plain(s, section, "dns-search"))
+	add("metric ", plain(s, section, "route-metric"))
+	add("DHCP client ", s.Text(section, "dhcp-client-id"))
+	add("DHCP DUID ", s.Text(section, "dhcp-duid"))
+	add("token ", s.Text(section, "token"))
+	return words
+}
+
+// dns lists the name servers; dns-data is there since NetworkManager 1.42, dns
+// is their older, binary form.
+func dns(s networkmanager.Settings, section string) string {
+	if text := plain(s, section, "dns-data"); text != "" {
+		return text
+	}
+	var servers []string
+	switch list := s[section]["dns"].Value().(type) {
+	case []uint32: // in network byte order
+		for _, server := range list {
+			servers = append(servers, netip.AddrFrom4([4]byte(binary.NativeEndian.AppendUint32(nil, server))).String())
+		}
+	case [][]byte:
+		for _, server := range list {
+			if address, ok := netip.AddrFromSlice(server); ok {
+				servers = append(servers, address.String())
+			}
+		}
+	}
+	return strings.Join(servers, " ")
+}
+
+// plain is a property without its type, "" when it is not there, empty or 0.
+func plain(s networkmanager.Settings, section, name string) string {
+	switch v := s[section][name].Value().(type) {
+	case nil:
+		return ""
+	case []string:
+		return strings.Join(v, " ")
+	case map[string]string:
+		pairs := make([]string, 0, len(v))
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			pairs = append(pairs, key+"="+v[key])
+		}
+		return strings.Join(pairs, " ")
+	default:
+		text := fmt.Sprint(v)
+		if text == "0" {
+			return ""
+		}
+		return text
+	}
+}

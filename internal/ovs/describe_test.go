@@ -1,0 +1,127 @@
+package ovs
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+func TestDescribe(t *testing.T) {
+	for name, want := range map[string][]string{
+		"dhcp": {
+			`move eth0 (named by the default route of IPv4; NetworkManager profile "Wired connection 1") into the new Open vSwitch bridge br-ex; 192.0.2.177 goes along, as do MAC, DHCP identity, DNS and routes`,
+			`the NetworkManager profiles below are added; "Wired connection 1" stays as it is, with a lower priority (100 wins)`,
+			"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
+			"+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0",
+			"+ ovs-port-phys0 (ovs-port, eth0): in br-ex",
+			"+ ovs-port-br-ex (ovs-port, br-ex): in br-ex",
+			"+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0, autoconnect-priority 100, MAC 52:54:00:A1:26:B0, MTU 1500",
+			"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC 52:54:00:A1:26:B0, MTU 1500, IPv4 auto, metric 48, DHCP client 01:52:54:00:a1:26:b0, IPv6 auto, metric 48",
+		},
+	} {
+		move, err := Plan(facts(t, name), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, move.Describe()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	move, err := Plan(bridged(t), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"br-ex is there already, with eth0 in it: nothing to do"}, move.Describe()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// Settings of other kinds of uplinks.
+func TestSettingWords(t *testing.T) {
+	eth0, _ := facts(t, "dhcp").device("eth0")
+	static := networkmanager.Settings{}
+	static.Set("connection", "master", "1-2-3")
+	static.Set("ipv4", "method", "manual")
+	static.SetIP(networkmanager.IPv4, keepable(static, networkmanager.IPv4, eth0.IPv4))
+	static.Set("ipv4", "dns-search", []string{"example.com", "example.net"})
+	static.Set("ipv6", "method", "auto")
+	static.Set("ipv6", "token", "::7")
+	static.Set("ipv6", "dhcp-duid", "ll")
+	bond := networkmanager.Settings{}
+	bond.Set("bond", "options", map[string]string{"mode": "802.3ad", "miimon": "100"})
+	vlan := networkmanager.Settings{}
+	vlan.Set("vlan", "id", uint32(7))
+	vlan.Set("vlan", "parent", "bond0")
+	for name, test := range map[string]struct {
+		settings networkmanager.Settings
+		want     string
+	}{
+		"static": {static, "in 1-2-3|IPv4 manual|192.0.2.177/24|via 192.0.2.1|DNS 192.0.2.1|search example.com example.net|IPv6 auto|DHCP DUID ll|token ::7"},
+		"bond":   {bond, "bond miimon=100 mode=802.3ad"},
+		"VLAN":   {vlan, "VLAN 7|of bond0"},
+		"none":   {networkmanager.Settings{}, ""},
+	} {
+		if diff := cmp.Diff(test.want, strings.Join(settingWords(test.settings, nil), "|")); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// No section that can hold somebody's secret is in a document, in whatever
+// part of a move it is.
+func TestPublicMoveHasNoSecrets(t *testing.T) {
+	const canary = "hunter2"
+	move, err := Plan(facts(t, "dhcp"), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poisoned := 0
+	var poison func(v reflect.Value)
+	poison = func(v reflect.Value) {
+		if s, ok := v.Interface().(networkmanager.Settings); ok {
+			s = s.Clone()
+			for _, section := range []string{"802-1x", "user", "proxy", "vpn", "wireguard", "something-new"} {
+				s.Set(section, "password", canary)
+			}
+			v.Set(reflect.ValueOf(s))
+			poisoned++
+			return
+		}
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				if v.Type().Field(i).IsExported() {
+					poison(v.Field(i))
+				}
+			}
+		case reflect.Slice:
+			for i := range v.Len() {
+				poison(v.Index(i))
+			}
+		}
+	}
+	poison(reflect.ValueOf(&move).Elem())
+	if poisoned < 8 {
+		t.Fatalf("only %d profiles were found", poisoned)
+	}
+	encoded, err := json.Marshal(move.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(encoded), canary) {
+		t.Error("a secret is shown")
+	}
+	if whole, err := json.Marshal(move); err != nil || !strings.Contains(string(whole), canary) {
+		t.Errorf("the move itself has lost it: %v", err)
+	}
+	for _, kept := range []string{`"assigned-mac-address"`, `"route-metric":"x 48"`, `"method":"s \"auto\""`} {
+		if !strings.Contains(string(encoded), kept) {
+			t.Errorf("%s is not shown", kept)
+		}
+	}
+}

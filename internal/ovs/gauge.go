@@ -1,0 +1,60 @@
+package ovs
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// gauge measures how long the gateway does not answer during a move: that of
+// IPv4 where there is one. One without a gateway, or whose gateway ignores echo
+// requests, measures nothing.
+type gauge struct {
+	gateway netip.Addr
+	echo    *host.Echo
+}
+
+func startGauge(ctx context.Context, uplink string, carried Carried) gauge {
+	gateways := carried.gateways()
+	if len(gateways) == 0 {
+		return gauge{}
+	}
+	echo, err := host.StartEcho(ctx, gateways[0], sourceFor(gateways[0], carried.Stable), uplink, BridgeName)
+	if err != nil {
+		return gauge{}
+	}
+	return gauge{gateway: gateways[0], echo: echo}
+}
+
+// sourceFor is the address that a gateway is asked from: it is the host's own
+// that has to stay in reach, not a link-local one.
+func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
+	for _, address := range own {
+		if address.Is4() == gateway.Is4() {
+			return address
+		}
+	}
+	return netip.Addr{}
+}
+
+// silence is how long the gateway has not answered by now.
+func (g gauge) silence() (time.Duration, bool) {
+	if g.echo == nil {
+		return 0, false
+	}
+	return g.echo.Silence()
+}
+
+// stop ends the measurement; nil when there is none.
+func (g gauge) stop() *host.Outage {
+	if g.echo == nil {
+		return nil
+	}
+	outage := g.echo.Stop()
+	if outage.Answered == 0 {
+		return nil
+	}
+	return &outage
+}

@@ -1,0 +1,40 @@
+package ovs
+
+import (
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// shown are the sections of profiles that may be shown to everybody. All others
+// stay out of documents: NetworkManager gives no passwords, but sections such
+// as 802-1x, proxy and user hold accounts, URLs and whatever somebody put there.
+var shown = []string{
+	"connection", "match", "ipv4", "ipv6", "hostname", "802-3-ethernet", "ethtool", "link", "dcb", "sriov", "tc",
+	"vlan", "bond", "bond-port", "bridge", "bridge-port", "team", "team-port",
+	"ovs-bridge", "ovs-port", "ovs-interface", "ovs-external-ids", "ovs-other-config",
+}
+
+// Public is the move as a document may have it.
+func (m Move) Public() Move {
+	m.Origin.Settings = public(m.Origin.Settings)
+	m.Profiles = Profiles{
+		Bridge: public(m.Profiles.Bridge), NICPort: public(m.Profiles.NICPort), BridgePort: public(m.Profiles.BridgePort),
+		NIC: public(m.Profiles.NIC), BridgeIP: public(m.Profiles.BridgeIP),
+	}
+	m.Bring = BridgeIPSteps{Copy: public(m.Bring.Copy), Prefer: public(m.Bring.Prefer), Lease: public(m.Bring.Lease)}
+	return m
+}
+
+func public(s networkmanager.Settings) networkmanager.Settings {
+	if s == nil {
+		return nil
+	}
+	kept := networkmanager.Settings{}
+	for name, section := range s {
+		if slices.Contains(shown, name) {
+			kept[name] = section
+		}
+	}
+	return kept
+}

@@ -1,0 +1,110 @@
+package ovs
+
+import (
+	"encoding/json"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// withProfile are the facts of a host whose br-ex NetworkManager manages.
+func withProfile(t *testing.T) Facts {
+	f := bridged(t)
+	f.Links[len(f.Links)-1].MTU = 1400
+	profile := networkmanager.Profile{Settings: networkmanager.Settings{}, File: "/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"}
+	profile.Settings.Set("connection", "id", "ovs-if-br-ex")
+	profile.Settings.Set("connection", "uuid", "1-2-3")
+	f.Profiles = append(f.Profiles, profile)
+	f.Devices = append(f.Devices, networkmanager.Device{
+		Name: "br-ex", Type: networkmanager.OVSInterface, Managed: true, Active: networkmanager.Active{UUID: "1-2-3", State: networkmanager.Activated},
+	})
+	return f
+}
+
+func TestStatus(t *testing.T) {
+	carries := withProfile(t)
+	dormant := withProfile(t)
+	dormant.Devices[len(dormant.Devices)-1].Active.State = networkmanager.Activating
+	dormant.Profiles[len(dormant.Profiles)-1].File = ""
+	empty := facts(t, "dhcp")
+	empty.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex", Interfaces: []openvswitch.Interface{{Name: "eth0"}}}}
+	for name, test := range map[string]struct {
+		facts   Facts
+		says    string
+		details []string
+	}{
+		"carries the host": {carries, "eth0 is in br-ex with 192.0.2.177/24", []string{
+			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)", "MTU 1400, node IP 192.0.2.177",
+			"NetworkManager profile ovs-if-br-ex is activated, in /etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection",
+		}},
+		"comes up": {dormant, "br-ex is there, and does not carry the host: it has no address, no default route or no uplink", []string{
+			"ports br-ex (internal), patch-br-ex-to-br-int (patch), eth0 (system)",
+			"NetworkManager profile ovs-if-br-ex is activating, not on disk: it is gone after a reboot",
+		}},
+		"by hand, without use": {empty, "br-ex is there, and does not carry the host: it has no address, no default route or no uplink", []string{"ports eth0 (system)"}},
+		"not there":            {facts(t, "dhcp"), "br-ex is not there", nil},
+	} {
+		status := statusOf(test.facts)
+		if status.String() != test.says {
+			t.Errorf("%s: %q", name, status)
+		}
+		if diff := cmp.Diff(test.details, status.Details()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestStatusAsJSON(t *testing.T) {
+	status := statusOf(withProfile(t))
+	d := &Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}
+	made := d.Record(status, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	status.Made = &made
+	got, err := json.Marshal(status)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `{"present":true,"exists":true,"uplink":"eth0","addresses":["192.0.2.177/24"],"mtu":1400,` +
+		`"ports":[{"name":"br-ex","type":"internal"},{"name":"patch-br-ex-to-br-int","type":"patch"},{"name":"eth0","type":"system"}],"nodeIPs":["192.0.2.177"],` +
+		`"profile":{"name":"ovs-if-br-ex","uuid":"1-2-3","state":"activated","file":"/etc/NetworkManager/system-connections/ovs-if-br-ex.nmconnection"},` +
+		`"made":{"apiVersion":"node.hcp-agent.io/v1alpha1","kind":"BridgeRecord","uplink":"eth0","made":"2026-01-02T03:04:05Z","gap":{"longestSeconds":0.041,"sent":500,"answered":497}}}`
+	if diff := cmp.Diff(want, string(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRecord(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for name, test := range map[string]struct {
+		driver Driver
+		says   string
+	}{
+		"measured":     {Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}, "; gap 0.04 s (497 of 500 echoes answered)"},
+		"not measured": {Driver{}, "; the gap could not be measured (the gateway does not answer echoes)"},
+	} {
+		record := test.driver.Record(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, now)
+		content, err := record.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, err := DecodeRecord(content)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(record, back); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.says; back.String() != want {
+			t.Errorf("%s: %q, want %q", name, back, want)
+		}
+	}
+	if _, err := DecodeRecord([]byte("{")); err == nil || !strings.Contains(err.Error(), "record of the move") {
+		t.Errorf("a torn record: %v", err)
+	}
+}
