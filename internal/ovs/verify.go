@@ -14,8 +14,13 @@ import (
 // routes, MTU, name servers and search domains, an answer of each gateway, of
 // the name servers that answered before, and of whoever was named to Prepare.
 func (a *attempt) verify(ctx context.Context) error {
-	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string { return a.lacks(facts, BridgeName) })
+	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string {
+		return cmp.Or(a.lacks(facts, BridgeName), a.onlyHeld(facts))
+	})
 	if err != nil {
+		return err
+	}
+	if err := a.letHeldGo(); err != nil {
 		return err
 	}
 	if err := askGateways(ctx, BridgeName, a.Carried); err != nil {
