@@ -48,17 +48,18 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 	if gateway.IsValid() {
 		h.route = &netlink.Route{LinkIndex: h.link, Gw: gateway.AsSlice(), Priority: metric, Protocol: unix.RTPROT_STATIC}
 	}
-	lostAddresses, lostRoutes := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
-	if err := netlink.AddrSubscribe(lostAddresses, h.done); err != nil {
+	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
+	if err := netlink.AddrSubscribe(addressChanges, h.done); err != nil {
 		return nil, fmt.Errorf("watching the addresses of %s: %w", name, err)
 	}
-	if err := netlink.RouteSubscribe(lostRoutes, h.done); err != nil {
+	if err := netlink.RouteSubscribe(routeChanges, h.done); err != nil {
 		close(h.done)
 		return nil, fmt.Errorf("watching the routes of %s: %w", name, err)
 	}
+	h.ensure()
 	h.finished.Add(1)
-	go h.keep(lostAddresses, lostRoutes)
-	return h, h.ensure()
+	go h.keep(addressChanges, routeChanges)
+	return h, nil
 }
 
 // Stop ends it. The held route goes; an address that nobody has taken over
@@ -85,39 +86,34 @@ func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.R
 			if !ok {
 				return
 			}
-			if update.LinkIndex != h.link || update.NewAddr {
+			if update.LinkIndex != h.link {
 				continue
 			}
 		case update, ok := <-routes:
 			if !ok {
 				return
 			}
-			if update.LinkIndex != h.link || update.Type != unix.RTM_DELROUTE {
+			if update.LinkIndex != h.link {
 				continue
 			}
 		}
-		_ = h.ensure() // tried again at the next loss; whoever needs it asks for an answer
+		h.ensure() // also at what is added: before, IPv6 can have been off
 	}
 }
 
-// ensure puts there what is not.
-func (h *Hold) ensure() error {
-	var errs []error
+// ensure puts there what is not. What cannot be is tried again at the next
+// change; whoever needs it asks for an answer.
+func (h *Hold) ensure() {
+	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
 	for _, prefix := range h.addresses {
-		address := &netlink.Addr{
+		_ = netlink.AddrAdd(link, &netlink.Addr{
 			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
-			Flags: unix.IFA_F_NODAD, LinkIndex: h.link, ValidLft: holdSeconds, PreferedLft: holdSeconds,
-		}
-		if err := netlink.AddrAdd(&netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}, address); err != nil && !errors.Is(err, unix.EEXIST) {
-			errs = append(errs, fmt.Errorf("holding the address %s: %w", prefix, err))
-		}
+			Flags: unix.IFA_F_NODAD, ValidLft: holdSeconds, PreferedLft: holdSeconds,
+		})
 	}
 	if h.route != nil {
-		if err := netlink.RouteAdd(h.route); err != nil && !errors.Is(err, unix.EEXIST) {
-			errs = append(errs, fmt.Errorf("holding the default route via %s: %w", h.route.Gw, err))
-		}
+		_ = netlink.RouteAdd(h.route)
 	}
-	return errors.Join(errs...)
 }
 
 func prefixOf(network *net.IPNet) netip.Prefix {

@@ -20,7 +20,7 @@ type attempt struct {
 	added      map[string]networkmanager.Ref // our profiles by name
 	filter     string                        // br-ex's reverse path filter, as it shall be
 	answering  []netip.Addr                  // the name servers that answered before
-	hold       *host.Hold                    // nil: nothing is held
+	held       *held
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
@@ -126,7 +126,9 @@ func (a *attempt) prefer(ctx context.Context) error { return a.reapply(ctx, a.Br
 // lease lets br-ex ask for its addresses itself, IPv4 in two steps: see
 // leaseStep.
 func (a *attempt) lease(ctx context.Context) error {
-	if err := a.holdIPv6(); err != nil {
+	var err error
+	metric := int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
+	if a.held, err = holdIPv6(BridgeName, a.Profiles.BridgeIP, a.Origin.IPv6, metric); err != nil {
 		return err
 	}
 	if err := a.reapply(ctx, a.Bring.Lease); err != nil {

@@ -58,11 +58,6 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 	return stable
 }
 
-// routeOf is the default route of a family.
-func (c Carried) routeOf(family networkmanager.Family) (host.Route, bool) {
-	return bestRoute(c.Defaults, int(family))
-}
-
 // gateways lists the gateways of the default routes.
 func (c Carried) gateways() []netip.Addr {
 	var gateways []netip.Addr

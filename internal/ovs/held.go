@@ -9,55 +9,56 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// NetworkManager forgets what routers have advertised, and mostly a DHCPv6
-// lease too, at a reapply that changes the section ipv6 (_cleanup_ip_pre in
-// nm-device.c, 1.42): addresses and default route go, and come back when a
-// router answers, which it may delay for seconds (RFC 4861, 6.2.6), and when
-// no other host has claimed the addresses for a second. Therefore the kernel is
-// made to have them all the time, until NetworkManager has them again.
-
-// holdIPv6 begins with it, where br-ex asks for IPv6.
-func (a *attempt) holdIPv6() error {
-	if !asks(a.Profiles.BridgeIP, networkmanager.IPv6) || len(a.Origin.IPv6.Addresses) == 0 {
-		return nil
-	}
-	gateway, metric := netip.Addr{}, a.finalMetric()+1
-	if route, ok := a.routeOf(networkmanager.IPv6); ok {
-		gateway = route.Gateway
-	}
-	var err error
-	a.hold, err = host.StartHold(BridgeName, a.Origin.IPv6.Addresses, gateway, metric)
-	return err
+// held is IPv6 that the kernel is made to have while NetworkManager gets it
+// anew. NetworkManager forgets what routers have advertised, and mostly a
+// DHCPv6 lease too, at a reapply that changes the section ipv6 (_cleanup_ip_pre
+// in nm-device.c, 1.42), as at an activation: addresses and default route go,
+// and come back when a router answers, which it may delay for seconds (RFC
+// 4861, 6.2.6), and when no other host has claimed the addresses for a second.
+// nil is nothing held.
+type held struct {
+	hold      *host.Hold
+	link      string
+	addresses []netip.Prefix
+	gateway   netip.Addr
+	metric    int // of the default route that NetworkManager will make
 }
 
-// letHeldGo ends it.
-func (a *attempt) letHeldGo() error {
-	if a.hold == nil {
+// holdIPv6 holds what a host has now on a link whose profile asks for it.
+func holdIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*held, error) {
+	if !asks(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
+		return nil, nil
+	}
+	hold, err := host.StartHold(link, now.Addresses, now.Gateway, metric+1)
+	if err != nil {
+		return nil, err
+	}
+	return &held{hold: hold, link: link, addresses: now.Addresses, gateway: now.Gateway, metric: metric}, nil
+}
+
+// letGo ends it.
+func (h *held) letGo() error {
+	if h == nil || h.hold == nil {
 		return nil
 	}
-	hold := a.hold
-	a.hold = nil
+	hold := h.hold
+	h.hold = nil
 	return hold.Stop()
 }
 
-// onlyHeld tells what is only there because it is held, "" for nothing.
-func (a *attempt) onlyHeld(facts Facts) string {
-	if a.hold == nil {
+// missing tells what is only there because it is held, "" for nothing.
+func (h *held) missing(facts Facts) string {
+	if h == nil {
 		return ""
 	}
-	link, _ := facts.link(BridgeName)
-	for _, address := range a.Stable {
-		if slices.Contains(link.Foreign, address) {
-			return fmt.Sprintf("no router and no DHCP server has given it the address %s yet", address)
+	link, _ := facts.link(h.link)
+	for _, prefix := range h.addresses {
+		if slices.Contains(link.Foreign, prefix.Addr()) {
+			return fmt.Sprintf("no router and no DHCP server has given it the address %s yet", prefix.Addr())
 		}
 	}
-	_, had := a.routeOf(networkmanager.IPv6)
-	if route, ok := routeOf(facts.Routes, 6, BridgeName); had && ok && route.Metric > a.finalMetric() {
+	if route, ok := routeOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
 		return "no router has advertised itself yet"
 	}
 	return ""
-}
-
-func (a *attempt) finalMetric() int {
-	return int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
 }

@@ -24,7 +24,7 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		if err := d.clear(ctx, o); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o, carried)
+		return d.verifyBack(ctx, o, carried, nil)
 	}
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
@@ -38,6 +38,11 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
 	defer activation.End()
+	held, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = held.letGo() }() // what is left of it expires
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
 	slow := activation.Wait(patient) != nil
@@ -49,10 +54,10 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	if err := d.clear(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried); err != nil || !slow {
+	if err := d.verifyBack(ctx, o, carried, held); err != nil || !slow {
 		return err
 	}
-	return d.letGo(ctx, o, nic, activation, carried)
+	return d.letGo(ctx, o, nic, activation, carried, held)
 }
 
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
@@ -136,14 +141,14 @@ func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.D
 }
 
 // letGo leaves the address to DHCP alone, once there is a lease.
-func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried) error {
+func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried, held *held) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	if activation.Wait(limited) == nil {
 		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o, carried)
+		return d.verifyBack(ctx, o, carried, held)
 	}
 	device, err := d.NM.Carrier(ctx, o.Uplink)
 	if err != nil {
@@ -163,7 +168,7 @@ func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device,
 	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	return d.verifyBack(ctx, o, carried)
+	return d.verifyBack(ctx, o, carried, held)
 }
 
 // clear removes our profiles and the bridge, whatever of them is there.
