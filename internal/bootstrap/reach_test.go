@@ -24,8 +24,11 @@ func TestReach(t *testing.T) {
 		peers   []string
 		want    []string
 	}{
-		"all": {"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"}, []string{"bastion:22", "[2001:db8::1]:443"},
-			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"}},
+		"all": {
+			"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"},
+			[]string{"bastion:22", "[2001:db8::1]:443"},
+			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"},
+		},
 		"the API server's default port":  {"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"}},
 		"no payload yet":                 {"", stub, nil, nil, []string{ign}},
 		"a payload that was kept":        {"https://api.example.com:6443", stub, &ignition.Payload{}, nil, []string{api}},

@@ -51,8 +51,10 @@ func LookStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) 
 
 func statusOf(facts Facts) Status {
 	var s Status
-	if bridge, ok := facts.bridge(BridgeName); ok {
-		s.Exists, s.Ports = true, bridge.Interfaces
+	for _, bridge := range facts.OVS.Bridges {
+		if bridge.Name == BridgeName {
+			s.Exists, s.Ports = true, bridge.Interfaces
+		}
 	}
 	s.Profile = profileStatus(facts)
 	uplink, ok := bridgedUplink(facts)
