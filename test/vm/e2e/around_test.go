@@ -5,6 +5,7 @@ package e2e
 import (
 	"encoding/json"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 
@@ -91,6 +92,20 @@ func TestAroundTheBridge(t *testing.T) {
 		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
 	if cleared != "enabled\ninactive\n\" \"\n\"ssl:b\"" {
 		t.Errorf("the unit that clears ovn-remote: %q", cleared)
+	}
+
+	// What the document has for an administrator at the console, as it stands.
+	document, err := os.ReadFile("../../../docs/br-ex.md")
+	must(t, err)
+	_, rest, _ := strings.Cut(string(document), "```sh\n")
+	script, _, found := strings.Cut(rest, "```")
+	if !found {
+		t.Fatal("docs/br-ex.md has no script")
+	}
+	must(t, stage.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
+	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'; nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
+	if after != "dev eth0\nWired connection 1:eth0" {
+		t.Errorf("after the way back by hand: %q", after)
 	}
 	agent(ctx, t, report.Done, "leave --no-drain")
 	sameHost(ctx, t, before)
