@@ -30,13 +30,14 @@ func joinVerb() verb {
 		prepare: func(flags *pflag.FlagSet) action {
 			file := settingFlags(flags)
 			resume := flags.Bool("resume", false, "go on with an unfinished join, as the unit does at boot; nothing is asked for again")
+			only := flags.StringSlice("only", nil, "run these `STEPS` alone, on a host that has joined or not: network needs no stub")
 			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
 				options, err := optionsFrom(flags, *file, face)
 				if err != nil {
 					return err
 				}
 				options.Resume = *resume
-				changed, err := bootstrap.Join(ctx, options)
+				changed, err := runJoin(ctx, options, *only)
 				face.told = err != nil && stepFailed(face.recorder)
 				if !face.json {
 					return err
@@ -52,6 +53,13 @@ func joinVerb() verb {
 			}
 		},
 	}
+}
+
+func runJoin(ctx context.Context, options bootstrap.Options, only []string) (bool, error) {
+	if len(only) > 0 {
+		return bootstrap.Only(ctx, options, only)
+	}
+	return bootstrap.Join(ctx, options)
 }
 
 // stepFailed tells whether the last step's failure was shown already.

@@ -20,7 +20,10 @@ type Step struct {
 	// Needed steps cannot be skipped: those after them would have nothing to
 	// work with.
 	Needed bool
-	run    func(ctx context.Context, j *join, log report.Log) (outcome, error)
+	// Alone tells a step that works with the host as it is, without what the
+	// steps before it hand on.
+	Alone bool
+	run   func(ctx context.Context, j *join, log report.Log) (outcome, error)
 }
 
 // outcome is how a step ended well.

@@ -12,7 +12,7 @@ func Steps() []Step {
 		{Name: "packages", Does: "see that the node's packages are installed", run: checkPackages},
 		{Name: "files", Does: "write files, directories, links and unit files", run: writeFiles},
 		{Name: "host", Does: "kernel parameters and modules, trust, enable units", run: setUpHost},
-		{Name: "network", Does: "move the uplink into br-ex", run: buildBridge},
+		{Name: "network", Does: "move the uplink into br-ex", Alone: true, run: buildBridge},
 		{Name: "runtime", Does: "give CRI-O its pause image and start it", run: startRuntime},
 		{Name: "identity", Does: "get the node its client certificate", Until: "identity", run: getIdentity},
 		{Name: "kubelet", Does: "enable and start kubelet", Until: "kubelet", run: startKubelet},

@@ -14,29 +14,31 @@ import (
 type attempt struct {
 	*Driver
 	Move
-	nic   networkmanager.Device
-	added map[string]networkmanager.Ref // our profiles by name
+	checkpoint networkmanager.Checkpoint
+	nic        networkmanager.Device
+	added      map[string]networkmanager.Ref // our profiles by name
+	filter     string                        // br-ex's reverse path filter, as it shall be
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
 // none of them comes up by itself.
-func (d *Driver) addProfiles(ctx context.Context, m Move) (*attempt, error) {
-	nic, err := d.NM.Carrier(ctx, m.Uplink)
-	if err != nil {
-		return nil, err
+func (a *attempt) addProfiles(ctx context.Context) error {
+	var err error
+	if a.nic, err = a.NM.Carrier(ctx, a.Uplink); err != nil {
+		return err
 	}
-	a := &attempt{Driver: d, Move: m, nic: nic, added: map[string]networkmanager.Ref{}}
+	m := a.Move
 	for _, profile := range []networkmanager.Settings{
 		dormant(m.Profiles.Bridge), dormant(m.Profiles.NICPort), dormant(m.Profiles.BridgePort),
 		dormant(m.Profiles.NIC), m.Bring.Copy,
 	} {
-		ref, err := d.NM.AddProfile(ctx, profile, networkmanager.InMemory)
+		ref, err := a.NM.AddProfile(ctx, profile, networkmanager.InMemory)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		a.added[profile.Text("connection", "id")] = ref
 	}
-	return a, nil
+	return nil
 }
 
 // connectDatabase begins to bring the bridge up, which waits for its first port
@@ -74,21 +76,22 @@ func (a *attempt) connectDatabase(ctx context.Context) error {
 	})
 }
 
-// bringUpCopy brings br-ex up with a copy of the NIC's address, and a port for
-// the NIC. Traffic still goes through the NIC.
+// bringUpCopy brings br-ex up with a copy of the NIC's address. Traffic still
+// goes through the NIC.
 func (a *attempt) bringUpCopy(ctx context.Context) error {
-	if err := a.activate(ctx, bridgeIPProfile, networkmanager.Device{}); err != nil {
-		return err
-	}
+	return a.activate(ctx, bridgeIPProfile, networkmanager.Device{})
+}
+
+func (a *attempt) bringUpPort(ctx context.Context) error {
 	return a.activate(ctx, nicPortProfile, networkmanager.Device{})
 }
 
-// handOver plugs the NIC into the bridge and gives it to its new profile, at
-// once one after the other: in between, what is received arrives on br-ex and
-// what is sent leaves by the NIC, and a checkpoint would not notice.
-func (a *attempt) handOver(ctx context.Context) error {
-	filter, err := host.ReversePathFilter(BridgeName)
-	if err != nil {
+// plug plugs the NIC into the bridge. From here until adopt, what is received
+// arrives on br-ex and what is sent leaves by the NIC, and a checkpoint would
+// not notice: only the timer helps.
+func (a *attempt) plug(ctx context.Context) error {
+	var err error
+	if a.filter, err = host.ReversePathFilter(BridgeName); err != nil {
 		return err
 	}
 	if err := host.SetReversePathFilter(BridgeName, "2"); err != nil {
@@ -99,17 +102,19 @@ func (a *attempt) handOver(ctx context.Context) error {
 			return err
 		}
 	}
-	err = openvswitch.Attach(ctx, openvswitch.Attachment{
+	return openvswitch.Attach(ctx, openvswitch.Attachment{
 		Bridge: BridgeName, NIC: a.Uplink,
 		PortProfile: a.Origin.Ours[nicPortProfile], DeviceProfile: a.Origin.Ours[nicProfile],
 	})
-	if err != nil {
-		return err
-	}
+}
+
+// adopt gives the NIC to its new profile: its addresses go, and those of br-ex
+// take over.
+func (a *attempt) adopt(ctx context.Context) error {
 	if err := a.activate(ctx, nicProfile, a.nic); err != nil {
 		return err
 	}
-	return host.SetReversePathFilter(BridgeName, filter)
+	return host.SetReversePathFilter(BridgeName, a.filter)
 }
 
 // lease lets br-ex ask for the lease itself, in two steps: see leaseStep.
@@ -151,11 +156,11 @@ func (a *attempt) activate(ctx context.Context, name string, device networkmanag
 	return nil
 }
 
-// keep saves the profiles and makes the move count: first all of them without
-// autoconnect, the bridge last, so that no half set can be brought up at boot;
-// then with it. The checkpoint goes before the journal: should its time be
-// over meanwhile, NetworkManager has gone back already and says so here.
-func (a *attempt) keep(ctx context.Context, checkpoint networkmanager.Checkpoint) error {
+func (a *attempt) verified(ctx context.Context) error { return a.verify(ctx, a.Move) }
+
+// save saves the profiles: first all of them without autoconnect, the bridge
+// last, so that no half set can be brought up at boot; then with it.
+func (a *attempt) save(ctx context.Context) error {
 	p := a.Profiles
 	ordered := []networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP, p.Bridge}
 	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{dormant, asIs} {
@@ -166,10 +171,14 @@ func (a *attempt) keep(ctx context.Context, checkpoint networkmanager.Checkpoint
 			}
 		}
 	}
-	if err := a.Tree.SyncFileSystem("/etc"); err != nil { // NetworkManager does not
-		return err
-	}
-	if err := a.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
+	return a.Tree.SyncFileSystem("/etc") // NetworkManager does not
+}
+
+// commit makes the move count. The checkpoint goes before the journal: should
+// its time be over meanwhile, NetworkManager has gone back already and says so
+// here.
+func (a *attempt) commit(ctx context.Context) error {
+	if err := a.NM.DestroyCheckpoint(ctx, a.checkpoint); err != nil {
 		return err
 	}
 	if err := a.journal().close(); err != nil {

@@ -124,7 +124,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
 	}
 	// From here on the guards go the same way, should this run die on it.
-	if err := d.arm(ctx, origin); err != nil {
+	if err := d.arm(ctx, origin, revertTime); err != nil {
 		return err
 	}
 	return d.revert(ctx, origin)
@@ -143,21 +143,22 @@ func (d *Driver) Recover(ctx context.Context) error {
 			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
 	}
 	d.log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
-	if err := d.arm(ctx, origin); err != nil {
+	if err := d.arm(ctx, origin, revertTime); err != nil {
 		return err
 	}
 	return d.revert(ctx, origin)
 }
 
-// arm opens the journal and starts the timer, in place of an older one.
-func (d *Driver) arm(ctx context.Context, origin Origin) error {
+// arm opens the journal and starts the timer, in place of an older one. It
+// fires when what is begun now should be over within the given time and is not.
+func (d *Driver) arm(ctx context.Context, origin Origin, within time.Duration) error {
 	if err := d.journal().open(origin); err != nil {
 		return err
 	}
 	if err := d.stopGuard(ctx); err != nil {
 		return err
 	}
-	return armGuard(ctx, d.deadMan()+guardDelay, d.journal().path(), origin)
+	return armGuard(ctx, within+guardDelay, d.journal().path(), origin)
 }
 
 // disarm makes the present state of the network count and stops the timer.

@@ -48,7 +48,10 @@ func armGuard(ctx context.Context, after time.Duration, journalPath string, o Or
 func guardScript(journalPath string, o Origin) string {
 	lines := []string{
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
-		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
+		// A switch that does not run is started, and if that fails the kernel
+		// lets go of the NIC by itself.
+		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName + " || { systemctl start openvswitch.service ovs-vswitchd.service; ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName + "; } || ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName,
+		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", o.Uplink), // mostly not there any more
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
 		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name]+" 2>/dev/null") // mostly gone already

@@ -13,7 +13,7 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	if err := d.reachable(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
-	if err := d.arm(ctx, m.Origin); err != nil {
+	if err := d.arm(ctx, m.Origin, d.deadMan()); err != nil {
 		return err
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.deadMan())
@@ -24,9 +24,15 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	// The whole of it has to be over before NetworkManager goes back by itself.
 	limited, cancel := context.WithTimeout(ctx, d.deadMan()*3/4)
 	defer cancel()
-	gap := measureGap(limited, m.Gateway)
-	err = d.attempt(limited, m, leftover, checkpoint)
-	d.gap = gap()
+	watched, end := context.WithCancelCause(limited)
+	defer end(nil)
+	gap := startGauge(limited, m.Gateway)
+	go watch(watched, m.Gateway, gap.silence, end)
+	err = d.attempt(watched, m, leftover, checkpoint)
+	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
+		err = cause // the gateway fell silent
+	}
+	d.gap = gap.stop()
 	if err != nil {
 		return d.giveBack(ctx, m, err)
 	}
@@ -35,30 +41,41 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 
 // attempt is the move itself, up to and including what makes it count.
 func (d *Driver) attempt(ctx context.Context, m Move, leftover bool, checkpoint networkmanager.Checkpoint) error {
-	d.log.Wait("for NetworkManager to put "+m.Uplink+" into br-ex", "")
-	if leftover {
-		if err := d.clear(ctx, m.Origin); err != nil {
+	a := &attempt{Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{}}
+	for _, stage := range a.stages(leftover) {
+		d.log.Wait("for "+stage.what, "")
+		if err := stage.do(ctx); err != nil {
 			return err
 		}
 	}
-	a, err := d.addProfiles(ctx, m)
-	if err != nil {
-		return err
+	return nil
+}
+
+// stage is one part of a move. What is said of it follows "for".
+type stage struct {
+	what string
+	do   func(context.Context) error
+}
+
+// stages are the parts in their order. The host is told from outside that one
+// begins before it does; between any two of them the run can die, and the
+// guards have to give the network back.
+func (a *attempt) stages(leftover bool) []stage {
+	stages := []stage{
+		{"NetworkManager to know the profiles of " + BridgeName, a.addProfiles},
+		{"NetworkManager to call the Open vSwitch database", a.connectDatabase},
+		{BridgeName + " to come up with a copy of the addresses", a.bringUpCopy},
+		{BridgeName + " to have a port for " + a.Uplink, a.bringUpPort},
+		{a.Uplink + " to be plugged into " + BridgeName, a.plug},
+		{a.Uplink + " to be given to its new profile", a.adopt},
+		{BridgeName + " to have its addresses by itself", a.lease},
+		{"the network to work through " + BridgeName, a.verified},
+		{"the profiles to be saved", a.save},
+		{"NetworkManager to keep the change", a.commit},
 	}
-	if err := a.connectDatabase(ctx); err != nil {
-		return err
+	if !leftover {
+		return stages
 	}
-	if err := a.bringUpCopy(ctx); err != nil {
-		return err
-	}
-	if err := a.handOver(ctx); err != nil {
-		return err
-	}
-	if err := a.lease(ctx); err != nil {
-		return err
-	}
-	if err := d.verify(ctx, m); err != nil {
-		return err
-	}
-	return a.keep(ctx, checkpoint)
+	clear := stage{"what an earlier move has left to go", func(ctx context.Context) error { return a.clear(ctx, a.Origin) }}
+	return append([]stage{clear}, stages...)
 }

@@ -19,7 +19,11 @@ const (
 // giveBack ends a move that has failed. It also works after Ctrl-C.
 func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
-	if err := d.revert(context.WithoutCancel(ctx), m.Origin); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	if err := d.arm(ctx, m.Origin, revertTime); err != nil { // its time counts from now
+		d.log.Note(err.Error())
+	}
+	if err := d.revert(ctx, m.Origin); err != nil {
 		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b   and the host's console",
 			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
 			m.Uplink, cause, err, guardName)
@@ -35,6 +39,9 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 func (d *Driver) revert(ctx context.Context, o Origin) error {
 	ctx, cancel := context.WithTimeout(ctx, revertTime)
 	defer cancel()
+	if err := d.awaken(ctx); err != nil {
+		return err
+	}
 	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
 	checkpoints, err := d.ownCheckpoints(ctx, o)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 // peers know, the default route, an answer of the gateway, name servers, and
 // an answer of whoever was named to Prepare.
 func (d *Driver) verify(ctx context.Context, m Move) error {
-	d.log.Wait("for the network to work through "+BridgeName, "")
 	err := d.waitUntil(ctx, BridgeName, func(facts Facts) string { return lacks(facts, m, BridgeName) })
 	if err != nil {
 		return err
@@ -140,24 +139,5 @@ func poll(ctx context.Context, what string, so func() (bool, error)) error {
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
 		}
-	}
-}
-
-// measureGap measures how long the gateway does not answer; the function that
-// it returns ends that. Nothing is measured when it does not answer echoes.
-func measureGap(ctx context.Context, gateway netip.Addr) func() *host.Outage {
-	if !gateway.Is4() {
-		return func() *host.Outage { return nil }
-	}
-	echo, err := host.StartEcho(ctx, gateway)
-	if err != nil {
-		return func() *host.Outage { return nil }
-	}
-	return func() *host.Outage {
-		outage := echo.Stop()
-		if outage.Answered == 0 {
-			return nil
-		}
-		return &outage
 	}
 }

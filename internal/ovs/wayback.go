@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
 // bringBack brings the original profile up on the NIC, clears what is ours
@@ -168,7 +167,7 @@ func (d *Driver) clear(ctx context.Context, o Origin) error {
 	// NetworkManager removes the bridge in its own time, and not at all while
 	// there is a port in it that it has not made (OVN's, or the NIC's after a
 	// move that broke off).
-	if err := openvswitch.DeleteBridge(ctx, BridgeName); err != nil {
+	if err := d.removeBridge(ctx, o.Uplink); err != nil {
 		return err
 	}
 	return poll(ctx, "NetworkManager to let br-ex go", func() (bool, error) {

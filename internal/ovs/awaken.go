@@ -1,0 +1,65 @@
+package ovs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// awakenTime is how long a daemon that has died may take to be back.
+const awakenTime = 30 * time.Second
+
+// awaken gets the daemons running that a way back needs. systemd starts a
+// NetworkManager that was killed by itself; one that was stopped, and a stopped
+// Open vSwitch, in whose hands the NIC may be, are started here: somebody may
+// have stopped them, but not with the host's network in pieces in mind.
+func (d *Driver) awaken(ctx context.Context) error {
+	if !openvswitch.Answers(ctx) {
+		d.log.Wait("for Open vSwitch to run again", "")
+		for _, unit := range []string{"openvswitch.service", "ovs-vswitchd.service"} {
+			if err := d.Systemd.Start(ctx, unit); err != nil {
+				d.log.Note(err.Error()) // letGoOfNIC does without
+			}
+		}
+	}
+	if !d.NM.Answers(ctx) {
+		d.log.Wait("for NetworkManager to run again", "")
+		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, awakenTime)
+	defer cancel()
+	return d.NM.Await(limited)
+}
+
+// removeBridge removes br-ex, and the NIC from it, whether Open vSwitch runs or
+// not. Without the switch the kernel still sends all that the NIC receives
+// there, and nowhere else.
+func (d *Driver) removeBridge(ctx context.Context, nic string) error {
+	if openvswitch.SwitchRunning(ctx) == nil {
+		return openvswitch.DeleteBridge(ctx, BridgeName)
+	}
+	errs := []error{openvswitch.Forget(ctx, BridgeName)}
+	inside, err := inDatapath(nic)
+	if err != nil || inside {
+		errs = append(errs, err, openvswitch.Release(ctx, nic))
+	}
+	return errors.Join(errs...)
+}
+
+// inDatapath tells whether the kernel has a NIC in Open vSwitch's hands.
+func inDatapath(nic string) (bool, error) {
+	links, err := host.Links()
+	if err != nil {
+		return false, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err)
+	}
+	facts := Facts{Links: links}
+	link, _ := facts.link(nic)
+	datapath, ok := facts.link("ovs-system")
+	return ok && link.Master == datapath.Index, nil
+}

@@ -1,0 +1,65 @@
+// Mortal moves the uplink into br-ex as `hcp-node-agent join --only network`
+// does, and dies by SIGKILL at the very moment at which it says a text: before
+// the part of the move that the text announces has begun. A signal from outside
+// would always come a little too late. With --run a command is run then instead,
+// to let something else die. With no text it lists what it says.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// mortal is a face that dies of a text.
+type mortal struct{ at, command string }
+
+func (m mortal) Emit(event report.Event) {
+	fmt.Printf("%s\t%s\n", event.Kind, event.Message)
+	if m.at == "" || event.Kind != report.Waiting || !strings.Contains(event.Message, m.at) {
+		return
+	}
+	if m.command == "" {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	}
+	if output, err := exec.Command("/bin/sh", "-c", m.command).CombinedOutput(); err != nil {
+		fmt.Printf("run\t%s: %v: %s\n", m.command, err, output)
+	}
+}
+
+func main() {
+	flags := pflag.NewFlagSet("mortal", pflag.ContinueOnError)
+	of := mortal{}
+	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
+	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
+	defaults := config.Defaults()
+	config.Flags(flags, &defaults)
+	err := flags.Parse(os.Args[1:])
+	if err == nil {
+		err = move(flags, of)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	os.Exit(int(report.CodeOf(err)))
+}
+
+func move(flags *pflag.FlagSet, of mortal) error {
+	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Given: flags})
+	if err != nil {
+		return err
+	}
+	_, err = bootstrap.Only(context.Background(), bootstrap.Options{
+		Config: join, StateDir: bootstrap.StateDir, Sink: of,
+	}, []string{"network"})
+	return err
+}
