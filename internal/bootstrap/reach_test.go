@@ -51,13 +51,13 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestClearsRemote(t *testing.T) {
+func TestEnablesConfiguration(t *testing.T) {
 	unit := func(name, enabled string) *ignition.Plan {
 		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Want: ledger.State{Present: true, Enabled: enabled}}}}
 	}
 	got := []bool{
-		clearsRemote(unit("ovs-configuration.service", "enabled")), clearsRemote(unit("ovs-configuration.service", "disabled")),
-		clearsRemote(unit("other.service", "enabled")), clearsRemote(&ignition.Plan{}), clearsRemote(nil),
+		enablesConfiguration(unit("ovs-configuration.service", "enabled")), enablesConfiguration(unit("ovs-configuration.service", "disabled")),
+		enablesConfiguration(unit("other.service", "enabled")), enablesConfiguration(&ignition.Plan{}), enablesConfiguration(nil),
 	}
 	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

@@ -37,7 +37,7 @@ func TestAroundTheBridge(t *testing.T) {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
 	t.Log(out)
-	wants(t, out, "peer "+api.Hostname()+" answers", "the ignition server answers", "is Ready and schedulable")
+	wants(t, out, "peer "+api.Hostname()+" answers", "is Ready and schedulable")
 	if !strings.Contains(timer, "OnActiveUSec=2min 5s") {
 		t.Errorf("the timer that guards the change: %s", timer)
 	}
@@ -86,7 +86,7 @@ func TestAroundTheBridge(t *testing.T) {
 	sameHost(ctx, t, before)
 
 	// Without the cluster's own unit, ours clears ovn-remote, once in a boot.
-	agent(ctx, t, report.Done, joining+" --until kubelet --payload-drop ovs-configuration.service")
+	wants(t, agent(ctx, t, report.Done, joining+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
 	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
 		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
