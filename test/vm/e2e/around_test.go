@@ -33,7 +33,7 @@ func TestAroundTheBridge(t *testing.T) {
 	}
 
 	timer := ""
-	out := untilSaid(ctx, t, "hcp-node-agent "+joining+" --network-timeout 2m --verify-reach "+api.Host, "for NetworkManager to put eth0", func() {
+	out := untilSaid(ctx, t, "hcp-node-agent "+joining+" --network-timeout 2m --verify-reach "+api.Host, "for br-ex to come up with a copy", func() {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
 	t.Log(out)
@@ -84,8 +84,13 @@ func TestAroundTheBridge(t *testing.T) {
 
 	agent(ctx, t, report.Done, "leave --no-drain")
 	sameHost(ctx, t, before)
+}
 
-	// Without the cluster's own unit, ours clears ovn-remote, once in a boot.
+// Without the cluster's own unit, ours clears ovn-remote, once in a boot; and
+// an administrator at the console can take br-ex back without the agent.
+func TestBridgeWithoutTheClustersUnit(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
 	wants(t, agent(ctx, t, report.Done, joining+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
 	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
