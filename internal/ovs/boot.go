@@ -6,8 +6,10 @@ import (
 )
 
 const (
+	// NodeIPUnit tells the node's address anew at every boot.
+	NodeIPUnit = "hcp-node-agent-node-ip.service"
+
 	unitDir    = "/etc/systemd/system/"
-	nodeIPUnit = "hcp-node-agent-node-ip.service"
 	remoteUnit = "hcp-node-agent-ovn-remote.service"
 )
 
@@ -21,7 +23,7 @@ func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 		files = append(files, fileChange(unitDir+name, why, content))
 		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Why: why, Want: ledger.State{Present: true, Enabled: "enabled"}})
 	}
-	add(nodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
+	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
 	if !payloadClears {
 		add(remoteUnit, "ovn-controller must not find the database of before a boot", remoteUnitFile())
 	}
