@@ -21,7 +21,7 @@ func TestAgentKilled(t *testing.T) {
 				ctx, h := fresh(t, kind)
 				row := newRow(t, kind.Name+", agent killed "+part)
 				row.change = h.watch(ctx, t, func() {
-					result, err := machine.Run(ctx, "bash -c 'mortal --of \""+part+"\" "+quick+h.Flags+"; exit $?'")
+					result, err := machine.Run(ctx, "mortal --at '"+part+"'"+quick+h.Flags+"; exit $?")
 					must(t, err)
 					if result.ExitCode != killed {
 						t.Fatalf("mortal lived: %+v", result)

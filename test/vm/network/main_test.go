@@ -113,6 +113,6 @@ func install(ctx context.Context, repository string) error {
 			return err
 		}
 	}
-	_, err := machine.Output(ctx, "systemctl daemon-reload && systemctl enable hcp-node-agent.service")
+	_, err := machine.Output(ctx, "systemctl daemon-reload && systemctl enable hcp-node-agent.service && sync")
 	return err
 }

@@ -45,10 +45,11 @@ func parts(ctx context.Context, t *testing.T, h host) []string {
 	return found
 }
 
-// during runs the move until it says text, does something then, and returns
-// what was said and the exit code when it has ended.
-func during(ctx context.Context, t *testing.T, h host, text string, do func()) (string, report.Code) {
+// during runs the move until it says text, does something before the part that
+// this announces can begin, and returns the exit code when the move has ended.
+func during(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
 	t.Helper()
+	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
 	watch := &watcher{text: text, said: make(chan struct{})}
 	type end struct {
 		code int
@@ -56,19 +57,24 @@ func during(ctx context.Context, t *testing.T, h host, text string, do func()) (
 	}
 	ended := make(chan end, 1)
 	go func() {
-		code, err := machine.RunStream(ctx, "mortal"+quick+h.Flags, nil, watch, watch)
+		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+quick+h.Flags, nil, watch, watch)
 		ended <- end{code, err}
 	}()
 	select {
 	case <-watch.said:
 		do()
+		_, err := machine.Output(ctx, "touch /run/go-on")
+		must(t, err)
 	case e := <-ended:
 		t.Fatalf("the move ended before it said %q (%v):\n%s", text, e.err, watch.all.String())
 	}
 	e := <-ended
 	must(t, e.err)
 	t.Logf("exit code %d:\n%s", e.code, watch.all.String())
-	return watch.all.String(), report.Code(e.code)
+	if strings.Contains(watch.all.String(), "\nrun\t") {
+		t.Error("the move did not wait")
+	}
+	return report.Code(e.code)
 }
 
 // watcher tells when a text was written.

@@ -25,7 +25,7 @@ func TestServiceStopped(t *testing.T) {
 					row := newRow(t, kind.Name+", "+fault.name+" "+part)
 					var code report.Code
 					row.change = h.watch(ctx, t, func() {
-						_, code = during(ctx, t, h, part, func() {
+						code = during(ctx, t, h, part, func() {
 							if _, err := machine.Output(ctx, fault.command); err != nil {
 								t.Error(err)
 							}

@@ -17,7 +17,7 @@ func TestGatewaySilent(t *testing.T) {
 			ctx, h := fresh(t, kind)
 			row := newRow(t, kind.Name+", gateway silent")
 			row.change = h.watch(ctx, t, func() {
-				_, code := during(ctx, t, h, "to be plugged into", func() {
+				code := during(ctx, t, h, "to be plugged into", func() {
 					for vlan := range kind.Lab.Services {
 						must(t, around.DropGateway(ctx, vlan))
 					}
@@ -42,7 +42,7 @@ func TestDHCPSilent(t *testing.T) {
 			ctx, h := fresh(t, kind)
 			row := newRow(t, kind.Name+", DHCP server gone")
 			row.change = h.watch(ctx, t, func() {
-				_, code := during(ctx, t, h, "to be plugged into", func() {
+				code := during(ctx, t, h, "to be plugged into", func() {
 					for vlan := range kind.Lab.Services {
 						around.StopServices(vlan)
 					}
