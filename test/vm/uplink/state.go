@@ -57,7 +57,7 @@ for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d
 done
 nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
 find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \
-  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v hcp-node-agent | sort | xargs sha256sum | sed 's/^/file /'
+  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v "hcp-node-agent\|/lo.nmconnection" | sort | xargs sha256sum | sed 's/^/file /'
 grep -E '^(nameserver|search|options)' /etc/resolv.conf
 ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /'
 ovs-vsctl --timeout=5 --columns=name,external_ids list Interface 2>/dev/null
