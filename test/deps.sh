@@ -33,6 +33,10 @@ needs=(
   "qemu-img qemu-utils"
   "ssh openssh-client"
   "nsenter util-linux"
+  # the lab's switch
+  "ovs-vsctl openvswitch-switch"
+  "ethtool ethtool"
+  "sysctl procps"
   # make lint
   "shellcheck shellcheck"
 )
@@ -70,6 +74,10 @@ if [ "$(id -u)" != 0 ]; then
 fi
 echo "deps: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
+case " ${missing[*]} " in
+  # Only its programs are wanted: Debian would start the host's own Open vSwitch.
+  *" openvswitch-switch "*) systemctl mask --quiet openvswitch-switch.service ;;
+esac
 apt-get update -qq
 # shellcheck disable=SC2086 # one word for each argument
 $install -qq >/dev/null

@@ -22,6 +22,12 @@ func (j *join) move(ctx context.Context) (ovs.Move, error) {
 
 // buildBridge moves the uplink into br-ex and tells others where it is.
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
+	j.bridge.Prepare(ovs.Move{}, log, nil)
+	// Before Open vSwitch is started, which would take the NIC again.
+	if err := j.bridge.Recover(ctx); err != nil {
+		return outcome{}, err
+	}
 	if err := j.startSwitch(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -29,7 +35,6 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
 	j.bridge.Prepare(move, log, j.reach())
 	made, err := j.ledger.Apply(ctx, "network", []ledger.Change{move.Change()})
 	if err != nil {

@@ -17,14 +17,10 @@ const awakenTime = 30 * time.Second
 // NetworkManager that was killed by itself; one that was stopped, and a stopped
 // Open vSwitch, in whose hands the NIC may be, are started here: somebody may
 // have stopped them, but not with the host's network in pieces in mind.
-func (d *Driver) awaken(ctx context.Context) error {
-	if !openvswitch.Answers(ctx) {
+func (d *Driver) awaken(ctx context.Context, nic string) error {
+	if openvswitch.SwitchRunning(ctx) != nil {
 		d.log.Wait("for Open vSwitch to run again", "")
-		for _, unit := range []string{"openvswitch.service", "ovs-vswitchd.service"} {
-			if err := d.Systemd.Start(ctx, unit); err != nil {
-				d.log.Note(err.Error()) // letGoOfNIC does without
-			}
-		}
+		d.awakenSwitch(ctx, nic)
 	}
 	if !d.NM.Answers(ctx) {
 		d.log.Wait("for NetworkManager to run again", "")
@@ -35,6 +31,22 @@ func (d *Driver) awaken(ctx context.Context) error {
 	limited, cancel := context.WithTimeout(ctx, awakenTime)
 	defer cancel()
 	return d.NM.Await(limited)
+}
+
+// awakenSwitch starts the database alone, takes br-ex out of it and the NIC out
+// of the kernel's hands, and only then starts the switch, which would take the
+// NIC again. What fails is told; the way back does without a switch.
+func (d *Driver) awakenSwitch(ctx context.Context, nic string) {
+	for _, mend := range []func() error{
+		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
+		func() error { return d.removeBridge(ctx, nic) },
+		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
+		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // died under a wrapper that is active
+	} {
+		if err := mend(); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
 }
 
 // removeBridge removes br-ex, and the NIC from it, whether Open vSwitch runs or

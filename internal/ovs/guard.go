@@ -48,10 +48,14 @@ func armGuard(ctx context.Context, after time.Duration, journalPath string, o Or
 func guardScript(journalPath string, o Origin) string {
 	lines := []string{
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
-		// A switch that does not run is started, and if that fails the kernel
-		// lets go of the NIC by itself.
-		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName + " || { systemctl start openvswitch.service ovs-vswitchd.service; ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName + "; } || ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName,
-		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", o.Uplink), // mostly not there any more
+		// A switch that does not run is started, but not before the NIC is out
+		// of its database, and out of the kernel's hands.
+		"ovs-appctl --timeout=5 --target=ovs-vswitchd version >/dev/null 2>&1 || { " +
+			"systemctl start ovsdb-server.service; " +
+			"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName + "; " +
+			fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null; ", o.Uplink) +
+			"systemctl start openvswitch.service ovs-vswitchd.service; }",
+		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
 		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name]+" 2>/dev/null") // mostly gone already
@@ -80,6 +84,8 @@ func bootUnit(journalPath string, o Origin) string {
 Description=Undo a change of the network that hcp-node-agent has not finished
 ConditionPathExists=` + journalPath + `
 RequiresMountsFor=` + journalPath + `
+# The database has to be there even where Open vSwitch is not enabled.
+Wants=ovsdb-server.service
 After=ovsdb-server.service
 Before=ovs-vswitchd.service NetworkManager.service
 

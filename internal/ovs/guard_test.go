@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,15 +13,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// stubs puts programs of these names into a directory that write what they
-// were called with to a file; fail ends with an error.
+// stubs puts all programs that a script may call into a directory; they write
+// what they were called with to a file, and a call that fail is in ends with an
+// error.
 func stubs(t *testing.T, fail string) (dir, calls string) {
 	t.Helper()
 	dir = t.TempDir()
 	calls = filepath.Join(dir, "calls")
-	for _, name := range []string{"ovs-vsctl", "nmcli"} {
+	for _, name := range []string{"ovs-vsctl", "ovs-appctl", "ovs-dpctl", "systemctl", "nmcli"} {
 		script := "#!/bin/sh\necho " + name + " \"$@\" >> " + calls + "\n"
-		if name == "nmcli" {
+		if name == "nmcli" || name == "ovs-appctl" {
 			script += "case \"$*\" in *" + fail + "*) exit 1;; esac\n"
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil { //nolint:gosec // it has to be run
@@ -44,12 +46,18 @@ func run(t *testing.T, script, path string) (ok bool) {
 func TestGuardScript(t *testing.T) {
 	origin := Origin{Uplink: "eth0", UUID: "origin-uuid", Ours: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
 	revert := []string{
+		"ovs-appctl --timeout=5 --target=ovs-vswitchd version",
 		"ovs-vsctl --timeout=10 --if-exists del-br br-ex",
 		"nmcli --wait 20 connection delete uuid u1",
 		"nmcli --wait 20 connection delete uuid u2",
 		"nmcli -g GENERAL.CON-UUID device show eth0",
 		"nmcli --wait 60 connection up uuid origin-uuid ifname eth0",
 	}
+	switchStopped := slices.Insert(slices.Clone(revert), 1,
+		"systemctl start ovsdb-server.service",
+		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br br-ex",
+		"ovs-dpctl del-if system@ovs-system eth0",
+		"systemctl start openvswitch.service ovs-vswitchd.service")
 	tests := map[string]struct {
 		unfinished bool
 		fail       string
@@ -60,7 +68,8 @@ func TestGuardScript(t *testing.T) {
 		"unfinished":       {unfinished: true, fail: "delete", calls: revert}, // NetworkManager has deleted them itself
 		"profile is gone":  {unfinished: true, fail: "up", calls: append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0")},
 		"nothing comes up": {unfinished: true, fail: "wait", calls: append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0"), kept: true},
-		"daemons are dead": {unfinished: true, fail: "", calls: append(append([]string{}, revert...), "nmcli --wait 60 device connect eth0"), kept: true},
+		"switch stopped":   {unfinished: true, fail: "version", calls: switchStopped},
+		"daemons are dead": {unfinished: true, fail: "", calls: append(append([]string{}, switchStopped...), "nmcli --wait 60 device connect eth0"), kept: true},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +142,7 @@ func TestBootUnit(t *testing.T) {
 		t.Errorf("left (-want +got):\n%s", diff)
 	}
 	for _, want := range []string{
-		"ConditionPathExists=/state/network-move.json\n", "Before=ovs-vswitchd.service NetworkManager.service\n", "After=ovsdb-server.service\n",
+		"ConditionPathExists=/state/network-move.json\n", "Before=ovs-vswitchd.service NetworkManager.service\n", "Wants=ovsdb-server.service\nAfter=ovsdb-server.service\n",
 	} {
 		if !strings.Contains(unit, want) {
 			t.Errorf("the unit lacks %q", want)

@@ -51,10 +51,8 @@ func LookStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) 
 
 func statusOf(facts Facts) Status {
 	var s Status
-	for _, bridge := range facts.OVS.Bridges {
-		if bridge.Name == BridgeName {
-			s.Exists, s.Ports = true, bridge.Interfaces
-		}
+	if bridge, ok := facts.bridge(); ok {
+		s.Exists, s.Ports = true, bridge.Interfaces
 	}
 	s.Profile = profileStatus(facts)
 	uplink, ok := bridgedUplink(facts)

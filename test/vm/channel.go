@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
 // Channel is one ssh connection into the machine that any number of commands
@@ -22,7 +24,7 @@ type Channel struct {
 	socket  string
 
 	mu     sync.Mutex
-	master *child
+	master *child.Child
 }
 
 // newChannel describes a connection to address:port. The master's socket goes

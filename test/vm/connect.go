@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
 // Connect makes the connection unless it stands. One attempt; see
@@ -13,7 +15,7 @@ import (
 func (c *Channel) Connect(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.master != nil && !c.master.ended() {
+	if c.master != nil && !c.master.Ended() {
 		return nil
 	}
 	_ = os.Remove(c.socket) // left by a master that was killed
@@ -21,7 +23,7 @@ func (c *Channel) Connect(ctx context.Context) error {
 	cmd := c.ssh(context.Background(), "-M", "-N", c.address)
 	var said strings.Builder
 	cmd.Stderr = &said
-	master, err := startChild(cmd)
+	master, err := child.Start(cmd)
 	if err != nil {
 		return err
 	}
@@ -29,10 +31,10 @@ func (c *Channel) Connect(ctx context.Context) error {
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
 		select {
 		case <-ctx.Done():
-			master.kill()
+			master.Kill()
 			return fmt.Errorf("connecting to %s: %w", c.address, context.Cause(ctx))
-		case <-master.done:
-			return fmt.Errorf("connecting to %s: %w: %s", c.address, master.err, said.String())
+		case <-master.Done():
+			return fmt.Errorf("connecting to %s: %w: %s", c.address, master.Err(), said.String())
 		case <-tick.C:
 		}
 		if _, err := os.Stat(c.socket); err == nil {
@@ -49,7 +51,7 @@ func (c *Channel) Disconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.master != nil {
-		c.master.kill()
+		c.master.Kill()
 		c.master = nil
 	}
 }
@@ -59,7 +61,7 @@ func (c *Channel) Disconnect() {
 func (c *Channel) Connected() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.master != nil && !c.master.ended()
+	return c.master != nil && !c.master.Ended()
 }
 
 // lost waits until the machine has closed the connection.
@@ -71,7 +73,7 @@ func (c *Channel) lost(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-master.done:
+	case <-master.Done():
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -15,20 +15,20 @@ const (
 	controlAddress = "198.51.100.15"
 )
 
-// Names that QEMU's monitor knows the uplink's card and the control network by.
-const (
-	uplinkDevice   = "uplink"
-	controlBackend = "control"
-)
+// controlBackend is the name that QEMU's monitor knows the control network by.
+const controlBackend = "control"
 
 // hardware is what QEMU is told to build. What a live state can be loaded into
 // again is exactly what has the same arguments, apart from the files.
 type hardware struct {
 	Config
-	accel        accelerator
-	disk         string
-	console      string
-	tapFD, qmpFD int
+	accel   accelerator
+	disk    string
+	console string
+	qmpFD   int
+	tapFDs  []int // one for each uplink
+	// missing are the uplinks whose card is not in its slot.
+	missing map[int]bool
 	// incoming makes QEMU wait for a live state instead of booting.
 	incoming bool
 }
@@ -64,15 +64,17 @@ func (h hardware) arguments() []string {
 		// unsafe only spares the host's own fsync; see Machine.Kill.
 		"-drive", "if=none,id=disk,format=qcow2,cache=unsafe,discard=unmap,file=" + escape(h.disk),
 		"-device", "virtio-blk-pci,drive=disk",
-		// The uplink's card comes first: it becomes eth0.
-		"-netdev", fmt.Sprintf("tap,id=tap,fd=%d", h.tapFD),
-		"-device", "virtio-net-pci,id=" + uplinkDevice + ",netdev=tap,romfile=,mac=" + h.mac(),
-		// restrict: nothing leaves through the control channel.
-		"-netdev", "user,id=" + controlBackend + ",restrict=on,ipv6=off,net=" + controlNetwork +
-			",hostfwd=tcp:127.0.0.1:0-" + controlAddress + ":22",
-		"-device", "virtio-net-pci,netdev=" + controlBackend + ",romfile=,mac=" + controlMAC,
-		"-device", "virtio-rng-pci",
 	}
+	// The uplinks' cards come first: they become eth0, eth1, ...
+	args = append(args, h.uplinks()...)
+	args = append(args, h.controlPort()...)
+	args = append(args,
+		// restrict: nothing leaves through the control channel.
+		"-netdev", "user,id="+controlBackend+",restrict=on,ipv6=off,net="+controlNetwork+
+			",hostfwd=tcp:127.0.0.1:0-"+controlAddress+":22",
+		"-device", "virtio-net-pci,netdev="+controlBackend+",romfile=,mac="+controlMAC+h.controlSlot(),
+		"-device", "virtio-rng-pci",
+	)
 	if h.incoming {
 		args = append(args, "-incoming", "defer")
 	}

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,11 +31,11 @@ func TestControlChannelIsTheImages(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	cfg, err := Config{Image: "/image", Network: Network{"/ns", "br"}}.complete()
+	cfg, err := Config{Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br"}}.complete()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFD: 3, qmpFD: 4}
+	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFDs: []int{3}, qmpFD: 4}
 	booting := h.arguments()
 	h.incoming = true
 	// A live state must find the hardware that it was saved from.
@@ -44,7 +45,7 @@ func TestArguments(t *testing.T) {
 	all := strings.Join(booting, " ")
 	for _, want := range []string{
 		"file=/a,,b/disk", "machine.hostname=worker-0", "tap,id=tap,fd=3", "socket,id=qmp,fd=4",
-		"mac=" + cfg.mac(), "-m 2048",
+		"mac=" + cfg.mac(0), "-m 2048",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("arguments lack %q:\n%s", want, all)
@@ -60,22 +61,57 @@ func TestSELinuxIsOffUnlessAskedFor(t *testing.T) {
 }
 
 func TestMACFollowsFromName(t *testing.T) {
-	a, b := Config{Name: "worker-0"}.mac(), Config{Name: "worker-1"}.mac()
+	a, b := Config{Name: "worker-0"}.mac(0), Config{Name: "worker-1"}.mac(0)
 	if a == b || a == controlMAC || !strings.HasPrefix(a, "52:54:00:") {
 		t.Errorf("worker-0 has %s and worker-1 has %s", a, b)
 	}
-	if again := (Config{Name: "worker-0"}).mac(); again != a {
+	if again := (Config{Name: "worker-0"}).mac(0); again != a {
 		t.Errorf("worker-0 has %s, then %s", a, again)
 	}
 }
 
 func TestConfigNeeds(t *testing.T) {
 	for name, cfg := range map[string]Config{
-		"image":   {Network: Network{"/ns", "br"}},
+		"image":   {Network: Network{Namespace: "/ns", Bridge: "br"}},
 		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
+		"either":  {Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br", Switch: noSwitch{}}},
 	} {
 		if _, err := cfg.complete(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
 }
+
+// The order in which the kernel finds the cards is the order of their names.
+func TestSeveralCards(t *testing.T) {
+	socket := Network{Namespace: "/ns", Switch: noSwitch{}}
+	cfg, err := Config{Image: "/image", NICs: []NIC{{Network: socket}, {Network: socket, Loose: true}}}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hardware{Config: cfg, accel: tcg, tapFDs: []int{4, 5}, qmpFD: 3, missing: map[int]bool{0: true}}
+	all := strings.Join(h.arguments(), " ")
+	last := 0
+	for _, want := range []string{
+		"tap,id=tap,fd=4", "pcie-root-port,id=socket,", "tap,id=tap1,fd=5", "pcie-root-port,id=socket1,",
+		"virtio-net-pci,id=uplink1,netdev=tap1,romfile=,mac=" + cfg.mac(1) + ",bus=socket1,speed=1000,duplex=full,csum=off",
+		"pcie-root-port,id=socket-control,", "mac=" + controlMAC + ",bus=socket-control",
+	} {
+		at := strings.Index(all, want)
+		if at < last {
+			t.Errorf("arguments lack %q, or have it too early:\n%s", want, all)
+		}
+		last = max(last, at)
+	}
+	if strings.Contains(all, "id=uplink,") {
+		t.Error("the card that is missing is there")
+	}
+	if cfg.mac(0) == cfg.mac(1) {
+		t.Error("both cards have the same address")
+	}
+}
+
+type noSwitch struct{}
+
+func (noSwitch) Plug(context.Context, string) error   { return nil }
+func (noSwitch) Unplug(context.Context, string) error { return nil }

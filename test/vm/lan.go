@@ -7,13 +7,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"syscall"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
 // LAN is a network of its own for machines that need no control plane: a
 // namespace with a bridge at 192.0.2.1/24, and DHCP and DNS on it.
 type LAN struct {
 	Network
-	holder, dnsmasq *child
+	holder, dnsmasq *child.Child
 	dir             string
 }
 
@@ -34,7 +36,7 @@ func (l *LAN) open(ctx context.Context) error {
 	}
 	holder := exec.Command("sleep", "infinity")
 	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
-	if l.holder, err = startChild(holder); err != nil {
+	if l.holder, err = child.Start(holder); err != nil {
 		return err
 	}
 	l.Network = Network{Namespace: fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), Bridge: "lan"}
@@ -51,7 +53,7 @@ func (l *LAN) open(ctx context.Context) error {
 		}
 	}
 	// --no-ping: otherwise each lease waits three seconds for an echo.
-	l.dnsmasq, err = startChild(exec.Command("nsenter", "--net="+l.Namespace, "dnsmasq",
+	l.dnsmasq, err = child.Start(exec.Command("nsenter", "--net="+l.Namespace, "dnsmasq",
 		// A change of user or group would undo Pdeathsig.
 		"--user=root", "--group=root",
 		"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=",
@@ -63,9 +65,9 @@ func (l *LAN) open(ctx context.Context) error {
 
 // Close ends the LAN; machines still plugged into it lose their uplink.
 func (l *LAN) Close() error {
-	for _, c := range []*child{l.dnsmasq, l.holder} {
+	for _, c := range []*child.Child{l.dnsmasq, l.holder} {
 		if c != nil {
-			c.kill()
+			c.Kill()
 		}
 	}
 	return os.RemoveAll(l.dir)

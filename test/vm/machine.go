@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
 // Machine is a machine with its disk, running or not. Commands may run on its
@@ -22,9 +24,12 @@ type Machine struct {
 	// snapshots are the tags in the disk.
 	snapshots []string
 
-	qemu *child
+	qemu *child.Child
 	qmp  *monitor
-	tap  *tap
+	// cables are those of the uplinks, eth0's first.
+	cables []*Cable
+	// missing are the uplinks whose card is not in its slot.
+	missing map[int]bool
 }
 
 // Start makes a machine with an empty overlay over the image's disk and
@@ -47,7 +52,10 @@ func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{cfg: cfg}
+	m := &Machine{cfg: cfg, missing: map[int]bool{}}
+	for i, nic := range cfg.nics() {
+		m.cables = append(m.cables, &Cable{machine: m, nic: i, out: nic.Loose})
+	}
 	if m.accel, err = chooseAccelerator(ctx, cfg.Image); err != nil {
 		return nil, err
 	}

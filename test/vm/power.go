@@ -9,7 +9,7 @@ import (
 )
 
 // Running tells whether the machine is switched on.
-func (m *Machine) Running() bool { return m.qemu != nil && !m.qemu.ended() }
+func (m *Machine) Running() bool { return m.qemu != nil && !m.qemu.Ended() }
 
 // Reboot restarts the machine from within and waits until it has booted again.
 func (m *Machine) Reboot(ctx context.Context) error {
@@ -44,7 +44,7 @@ func (m *Machine) PowerOff(ctx context.Context) error {
 		return err
 	}
 	select {
-	case <-m.qemu.done:
+	case <-m.qemu.Done():
 		m.stop()
 		return nil
 	case <-ctx.Done():
@@ -63,7 +63,7 @@ func (m *Machine) Kill(ctx context.Context) error {
 	// tables in QEMU's memory; killing QEMU itself would lose writes that the
 	// guest had flushed, which no power cut does.
 	_ = m.qmp.execute(ctx, "quit", nil, nil) // it may be gone before it answers
-	orderly := m.qemu.endsWithin(30 * time.Second)
+	orderly := m.qemu.EndsWithin(30 * time.Second)
 	m.stop()
 	if !orderly {
 		return errors.New("vm: qemu did not quit and was killed: its disk cannot be trusted")
@@ -92,7 +92,7 @@ func (m *Machine) stop() {
 		m.Disconnect()
 	}
 	if m.qemu != nil {
-		m.qemu.kill()
+		m.qemu.Kill()
 	}
 	if m.qmp != nil {
 		m.qmp.close()

@@ -8,15 +8,21 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
 // power runs QEMU.
 func (m *Machine) power(ctx context.Context, state string) error {
-	tap, err := newTap(ctx, m.cfg.Network)
+	taps, err := m.layCables(ctx)
+	defer func() {
+		for _, file := range taps {
+			file.Close() // from then on QEMU's alone
+		}
+	}()
 	if err != nil {
 		return err
 	}
-	defer tap.file.Close() // from then on QEMU's alone
 	qmp, qmpFile, err := newMonitor()
 	if err != nil {
 		return err
@@ -31,15 +37,19 @@ func (m *Machine) power(ctx context.Context, state string) error {
 	const first = 3 // descriptor of ExtraFiles[0] in the child
 	built := hardware{
 		Config: m.cfg, accel: m.accel, disk: m.disk(), console: m.Console(),
-		tapFD: first, qmpFD: first + 1, incoming: state != "",
+		qmpFD: first, incoming: state != "", missing: m.missing,
+	}
+	for i := range taps {
+		built.tapFDs = append(built.tapFDs, first+1+i)
 	}
 	cmd := exec.Command("qemu-system-x86_64", built.arguments()...)
-	cmd.ExtraFiles = []*os.File{tap.file, qmpFile}
+	cmd.ExtraFiles = append([]*os.File{qmpFile}, taps...)
 	cmd.Stdout, cmd.Stderr = log, log
-	if m.qemu, err = startChild(cmd); err != nil {
+	if m.qemu, err = child.Start(cmd); err != nil {
 		return err
 	}
-	m.qmp, m.tap = qmp, tap
+	qmpFile.Close() // or the monitor would not notice that QEMU has ended
+	m.qmp = qmp
 	if err := m.attach(ctx, state); err != nil {
 		m.stop()
 		said, _ := os.ReadFile(log.Name())
@@ -64,7 +74,7 @@ func (m *Machine) attach(ctx context.Context, state string) error {
 	}
 	m.control = net.JoinHostPort("127.0.0.1", port)
 	m.Channel = newChannel(m.cfg.Image, m.sockets, "control", nil, "127.0.0.1", port)
-	return nil
+	return m.connectCables(ctx, false)
 }
 
 // controlPort asks QEMU which port it took for the control channel.

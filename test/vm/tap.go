@@ -61,16 +61,31 @@ func (t *tap) join(ctx context.Context) error {
 	if err := t.plug(ctx); err != nil {
 		return err
 	}
-	return t.network.ip(ctx, "link", "set", "dev", t.name, "up")
+	return t.setUp(ctx, true)
 }
 
-// plug makes the tap a port of the bridge.
+// setUp switches the host's end of the cable on or off.
+func (t *tap) setUp(ctx context.Context, up bool) error {
+	state := "down"
+	if up {
+		state = "up"
+	}
+	return t.network.ip(ctx, "link", "set", "dev", t.name, state)
+}
+
+// plug makes the tap a port of the bridge or switch.
 func (t *tap) plug(ctx context.Context) error {
+	if t.network.Switch != nil {
+		return t.network.Switch.Plug(ctx, t.name)
+	}
 	return t.network.ip(ctx, "link", "set", "dev", t.name, "master", t.network.Bridge)
 }
 
-// unplug takes the tap off the bridge; its carrier stays.
+// unplug takes the tap off the bridge or switch; its carrier stays.
 func (t *tap) unplug(ctx context.Context) error {
+	if t.network.Switch != nil {
+		return t.network.Switch.Unplug(ctx, t.name)
+	}
 	return t.network.ip(ctx, "link", "set", "dev", t.name, "nomaster")
 }
 

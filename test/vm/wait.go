@@ -20,8 +20,8 @@ func (m *Machine) WaitSSH(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		if m.qemu.ended() {
-			return fmt.Errorf("waiting for ssh: qemu has ended: %w (see %s)", m.qemu.err, m.Console())
+		if m.qemu.Ended() {
+			return fmt.Errorf("waiting for ssh: qemu has ended: %w (see %s)", m.qemu.Err(), m.Console())
 		}
 		if pause(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for ssh: %w; the last attempt: %w (see %s)", context.Cause(ctx), err, m.Console())

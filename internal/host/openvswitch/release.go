@@ -7,12 +7,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Answers tells whether both the database and the switch are there.
-func Answers(ctx context.Context) bool {
-	_, err := Generation(ctx)
-	return err == nil && SwitchRunning(ctx) == nil
-}
-
 // Forget removes a bridge from the database without waiting for the switch,
 // which may not run; one that is not there is fine. The next start of the
 // switch takes no NIC for it any more.

@@ -8,25 +8,6 @@ import (
 	"net/netip"
 )
 
-// CutLink pulls the uplink's cable: the card loses its carrier.
-func (m *Machine) CutLink(ctx context.Context) error { return m.setCarrier(ctx, false) }
-
-// BlackholeLink lets the uplink's segment fail further away: the carrier stays
-// and nothing passes in either direction.
-func (m *Machine) BlackholeLink(ctx context.Context) error { return m.tap.unplug(ctx) }
-
-// RestoreLink undoes CutLink and BlackholeLink.
-func (m *Machine) RestoreLink(ctx context.Context) error {
-	if err := m.tap.plug(ctx); err != nil {
-		return err
-	}
-	return m.setCarrier(ctx, true)
-}
-
-func (m *Machine) setCarrier(ctx context.Context, up bool) error {
-	return m.qmp.execute(ctx, "set_link", map[string]any{"name": uplinkDevice, "up": up}, nil)
-}
-
 // Address is the machine's IPv4 address on the uplink, on eth0 or on the bridge
 // that eth0 was moved into.
 func (m *Machine) Address(ctx context.Context) (netip.Addr, error) {
@@ -70,7 +51,7 @@ func (m *Machine) Uplink(ctx context.Context) (*Channel, error) {
 	if err != nil {
 		return nil, err
 	}
-	enter := []string{"nsenter", "--net=" + m.cfg.Network.Namespace, "--"}
+	enter := []string{"nsenter", "--net=" + m.cfg.nics()[0].Namespace, "--"}
 	m.uplink = newChannel(m.cfg.Image, m.sockets, "uplink", enter, address.String(), "22")
 	return m.uplink, nil
 }

@@ -1,4 +1,5 @@
-package vm
+// Package child runs processes that never outlive this one.
+package child
 
 import (
 	"fmt"
@@ -8,23 +9,22 @@ import (
 	"time"
 )
 
-// child is a running process that the kernel kills when this one dies.
-type child struct {
-	cmd *exec.Cmd
-	// done is closed when the process has ended; err is set before.
-	done chan struct{}
+// Child is a running process that the kernel kills when this one dies.
+type Child struct {
+	cmd  *exec.Cmd
+	done chan struct{} // closed when the process has ended; err is set before
 	err  error
 }
 
-// startChild starts cmd. The parent in Pdeathsig's sense is an OS thread, so
+// Start starts cmd. The parent in Pdeathsig's sense is an OS thread, so
 // one thread is kept for each child until it ends (golang/go#27505).
-func startChild(cmd *exec.Cmd) (*child, error) {
+func Start(cmd *exec.Cmd) (*Child, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	cmd.SysProcAttr.Setpgid = true // Ctrl-C at a terminal is for this process to handle
-	c := &child{cmd: cmd, done: make(chan struct{})}
+	c := &Child{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
@@ -42,8 +42,14 @@ func startChild(cmd *exec.Cmd) (*child, error) {
 	return c, nil
 }
 
-// ended tells whether the process has ended.
-func (c *child) ended() bool {
+// Done is closed when the process has ended.
+func (c *Child) Done() <-chan struct{} { return c.done }
+
+// Err tells, once the process has ended, how it did.
+func (c *Child) Err() error { return c.err }
+
+// Ended tells whether the process has ended.
+func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
 		return true
@@ -52,8 +58,8 @@ func (c *child) ended() bool {
 	}
 }
 
-// endsWithin waits for the process to end by itself.
-func (c *child) endsWithin(limit time.Duration) bool {
+// EndsWithin waits for the process to end by itself.
+func (c *Child) EndsWithin(limit time.Duration) bool {
 	select {
 	case <-c.done:
 		return true
@@ -62,8 +68,8 @@ func (c *child) endsWithin(limit time.Duration) bool {
 	}
 }
 
-// kill ends the process and waits until it has.
-func (c *child) kill() {
+// Kill ends the process and waits until it has.
+func (c *Child) Kill() {
 	_ = c.cmd.Process.Kill() // fails only when it has ended
 	<-c.done
 }

@@ -1,0 +1,45 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+)
+
+// Setup is what a kind of uplink needs from the lab.
+type Setup struct {
+	Wiring   Wiring
+	Services map[int]Services // by VLAN
+	// MTU of router and peer; default 1500. The switch passes 9000.
+	MTU int
+}
+
+// Arrange ends the services and faults of before and starts those of setup.
+func (l *Lab) Arrange(ctx context.Context, setup Setup) error {
+	for vlan := range l.servers {
+		l.StopServices(vlan)
+	}
+	l.setup = setup
+	if err := l.Heal(ctx); err != nil {
+		return err
+	}
+	if err := l.wire(ctx); err != nil {
+		return err
+	}
+	mtu := setup.MTU
+	if mtu == 0 {
+		mtu = 1500
+	}
+	for _, s := range Segments() {
+		for _, n := range []namespace{l.router, l.peer} {
+			if err := n.ip(ctx, "link", "set", s.link(), "mtu", fmt.Sprint(mtu)); err != nil {
+				return err
+			}
+		}
+	}
+	for vlan := range setup.Services {
+		if err := l.StartServices(ctx, vlan); err != nil {
+			return err
+		}
+	}
+	return nil
+}

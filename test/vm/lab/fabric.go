@@ -1,0 +1,92 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+)
+
+// fabric is the switch: Open vSwitch with its datapath in user space, for the
+// test host's kernel may have neither it nor VLANs nor bonds. It has a database
+// and sockets of its own and nothing to do with one that the host may run.
+// Nothing in its namespace has an address: the kernel sees the frames too, and
+// would answer them.
+type fabric struct {
+	namespace
+	dir              string
+	database, daemon *child.Child
+}
+
+const bridge = "switch"
+
+func (f *fabric) start(ctx context.Context, dir string) error {
+	f.dir = dir
+	if err := f.sysctl(ctx, "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"); err != nil {
+		return err
+	}
+	schema := "/usr/share/openvswitch/vswitch.ovsschema"
+	if _, err := f.run(ctx, "ovsdb-tool", "create", f.file("conf.db"), schema); err != nil {
+		return err
+	}
+	var err error
+	f.database, err = f.serve("ovsdb-server", f.file("conf.db"), "--remote=punix:"+f.file("db.sock"))
+	if err != nil {
+		return err
+	}
+	for err = f.vsctl(ctx, "--no-wait", "init"); err != nil; err = f.vsctl(ctx, "--no-wait", "init") {
+		if f.database.Ended() || ctx.Err() != nil {
+			return err
+		}
+		time.Sleep(20 * time.Millisecond) // until it listens
+	}
+	f.daemon, err = f.serve("ovs-vswitchd", "unix:"+f.file("db.sock"), "--disable-system")
+	if err != nil {
+		return err
+	}
+	return f.vsctl(ctx, "add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
+}
+
+func (f *fabric) file(name string) string { return filepath.Join(f.dir, name) }
+
+// serve starts one of the daemons.
+func (f *fabric) serve(name string, args ...string) (*child.Child, error) {
+	args = append(args, "--unixctl="+f.file(name+".ctl"), "--log-file="+f.file(name+".log"),
+		"--verbose=console:off", "--verbose=syslog:off")
+	return child.Start(f.ours(f.command(context.Background(), name, args...)))
+}
+
+// ours keeps a program of Open vSwitch away from the host's own.
+func (f *fabric) ours(cmd *exec.Cmd) *exec.Cmd {
+	cmd.Env = append(cmd.Environ(), "OVS_RUNDIR="+f.dir, "OVS_DBDIR="+f.dir, "OVS_SYSCONFDIR="+f.dir, "OVS_LOGDIR="+f.dir)
+	return cmd
+}
+
+func (f *fabric) vsctl(ctx context.Context, args ...string) error {
+	_, err := f.tool(ctx, "ovs-vsctl", append([]string{"--timeout=20", "--db=unix:" + f.file("db.sock")}, args...)...)
+	return err
+}
+
+func (f *fabric) tool(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := f.ours(f.command(ctx, name, args...)).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("running %s %v: %w: %s", name, args, err, out)
+	}
+	return string(out), nil
+}
+
+// appctl asks the switch itself.
+func (f *fabric) appctl(ctx context.Context, args ...string) (string, error) {
+	return f.tool(ctx, "ovs-appctl", append([]string{"--target=" + f.file("ovs-vswitchd.ctl")}, args...)...)
+}
+
+func (f *fabric) stop() {
+	for _, c := range []*child.Child{f.daemon, f.database} {
+		if c != nil {
+			c.Kill()
+		}
+	}
+}

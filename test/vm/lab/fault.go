@@ -1,0 +1,44 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+)
+
+// DropGateway loses everything that the router of a segment sends, from now on
+// until [Lab.Heal]. The peer still gets through.
+func (l *Lab) DropGateway(ctx context.Context, vlan int) error {
+	return l.drop(ctx, Segment{VLAN: vlan}.socket("gw"))
+}
+
+// DropAll loses everything that the router and the peer of a segment send.
+func (l *Lab) DropAll(ctx context.Context, vlan int) error {
+	if err := l.DropGateway(ctx, vlan); err != nil {
+		return err
+	}
+	return l.drop(ctx, Segment{VLAN: vlan}.socket("peer"))
+}
+
+func (l *Lab) drop(ctx context.Context, socket string) error {
+	return l.ofctl(ctx, "--names", "add-flow", l.management(), fmt.Sprintf("priority=100,in_port=%q,actions=drop", socket))
+}
+
+// Heal ends what was dropped.
+func (l *Lab) Heal(ctx context.Context) error {
+	if err := l.ofctl(ctx, "del-flows", l.management()); err != nil {
+		return err
+	}
+	return l.ofctl(ctx, "add-flow", l.management(), "priority=0,actions=normal")
+}
+
+func (l *Lab) management() string { return "unix:" + l.fabric.file(bridge+".mgmt") }
+
+func (l *Lab) ofctl(ctx context.Context, args ...string) error {
+	_, err := l.fabric.tool(ctx, "ovs-ofctl", args...)
+	return err
+}
+
+// Aggregation is what the switch knows of LACP on the machine's ports.
+func (l *Lab) Aggregation(ctx context.Context) (string, error) {
+	return l.fabric.appctl(ctx, "lacp/show")
+}

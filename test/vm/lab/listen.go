@@ -1,0 +1,68 @@
+package lab
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"math/big"
+	"net"
+	"time"
+)
+
+// Ports on which the peer answers.
+const (
+	TCPPort = 9000
+	TLSPort = 9443 // with a certificate that nobody knows
+)
+
+// listen lets the peer answer. The sockets end with this process.
+func (l *Lab) listen() error {
+	certificate, err := selfSigned()
+	if err != nil {
+		return err
+	}
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	return l.peer.do(func() error {
+		plain, err := net.Listen("tcp", fmt.Sprintf(":%d", TCPPort)) //nolint:gosec,noctx // of a namespace of our own
+		if err != nil {
+			return err
+		}
+		go accept(plain)
+		secure, err := tls.Listen("tcp", fmt.Sprintf(":%d", TLSPort), config)
+		if err != nil {
+			return err
+		}
+		go accept(secure)
+		return nil
+	})
+}
+
+// accept greets and hangs up.
+func accept(listener net.Listener) {
+	for {
+		conn, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer conn.Close()
+			_, _ = conn.Write([]byte("hello\n")) // the caller may have gone
+		}()
+	}
+}
+
+func selfSigned() (tls.Certificate, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{"peer." + Domain},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().AddDate(1, 0, 0),
+	}
+	content, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	return tls.Certificate{Certificate: [][]byte{content}, PrivateKey: key}, err
+}

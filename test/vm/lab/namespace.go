@@ -1,0 +1,82 @@
+package lab
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+)
+
+// namespace is a network namespace that a sleeping process holds.
+type namespace struct {
+	path   string
+	holder *child.Child
+}
+
+func newNamespace(ctx context.Context) (namespace, error) {
+	holder := exec.Command("sleep", "infinity") //nolint:noctx // it ends with the lab
+	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
+	started, err := child.Start(holder)
+	if err != nil {
+		return namespace{}, err
+	}
+	n := namespace{path: fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), holder: started}
+	return n, n.ip(ctx, "link", "set", "lo", "up")
+}
+
+func (n namespace) close() {
+	if n.holder != nil {
+		n.holder.Kill()
+	}
+}
+
+// command is a command inside.
+func (n namespace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + n.path, name}, args...)...)
+}
+
+// run runs a command inside and returns what it says.
+func (n namespace) run(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := n.command(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("running %s %s: %w: %s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out), nil
+}
+
+func (n namespace) ip(ctx context.Context, args ...string) error {
+	_, err := n.run(ctx, "ip", args...)
+	return err
+}
+
+func (n namespace) sysctl(ctx context.Context, settings ...string) error {
+	_, err := n.run(ctx, "sysctl", append([]string{"-q", "-w"}, settings...)...)
+	return err
+}
+
+// do calls fn on a thread inside. Sockets that it opens stay inside.
+func (n namespace) do(fn func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		// Never unlocked: the thread ends with the goroutine and serves no other.
+		runtime.LockOSThread()
+		fd, err := unix.Open(n.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			result <- fmt.Errorf("opening a network namespace: %w", err)
+			return
+		}
+		defer unix.Close(fd)
+		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			result <- fmt.Errorf("entering a network namespace: %w", err)
+			return
+		}
+		result <- fn()
+	}()
+	return <-result
+}

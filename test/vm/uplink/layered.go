@@ -1,0 +1,48 @@
+package uplink
+
+import "github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
+
+// bond is a script that makes bond0 of both cards, with these options and
+// settings of its profile.
+func bond(options, settings string) string {
+	return clean + `nmcli connection add type bond con-name bond0 ifname bond0 bond.options ` + options +
+		` connection.autoconnect-slaves 1 ` + settings + `
+nmcli connection add type ethernet con-name bond0-a ifname eth0 master bond0
+nmcli connection add type ethernet con-name bond0-b ifname eth1 master bond0
+nmcli -w 90 connection up bond0
+for i in $(seq 100); do [ "$(cat /sys/class/net/bond0/bonding/slaves)" = "eth0 eth1" ] && break; sleep 0.2; done
+for i in $(seq 100); do grep -q '^MII Status: down' /proc/net/bonding/bond0 || break; sleep 0.2; done`
+}
+
+// vlan is a script that makes VLAN 100 over parent.
+func vlan(parent string) string {
+	return `
+nmcli connection add type vlan con-name uplink ifname ` + parent + `.100 dev ` + parent + ` id 100 ipv6.method disabled` + up
+}
+
+// vlanParent brings eth0 up without addresses.
+const vlanParent = `nmcli connection add type ethernet con-name parent ifname eth0 ` + quiet + `
+nmcli -w 60 connection up parent`
+
+const quiet = "ipv4.method disabled ipv6.method disabled"
+
+// layered are those with something over the cards.
+func layered() []Kind {
+	dhcp := lab.Services{DHCP: true}
+	on100 := lab.Setup{Services: map[int]lab.Services{100: dhcp}}
+	lacp := on(dhcp)
+	lacp.Wiring.LACP = true
+	return []Kind{
+		{Name: "vlan", Lab: on100, Uplink: "eth0.100", Guest: clean + vlanParent + vlan("eth0")},
+		{Name: "bond-backup", Lab: on(dhcp), Cables: 2, Uplink: "bond0", Guest: bond("mode=active-backup,miimon=100", "")},
+		{
+			Name: "bond-backup-mac", Lab: on(dhcp), Cables: 2, Uplink: "bond0",
+			Guest: bond("mode=active-backup,miimon=100,fail_over_mac=active", ""),
+		},
+		{Name: "bond-lacp", Lab: lacp, Cables: 2, Uplink: "bond0", Guest: bond("mode=802.3ad,miimon=100,lacp_rate=fast", "")},
+		{
+			Name: "vlan-on-bond", Lab: on100, Cables: 2, Uplink: "bond0.100",
+			Guest: bond("mode=active-backup,miimon=100", quiet) + vlan("bond0"),
+		},
+	}
+}

@@ -1,0 +1,92 @@
+package uplink
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// stateScript prints what a move into br-ex must keep. U is the interface that
+// has the uplink's addresses; it is called UPLINK, before the move and after.
+// Left out are the control channel, metrics (br-ex's own are better), how a
+// route was learned, lifetimes, and link-local addresses (they may follow from
+// the interface's name).
+const stateScript = `
+export LC_ALL=C
+U=$1; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-ex
+ip -o address show scope global | grep -vw ctl0 | sed -E "s/^[0-9]+: $U +/UPLINK /; s/^[0-9]+: //; s/ valid_lft.*//; s/ (dynamic|noprefixroute|mngtmpaddr|secondary)//g; s/\\\\//; s/ ($U|brd [0-9.]+)//g; s/ +/ /g; s/ $//; s/^/address /" | sort
+for f in -4 -6; do
+  ip $f route show table all | grep -vE 'dev (ctl0|lo) |^(local|broadcast|multicast|anycast|fe80::/64|ff00::/8) |^fe80' \
+    | sed -E "s/dev $U( |$)/dev UPLINK\\1/; s/ (proto|metric|expires|pref|hoplimit|scope) [^ ]+//g; s/ (linkdown|onlink)//g; s/ +/ /g; s/ $//; s/^/route $f /"
+  ip $f rule | sed "s/^/rule $f /"
+done | sort
+echo "leaves by $(ip -4 route get 192.0.0.1 2>/dev/null | sed -nE "s/.* dev ([^ ]+) .*/\1/p" | sed "s/^$U\$/UPLINK/")" \
+  "and $(ip -6 route get 2001:db8:ffff::1 2>/dev/null | sed -nE "s/.* dev ([^ ]+) .*/\1/p" | sed "s/^$U\$/UPLINK/")"
+grep -E '^(nameserver|search|options)' /etc/resolv.conf | sed "s/%$U\$/%UPLINK/"
+echo "MTU $(cat /sys/class/net/$U/mtu) MAC $(cat /sys/class/net/$U/address) zone $(nmcli -g connection.zone connection show "$(nmcli -g GENERAL.CON-UUID device show $U | grep -m1 .)" 2>/dev/null)"
+for d in eth0 eth1 bond0; do
+  [ -e /sys/class/net/$d ] || continue
+  ethtool -k $d | grep -v 'fixed\|:$' | sed "s/^/$d /"
+  [ -e /proc/net/bonding/$d ] && grep -E '^(Bonding Mode|MII Status|Slave Interface|Transmit Hash|LACP)' /proc/net/bonding/$d | sort | sed "s/^/$d /"
+done
+for d in /sys/class/net/*.[0-9]*; do [ -e "$d" ] && echo "exists ${d##*/}"; done; true
+`
+
+// State is the network of a machine as lines, the same before a move into br-ex
+// and after it.
+func (k Kind) State(ctx context.Context, m *vm.Machine) ([]string, error) {
+	out, err := m.Output(ctx, "set -- "+k.Uplink+stateScript)
+	return strings.Split(out, "\n"), err
+}
+
+// wholeScript prints what a move changes and leave gives back, under its own
+// name: addresses, routes with their metrics, profiles, files, bridges.
+const wholeScript = `
+export LC_ALL=C
+ip -o address show scope global | sed -E 's/ valid_lft.*//; s/^[0-9]+: //; s/\\//; s/ +/ /g; s/^/address /' | sort
+for f in -4 -6; do
+  ip $f route show table all | grep -vE 'dev (ctl0|lo) |^(multicast|anycast|ff00::/8) |^fe80|^local fe80' | sed -E "s/ expires [^ ]+//; s/ +$//; s/^/route $f /"
+  ip $f rule | sed "s/^/rule $f /"
+done | sort
+ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort
+# NetworkManager makes up a profile for lo anew at every start.
+for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
+  nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /"
+done
+nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
+find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \
+  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v "hcp-node-agent\|/lo.nmconnection" | sort | xargs sha256sum | sed 's/^/file /'
+grep -E '^(nameserver|search|options)' /etc/resolv.conf
+ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /'
+ovs-vsctl --timeout=5 --columns=name,external_ids list Interface 2>/dev/null
+systemctl list-timers --all --no-legend --no-pager | grep hcp-node-agent
+true
+`
+
+// Whole is the network of a machine as lines, the same before a move and after
+// it was undone.
+func (k Kind) Whole(ctx context.Context, m *vm.Machine) ([]string, error) {
+	out, err := m.Output(ctx, wholeScript)
+	return strings.Split(out, "\n"), err
+}
+
+// Addresses are those by which the peer can reach the uplink, one of a family.
+func (k Kind) Addresses(ctx context.Context, m *vm.Machine) ([]netip.Addr, error) {
+	out, err := m.Output(ctx, `
+		U=`+k.Uplink+`; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-ex
+		for f in -4 -6; do ip $f -o address show dev $U scope global | awk '{print $4}' | cut -d/ -f1 | head -1; done`)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []netip.Addr
+	for _, word := range strings.Fields(out) {
+		address, err := netip.ParseAddr(word)
+		if err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}
