@@ -7,6 +7,8 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"path"
+	"strings"
 	"sync"
 	"time"
 )
@@ -17,11 +19,13 @@ const (
 	echoLimit = 150 * time.Millisecond
 )
 
-// Echo asks an IPv4 address for an ICMP echo a hundred times a second, to
-// measure how long it was out of reach.
+// Echo asks an address for an ICMP echo a hundred times a second, to measure
+// how long it was out of reach.
 type Echo struct {
 	conn     net.PacketConn
-	target   net.Addr
+	target   netip.Addr
+	kinds    echoKinds
+	links    []string // to ask over; "" leaves that to the routes
 	id       uint16
 	stop     chan struct{}
 	finished sync.WaitGroup
@@ -41,15 +45,31 @@ type Outage struct {
 	Answered int
 }
 
-// StartEcho begins to ask; it needs the right to open a raw socket.
-func StartEcho(ctx context.Context, target netip.Addr) (*Echo, error) {
-	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, "ip4:icmp", "0.0.0.0")
+// echoKinds are the types of ICMP message of a family.
+type echoKinds struct{ request, reply byte }
+
+// StartEcho begins to ask, from an address of this host or, with the zero
+// address, from any. A link-local target is asked over each of the links that
+// is there: the host may be moved from one to the other meanwhile. It needs
+// the right to open a raw socket.
+func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*Echo, error) {
+	network, address, kinds := "ip4:icmp", "0.0.0.0", echoKinds{8, 0}
+	if target.Is6() {
+		network, address, kinds = "ip6:ipv6-icmp", "::", echoKinds{128, 129}
+	}
+	if from.IsValid() {
+		address = from.String()
+	}
+	conn, err := (&net.ListenConfig{}).ListenPacket(ctx, network, address)
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
 	}
 	e := &Echo{
-		conn: conn, target: &net.IPAddr{IP: target.AsSlice()}, stop: make(chan struct{}),
+		conn: conn, target: target, kinds: kinds, links: []string{""}, stop: make(chan struct{}),
 		id: uint16(os.Getpid()), //nolint:gosec // only tells our requests from others'
+	}
+	if target.Is6() && target.IsLinkLocalUnicast() {
+		e.links = links
 	}
 	e.finished.Add(2)
 	go e.send()
@@ -104,8 +124,24 @@ func (e *Echo) send() {
 		sequence := len(e.requests)
 		e.requests = append(e.requests, request{at: time.Now()})
 		e.mu.Unlock()
-		_, _ = e.conn.WriteTo(echoRequest(e.id, uint32(sequence)), e.target) //nolint:gosec // that it fails is what is measured
+		message := e.kinds.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
+		for _, link := range e.links {
+			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // that it fails is what is measured
+		}
 	}
+}
+
+// zone is a link's number, which package net need not look up; a name would be
+// looked up again for each packet as long as there is no such link.
+func zone(link string) string {
+	if link == "" {
+		return ""
+	}
+	content, err := os.ReadFile(path.Join("/sys/class/net", path.Base(link), "ifindex"))
+	if err != nil {
+		return "" // not there yet, or not any more
+	}
+	return strings.TrimSpace(string(content))
 }
 
 func (e *Echo) receive() {
@@ -116,7 +152,7 @@ func (e *Echo) receive() {
 		if err != nil {
 			return
 		}
-		if n < 12 || buffer[0] != 0 || binary.BigEndian.Uint16(buffer[4:]) != e.id {
+		if n < 12 || buffer[0] != e.kinds.reply || binary.BigEndian.Uint16(buffer[4:]) != e.id {
 			continue
 		}
 		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
@@ -128,10 +164,11 @@ func (e *Echo) receive() {
 	}
 }
 
-// echoRequest is an ICMP echo request that carries a sequence number of 32
-// bits as data; the one in the header would wrap around.
-func echoRequest(id uint16, sequence uint32) []byte {
-	message := []byte{8, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
+// message is an ICMP echo request that carries a sequence number of 32 bits as
+// data; the one in the header would wrap around. The kernel sets the checksum
+// for ICMPv6.
+func (k echoKinds) message(id uint16, sequence uint32) []byte {
+	message := []byte{k.request, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
 	binary.BigEndian.PutUint32(message[8:], sequence)
 	var sum uint32
 	for i := 0; i < len(message); i += 2 {

@@ -12,7 +12,7 @@ import (
 // message, its checksum among them, add up to all ones (RFC 792).
 func TestEchoRequestChecksum(t *testing.T) {
 	for _, sequence := range []uint32{0, 1, 0xffff, 0x10000, 0xfffefffd, 0xffffffff} {
-		message := echoRequest(0xbeef, sequence)
+		message := echoKinds{8, 0}.message(0xbeef, sequence)
 		var sum uint32
 		for i := 0; i < len(message); i += 2 {
 			sum += uint32(binary.BigEndian.Uint16(message[i:]))

@@ -18,9 +18,11 @@ type Link struct {
 	MTU       int            `json:"mtu"`
 	Up        bool           `json:"up"`
 	Carrier   bool           `json:"carrier"`
-	Master    int            `json:"master,omitempty"`  // index of the bridge or bond that it is part of
-	Addresses []netip.Prefix `json:"addresses"`         // global unicast only
-	Passing   []netip.Addr   `json:"passing,omitempty"` // those of them that are temporary (RFC 8981) or deprecated
+	Master    int            `json:"master,omitempty"`    // index of the bridge or bond that it is part of
+	Addresses []netip.Prefix `json:"addresses"`           // global unicast only
+	Passing   []netip.Addr   `json:"passing,omitempty"`   // those of them that are temporary (RFC 8981) or deprecated
+	Permanent []netip.Addr   `json:"permanent,omitempty"` // IPv6: those that never expire, as one set by hand
+	Foreign   []netip.Addr   `json:"foreign,omitempty"`   // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
 }
 
 // Lasting lists the addresses that peers can be told.
@@ -40,6 +42,12 @@ type Route struct {
 	Gateway netip.Addr `json:"gateway"` // invalid for a route without a gateway
 	Metric  int        `json:"metric"`
 	Family  int        `json:"family"` // 4 or 6
+}
+
+// SameWay tells whether two routes lead the same way, at whatever metric.
+func (r Route) SameWay(other Route) bool {
+	other.Metric = r.Metric
+	return r == other
 }
 
 // Links lists the network interfaces.
@@ -64,14 +72,26 @@ func Links() ([]Link, error) {
 			ones, _ := address.Mask.Size()
 			if ip = ip.Unmap(); ok && ip.IsGlobalUnicast() {
 				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
-				if address.Flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED) != 0 && ip.Is6() {
-					link.Passing = append(link.Passing, ip)
+				if ip.Is6() {
+					link.addFlags(ip, address.Flags)
 				}
 			}
 		}
 		links = append(links, link)
 	}
 	return links, nil
+}
+
+func (l *Link) addFlags(ip netip.Addr, flags int) {
+	if flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED|unix.IFA_F_DADFAILED) != 0 {
+		l.Passing = append(l.Passing, ip)
+	}
+	if flags&unix.IFA_F_PERMANENT != 0 {
+		l.Permanent = append(l.Permanent, ip)
+	}
+	if flags&unix.IFA_F_NOPREFIXROUTE == 0 {
+		l.Foreign = append(l.Foreign, ip)
+	}
 }
 
 // DefaultRoutes lists the default routes of the main table, each path of a

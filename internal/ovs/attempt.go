@@ -3,6 +3,7 @@ package ovs
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -18,6 +19,7 @@ type attempt struct {
 	nic        networkmanager.Device
 	added      map[string]networkmanager.Ref // our profiles by name
 	filter     string                        // br-ex's reverse path filter, as it shall be
+	answering  []netip.Addr                  // the name servers that answered before
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
@@ -97,8 +99,8 @@ func (a *attempt) plug(ctx context.Context) error {
 	if err := host.SetReversePathFilter(BridgeName, "2"); err != nil {
 		return err
 	}
-	if a.Gateway.IsValid() {
-		if err := host.CopyNeighbour(a.Gateway, a.Uplink, BridgeName); err != nil {
+	for _, gateway := range a.gateways() {
+		if err := host.CopyNeighbour(gateway, a.Uplink, BridgeName); err != nil {
 			return err
 		}
 	}
@@ -117,10 +119,17 @@ func (a *attempt) adopt(ctx context.Context) error {
 	return host.SetReversePathFilter(BridgeName, a.filter)
 }
 
-// lease lets br-ex ask for the lease itself, in two steps: see leaseStep.
+// prefer makes br-ex's routes better than those of other interfaces.
+func (a *attempt) prefer(ctx context.Context) error { return a.reapply(ctx, a.Bring.Prefer) }
+
+// lease lets br-ex ask for its addresses itself, IPv4 in two steps: see
+// leaseStep.
 func (a *attempt) lease(ctx context.Context) error {
 	if err := a.reapply(ctx, a.Bring.Lease); err != nil {
 		return err
+	}
+	if !asks(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Origin.IPv4.Addresses) == 0 {
+		return nil // nothing was kept for the time until there is a lease
 	}
 	if err := a.waitForLease(ctx); err != nil {
 		return err
@@ -145,7 +154,7 @@ func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings)
 func (a *attempt) waitForLease(ctx context.Context) error {
 	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
 		device, err := a.NM.Carrier(ctx, BridgeName)
-		return device.IPv4.DHCP["ip_address"] != "", err
+		return len(device.IPv4.LeasedAddresses()) > 0, err
 	})
 }
 
@@ -155,8 +164,6 @@ func (a *attempt) activate(ctx context.Context, name string, device networkmanag
 	}
 	return nil
 }
-
-func (a *attempt) verified(ctx context.Context) error { return a.verify(ctx, a.Move) }
 
 // save saves the profiles: first all of them without autoconnect, the bridge
 // last, so that no half set can be brought up at boot; then with it.

@@ -17,26 +17,69 @@ func route(link string, family, metric int, gateway string) host.Route {
 }
 
 func TestChooseUplink(t *testing.T) {
-	links := []host.Link{{Name: "eth0"}, {Name: "eth1"}, {Name: "eth10"}}
+	links := []host.Link{
+		link("eth0", 2, "192.0.2.7/24", "2001:db8::7/64"), link("eth1", 3, "198.51.100.7/24"),
+		{Name: "eth10"},
+		{Name: "veth1", Kind: "veth"},
+		link("br-ex", 9, "203.0.113.7/24"), link("ovn-k8s-mp0", 10, "10.128.0.2/23"),
+	}
+	eth1 := []host.Route{route("eth1", 4, 100, "198.51.100.1")}
 	tests := map[string]struct {
 		facts   Facts
 		options Options
 		want    string
+		source  string
 	}{
-		"default route":       {Facts{Routes: []host.Route{route("eth1", 4, 100, "192.0.2.1")}}, Options{}, "eth1"},
-		"lowest metric":       {Facts{Routes: []host.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1"},
-		"first of equals":     {Facts{Routes: []host.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}}, Options{}, "eth10"},
-		"IPv4 before IPv6":    {Facts{Routes: []host.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1"},
-		"IPv6 alone":          {Facts{Routes: []host.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0"},
-		"hint over the route": {Facts{Hint: "eth10", Routes: []host.Route{route("eth1", 4, 100, "")}}, Options{}, "eth10"},
-		"option over all":     {Facts{Hint: "eth10", Routes: []host.Route{route("eth1", 4, 100, "")}}, Options{BridgeInterface: "eth0"}, "eth0"},
+		"default route":             {Facts{Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
+		"lowest metric":             {Facts{Routes: []host.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
+		"first of equals":           {Facts{Routes: []host.Route{route("eth10", 4, 0, ""), route("eth1", 4, 0, "")}}, Options{}, "eth10", "the default route of IPv4"},
+		"IPv4 before IPv6":          {Facts{Routes: []host.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
+		"IPv6 alone":                {Facts{Routes: []host.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0", "the default route of IPv6"},
+		"what pods have":            {Facts{Routes: append([]host.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")}, eth1...)}, Options{}, "eth1", "the default route of IPv4"},
+		"file over the route":       {Facts{Hint: "eth10", Routes: eth1}, Options{}, "eth10", "/etc/ovnk/default_bridge"},
+		"option over all":           {Facts{Hint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1}, Options{BridgeInterface: "eth0"}, "eth0", "--bridge-interface"},
+		"the node's address":        {Facts{PrimaryIP: "192.0.2.7", NodeIPHint: "198.51.100.9", SavedUplink: "eth1", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
+		"the node's IPv6 address":   {Facts{PrimaryIP: "2001:db8::7", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
+		"that of br-ex":             {Facts{PrimaryIP: "203.0.113.7", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
+		"hint for the address":      {Facts{NodeIPHint: "192.0.2.99", Routes: eth1}, Options{}, "eth0", "NODEIP_HINT in /etc/default/nodeip-configuration"},
+		"hint for nothing":          {Facts{NodeIPHint: "10.9.9.9", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
+		"remembered":                {Facts{SavedUplink: "eth0", Routes: append([]host.Route{route("eth0", 4, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
+		"remembered by IPv6":        {Facts{SavedUplink: "eth0", Routes: append([]host.Route{route("eth0", 6, 101, "")}, eth1...)}, Options{}, "eth0", "/var/lib/ovnk/iface_default_hint"},
+		"remembered without routes": {Facts{SavedUplink: "eth0", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			test.facts.Links = links
 			got, err := chooseUplink(test.facts, test.options)
-			if err != nil || got != test.want {
-				t.Errorf("chose %q, %v; want %q", got, err, test.want)
+			if err != nil || got.name != test.want || got.source != test.source {
+				t.Errorf("chose %q by %s, %v; want %q by %s", got.name, got.source, err, test.want, test.source)
+			}
+		})
+	}
+}
+
+// br-ex has to win over every other default route, and NetworkManager gives
+// it whatever metric its profile says.
+func TestMetricFor(t *testing.T) {
+	own := route("eth0", 4, 20, "192.0.2.1")
+	tests := map[string]struct {
+		routes []host.Route
+		want   int64
+	}{
+		"alone":                     {[]host.Route{own}, 48},
+		"worse ones":                {[]host.Route{own, route("eth1", 4, 101, "")}, 48},
+		"one that would win":        {[]host.Route{own, route("eth1", 4, 40, "")}, 39},
+		"one as good":               {[]host.Route{own, route("eth1", 4, 48, "")}, 47},
+		"of the other family":       {[]host.Route{own, route("eth1", 6, 10, "")}, 48},
+		"none of its own":           {[]host.Route{route("eth1", 4, 10, "")}, 48},
+		"br-ex that is left over":   {[]host.Route{own, route("br-ex", 4, 10, "")}, 48},
+		"the best cannot be beaten": {[]host.Route{own, route("eth1", 4, 0, "")}, 0},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := metricFor(Facts{Routes: test.routes}, "eth0", 4)
+			if got != test.want || (err != nil) != (test.want == 0) {
+				t.Errorf("%d, %v; want %d", got, err, test.want)
 			}
 		})
 	}
@@ -71,44 +114,6 @@ func TestAutoconnectPriority(t *testing.T) {
 			got, err := autoconnectPriority(Facts{Profiles: test.profiles}, "eth0")
 			if err != nil || got != test.want {
 				t.Errorf("%d, %v; want %d", got, err, test.want)
-			}
-		})
-	}
-}
-
-// The address on br-ex has to be the one that the NIC had, whatever its
-// identity was made from.
-func TestKeepIPv6(t *testing.T) {
-	const mac = "52:54:00:a1:26:b0"
-	tests := map[string]struct {
-		addresses, passing []string
-		token              string
-		eui64, refused     bool
-	}{
-		"no IPv6":                       {addresses: []string{"192.0.2.7/24"}},
-		"hashed":                        {addresses: []string{"2001:db8::a1b2:c3d4:e5f6:718/64"}, eui64: true, token: "::a1b2:c3d4:e5f6:718"},
-		"from the MAC":                  {addresses: []string{"2001:db8::5054:ff:fea1:26b0/64"}, eui64: true},
-		"one host, two prefixes":        {addresses: []string{"2001:db8::5054:ff:fea1:26b0/64", "fd00::5054:ff:fea1:26b0/64"}, eui64: true},
-		"a temporary one goes":          {addresses: []string{"2001:db8::1:2:3:4/64", "2001:db8::5054:ff:fea1:26b0/64"}, passing: []string{"2001:db8::1:2:3:4"}, eui64: true},
-		"hashed for each of two":        {addresses: []string{"2001:db8::1:2:3:4/64", "fd00::5:6:7:8/64"}, refused: true},
-		"from DHCPv6":                   {addresses: []string{"2001:db8::7/128"}, refused: true},
-		"from DHCPv6, beside a usual /": {addresses: []string{"2001:db8::5054:ff:fea1:26b0/64", "2001:db8::7/128"}, refused: true},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			link := host.Link{Name: "eth0", MAC: mac}
-			for _, address := range test.addresses {
-				link.Addresses = append(link.Addresses, netip.MustParsePrefix(address))
-			}
-			for _, address := range test.passing {
-				link.Passing = append(link.Passing, netip.MustParseAddr(address))
-			}
-			got, err := keepIPv6(link)
-			if (err != nil) != test.refused {
-				t.Fatalf("error %v, want one: %t", err, test.refused)
-			}
-			if err == nil && (got.token != test.token || got.eui64 != test.eui64) {
-				t.Errorf("%+v, want token %q, eui64 %t", got, test.token, test.eui64)
 			}
 		})
 	}

@@ -1,8 +1,6 @@
 package ovs
 
 import (
-	"strings"
-
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
@@ -55,22 +53,41 @@ func bridgeIPSettings(p plan) networkmanager.Settings {
 	s.Set("ovs-interface", "type", "internal")
 	s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
-	s.Set("ipv4", "route-metric", int64(bridgeMetric))
-	// The host is not up without this address: wait for it at boot.
-	s.Set("ipv4", "may-fail", false)
-	if id := p.device.IPv4.DHCP["dhcp_client_identifier"]; isHex(id) {
-		// What was really sent: a profile can say "stable" or "duid", which
-		// depend on the profile's UUID and on the interface's name.
-		s.Set("ipv4", "dhcp-client-id", id)
+	for _, family := range networkmanager.Families() {
+		if carries(s, family) {
+			s.Set(family.Section(), "route-metric", p.metrics[family])
+		}
+		overBridge(s, family.Section(), p.link.Name)
 	}
-	if _, ok := s["ipv6"]; ok {
-		s.Set("ipv6", "route-metric", int64(bridgeMetric))
-		p.identity.pin(s)
-	}
+	p.require(s)
+	p.identity.apply(s)
 	return s
 }
 
-// isHex tells a client identifier in bytes, 01:52:54:00:12:34:56, from a text.
-func isHex(id string) bool {
-	return strings.Contains(id, ":") && strings.Trim(strings.ToLower(id), "0123456789abcdef:") == ""
+// require makes the host wait at boot for the addresses that it has now. It is
+// not up without the first family that has one. The other one can be late, as
+// its router can: it is waited for, and does not take the first one down.
+func (p plan) require(s networkmanager.Settings) {
+	first := true
+	for _, family := range networkmanager.Families() {
+		switch {
+		case !carries(s, family) || len(p.now[family].Addresses) == 0:
+			continue
+		case first:
+			s.Set(family.Section(), "may-fail", false)
+		case atLeast(p.version, 1, 34): // it does not know the property before
+			s.Set(family.Section(), "required-timeout", int32(30000)) // milliseconds
+		}
+		first = false
+	}
+}
+
+// overBridge makes routing rules that name the NIC name br-ex.
+func overBridge(s networkmanager.Settings, section, nic string) {
+	s.Rewrite(section, "routing-rules", func(key string, v any) any {
+		if (key == "iifname" || key == "oifname") && v == nic {
+			return BridgeName
+		}
+		return v
+	})
 }

@@ -17,12 +17,13 @@ func (m Move) Describe() []string {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
 	}
 	lines := []string{
-		fmt.Sprintf("move %s (NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Origin.ID, join(m.Stable)),
+		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
+			m.Uplink, m.Source, m.Origin.ID, join(m.Stable)),
 		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
 			m.Origin.ID, m.Profiles.NIC.Int("connection", "autoconnect-priority")),
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
 	}
+	lines = append(lines, m.Notes...)
 	return append(lines, describeProfiles(m.Profiles.list())...)
 }
 

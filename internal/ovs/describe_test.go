@@ -14,7 +14,7 @@ import (
 func TestDescribe(t *testing.T) {
 	for name, want := range map[string][]string{
 		"dhcp": {
-			`move eth0 (NetworkManager profile "Wired connection 1") into the new Open vSwitch bridge br-ex; 192.0.2.177 goes along, as do MAC, DHCP identity, DNS and routes`,
+			`move eth0 (named by the default route of IPv4; NetworkManager profile "Wired connection 1") into the new Open vSwitch bridge br-ex; 192.0.2.177 goes along, as do MAC, DHCP identity, DNS and routes`,
 			`the NetworkManager profiles below are added; "Wired connection 1" stays as it is, with a lower priority (100 wins)`,
 			"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
 			"+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0",
@@ -47,7 +47,7 @@ func TestSettingWords(t *testing.T) {
 	static := networkmanager.Settings{}
 	static.Set("connection", "master", "1-2-3")
 	static.Set("ipv4", "method", "manual")
-	static.SetIPv4(eth0.IPv4)
+	static.SetIP(networkmanager.IPv4, keepable(static, networkmanager.IPv4, eth0.IPv4))
 	static.Set("ipv4", "dns-search", []string{"example.com", "example.net"})
 	static.Set("ipv6", "method", "auto")
 	static.Set("ipv6", "token", "::7")

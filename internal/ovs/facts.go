@@ -21,8 +21,11 @@ type Facts struct {
 	Links          []host.Link              `json:"links"`
 	Routes         []host.Route             `json:"routes"`
 	OVS            Switch                   `json:"ovs"`
-	Hint           string                   `json:"hint,omitempty"`       // content of /etc/ovnk/default_bridge
-	NodeIPHint     string                   `json:"nodeIPHint,omitempty"` // of /etc/default/nodeip-configuration
+	Hint           string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
+	HintEmpty      bool                     `json:"hintEmpty,omitempty"`   // that file is there, and empty
+	SavedUplink    string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
+	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // content of /run/nodeip-configuration/primary-ip
+	NodeIPHint     string                   `json:"nodeIPHint,omitempty"`  // of /etc/default/nodeip-configuration
 }
 
 // Switch is the state of Open vSwitch.
@@ -35,6 +38,11 @@ type Switch struct {
 // hintFile names the uplink on hosts where the default route does not tell it;
 // configure-ovs.sh reads it too (from OpenShift 4.15).
 const hintFile = "/etc/ovnk/default_bridge"
+
+const (
+	nodeIPHintFile = "/etc/default/nodeip-configuration"
+	primaryIPFile  = nodeIPDir + "/primary-ip"
+)
 
 // Look gathers the facts. nm is nil when NetworkManager does not run.
 func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
@@ -54,21 +62,33 @@ func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	if facts.OVS, err = lookSwitch(ctx); err != nil {
 		return facts, err
 	}
-	machine, err := readLine("/etc/machine-id")
-	if err != nil {
-		return facts, err
+	return facts, facts.lookFiles()
+}
+
+func (f *Facts) lookFiles() error {
+	var there bool
+	var err error
+	for _, file := range []struct {
+		path string
+		text *string
+	}{
+		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {primaryIPFile, &f.PrimaryIP},
+	} {
+		if *file.text, _, err = readLine(file.path); err != nil {
+			return err
+		}
 	}
-	facts.MachineID = machine
-	if facts.Hint, err = readLine(hintFile); err != nil {
-		return facts, err
+	if f.Hint, there, err = readLine(hintFile); err != nil {
+		return err
 	}
-	facts.NodeIPHint, err = readNodeIPHint()
-	return facts, err
+	f.HintEmpty = there && f.Hint == ""
+	f.NodeIPHint, err = readNodeIPHint()
+	return err
 }
 
 // readNodeIPHint reads what administrators set for nodeip-configuration.service.
 func readNodeIPHint() (string, error) {
-	content, err := os.ReadFile("/etc/default/nodeip-configuration")
+	content, err := os.ReadFile(nodeIPHintFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
 	}
@@ -103,15 +123,16 @@ func lookSwitch(ctx context.Context) (Switch, error) {
 	return Switch{Installed: true, Running: err == nil, Bridges: bridges}, err
 }
 
-func readLine(path string) (string, error) {
+// readLine reads a file of one line, and tells whether it is there.
+func readLine(path string) (string, bool, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		return "", nil
+		return "", false, nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("looking at the network: %w", err)
+		return "", false, fmt.Errorf("looking at the network: %w", err)
 	}
-	return strings.TrimSpace(string(content)), nil
+	return strings.TrimSpace(string(content)), true, nil
 }
 
 func (f Facts) link(name string) (host.Link, bool) {

@@ -8,19 +8,35 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// gauge measures how long the gateway does not answer during a move. One
-// without a gateway, or whose gateway ignores echo requests, measures nothing.
-type gauge struct{ echo *host.Echo }
+// gauge measures how long the gateway does not answer during a move: that of
+// IPv4 where there is one. One without a gateway, or whose gateway ignores echo
+// requests, measures nothing.
+type gauge struct {
+	gateway netip.Addr
+	echo    *host.Echo
+}
 
-func startGauge(ctx context.Context, gateway netip.Addr) gauge {
-	if !gateway.Is4() {
+func startGauge(ctx context.Context, uplink string, carried Carried) gauge {
+	gateways := carried.gateways()
+	if len(gateways) == 0 {
 		return gauge{}
 	}
-	echo, err := host.StartEcho(ctx, gateway)
+	echo, err := host.StartEcho(ctx, gateways[0], sourceFor(gateways[0], carried.Stable), uplink, BridgeName)
 	if err != nil {
 		return gauge{}
 	}
-	return gauge{echo: echo}
+	return gauge{gateway: gateways[0], echo: echo}
+}
+
+// sourceFor is the address that a gateway is asked from: it is the host's own
+// that has to stay in reach, not a link-local one.
+func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
+	for _, address := range own {
+		if address.Is4() == gateway.Is4() {
+			return address
+		}
+	}
+	return netip.Addr{}
 }
 
 // silence is how long the gateway has not answered by now.

@@ -1,9 +1,12 @@
 package ovs
 
 import (
+	"fmt"
 	"net"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -11,54 +14,119 @@ import (
 
 const addrGenEUI64 = int32(0)
 
-// ipv6Identity is the half of an autoconfigured IPv6 address that names the
-// host. NetworkManager hashes the interface's name into it (stable-privacy),
-// so it would be another one on br-ex; it is therefore pinned as a token.
-type ipv6Identity struct {
+// identity is what makes routers and DHCP servers give br-ex the addresses
+// that the NIC has.
+type identity struct {
+	// The half of an autoconfigured IPv6 address that names the host.
+	// NetworkManager hashes the interface's name into it (stable-privacy), so
+	// it would be another one on br-ex; it is therefore pinned as a token.
 	token string // "" for nothing to pin, or when the MAC gives the same
 	eui64 bool
+
+	// beside are autoconfigured addresses that no one token can give.
+	beside []netip.Prefix
+
+	// What was really sent: a profile can say "stable", "duid" or "lease", and
+	// the default identity association is made from the interface's name.
+	clientID, duid, iaid string
 }
 
-// pin makes br-ex get the same address from each router's prefix. A token
-// needs addresses made the EUI-64 way; only the link-local address changes.
-func (i ipv6Identity) pin(s networkmanager.Settings) {
-	if !i.eui64 {
-		return
+// apply makes br-ex ask as the NIC did.
+func (i identity) apply(s networkmanager.Settings) {
+	if i.clientID != "" {
+		s.Set("ipv4", "dhcp-client-id", i.clientID)
 	}
-	s.Set("ipv6", "addr-gen-mode", addrGenEUI64)
-	if i.token != "" {
-		s.Set("ipv6", "token", i.token)
+	if i.duid != "" {
+		s.Set("ipv6", "dhcp-duid", i.duid)
+	}
+	if i.iaid != "" {
+		s.Set("ipv6", "dhcp-iaid", i.iaid)
+	}
+	if i.eui64 {
+		// A token needs addresses made the EUI-64 way; only the link-local
+		// address changes.
+		s.Set("ipv6", "addr-gen-mode", addrGenEUI64)
+		if i.token != "" {
+			s.Set("ipv6", "token", i.token)
+		}
+	}
+	if len(i.beside) > 0 {
+		s.SetIP(networkmanager.IPv6, networkmanager.IP{Addresses: append(s.Addresses(networkmanager.IPv6), i.beside...)})
 	}
 }
 
-// keepIPv6 finds the identity of the link's lasting IPv6 addresses. More than
-// one, or one that is not half a /64, cannot be pinned: refused.
-func keepIPv6(link host.Link) (ipv6Identity, error) {
-	var identity ipv6Identity
+// identify finds the identity of a NIC. An address that is neither the
+// profile's, nor a DHCP server's, nor autoconfigured is another program's, and
+// would be lost: refused.
+func identify(link host.Link, device networkmanager.Device, original networkmanager.Settings) (identity, error) {
+	var i identity
+	if id := device.IPv4.DHCP["dhcp_client_identifier"]; isHex(id) {
+		i.clientID = id
+	}
+	if id := device.IPv6.DHCP["dhcp6_client_id"]; isHex(id) {
+		i.duid = id
+	}
+	if number, err := strconv.ParseUint(strings.ReplaceAll(device.IPv6.DHCP["iaid"], ":", ""), 16, 32); err == nil {
+		i.iaid = strconv.FormatUint(number, 10)
+	}
 	var found []byte
-	for _, prefix := range link.Lasting() {
-		if !prefix.Addr().Is6() {
-			continue
+	for _, prefix := range unexplained(link, device, original) {
+		auto := prefix.Addr().Is6() && prefix.Bits() == 64 && original.Method(networkmanager.IPv6) == "auto"
+		half := interfaceID(prefix.Addr())
+		switch {
+		case auto && (found == nil || slices.Equal(found, half)):
+			found = half
+		case auto && !slices.Contains(link.Permanent, prefix.Addr()):
+			i.beside = append(i.beside, prefix)
+		default:
+			return i, refuse(fmt.Sprintf("nmcli connection modify uuid %s +%s.addresses %s   (or: ip address delete %s dev %s)",
+				original.Text("connection", "uuid"), networkmanager.FamilyOf(prefix.Addr()).Section(), prefix, prefix, link.Name),
+				"another program has given the uplink %s the address %s, which its NetworkManager profile does not know, so it would be lost; put it into the profile, or remove it", link.Name, prefix)
 		}
-		bytes := prefix.Addr().As16()
-		if prefix.Bits() != 64 || (found != nil && !slices.Equal(found, bytes[8:])) {
-			return identity, refuse("ip -6 address show dev "+link.Name,
-				"the IPv6 address %s of the uplink %s cannot be carried over to br-ex by this version (only one autoconfigured address, a /64, can); make br-ex yourself and run this again", prefix, link.Name)
-		}
-		found = bytes[8:]
 	}
 	if found == nil {
-		return identity, nil
+		return i, nil
 	}
-	identity.eui64 = true
+	i.eui64 = true
 	if !slices.Equal(found, eui64(link.MAC)) {
 		token := append(make([]byte, 8), found...)
-		identity.token = netip.AddrFrom16([16]byte(token)).String()
+		i.token = netip.AddrFrom16([16]byte(token)).String()
 	}
-	return identity, nil
+	return i, nil
 }
 
-// eui64 is the identity that follows from a MAC (RFC 4291, appendix A).
+// unexplained lists the lasting addresses that are neither in the profile nor
+// from a DHCP server.
+func unexplained(link host.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
+	var explained []netip.Addr
+	for _, family := range networkmanager.Families() {
+		for _, prefix := range original.Addresses(family) {
+			explained = append(explained, prefix.Addr())
+		}
+		explained = append(explained, device.IP(family).LeasedAddresses()...)
+	}
+	var rest []netip.Prefix
+	for _, prefix := range link.Lasting() {
+		if !slices.Contains(explained, prefix.Addr()) {
+			rest = append(rest, prefix)
+		}
+	}
+	return rest
+}
+
+// isHex tells an identifier in bytes, 01:52:54:00:12:34:56, from a text.
+func isHex(id string) bool {
+	return strings.Contains(id, ":") && strings.Trim(strings.ToLower(id), "0123456789abcdef:") == ""
+}
+
+// interfaceID is the half of an IPv6 address that names the host.
+func interfaceID(address netip.Addr) []byte {
+	bytes := address.As16()
+	return bytes[8:]
+}
+
+// eui64 is the interface identifier that follows from a MAC (RFC 4291,
+// appendix A).
 func eui64(mac string) []byte {
 	m, err := net.ParseMAC(mac)
 	if err != nil || len(m) != 6 {

@@ -18,7 +18,9 @@ type Origin struct {
 	ID       string                  `json:"id,omitempty"`
 	Settings networkmanager.Settings `json:"settings,omitempty"` // without secrets
 	Passing  bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
-	IPv4     networkmanager.IPv4     `json:"ipv4"`
+	IPv4     networkmanager.IP       `json:"ipv4"`
+	IPv6     networkmanager.IP       `json:"ipv6"`
+	Carried  Carried                 `json:"carried"`
 	Ours     map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
 }
 

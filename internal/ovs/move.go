@@ -26,8 +26,8 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
-	gap := startGauge(limited, m.Gateway)
-	go watch(watched, m.Gateway, gap.silence, end)
+	gap := startGauge(limited, m.Uplink, m.Carried)
+	go watch(watched, gap.gateway, gap.silence, end)
 	err = d.attempt(watched, m, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway fell silent
@@ -41,7 +41,10 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 
 // attempt is the move itself, up to and including what makes it count.
 func (d *Driver) attempt(ctx context.Context, m Move, leftover bool, checkpoint networkmanager.Checkpoint) error {
-	a := &attempt{Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{}}
+	a := &attempt{
+		Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
+		answering: answering(ctx, m.Uplink, m.Nameservers),
+	}
 	for _, stage := range a.stages(leftover) {
 		d.log.Wait("for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
@@ -61,21 +64,23 @@ type stage struct {
 // begins before it does; between any two of them the run can die, and the
 // guards have to give the network back.
 func (a *attempt) stages(leftover bool) []stage {
-	stages := []stage{
-		{"NetworkManager to know the profiles of " + BridgeName, a.addProfiles},
-		{"NetworkManager to call the Open vSwitch database", a.connectDatabase},
-		{BridgeName + " to come up with a copy of the addresses", a.bringUpCopy},
-		{BridgeName + " to have a port for " + a.Uplink, a.bringUpPort},
-		{a.Uplink + " to be plugged into " + BridgeName, a.plug},
-		{a.Uplink + " to be given to its new profile", a.adopt},
-		{BridgeName + " to have its addresses by itself", a.lease},
-		{"the network to work through " + BridgeName, a.verified},
-		{"the profiles to be saved", a.save},
-		{"NetworkManager to keep the change", a.commit},
+	var stages []stage
+	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
+	if leftover {
+		add("what an earlier move has left to go", func(ctx context.Context) error { return a.clear(ctx, a.Origin) })
 	}
-	if !leftover {
-		return stages
+	add("NetworkManager to know the profiles of "+BridgeName, a.addProfiles)
+	add("NetworkManager to call the Open vSwitch database", a.connectDatabase)
+	add(BridgeName+" to come up with a copy of the addresses", a.bringUpCopy)
+	add(BridgeName+" to have a port for "+a.Uplink, a.bringUpPort)
+	add(a.Uplink+" to be plugged into "+BridgeName, a.plug)
+	if a.Bring.Prefer != nil {
+		add(BridgeName+" to be preferred to other interfaces", a.prefer)
 	}
-	clear := stage{"what an earlier move has left to go", func(ctx context.Context) error { return a.clear(ctx, a.Origin) }}
-	return append([]stage{clear}, stages...)
+	add(a.Uplink+" to be given to its new profile", a.adopt)
+	add(BridgeName+" to have its addresses by itself", a.lease)
+	add("the network to work through "+BridgeName, a.verify)
+	add("the profiles to be saved", a.save)
+	add("NetworkManager to keep the change", a.commit)
+	return stages
 }

@@ -1,7 +1,7 @@
 package ovs
 
 import (
-	"net/netip"
+	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -20,17 +20,21 @@ type Move struct {
 	Profiles Profiles      `json:"profiles"` // as they shall be in the end
 	Bring    BridgeIPSteps `json:"bring"`    // what ovs-if-br-ex is on its way there
 
-	Gateway     netip.Addr   `json:"gateway"`
-	Stable      []netip.Addr `json:"stable"` // addresses that br-ex shall have afterwards
-	Nameservers []netip.Addr `json:"nameservers,omitempty"`
+	// What br-ex shall carry afterwards, as the uplink does.
+	Carried
+	// Source is what has named the uplink.
+	Source string `json:"source,omitempty"`
+	// Notes say what will not be quite as it was.
+	Notes []string `json:"notes,omitempty"`
 
 	options Options // that it was decided with
 }
 
 // BridgeIPSteps are the settings of ovs-if-br-ex that come before the last.
 type BridgeIPSteps struct {
-	Copy  networkmanager.Settings `json:"copy"`  // the address as it is, with a metric worse than the NIC's
-	Lease networkmanager.Settings `json:"lease"` // DHCP, while the copy is kept until the lease is there
+	Copy   networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
+	Prefer networkmanager.Settings `json:"prefer,omitempty"` // the same with the last metrics; nil where no other route competes
+	Lease  networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
 }
 
 // Plan decides what is to be done about br-ex: nothing, a move, or a refusal
@@ -51,12 +55,12 @@ func Plan(facts Facts, options Options) (Move, error) {
 	if err := refuseForeignBridge(facts); err != nil {
 		return Move{}, err
 	}
-	uplink, err := chooseUplink(facts, options)
+	choice, err := chooseUplink(facts, options)
 	if err != nil {
 		return Move{}, err
 	}
-	move, err := planMove(facts, uplink)
-	move.options = options
+	move, err := planMove(facts, choice.name)
+	move.Source, move.options = choice.source, options
 	return move, err
 }
 
@@ -70,7 +74,11 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err := refuseProfile(uplink, original); err != nil {
 		return Move{}, err
 	}
-	identity, err := keepIPv6(link)
+	now := presentOn(facts, link, device)
+	if err := refuseFamilies(link, original, now); err != nil {
+		return Move{}, err
+	}
+	identity, err := identify(link, device, original.Settings)
 	if err != nil {
 		return Move{}, err
 	}
@@ -78,27 +86,51 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err != nil {
 		return Move{}, err
 	}
-	profiles := newProfiles(plan{
-		machine: facts.MachineID, link: link, device: device, original: original.Settings,
-		identity: identity, priority: priority,
-	})
-	route, _ := routeOf(facts.Routes, 4, uplink)
+	p := plan{
+		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
+		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
+	}
+	for _, family := range networkmanager.Families() {
+		if p.metrics[family], err = metricFor(facts, uplink, int(family)); err != nil {
+			return Move{}, err
+		}
+	}
+	profiles := newProfiles(p)
 	move := Move{
-		Uplink: uplink, Profiles: profiles, Gateway: device.IPv4.Gateway, Nameservers: device.IPv4.Nameservers,
+		Uplink: uplink, Profiles: profiles, Carried: carriedBy(facts, uplink),
 		Origin: Origin{
-			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings,
-			Passing: original.Passing(), IPv4: device.IPv4, Ours: profiles.UUIDs(),
+			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Passing: original.Passing(),
+			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], Carried: carriedBy(facts, uplink), Ours: profiles.UUIDs(),
 		},
-		Bring: BridgeIPSteps{
-			Copy:  copyStep(profiles.BridgeIP, device.IPv4, route.Metric),
-			Lease: leaseStep(profiles.BridgeIP, device.IPv4),
-		},
-		Stable: stableAddresses(link, device),
+		Bring: BridgeIPSteps{Copy: copyStep(profiles.BridgeIP, now), Lease: leaseStep(profiles.BridgeIP, now)},
+	}
+	if competes(facts, uplink) {
+		move.Bring.Prefer = preferStep(profiles.BridgeIP, now)
+	}
+	for _, prefix := range identity.beside {
+		move.Notes = append(move.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
 	}
 	return move, nil
 }
 
-// bridgedUplink tells whether br-ex carries the host's default route, and
+// presentOn is what an interface has: of IPv6 only what peers can be told.
+func presentOn(facts Facts, link host.Link, device networkmanager.Device) present {
+	now := present{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
+	v6 := device.IPv6
+	v6.Addresses = nil
+	for _, prefix := range link.Lasting() {
+		if prefix.Addr().Is6() {
+			v6.Addresses = append(v6.Addresses, prefix)
+		}
+	}
+	if route, ok := routeOf(facts.Routes, 6, link.Name); ok {
+		v6.Gateway = route.Gateway
+	}
+	now[networkmanager.IPv6] = v6
+	return now
+}
+
+// bridgedUplink tells whether br-ex carries a default route of the host, and
 // which NIC is in it; who made it (configure-ovs.sh, nmstate, an earlier run)
 // does not matter.
 func bridgedUplink(facts Facts) (string, bool) {
@@ -106,13 +138,11 @@ func bridgedUplink(facts Facts) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	route, ok := bestRoute(facts.Routes, 4)
-	if !ok {
-		route, ok = bestRoute(facts.Routes, 6)
-	}
+	_, v4 := routeOf(facts.Routes, 4, BridgeName)
+	_, v6 := routeOf(facts.Routes, 6, BridgeName)
 	link, _ := facts.link(BridgeName)
 	device, known := facts.device(BridgeName)
-	if !ok || route.Link != BridgeName || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {
+	if (!v4 && !v6) || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {
 		return "", false
 	}
 	for _, port := range bridge.Interfaces {
@@ -124,27 +154,10 @@ func bridgedUplink(facts Facts) (string, bool) {
 }
 
 func already(facts Facts, uplink string) Move {
-	link, _ := facts.link(BridgeName)
-	device, _ := facts.device(BridgeName)
 	return Move{
-		AlreadyThere: true, Uplink: uplink, Gateway: device.IPv4.Gateway, Nameservers: device.IPv4.Nameservers,
-		Stable: stableAddresses(link, device),
+		AlreadyThere: true, Uplink: uplink, Carried: carriedBy(facts, BridgeName),
 		Origin: Origin{Uplink: uplink, Ours: newUUIDs(facts.MachineID)},
 	}
-}
-
-// stableAddresses are those that peers know the host by.
-func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
-	var stable []netip.Addr
-	for _, prefix := range device.IPv4.Addresses {
-		stable = append(stable, prefix.Addr())
-	}
-	for _, prefix := range link.Lasting() {
-		if prefix.Addr().Is6() {
-			stable = append(stable, prefix.Addr())
-		}
-	}
-	return stable
 }
 
 // leftovers tells whether profiles of ours, or a bridge, are there from before

@@ -125,12 +125,23 @@ func TestPlanRefuses(t *testing.T) {
 		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
 		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), says: "only watches eth0", remedy: "nmcli connection add"},
 		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), says: "802.1X", remedy: "nmcli connection show"},
-		"static":               {change: method("ipv4", "manual"), says: "static IPv4", remedy: "nmcli connection show uuid 45713ba7"},
-		"IPv4 disabled":        {change: method("ipv4", "disabled"), says: `method "disabled"`, remedy: "nmcli connection show"},
-		"static IPv6":          {change: method("ipv6", "manual"), says: "static or DHCPv6", remedy: "nmcli connection show"},
-		"DHCPv6 address": {
+		"shared":               {change: method("ipv4", "shared"), says: "shares its network", remedy: "nmcli connection show uuid 45713ba7"},
+		"left to others":       {change: method("ipv4", "ignore"), says: "leaves to others", remedy: "ipv4.method auto"},
+		"no address": {
+			change: func(f *Facts) {
+				link(func(l *host.Link) { l.Addresses = nil })(f)
+				eth0(func(d *networkmanager.Device) { d.IPv4 = networkmanager.IP{} })(f)
+			},
+			says: "has no address", remedy: "ip -br address",
+		},
+		"address of another program": {
 			change: link(func(l *host.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
-			says:   "2001:db8::7/128", remedy: "ip -6 address show dev eth0",
+			says:   "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
+		},
+		"hint file is empty": {change: func(f *Facts) { f.HintEmpty = true }, says: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
+		"another route is the best": {
+			change: func(f *Facts) { f.Routes = append(f.Routes, host.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
+			says: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
 		},
 		"highest priority": {
 			change: profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),

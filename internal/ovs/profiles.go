@@ -55,11 +55,14 @@ func newUUIDs(machineID string) map[string]string {
 // plan is what the profiles are made from.
 type plan struct {
 	machine  string
+	version  string // NetworkManager's
 	link     host.Link
 	device   networkmanager.Device
 	original networkmanager.Settings
-	identity ipv6Identity
+	identity identity
 	priority int32
+	now      present
+	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 }
 
 func newProfiles(p plan) Profiles {
@@ -99,6 +102,7 @@ func newProfiles(p plan) Profiles {
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
 	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort, nic, bridgeIP} {
 		s.Set("connection", "autoconnect", true)
+		s.Set("connection", "autoconnect-retries", int32(0)) // for ever: a NIC or a DHCP server can come late
 	}
 	// At boot the bridge pulls in its ports, and they their interfaces, so that
 	// a profile made from ip= kernel arguments cannot take the NIC first.

@@ -22,7 +22,7 @@ func (m Move) Public() Move {
 		Bridge: public(m.Profiles.Bridge), NICPort: public(m.Profiles.NICPort), BridgePort: public(m.Profiles.BridgePort),
 		NIC: public(m.Profiles.NIC), BridgeIP: public(m.Profiles.BridgeIP),
 	}
-	m.Bring = BridgeIPSteps{Copy: public(m.Bring.Copy), Lease: public(m.Bring.Lease)}
+	m.Bring = BridgeIPSteps{Copy: public(m.Bring.Copy), Prefer: public(m.Bring.Prefer), Lease: public(m.Bring.Lease)}
 	return m
 }
 

@@ -101,15 +101,24 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	case settings["802-1x"] != nil:
 		return refuse("nmcli connection show uuid "+original.UUID(),
 			"the uplink %s uses 802.1X, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
-	case settings.Text("ipv4", "method") == "manual":
-		return refuse("nmcli connection show uuid "+original.UUID(),
-			"the uplink %s has a static IPv4 address, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
-	case settings.Text("ipv4", "method") != "auto":
-		return refuse("nmcli connection show uuid "+original.UUID(),
-			"the uplink %s does not get its IPv4 address by DHCP (method %q), which this version needs; make br-ex yourself and run this again", uplink, settings.Text("ipv4", "method"))
-	case settings.Text("ipv6", "method") == "manual" || settings.Text("ipv6", "method") == "dhcp":
-		return refuse("nmcli connection show uuid "+original.UUID(),
-			"the uplink %s has a static or DHCPv6 address, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
+	}
+	return nil
+}
+
+// refuseFamilies refuses what cannot be carried over by family.
+func refuseFamilies(link host.Link, original networkmanager.Profile, now present) error {
+	show := "nmcli connection show uuid " + original.UUID()
+	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
+		return refuse("ip -br address", "the uplink %s has no address", link.Name)
+	}
+	for _, family := range networkmanager.Families() {
+		switch method := original.Settings.Method(family); {
+		case method == "shared":
+			return refuse(show, "the uplink %s shares its network with others by %s (method \"shared\"); br-ex cannot", link.Name, family)
+		case method == "ignore" && len(now[family].Addresses) > 0:
+			return refuse(fmt.Sprintf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
+				"the uplink %s has %s addresses that its NetworkManager profile leaves to others (method \"ignore\"), so they would be lost", link.Name, family)
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ const (
 	revertTime   = 90 * time.Second // of a whole way back
 	patienceTime = 3 * time.Second  // that the DHCP server has before the address is set by hand
 	leaseTime    = 20 * time.Second // that it has before it is taken for dead
+	backTime     = 15 * time.Second // until the uplink has all that it had, and not just enough
 )
 
 // giveBack ends a move that has failed. It also works after Ctrl-C.

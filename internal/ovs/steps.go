@@ -2,50 +2,177 @@ package ovs
 
 import (
 	"math"
+	"net/netip"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// worse is added to the NIC's metric for the routes of the copy, so that
-// traffic keeps to the NIC until it gives its address up.
+// worse is added to the NIC's metrics for the routes of the copy, so that
+// traffic keeps to the NIC until it gives its addresses up.
 const worse = 300
 
-// copyStep is ovs-if-br-ex as long as the NIC still has the address: the same
-// address, gateway, routes and name servers, set by hand, with a worse metric.
-// Nothing is asked for yet: the bridge has no cable.
-func copyStep(final networkmanager.Settings, now networkmanager.IPv4, metric int) networkmanager.Settings {
+// present is what the host has, by family.
+type present map[networkmanager.Family]networkmanager.IP
+
+// copyStep is ovs-if-br-ex as long as the NIC still has the addresses: the same
+// addresses, gateways, routes and name servers, set by hand, with worse
+// metrics. Nothing is asked for yet: the bridge has no cable.
+func copyStep(final networkmanager.Settings, now present) networkmanager.Settings {
 	s := dormant(final)
-	s.Keep("ipv4", "dns-search", "dns-options", "dns-priority", "routing-rules", "route-table", "ignore-auto-dns")
-	s.Set("ipv4", "method", "manual")
-	s.Set("ipv4", "route-metric", int64(metric+worse))
-	s.SetIPv4(now)
-	if _, ok := s["ipv6"]; ok {
-		s.Set("ipv6", "route-metric", int64(metric+worse))
+	for _, family := range networkmanager.Families() {
+		copyFamily(s, family, now[family], worse)
 	}
-	waitForNoIPv6(s)
 	return s
 }
 
-// leaseStep asks for a lease while the copy is kept: going from a manual
+// preferStep is the copy with the metrics that br-ex has in the end: with two
+// uplinks, routes of the other one can be better than those of the copy, and
+// would take the traffic in the moment when the NIC gives its own up.
+func preferStep(final networkmanager.Settings, now present) networkmanager.Settings {
+	s := dormant(final)
+	for _, family := range networkmanager.Families() {
+		metric := s.Long(family.Section(), "route-metric")
+		copyFamily(s, family, now[family], 0)
+		if s.Method(family) == "manual" {
+			s.Set(family.Section(), "route-metric", metric)
+		}
+	}
+	return s
+}
+
+// ofCopy are the properties of a family that the copy has too.
+var ofCopy = []string{
+	"method", "dns", "dns-data", "dns-search", "dns-options", "dns-priority", "never-default",
+	"gateway", "route-data", "route-table", "routing-rules", "addr-gen-mode", "token", "ip6-privacy",
+}
+
+// copyFamily sets by hand what a family has now.
+func copyFamily(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP, worse uint32) {
+	section := family.Section()
+	switch {
+	case !carries(s, family):
+		return // stays disabled, link-local, or nobody's business
+	case len(now.Addresses) == 0:
+		s.Keep(section)
+		s.Set(section, "method", map[networkmanager.Family]string{networkmanager.IPv4: "disabled", networkmanager.IPv6: "link-local"}[family])
+		return
+	}
+	s.Keep(section, ofCopy...)
+	s.Set(section, "method", "manual")
+	s.Set(section, "route-metric", int64(metricOf(now)+worse))
+	s.Rewrite(section, "route-data", func(key string, v any) any {
+		if metric, ok := v.(uint32); ok && key == "metric" {
+			return metric + worse
+		}
+		return v
+	})
+	kept := keepable(s, family, now)
+	for i := range kept.Routes {
+		if kept.Routes[i].Metric > 0 {
+			kept.Routes[i].Metric += worse
+		}
+	}
+	s.SetIP(family, kept)
+	if len(now.Searches) > 0 {
+		s.Set(section, "dns-search", now.Searches)
+	}
+}
+
+// leaseStep asks for an IPv4 lease while the copy is kept: going from a manual
 // address to DHCP in one step takes the address away until the lease is there.
-func leaseStep(final networkmanager.Settings, now networkmanager.IPv4) networkmanager.Settings {
-	s := withAddress(dormant(final), now)
-	waitForNoIPv6(s)
-	return s
+// IPv6 is as it shall be in the end: NetworkManager forgets router
+// advertisements at every reapply that changes the section, so that a step in
+// between would not help.
+func leaseStep(final networkmanager.Settings, now present) networkmanager.Settings {
+	return withAddresses(dormant(final), networkmanager.IPv4, now)
 }
 
-// withAddress is a DHCP profile that has an address beside, however long the
-// DHCP server takes.
-func withAddress(dhcp networkmanager.Settings, now networkmanager.IPv4) networkmanager.Settings {
-	s := dhcp.Clone()
-	s.SetIPv4(now)
-	s.Set("ipv4", "dhcp-timeout", int32(math.MaxInt32)) // infinity
-	return s
-}
-
-// waitForNoIPv6 lets the activation succeed before the bridge has a cable.
-func waitForNoIPv6(s networkmanager.Settings) {
-	if _, ok := s["ipv6"]; ok {
-		s.Set("ipv6", "may-fail", true)
+// withAddresses is a profile that has addresses beside those that it asks for,
+// however long the DHCP server takes.
+func withAddresses(asking networkmanager.Settings, family networkmanager.Family, now present) networkmanager.Settings {
+	s := asking.Clone()
+	if !asks(s, family) || len(now[family].Addresses) == 0 {
+		return s
 	}
+	kept := keepable(s, family, now[family])
+	for i := range kept.Routes {
+		kept.Routes[i].Metric = 0 // the profile's
+	}
+	s.SetIP(family, kept)
+	if family == networkmanager.IPv4 {
+		s.Set("ipv4", "dhcp-timeout", int32(math.MaxInt32)) // infinity
+	}
+	return s
+}
+
+// carries tells whether a family of a profile carries addresses of the host.
+func carries(s networkmanager.Settings, family networkmanager.Family) bool {
+	return s.Method(family) == "manual" || asks(s, family)
+}
+
+// asks tells whether a family gets addresses from DHCP or from routers.
+func asks(s networkmanager.Settings, family networkmanager.Family) bool {
+	return s.Method(family) == "auto" || (family == networkmanager.IPv6 && s.Method(family) == "dhcp")
+}
+
+// keepable is what a profile has to set by hand to have what is there now: not
+// the routes that follow from the addresses, nor those that it has anyway.
+func keepable(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
+	kept := now
+	if never, _ := s[family.Section()]["never-default"].Value().(bool); never {
+		kept.Gateway = netip.Addr{} // somebody else's, and invalid beside it
+	}
+	kept.Routes = nil
+	for _, route := range now.Routes {
+		if !follows(route, now) && !listed(s.Routes(family), route) {
+			kept.Routes = append(kept.Routes, route)
+		}
+	}
+	return kept
+}
+
+const localTable = 255
+
+// follows tells the routes that NetworkManager or the kernel makes by itself.
+func follows(route networkmanager.Route, now networkmanager.IP) bool {
+	destination := route.Destination
+	switch {
+	case route.Table == localTable, destination.Addr().IsMulticast(), destination.Addr().IsLinkLocalUnicast():
+		return true
+	case route.Gateway.IsValid():
+		return destination.Bits() == 0 && route.Table == 0 && route.Gateway == now.Gateway
+	}
+	return slices.ContainsFunc(now.Addresses, func(address netip.Prefix) bool { return address.Masked() == destination }) ||
+		(destination.IsSingleIP() && destination.Addr() == now.Gateway)
+}
+
+// listed tells whether a profile has the route.
+func listed(routes []networkmanager.Route, route networkmanager.Route) bool {
+	return slices.ContainsFunc(routes, func(own networkmanager.Route) bool {
+		return own.Destination == route.Destination && (own.Table == 0 || own.Table == route.Table)
+	})
+}
+
+// ethernetMetric is what NetworkManager gives the routes of an Ethernet
+// interface by itself.
+const ethernetMetric = 100
+
+// metricOf is the metric of the best default route, else that of any route.
+func metricOf(now networkmanager.IP) uint32 {
+	best, found := uint32(0), false
+	for _, route := range now.Routes {
+		if route.Destination.Bits() == 0 && (!found || route.Metric < best) {
+			best, found = route.Metric, true
+		}
+	}
+	for _, route := range now.Routes {
+		if !found && !route.Destination.Addr().IsLinkLocalUnicast() {
+			best, found = route.Metric, true
+		}
+	}
+	if !found {
+		return ethernetMetric
+	}
+	return best
 }

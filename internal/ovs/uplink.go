@@ -1,40 +1,91 @@
 package ovs
 
 import (
+	"fmt"
+	"path"
+	"slices"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Options is what the administrator can choose.
 type Options struct {
-	BridgeInterface string // the uplink; empty: the hint file, else the default route
+	BridgeInterface string // the uplink; empty: see chooseUplink
 }
 
-// chooseUplink tells which interface shall go into br-ex: the one asked for,
-// else the one in the hint file, else that of the default route with the
-// lowest metric, IPv4 before IPv6. The order is configure-ovs.sh's, without
-// its detour over the node IP.
-func chooseUplink(facts Facts, options Options) (string, error) {
-	for _, choice := range []struct{ name, source string }{
-		{options.BridgeInterface, "--bridge-interface"},
-		{facts.Hint, hintFile},
-	} {
+// uplinkChoice is an interface, and what has named it.
+type uplinkChoice struct{ name, source string }
+
+// chooseUplink tells which interface shall go into br-ex, in the order of
+// configure-ovs.sh: the one asked for; the one in the administrator's file; the
+// one with the node's address, or whose subnet holds the hint for it; that of
+// the default route with the lowest metric, IPv4 before IPv6, where the one
+// that an earlier br-ex has remembered wins if it has a default route too.
+func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
+	if facts.HintEmpty {
+		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+hintFile+"   or: rm "+hintFile,
+			"%s is empty; it has to name the network interface for br-ex, or not be there", hintFile)
+	}
+	for _, choice := range []uplinkChoice{{options.BridgeInterface, "--bridge-interface"}, {facts.Hint, hintFile}} {
 		if choice.name == "" {
 			continue
 		}
 		if _, ok := facts.link(choice.name); !ok {
-			return "", report.Fail(report.Refused, "ip -br link",
+			return choice, report.Fail(report.Refused, "ip -br link",
 				"%s names %s, and there is no such network interface", choice.source, choice.name)
 		}
-		return choice.name, nil
+		return choice, nil
 	}
-	for _, family := range []int{4, 6} {
-		if route, ok := bestRoute(facts.Routes, family); ok {
-			return route.Link, nil
+	if choice, ok := uplinkOfNode(facts); ok {
+		return choice, nil
+	}
+	return uplinkOfRoute(facts)
+}
+
+// uplinkOfNode goes by what names the node's address.
+func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
+	for _, link := range facts.Links {
+		for _, prefix := range link.Lasting() {
+			switch {
+			case !mayBeUplink(link):
+			case facts.PrimaryIP != "" && prefix.Addr().String() == facts.PrimaryIP:
+				return uplinkChoice{link.Name, primaryIPFile}, true
+			case facts.PrimaryIP == "" && holdsHint(prefix, facts.NodeIPHint):
+				return uplinkChoice{link.Name, "NODEIP_HINT in " + nodeIPHintFile}, true
+			}
 		}
 	}
-	return "", report.Fail(report.Refused, "ip route show default",
+	return uplinkChoice{}, false
+}
+
+func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
+	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route host.Route) bool {
+		link, ok := facts.link(route.Link)
+		return ok && !mayBeUplink(link)
+	})
+	for _, family := range []int{4, 6} {
+		if _, ok := routeOf(routes, family, facts.SavedUplink); ok {
+			return uplinkChoice{facts.SavedUplink, uplinkHintFile}, nil
+		}
+	}
+	for _, family := range []int{4, 6} {
+		if route, ok := bestRoute(routes, family); ok {
+			return uplinkChoice{route.Link, fmt.Sprintf("the default route of IPv%d", family)}, nil
+		}
+	}
+	return uplinkChoice{}, report.Fail(report.Refused, "ip route show default",
 		"the host has no default route, so the uplink for br-ex cannot be told; give the host one, or name the interface with --bridge-interface")
+}
+
+// notUplinks are what pods and OVN-Kubernetes have.
+var notUplinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
+
+func mayBeUplink(link host.Link) bool {
+	return link.Kind != "veth" && !slices.ContainsFunc(notUplinks, func(pattern string) bool {
+		matched, err := path.Match(pattern, link.Name)
+		return matched && err == nil
+	})
 }
 
 // bestRoute is the default route of a family with the lowest metric; among
@@ -59,4 +110,33 @@ func routeOf(routes []host.Route, family int, link string) (host.Route, bool) {
 		}
 	}
 	return bestRoute(own, family)
+}
+
+// metricFor is the metric that br-ex's default route of a family gets: that of
+// configure-ovs.sh, or a lower one where another interface has as good a route.
+func metricFor(facts Facts, uplink string, family int) (int64, error) {
+	metric := int64(bridgeMetric)
+	for _, route := range facts.Routes {
+		if route.Family != family || route.Link == uplink || route.Link == BridgeName || int64(route.Metric) > metric {
+			continue
+		}
+		if _, own := routeOf(facts.Routes, family, uplink); !own {
+			continue // br-ex will have none either
+		}
+		if route.Metric <= 1 {
+			return 0, refuse(fmt.Sprintf("ip route show default dev %s   and give that route a higher metric", route.Link),
+				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
+		}
+		metric = int64(route.Metric) - 1
+	}
+	return metric, nil
+}
+
+// competes tells whether a default route over another interface is as good as
+// one that is worse than the uplink's by the copy's malus.
+func competes(facts Facts, uplink string) bool {
+	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
+		own, ok := routeOf(facts.Routes, other.Family, uplink)
+		return ok && other.Link != uplink && other.Metric <= own.Metric+worse
+	})
 }

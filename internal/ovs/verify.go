@@ -1,47 +1,64 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// verify checks that br-ex carries the host as the NIC did: the addresses that
-// peers know, the default route, an answer of the gateway, name servers, and
-// an answer of whoever was named to Prepare.
-func (d *Driver) verify(ctx context.Context, m Move) error {
-	err := d.waitUntil(ctx, BridgeName, func(facts Facts) string { return lacks(facts, m, BridgeName) })
+// verify checks that br-ex carries the host as the NIC did: addresses, default
+// routes, MTU, name servers and search domains, an answer of each gateway, of
+// the name servers that answered before, and of whoever was named to Prepare.
+func (a *attempt) verify(ctx context.Context) error {
+	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string { return a.lacks(facts, BridgeName) })
 	if err != nil {
 		return err
 	}
-	if err := askGateway(ctx, BridgeName, m.Gateway); err != nil {
+	if err := askGateways(ctx, BridgeName, a.Carried); err != nil {
 		return err
 	}
-	return d.reachable(ctx, d.reach)
+	if err := stillAnswer(ctx, BridgeName, a.answering); err != nil {
+		return err
+	}
+	return a.reachable(ctx, a.reach)
 }
 
-// verifyBack checks that the NIC carries the host again. After a long time the
-// DHCP server may have another address for it.
-func (d *Driver) verifyBack(ctx context.Context, o Origin) error {
-	var route host.Route
-	err := d.waitUntil(ctx, o.Uplink, func(facts Facts) string {
+// verifyBack checks that the NIC carries the host again, as br-ex did. After a
+// long time the DHCP server may have another address for it: that is told, and
+// is better than no network.
+func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried) error {
+	missing := ""
+	usable := func(facts Facts) string {
+		missing = carried.lacks(facts, o.Uplink)
 		link, _ := facts.link(o.Uplink)
-		found, ok := routeOf(facts.Routes, 4, o.Uplink)
-		if !ok || len(link.Addresses) == 0 {
-			return "it has no address or no default route"
+		if len(link.Addresses) == 0 {
+			return "it has no address"
 		}
-		route = found
-		return ""
-	})
+		for _, route := range carried.Defaults {
+			if _, ok := routeOf(facts.Routes, route.Family, o.Uplink); ok {
+				return ""
+			}
+		}
+		return "it has no default route"
+	}
+	patient, cancel := context.WithTimeout(ctx, backTime)
+	defer cancel()
+	err := d.waitUntil(patient, o.Uplink, func(facts Facts) string { return cmp.Or(usable(facts), missing) })
+	if err != nil {
+		err = d.waitUntil(ctx, o.Uplink, usable)
+	}
 	if err != nil {
 		return err
 	}
-	return askGateway(ctx, o.Uplink, route.Gateway)
+	if missing != "" {
+		d.log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
+		return nil
+	}
+	return askGateways(ctx, o.Uplink, carried)
 }
 
 // waitUntil looks until nothing is missing on link.
@@ -62,14 +79,14 @@ func (d *Driver) waitUntil(ctx context.Context, link string, missing func(Facts)
 	return err
 }
 
-func askGateway(ctx context.Context, link string, gateway netip.Addr) error {
-	if !gateway.IsValid() {
-		return nil
-	}
+// askGateways asks the gateway of each family.
+func askGateways(ctx context.Context, link string, carried Carried) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	if _, err := host.AskNeighbour(ctx, link, gateway); err != nil {
-		return fmt.Errorf("asking the gateway: %w", err)
+	for _, gateway := range carried.gateways() {
+		if _, err := host.AskNeighbour(ctx, link, gateway); err != nil {
+			return fmt.Errorf("asking the gateway: %w", err)
+		}
 	}
 	return nil
 }
@@ -85,33 +102,6 @@ func (d *Driver) lookAddresses(ctx context.Context) (Facts, error) {
 	}
 	facts.Devices, err = d.NM.Devices(ctx)
 	return facts, err
-}
-
-// lacks tells what is missing for link to carry the host as m says, "" for
-// nothing.
-func lacks(facts Facts, m Move, link string) string {
-	found, ok := facts.link(link)
-	if !ok {
-		return "there is no such interface"
-	}
-	for _, address := range m.Stable {
-		if !slices.ContainsFunc(found.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is not there (it has %s)", address, join(found.Addresses))
-		}
-	}
-	if m.Gateway.IsValid() {
-		route, ok := bestRoute(facts.Routes, 4)
-		if !ok || route.Link != link || route.Gateway != m.Gateway {
-			return fmt.Sprintf("the default route is not via %s over it", m.Gateway)
-		}
-	}
-	device, _ := facts.device(link)
-	for _, server := range m.Nameservers {
-		if !slices.Contains(device.IPv4.Nameservers, server) {
-			return fmt.Sprintf("the name server %s is not known any more", server)
-		}
-	}
-	return ""
 }
 
 func join[T fmt.Stringer](items []T) string {

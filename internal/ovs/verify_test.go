@@ -15,43 +15,67 @@ import (
 )
 
 func TestLacks(t *testing.T) {
-	m := Move{
-		Gateway: netip.MustParseAddr("192.0.2.1"), Stable: []netip.Addr{netip.MustParseAddr("192.0.2.177")},
-		Nameservers: []netip.Addr{netip.MustParseAddr("192.0.2.53")},
+	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
+	c := Carried{
+		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
+		Nameservers: servers, Searches: []string{"example.test"}, MTU: 1400,
+		Defaults: []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		Others:   []host.Route{route("eth1", 4, 101, "198.51.100.1")},
 	}
 	good := func() Facts {
-		return Facts{
-			Links:  []host.Link{link("br-ex", 9, "192.0.2.177/24")},
-			Routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")},
+		f := Facts{
+			Links: []host.Link{link("br-ex", 9, "192.0.2.177/24", "2001:db8::7/64")},
+			Routes: []host.Route{
+				route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1"), route("eth1", 4, 102, "198.51.100.1"),
+			},
 			Devices: []networkmanager.Device{{
-				Name: "br-ex", Type: networkmanager.OVSInterface, IPv4: networkmanager.IPv4{Nameservers: m.Nameservers},
+				Name: "br-ex", Type: networkmanager.OVSInterface,
+				IPv4: networkmanager.IP{Nameservers: servers[:1], Searches: c.Searches}, IPv6: networkmanager.IP{Nameservers: servers[1:]},
 			}},
 		}
+		f.Links[0].MTU = 1400
+		return f
 	}
 	tests := map[string]struct {
 		change func(*Facts)
 		want   string // "": nothing
 	}{
-		"all there":           {func(*Facts) {}, ""},
-		"no link":             {func(f *Facts) { f.Links = nil }, "no such interface"},
-		"another address":     {func(f *Facts) { f.Links[0] = link("br-ex", 9, "192.0.2.178/24") }, "192.0.2.177 is not there (it has 192.0.2.178/24)"},
-		"no default route":    {func(f *Facts) { f.Routes = nil }, "default route"},
-		"route still by NIC":  {func(f *Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
-		"another gateway":     {func(f *Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
-		"name server is gone": {func(f *Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
+		"all there":             {func(*Facts) {}, ""},
+		"no link":               {func(f *Facts) { f.Links = nil }, "no such interface"},
+		"another address":       {func(f *Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") }, "192.0.2.177 is not there (it has 192.0.2.178/24"},
+		"no IPv6":               {func(f *Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] }, "2001:db8::7 is not there"},
+		"no default route":      {func(f *Facts) { f.Routes = f.Routes[1:] }, "not via 192.0.2.1"},
+		"no IPv6 route":         {func(f *Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "not via fe80::1"},
+		"route still by NIC":    {func(f *Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
+		"another gateway":       {func(f *Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
+		"other route is gone":   {func(f *Facts) { f.Routes = f.Routes[:2] }, "over eth1, is gone"},
+		"another MTU":           {func(f *Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
+		"name server is gone":   {func(f *Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
+		"IPv6 server is gone":   {func(f *Facts) { f.Devices[0].IPv6.Nameservers = nil }, "name server 2001:db8::53"},
+		"search domain is gone": {func(f *Facts) { f.Devices[0].IPv4.Searches = nil }, "search domain example.test"},
 		"one more name server": {func(f *Facts) {
-			f.Devices[0].IPv4.Nameservers = append(f.Devices[0].IPv4.Nameservers, netip.MustParseAddr("192.0.2.54"))
+			f.Devices[0].IPv4.Nameservers = append(f.Devices[0].IPv4.Nameservers[:1:1], netip.MustParseAddr("192.0.2.54"))
 		}, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			f := good()
 			test.change(&f)
-			got := lacks(f, m, "br-ex")
+			got := c.lacks(f, "br-ex")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("lacks %q, want %q", got, test.want)
 			}
 		})
+	}
+	// A default route without a gateway, as over a point-to-point link.
+	f := good()
+	c = Carried{Defaults: []host.Route{route("eth0", 4, 100, "")}}
+	if got := c.lacks(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
+		t.Errorf("with a gateway that was not there: %q", got)
+	}
+	f.Routes[0].Gateway = netip.Addr{}
+	if got := c.lacks(f, "br-ex"); got != "" {
+		t.Errorf("without a gateway: %q", got)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
@@ -11,7 +12,7 @@ import (
 // bringBack brings the original profile up on the NIC, clears what is ours
 // away, and checks that the NIC carries the host.
 func (d *Driver) bringBack(ctx context.Context, o Origin) error {
-	now, err := d.presentIPv4(ctx, o)
+	now, carried, err := d.presentState(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -23,7 +24,7 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		if err := d.clear(ctx, o); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o)
+		return d.verifyBack(ctx, o, carried)
 	}
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
@@ -48,15 +49,15 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	if err := d.clear(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o); err != nil || !slow {
+	if err := d.verifyBack(ctx, o, carried); err != nil || !slow {
 		return err
 	}
-	return d.letGo(ctx, o, nic, activation)
+	return d.letGo(ctx, o, nic, activation, carried)
 }
 
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
 // as soon as the NIC has left the bridge, they lead nowhere.
-func (d *Driver) stepBack(ctx context.Context, o Origin, now networkmanager.IPv4) error {
+func (d *Driver) stepBack(ctx context.Context, o Origin, now present) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return err
@@ -69,27 +70,36 @@ func (d *Driver) stepBack(ctx context.Context, o Origin, now networkmanager.IPv4
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return nil //nolint:nilerr // then it has no routes
 	}
-	metric := int(o.Settings.Long("ipv4", "route-metric"))
-	if metric <= 0 {
-		metric = ethernetMetric
-	}
-	return d.NM.Reapply(ctx, bridge, copyStep(bridgeIP.Settings, now, metric))
+	return d.NM.Reapply(ctx, bridge, copyStep(bridgeIP.Settings, now.withMetricsOf(o)))
 }
 
-// ethernetMetric is what NetworkManager gives the routes of an Ethernet
-// interface by itself.
-const ethernetMetric = 100
-
-// presentIPv4 is what the host has now, on br-ex, or had before the move.
-func (d *Driver) presentIPv4(ctx context.Context, o Origin) (networkmanager.IPv4, error) {
-	devices, err := d.NM.Devices(ctx)
+// presentState is what the host has now, on br-ex, or had before the move.
+func (d *Driver) presentState(ctx context.Context, o Origin) (present, Carried, error) {
+	facts, err := d.lookAddresses(ctx)
 	if err != nil {
-		return networkmanager.IPv4{}, err
+		return nil, Carried{}, err
 	}
-	if bridge, ok := (Facts{Devices: devices}).device(BridgeName); ok && len(bridge.IPv4.Addresses) > 0 {
-		return bridge.IPv4, nil
+	link, _ := facts.link(BridgeName)
+	device, _ := facts.device(BridgeName)
+	carried := carriedBy(facts, BridgeName)
+	if device.Active.State == networkmanager.Activated && len(carried.Stable) > 0 && len(carried.Defaults) > 0 {
+		return presentOn(facts, link, device), carried, nil
 	}
-	return o.IPv4, nil
+	return present{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.Carried, nil
+}
+
+// withMetricsOf gives the routes the metrics that the uplink's had.
+func (p present) withMetricsOf(o Origin) present {
+	before := map[networkmanager.Family]uint32{networkmanager.IPv4: metricOf(o.IPv4), networkmanager.IPv6: metricOf(o.IPv6)}
+	changed := present{}
+	for family, now := range p {
+		now.Routes = slices.Clone(now.Routes)
+		for i := range now.Routes {
+			now.Routes[i].Metric = max(now.Routes[i].Metric, before[family])
+		}
+		changed[family] = now
+	}
+	return changed
 }
 
 // originalProfile finds the original profile, or makes it again: one that
@@ -112,8 +122,11 @@ func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.
 // holdAddress gives the NIC the present address by hand, beside the DHCP that
 // its profile begins, so that the host does not wait for a DHCP server. The
 // profile itself is not changed.
-func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.Device, now networkmanager.IPv4) error {
-	held := withAddress(o.Settings, now)
+func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.Device, now present) error {
+	held := o.Settings
+	for _, family := range networkmanager.Families() {
+		held = withAddresses(held, family, now)
+	}
 	var last error
 	err := poll(ctx, "NetworkManager to begin", func() (bool, error) {
 		last = d.NM.Reapply(ctx, nic, held)
@@ -123,21 +136,21 @@ func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.D
 }
 
 // letGo leaves the address to DHCP alone, once there is a lease.
-func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation) error {
+func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	if activation.Wait(limited) == nil {
 		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o)
+		return d.verifyBack(ctx, o, carried)
 	}
 	device, err := d.NM.Carrier(ctx, o.Uplink)
 	if err != nil {
 		return err
 	}
-	if device.IPv4.DHCP["ip_address"] == "" {
-		d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+	if len(device.IPv4.LeasedAddresses())+len(device.IPv6.LeasedAddresses()) == 0 {
+		d.log.Warn(fmt.Sprintf("neither a DHCP server nor a router has answered on %s; it keeps its address until one does", o.Uplink),
 			"nmcli device reapply "+o.Uplink)
 		return nil
 	}
@@ -150,7 +163,7 @@ func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device,
 	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	return d.verifyBack(ctx, o)
+	return d.verifyBack(ctx, o, carried)
 }
 
 // clear removes our profiles and the bridge, whatever of them is there.

@@ -7,41 +7,103 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// SetIPv4 sets addresses, gateway, routes with a gateway, and name servers of
-// a profile by hand, as they are on a device now.
-func (s Settings) SetIPv4(now IPv4) {
+// Method is how a family of a profile gets its addresses: auto, dhcp, manual,
+// link-local, disabled, ignore, shared.
+func (s Settings) Method(family Family) string { return s.Text(family.Section(), "method") }
+
+// SetIP sets addresses, gateway and name servers of a family of a profile by
+// hand, and adds routes to those that it has. What now does not have stays as
+// it is. A route without a metric has the profile's.
+func (s Settings) SetIP(family Family, now IP) {
+	section := family.Section()
 	addresses := []map[string]dbus.Variant{}
 	for _, prefix := range now.Addresses {
 		addresses = append(addresses, prefixData("address", prefix))
 	}
-	s.Set("ipv4", "address-data", addresses)
+	s.Set(section, "address-data", addresses)
 	if now.Gateway.IsValid() {
-		s.Set("ipv4", "gateway", now.Gateway.String())
+		s.Set(section, "gateway", now.Gateway.String())
 	}
-	var routes []map[string]dbus.Variant
-	for _, route := range now.Routes {
-		if !route.Gateway.IsValid() {
-			continue // of the subnet itself; follows from the address
+	if len(now.Routes) > 0 {
+		routes := append([]map[string]dbus.Variant{}, s.List(section, "route-data")...)
+		for _, route := range now.Routes {
+			routes = append(routes, route.data())
 		}
-		data := prefixData("dest", route.Destination)
-		data["next-hop"] = dbus.MakeVariant(route.Gateway.String())
-		routes = append(routes, data)
+		s.Set(section, "route-data", routes)
 	}
-	if len(routes) > 0 {
-		s.Set("ipv4", "route-data", routes)
+	s.setNameservers(family, now.Nameservers)
+}
+
+func (s Settings) setNameservers(family Family, servers []netip.Addr) {
+	section := family.Section()
+	var numbers []uint32
+	var bytes [][]byte
+	for _, server := range servers {
+		if FamilyOf(server) != family {
+			continue
+		}
+		if family == IPv6 {
+			bytes = append(bytes, server.AsSlice())
+			continue
+		}
+		// Bytes in network order, read as a number of this machine.
+		numbers = append(numbers, binary.NativeEndian.Uint32(server.AsSlice()))
 	}
-	var servers []uint32
-	for _, server := range now.Nameservers {
-		if server.Is4() {
-			// Bytes in network order, read as a number of this machine.
-			bytes := server.As4()
-			servers = append(servers, binary.NativeEndian.Uint32(bytes[:]))
+	switch {
+	case len(numbers) > 0:
+		s.Set(section, "dns", numbers)
+	case len(bytes) > 0:
+		s.Set(section, "dns", bytes)
+	default:
+		return
+	}
+	s.Drop(section, "dns-data") // the newer form of dns would win
+}
+
+// data is the route as a profile has it.
+func (r Route) data() map[string]dbus.Variant {
+	data := prefixData("dest", r.Destination)
+	if r.Gateway.IsValid() {
+		data["next-hop"] = dbus.MakeVariant(r.Gateway.String())
+	}
+	if r.Metric > 0 {
+		data["metric"] = dbus.MakeVariant(r.Metric)
+	}
+	if r.Table > 0 {
+		data["table"] = dbus.MakeVariant(r.Table)
+	}
+	return data
+}
+
+// Addresses lists the addresses that a profile has by hand.
+func (s Settings) Addresses(family Family) []netip.Prefix {
+	var prefixes []netip.Prefix
+	for _, data := range s.List(family.Section(), "address-data") {
+		if prefix, ok := prefixOf(data, "address"); ok {
+			prefixes = append(prefixes, prefix)
 		}
 	}
-	if len(servers) > 0 {
-		s.Drop("ipv4", "dns-data") // the newer form of dns would win
-		s.Set("ipv4", "dns", servers)
+	return prefixes
+}
+
+// Routes lists the routes that a profile has by hand.
+func (s Settings) Routes(family Family) []Route {
+	var routes []Route
+	for _, data := range s.List(family.Section(), "route-data") {
+		if route, ok := routeOf(data); ok {
+			routes = append(routes, route)
+		}
 	}
+	return routes
+}
+
+func routeOf(data map[string]dbus.Variant) (Route, bool) {
+	prefix, ok := prefixOf(data, "dest")
+	gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
+	return Route{
+		Destination: prefix, Gateway: gateway,
+		Metric: value[uint32](data, "metric"), Table: value[uint32](data, "table"),
+	}, ok
 }
 
 func prefixData(name string, prefix netip.Prefix) map[string]dbus.Variant {

@@ -3,7 +3,6 @@ package networkmanager
 import (
 	"context"
 	"fmt"
-	"net/netip"
 
 	"github.com/godbus/dbus/v5"
 )
@@ -35,7 +34,8 @@ type Device struct {
 	MAC     string          `json:"mac"`
 	MTU     uint32          `json:"mtu"`
 	Active  Active          `json:"active"`
-	IPv4    IPv4            `json:"ipv4"`
+	IPv4    IP              `json:"ipv4"`
+	IPv6    IP              `json:"ipv6"`
 }
 
 // Active is the profile that is in use on a device.
@@ -45,19 +45,12 @@ type Active struct {
 	State ActiveState     `json:"state,omitempty"`
 }
 
-// IPv4 is what is configured on a device by its profile and by DHCP.
-type IPv4 struct {
-	Addresses   []netip.Prefix    `json:"addresses,omitempty"`
-	Gateway     netip.Addr        `json:"gateway"`
-	Routes      []Route           `json:"routes,omitempty"` // without default routes
-	Nameservers []netip.Addr      `json:"nameservers,omitempty"`
-	DHCP        map[string]string `json:"dhcp,omitempty"` // client identifier and server only
-}
-
-// Route is an IPv4 route of a device; without Gateway it is on link.
-type Route struct {
-	Destination netip.Prefix `json:"destination"`
-	Gateway     netip.Addr   `json:"gateway"`
+// IP is what the device has of a family.
+func (d Device) IP(family Family) IP {
+	if family == IPv4 {
+		return d.IPv4
+	}
+	return d.IPv6
 }
 
 // Devices lists all devices. What is configured is only told of those that
@@ -127,69 +120,9 @@ func (c *Client) configuration(ctx context.Context, device *Device, properties m
 	if device.Active, err = c.active(ctx, value[dbus.ObjectPath](properties, "ActiveConnection")); err != nil {
 		return err
 	}
-	if device.IPv4, err = c.ipv4(ctx, value[dbus.ObjectPath](properties, "Ip4Config")); err != nil {
+	if device.IPv4, err = c.ip(ctx, properties, IPv4); err != nil {
 		return err
 	}
-	device.IPv4.DHCP, err = c.dhcp(ctx, value[dbus.ObjectPath](properties, "Dhcp4Config"))
+	device.IPv6, err = c.ip(ctx, properties, IPv6)
 	return err
-}
-
-func (c *Client) ipv4(ctx context.Context, path dbus.ObjectPath) (IPv4, error) {
-	var found IPv4
-	if path == "" || path == root {
-		return found, nil
-	}
-	properties, err := c.properties(ctx, path, "IP4Config")
-	if gone(err) {
-		return found, nil
-	}
-	if err != nil {
-		return found, err
-	}
-	for _, data := range value[[]map[string]dbus.Variant](properties, "AddressData") {
-		if prefix, ok := prefixOf(data, "address"); ok {
-			found.Addresses = append(found.Addresses, prefix)
-		}
-	}
-	found.Gateway, _ = netip.ParseAddr(value[string](properties, "Gateway"))
-	for _, data := range value[[]map[string]dbus.Variant](properties, "RouteData") {
-		if prefix, ok := prefixOf(data, "dest"); ok && prefix.Bits() > 0 {
-			gateway, _ := netip.ParseAddr(value[string](data, "next-hop"))
-			found.Routes = append(found.Routes, Route{Destination: prefix, Gateway: gateway})
-		}
-	}
-	for _, data := range value[[]map[string]dbus.Variant](properties, "NameserverData") {
-		if server, err := netip.ParseAddr(value[string](data, "address")); err == nil {
-			found.Nameservers = append(found.Nameservers, server)
-		}
-	}
-	return found, nil
-}
-
-func prefixOf(data map[string]dbus.Variant, name string) (netip.Prefix, bool) {
-	address, err := netip.ParseAddr(value[string](data, name))
-	return netip.PrefixFrom(address, int(value[uint32](data, "prefix"))), err == nil
-}
-
-// dhcp keeps of the lease what is stable: the identity that was sent and who
-// answered. Expiry times change with every renewal.
-func (c *Client) dhcp(ctx context.Context, path dbus.ObjectPath) (map[string]string, error) {
-	if path == "" || path == root {
-		return nil, nil
-	}
-	properties, err := c.properties(ctx, path, "DHCP4Config")
-	if gone(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	options := value[map[string]dbus.Variant](properties, "Options")
-	kept := map[string]string{}
-	for _, name := range []string{"dhcp_client_identifier", "dhcp_server_identifier", "ip_address"} {
-		if text := value[string](options, name); text != "" {
-			kept[name] = text
-		}
-	}
-	return kept, nil
 }

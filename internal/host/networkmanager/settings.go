@@ -38,6 +38,23 @@ func (s Settings) List(section, name string) []map[string]dbus.Variant {
 	return value[[]map[string]dbus.Variant](s[section], name)
 }
 
+// Rewrite changes a property of maps: what each value in it becomes.
+func (s Settings) Rewrite(section, name string, change func(key string, v any) any) {
+	maps := s.List(section, name)
+	if len(maps) == 0 {
+		return
+	}
+	changed := make([]map[string]dbus.Variant, 0, len(maps))
+	for _, old := range maps {
+		m := map[string]dbus.Variant{}
+		for key, v := range old {
+			m[key] = dbus.MakeVariant(change(key, v.Value()))
+		}
+		changed = append(changed, m)
+	}
+	s.Set(section, name, changed)
+}
+
 // Set sets a property, making the section where it is missing.
 func (s Settings) Set(section, name string, v any) {
 	if s[section] == nil {

@@ -25,6 +25,7 @@ func TestSettingsJSON(t *testing.T) {
 			}),
 			"route-data": dbus.MakeVariant([]map[string]dbus.Variant{}),
 		},
+		"ipv6": {"dns": dbus.MakeVariant([][]byte{{0x20, 1, 0xd, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x53}})},
 		"802-3-ethernet": {
 			"mac-address": dbus.MakeVariant([]byte{0x52, 0x54, 0, 1, 2, 3}), "s390-options": dbus.MakeVariant(map[string]string{"a": "b"}),
 			"mtu": dbus.MakeVariant(uint32(9000)),
@@ -93,24 +94,42 @@ func TestCloneIsIndependent(t *testing.T) {
 	}
 }
 
-func TestSetIPv4(t *testing.T) {
-	s := Settings{"ipv4": {"dns-data": dbus.MakeVariant([]string{"192.0.2.9"})}}
-	s.SetIPv4(IPv4{
-		Addresses:   []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")},
-		Gateway:     netip.MustParseAddr("192.0.2.1"),
-		Nameservers: []netip.Addr{netip.MustParseAddr("192.0.2.2"), netip.MustParseAddr("2001:db8::2")},
-		Routes: []Route{
-			{Destination: netip.MustParsePrefix("192.0.2.0/24")},
-			{Destination: netip.MustParsePrefix("10.0.0.0/8"), Gateway: netip.MustParseAddr("192.0.2.3")},
+func TestSetIP(t *testing.T) {
+	prefix, address := netip.MustParsePrefix, netip.MustParseAddr
+	s := Settings{
+		"ipv4": {"dns-data": dbus.MakeVariant([]string{"192.0.2.9"})},
+		"ipv6": {
+			"dns-data":   dbus.MakeVariant([]string{"2001:db8::9"}),
+			"route-data": dbus.MakeVariant([]map[string]dbus.Variant{{"dest": dbus.MakeVariant("2001:db8:1::"), "prefix": dbus.MakeVariant(uint32(48))}}),
 		},
+	}
+	servers := []netip.Addr{address("192.0.2.2"), address("2001:db8::2")}
+	s.SetIP(IPv4, IP{
+		Addresses: []netip.Prefix{prefix("192.0.2.7/24")}, Gateway: address("192.0.2.1"), Nameservers: servers,
+		Routes: []Route{{Destination: prefix("10.0.0.0/8"), Gateway: address("192.0.2.3"), Metric: 7, Table: 9}},
 	})
-	want := map[string]map[string]string{"ipv4": {
-		"address-data": `aa{sv} [{"address": <"192.0.2.7">, "prefix": <@u 24>}]`,
-		"gateway":      `s "192.0.2.1"`,
-		"route-data":   `aa{sv} [{"dest": <"10.0.0.0">, "next-hop": <"192.0.2.3">, "prefix": <@u 8>}]`,
-		"dns":          "au @au [33685696]", // 192.0.2.2 on a little-endian machine
-	}}
+	s.SetIP(IPv6, IP{
+		Addresses: []netip.Prefix{prefix("2001:db8::7/128")}, Gateway: address("fe80::1"), Nameservers: servers,
+		Routes: []Route{{Destination: prefix("2001:db8::/64")}},
+	})
+	want := map[string]map[string]string{
+		"ipv4": {
+			"address-data": `aa{sv} [{"address": <"192.0.2.7">, "prefix": <@u 24>}]`,
+			"gateway":      `s "192.0.2.1"`,
+			"route-data":   `aa{sv} [{"dest": <"10.0.0.0">, "metric": <@u 7>, "next-hop": <"192.0.2.3">, "prefix": <@u 8>, "table": <@u 9>}]`,
+			"dns":          "au @au [33685696]", // 192.0.2.2 on a little-endian machine
+		},
+		"ipv6": {
+			"address-data": `aa{sv} [{"address": <"2001:db8::7">, "prefix": <@u 128>}]`,
+			"gateway":      `s "fe80::1"`,
+			"route-data":   `aa{sv} [{"dest": <"2001:db8:1::">, "prefix": <@u 48>}, {"dest": <"2001:db8::">, "prefix": <@u 64>}]`,
+			"dns":          `aay @aay [[0x20, 0x1, 0xd, 0xb8, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x0, 0x2]]`,
+		},
+	}
 	if diff := cmp.Diff(want, flat(s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := s.Addresses(IPv6); len(got) != 1 || got[0] != prefix("2001:db8::7/128") {
+		t.Errorf("it has %v", got)
 	}
 }

@@ -1,0 +1,156 @@
+package networkmanager
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// Family is 4 or 6.
+type Family int
+
+// The two families.
+const (
+	IPv4 Family = 4
+	IPv6 Family = 6
+)
+
+// Families lists both, the one that most hosts depend on first.
+func Families() []Family { return []Family{IPv4, IPv6} }
+
+// FamilyOf is the family of an address.
+func FamilyOf(address netip.Addr) Family {
+	if address.Is4() {
+		return IPv4
+	}
+	return IPv6
+}
+
+// Section is the section of a profile that is about the family.
+func (f Family) Section() string {
+	if f == IPv4 {
+		return "ipv4"
+	}
+	return "ipv6"
+}
+
+func (f Family) String() string {
+	if f == IPv4 {
+		return "IPv4"
+	}
+	return "IPv6"
+}
+
+// IP is what a device has of one family, by its profile, from DHCP, from
+// router advertisements, or by another program.
+type IP struct {
+	Addresses   []netip.Prefix    `json:"addresses,omitempty"`
+	Gateway     netip.Addr        `json:"gateway"`
+	Routes      []Route           `json:"routes,omitempty"` // the default routes too
+	Nameservers []netip.Addr      `json:"nameservers,omitempty"`
+	Searches    []string          `json:"searches,omitempty"`
+	DHCP        map[string]string `json:"dhcp,omitempty"` // what was sent as identity, who answered, and with what
+}
+
+// Route is a route of a device; without Gateway it is on link.
+type Route struct {
+	Destination netip.Prefix `json:"destination"`
+	Gateway     netip.Addr   `json:"gateway"`
+	Metric      uint32       `json:"metric,omitempty"`
+	Table       uint32       `json:"table,omitempty"` // 0: main
+}
+
+// leased are the DHCP options that are kept: those that stay the same from one
+// renewal to the next. "iaid" is NetworkManager's own.
+var leased = []string{
+	"dhcp_client_identifier", "dhcp_server_identifier", "ip_address",
+	"dhcp6_client_id", "dhcp6_server_id", "ip6_address", "iaid",
+}
+
+// LeasedAddresses lists the addresses that a DHCP server has given.
+func (ip IP) LeasedAddresses() []netip.Addr {
+	var leased []netip.Addr
+	for _, name := range []string{"ip_address", "ip6_address"} {
+		for _, text := range strings.FieldsFunc(ip.DHCP[name], func(r rune) bool { return r == ' ' || r == ',' }) {
+			if address, err := netip.ParseAddr(text); err == nil {
+				leased = append(leased, address)
+			}
+		}
+	}
+	return leased
+}
+
+// ip reads the configuration of a family of a device.
+func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family Family) (IP, error) {
+	var found IP
+	config, lease := "Ip4Config", "Dhcp4Config"
+	if family == IPv6 {
+		config, lease = "Ip6Config", "Dhcp6Config"
+	}
+	properties, err := c.optional(ctx, value[dbus.ObjectPath](device, config), strings.Replace(config, "Ip", "IP", 1))
+	if err != nil {
+		return found, err
+	}
+	for _, data := range value[[]map[string]dbus.Variant](properties, "AddressData") {
+		if prefix, ok := prefixOf(data, "address"); ok {
+			found.Addresses = append(found.Addresses, prefix)
+		}
+	}
+	found.Gateway, _ = netip.ParseAddr(value[string](properties, "Gateway"))
+	for _, data := range value[[]map[string]dbus.Variant](properties, "RouteData") {
+		if route, ok := routeOf(data); ok {
+			found.Routes = append(found.Routes, route)
+		}
+	}
+	found.Nameservers = nameservers(properties)
+	found.Searches = append(value[[]string](properties, "Domains"), value[[]string](properties, "Searches")...)
+	properties, err = c.optional(ctx, value[dbus.ObjectPath](device, lease), strings.ToUpper(lease[:4])+lease[4:])
+	if err != nil {
+		return found, err
+	}
+	options := value[map[string]dbus.Variant](properties, "Options")
+	for _, name := range leased {
+		if text := value[string](options, name); text != "" {
+			if found.DHCP == nil {
+				found.DHCP = map[string]string{}
+			}
+			found.DHCP[name] = text
+		}
+	}
+	return found, nil
+}
+
+// nameservers are told in another form for each family.
+func nameservers(properties map[string]dbus.Variant) []netip.Addr {
+	var servers []netip.Addr
+	for _, data := range value[[]map[string]dbus.Variant](properties, "NameserverData") {
+		if server, err := netip.ParseAddr(value[string](data, "address")); err == nil {
+			servers = append(servers, server)
+		}
+	}
+	for _, bytes := range value[[][]byte](properties, "Nameservers") { // IPv6; for IPv4 they are numbers
+		if server, ok := netip.AddrFromSlice(bytes); ok {
+			servers = append(servers, server)
+		}
+	}
+	return servers
+}
+
+// optional reads an object that need not be there.
+func (c *Client) optional(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
+	if path == "" || path == root {
+		return nil, nil
+	}
+	properties, err := c.properties(ctx, path, name)
+	if gone(err) {
+		return nil, nil
+	}
+	return properties, err
+}
+
+func prefixOf(data map[string]dbus.Variant, name string) (netip.Prefix, bool) {
+	address, err := netip.ParseAddr(value[string](data, name))
+	return netip.PrefixFrom(address, int(value[uint32](data, "prefix"))), err == nil
+}

@@ -1,0 +1,122 @@
+package ovs
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// Carried is what makes an interface carry the host: what the uplink has, what
+// br-ex has to have after the move, and the uplink again after the way back.
+type Carried struct {
+	Stable      []netip.Addr `json:"stable"`             // addresses that peers know the host by
+	Defaults    []host.Route `json:"defaults,omitempty"` // the best default route of each family
+	Nameservers []netip.Addr `json:"nameservers,omitempty"`
+	Searches    []string     `json:"searches,omitempty"`
+	MTU         int          `json:"mtu,omitempty"`
+	Others      []host.Route `json:"others,omitempty"` // default routes over other interfaces
+}
+
+// carriedBy tells what an interface carries now.
+func carriedBy(facts Facts, name string) Carried {
+	link, _ := facts.link(name)
+	device, _ := facts.device(name)
+	c := Carried{MTU: link.MTU, Stable: stableAddresses(link, device)}
+	for _, family := range networkmanager.Families() {
+		if route, ok := routeOf(facts.Routes, int(family), name); ok {
+			c.Defaults = append(c.Defaults, route)
+		}
+		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
+		for _, search := range device.IP(family).Searches {
+			if !slices.Contains(c.Searches, search) {
+				c.Searches = append(c.Searches, search)
+			}
+		}
+	}
+	for _, route := range facts.Routes {
+		if route.Link != name {
+			c.Others = append(c.Others, route)
+		}
+	}
+	return c
+}
+
+// stableAddresses are those that peers know the host by.
+func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
+	var stable []netip.Addr
+	for _, prefix := range device.IPv4.Addresses {
+		stable = append(stable, prefix.Addr())
+	}
+	for _, prefix := range link.Lasting() {
+		if prefix.Addr().Is6() {
+			stable = append(stable, prefix.Addr())
+		}
+	}
+	return stable
+}
+
+// gateways lists the gateways of the default routes.
+func (c Carried) gateways() []netip.Addr {
+	var gateways []netip.Addr
+	for _, route := range c.Defaults {
+		if route.Gateway.IsValid() {
+			gateways = append(gateways, route.Gateway)
+		}
+	}
+	return gateways
+}
+
+// lacks tells what is missing for an interface to carry the host, "" for
+// nothing.
+func (c Carried) lacks(facts Facts, name string) string {
+	link, ok := facts.link(name)
+	if !ok {
+		return "there is no such interface"
+	}
+	for _, address := range c.Stable {
+		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
+			return fmt.Sprintf("the address %s is not there (it has %s)", address, join(link.Addresses))
+		}
+	}
+	for _, want := range c.Defaults {
+		if text := lacksDefault(facts, want, name); text != "" {
+			return text
+		}
+	}
+	for _, other := range c.Others {
+		if !slices.ContainsFunc(facts.Routes, other.SameWay) {
+			return fmt.Sprintf("the other default route, over %s, is gone", other.Link)
+		}
+	}
+	if c.MTU != 0 && link.MTU != c.MTU {
+		return fmt.Sprintf("its MTU is %d, not %d", link.MTU, c.MTU)
+	}
+	device, _ := facts.device(name)
+	for _, server := range c.Nameservers {
+		if !slices.Contains(device.IP(networkmanager.FamilyOf(server)).Nameservers, server) {
+			return fmt.Sprintf("the name server %s is not known any more", server)
+		}
+	}
+	for _, search := range c.Searches {
+		if !slices.Contains(device.IPv4.Searches, search) && !slices.Contains(device.IPv6.Searches, search) {
+			return fmt.Sprintf("the search domain %s is not known any more", search)
+		}
+	}
+	return ""
+}
+
+// lacksDefault tells whether a family's traffic leaves another way.
+func lacksDefault(facts Facts, want host.Route, name string) string {
+	route, ok := routeOf(facts.Routes, want.Family, name)
+	best, _ := bestRoute(facts.Routes, want.Family)
+	switch {
+	case ok && route.Gateway == want.Gateway && (name != BridgeName || best.Link == name):
+		return ""
+	case want.Gateway.IsValid():
+		return fmt.Sprintf("the default route is not via %s over it", want.Gateway)
+	}
+	return fmt.Sprintf("there is no default route of IPv%d over it", want.Family)
+}
