@@ -19,7 +19,9 @@ type Origin struct {
 	Settings networkmanager.Settings `json:"settings,omitempty"` // without secrets
 	Passing  bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
 	IPv4     networkmanager.IPv4     `json:"ipv4"`
-	Ours     map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
+	Members  []Member                `json:"members,omitempty"` // of a bond
+	InPlace  bool                    `json:"inPlace,omitempty"` // it keeps its profile until the next boot: see keepsProfile
+	Ours     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
 }
 
 // ours picks our own profiles.

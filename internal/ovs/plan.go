@@ -63,7 +63,7 @@ func Plan(facts Facts, options Options) (Move, error) {
 func planMove(facts Facts, uplink string) (Move, error) {
 	link, _ := facts.link(uplink)
 	device, known := facts.device(uplink)
-	if err := refuseDevice(link, device, known); err != nil {
+	if err := refuseDevice(facts, link, device, known); err != nil {
 		return Move{}, err
 	}
 	original, _ := facts.profile(device.Active.UUID)
@@ -74,13 +74,17 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err != nil {
 		return Move{}, err
 	}
-	priority, err := autoconnectPriority(facts, uplink)
+	priority, err := autoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
+	if err != nil {
+		return Move{}, err
+	}
+	members, err := planMembers(facts, device, original)
 	if err != nil {
 		return Move{}, err
 	}
 	profiles := newProfiles(plan{
 		machine: facts.MachineID, link: link, device: device, original: original.Settings,
-		identity: identity, priority: priority,
+		identity: identity, priority: priority, pinMAC: ownMAC(facts, link), members: members,
 	})
 	route, _ := routeOf(facts.Routes, 4, uplink)
 	move := Move{
@@ -88,6 +92,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 		Origin: Origin{
 			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings,
 			Passing: original.Passing(), IPv4: device.IPv4, Ours: profiles.UUIDs(),
+			Members: plainMembers(members), InPlace: keepsProfile(device),
 		},
 		Bring: BridgeIPSteps{
 			Copy:  copyStep(profiles.BridgeIP, device.IPv4, route.Metric),

@@ -20,10 +20,7 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return err
 	}
 	if nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated {
-		if err := d.clear(ctx, o); err != nil {
-			return err
-		}
-		return d.verifyBack(ctx, o)
+		return d.bringBackInPlace(ctx, o, nic, now)
 	}
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
@@ -37,6 +34,7 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
 	defer activation.End()
+	d.bringMembersBack(ctx, o)
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
 	slow := activation.Wait(patient) != nil
@@ -52,6 +50,26 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return err
 	}
 	return d.letGo(ctx, o, nic, activation)
+}
+
+// bringBackInPlace is bringBack where the NIC still has its original profile,
+// and perhaps only that.
+func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now networkmanager.IPv4) error {
+	d.bringMembersBack(ctx, o)
+	held, err := d.resound(ctx, o, nic, now)
+	if err != nil {
+		return err
+	}
+	if err := d.clear(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o); err != nil || !held {
+		return err
+	}
+	if err := d.settle(ctx, o); err != nil {
+		return err
+	}
+	return d.verifyBack(ctx, o)
 }
 
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
@@ -92,15 +110,20 @@ func (d *Driver) presentIPv4(ctx context.Context, o Origin) (networkmanager.IPv4
 	return o.IPv4, nil
 }
 
-// originalProfile finds the original profile, or makes it again: one that
-// NetworkManager had made up is gone after a reboot.
+// originalProfile finds the original profile, or makes it again.
 func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.Ref, error) {
+	return d.ownProfile(ctx, Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Passing})
+}
+
+// ownProfile finds an interface's own profile, or makes it again: one that
+// NetworkManager had made up is gone after a reboot.
+func (d *Driver) ownProfile(ctx context.Context, o Member) (networkmanager.Ref, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return "", err
 	}
-	if original, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
-		return original.Ref, nil
+	if own, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
+		return own.Ref, nil
 	}
 	storage := networkmanager.ToDisk
 	if o.Passing {
