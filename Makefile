@@ -32,15 +32,24 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs
-	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm/...
+	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm ./test/vm/e2e
+
+.PHONY: test-network
+test-network: deps build bed ## every kind of uplink into br-ex and back, and faults, in the lab (KINDS="dhcp4 vlan" picks)
+	go test -tags vm -count=1 -p 1 -timeout 5h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network
+
+.PHONY: soak
+soak: deps build bed ## reboots and power cuts at random moments, for each kind (KINDS, REBOOTS, CUTS, SEED)
+	go test -tags vm -count=1 -timeout 24h -v -run 'TestReboots|TestPowerCuts' ./test/vm/network
 
 .PHONY: fuzz
 fuzz: oracle ## every fuzz target in turn, each for FUZZTIME
 	FUZZTIME=$(FUZZTIME) test/fuzz.sh
 
 .PHONY: bench
-bench: build oracle ## the figures: apply beside the real Ignition, then the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
+	go run ./test/vm/cmd/gap
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint

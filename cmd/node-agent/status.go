@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
 func statusVerb() verb {
@@ -28,6 +29,9 @@ func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 		if s, known := document.Units[unit]; known {
 			fmt.Fprintf(w, "  %-24s %s\n", unit, unitWords(s.Load, s.Active, s.File))
 		}
+	}
+	if s := document.Units[ovs.NodeIPUnit]; s.Active == "failed" {
+		fmt.Fprintf(w, "  %s failed: kubelet was told the address of an earlier boot; see: journalctl -b -u %s\n", ovs.NodeIPUnit, ovs.NodeIPUnit)
 	}
 	if bridge := document.Bridge; bridge != nil {
 		fmt.Fprintf(w, "  %-24s %s\n", "br-ex", bridge)

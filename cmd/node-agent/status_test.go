@@ -18,7 +18,9 @@ func TestSayStatus(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	document := bootstrap.StatusDocument{
 		Phase: "joined", State: bootstrap.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
-		Units: map[string]host.UnitState{"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}},
+		Units: map[string]host.UnitState{
+			"kubelet.service": {Load: "loaded", Active: "active", File: "enabled"}, ovs.NodeIPUnit: {Load: "loaded", Active: "failed", File: "enabled"},
+		},
 		Bridge: &ovs.Status{
 			Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}, MTU: 1500,
 			Ports: []openvswitch.Interface{{Name: "eth0"}}, NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.7")},
@@ -27,6 +29,7 @@ func TestSayStatus(t *testing.T) {
 	}
 	const want = `worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05
   kubelet.service          active, enabled
+  hcp-node-agent-node-ip.service failed: kubelet was told the address of an earlier boot; see: journalctl -b -u hcp-node-agent-node-ip.service
   br-ex                    eth0 is in br-ex with 192.0.2.7/24
                            ports eth0 (system)
                            MTU 1500, node IP 192.0.2.7

@@ -31,17 +31,17 @@ type NodeIPDocument struct {
 // and CRI-O take them when they start; nothing is started or stopped here.
 func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error) {
 	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
-	had, written, err := writtenNodeIPs()
+	ours, err := toldBefore(options.StateDir)
 	if err != nil {
 		return document, err
 	}
-	state, err := readState(options.StateDir)
-	if err != nil {
-		return document, err
-	}
-	if !state.Known() || !written {
-		document.Note = "no join has told kubelet an address yet"
+	if !ours {
+		document.Note = "no run of hcp-node-agent has told kubelet an address yet"
 		return document, nil
+	}
+	had, err := writtenNodeIPs()
+	if err != nil {
+		return document, err
 	}
 	document.Before = append(document.Before, had.All()...)
 	chosen, err := awaitNodeIP(ctx, had)
@@ -58,18 +58,30 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 	return document, err
 }
 
-func writtenNodeIPs() (ovs.NodeIPs, bool, error) {
+// toldBefore tells whether the address is the agent's to tell: another program
+// can have written a file of the same name.
+func toldBefore(dir string) (bool, error) {
+	records, err := ledger.View(dir, nil)
+	if err != nil {
+		return false, err
+	}
+	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == ovs.KubeletDropin }), nil
+}
+
+// writtenNodeIPs are those that kubelet is told now, none when somebody has
+// removed the file.
+func writtenNodeIPs() (ovs.NodeIPs, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
-		return ovs.NodeIPs{}, false, err
+		return ovs.NodeIPs{}, err
 	}
 	defer tree.Close()
 	there, err := tree.Exists(ovs.KubeletDropin)
 	if err != nil || !there {
-		return ovs.NodeIPs{}, false, err
+		return ovs.NodeIPs{}, err
 	}
 	content, _, err := tree.ReadFile(ovs.KubeletDropin)
-	return ovs.WrittenNodeIPs(content), err == nil, err
+	return ovs.WrittenNodeIPs(content), err
 }
 
 func awaitNodeIP(ctx context.Context, had ovs.NodeIPs) (ovs.NodeIPs, error) {

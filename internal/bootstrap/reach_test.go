@@ -24,8 +24,11 @@ func TestReach(t *testing.T) {
 		peers   []string
 		want    []string
 	}{
-		"all": {"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"}, []string{"bastion:22", "[2001:db8::1]:443"},
-			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"}},
+		"all": {
+			"https://api.example.com:6443", stub, &ignition.Payload{Server: "ignition.example.com"},
+			[]string{"bastion:22", "[2001:db8::1]:443"},
+			[]string{api, ign, "peer bastion bastion:22", "peer 2001:db8::1 [2001:db8::1]:443"},
+		},
 		"the API server's default port":  {"https://api.example.com", nil, nil, nil, []string{"the API server api.example.com:443 TLS api.example.com"}},
 		"no payload yet":                 {"", stub, nil, nil, []string{ign}},
 		"a payload that was kept":        {"https://api.example.com:6443", stub, &ignition.Payload{}, nil, []string{api}},
@@ -48,13 +51,13 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestClearsRemote(t *testing.T) {
+func TestEnablesConfiguration(t *testing.T) {
 	unit := func(name, enabled string) *ignition.Plan {
 		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Want: ledger.State{Present: true, Enabled: enabled}}}}
 	}
 	got := []bool{
-		clearsRemote(unit("ovs-configuration.service", "enabled")), clearsRemote(unit("ovs-configuration.service", "disabled")),
-		clearsRemote(unit("other.service", "enabled")), clearsRemote(&ignition.Plan{}), clearsRemote(nil),
+		enablesConfiguration(unit("ovs-configuration.service", "enabled")), enablesConfiguration(unit("ovs-configuration.service", "disabled")),
+		enablesConfiguration(unit("other.service", "enabled")), enablesConfiguration(&ignition.Plan{}), enablesConfiguration(nil),
 	}
 	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

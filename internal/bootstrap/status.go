@@ -27,7 +27,7 @@ type StatusDocument struct {
 
 // watched are the services whose state tells how the node is.
 func watched() []string {
-	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit}
+	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit, ovs.NodeIPUnit}
 }
 
 // Status looks at the node. Its failure is DriftFound when somebody has

@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -89,7 +88,11 @@ func (j *join) tellBridge(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	units, enablement := ovs.BootUnits(filepath.Join(j.dir, stateFile), clearsRemote(j.plan))
+	clears, err := j.payloadClearsRemote(ctx)
+	if err != nil {
+		return 0, err
+	}
+	units, enablement := ovs.BootUnits(clears)
 	told, err := j.ledger.Apply(ctx, "network", append(files, units...))
 	if err != nil {
 		return 0, err
@@ -103,12 +106,23 @@ func (j *join) tellBridge(ctx context.Context) (int, error) {
 	return len(told) + len(enabled), err
 }
 
-// clearsRemote tells whether the payload's own unit clears ovn-remote at every
-// boot: it is there and enabled, and where its script does not do it, a rule of
-// package ignition adds that.
-func clearsRemote(plan *ignition.Plan) bool {
+// payloadClearsRemote tells whether the payload's own unit clears ovn-remote at
+// every boot: it is there and enabled, and where its script does not do it, a
+// rule of package ignition adds that. Without a payload, which a step that runs
+// alone has not, an earlier join can have enabled the unit.
+func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
+	if j.plan != nil || !j.state.Known() {
+		return enablesConfiguration(j.plan), nil
+	}
+	state, err := j.systemd.UnitState(ctx, configurationUnit)
+	return state.File == "enabled", err
+}
+
+const configurationUnit = "ovs-configuration.service"
+
+func enablesConfiguration(plan *ignition.Plan) bool {
 	return plan != nil && slices.ContainsFunc(plan.Units, func(c ledger.Change) bool {
-		return c.Target == "ovs-configuration.service" && c.Want.Enabled == "enabled"
+		return c.Target == configurationUnit && c.Want.Enabled == "enabled"
 	})
 }
 

@@ -19,11 +19,20 @@ type Link struct {
 	Up         bool           `json:"up"`
 	Carrier    bool           `json:"carrier"`
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is part of
+	Parent     int            `json:"parent,omitempty"`     // index of the interface that a VLAN is on
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
 	Passing    []netip.Addr   `json:"passing,omitempty"`    // those of them that are temporary (RFC 8981) or deprecated
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, as one set by hand
 	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // subnets that a router has advertised as being on this link
+
+	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active member
+}
+
+func borrowsMAC(l netlink.Link) bool {
+	bond, ok := l.(*netlink.Bond)
+	return ok && bond.Mode == netlink.BOND_MODE_ACTIVE_BACKUP &&
+		(bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_ACTIVE || bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_FOLLOW)
 }
 
 // Lasting lists the addresses that peers can be told.
@@ -73,6 +82,10 @@ func Links() ([]Link, error) {
 			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
 			Advertised: advertised[attrs.Index],
 		}
+		if l.Type() == "vlan" { // that of others can be in another namespace
+			link.Parent = attrs.ParentIndex
+		}
+		link.BorrowsMAC = borrowsMAC(l)
 		for _, address := range addresses {
 			ip, ok := netip.AddrFromSlice(address.IP)
 			ones, _ := address.Mask.Size()

@@ -20,7 +20,7 @@ type attempt struct {
 	added      map[string]networkmanager.Ref // our profiles by name
 	filter     string                        // br-ex's reverse path filter, as it shall be
 	answering  []netip.Addr                  // the name servers that answered before
-	held       *held
+	held       *ipv6Hold
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
@@ -31,10 +31,14 @@ func (a *attempt) addProfiles(ctx context.Context) error {
 		return err
 	}
 	m := a.Move
-	for _, profile := range []networkmanager.Settings{
+	profiles := []networkmanager.Settings{
 		dormant(m.Profiles.Bridge), dormant(m.Profiles.NICPort), dormant(m.Profiles.BridgePort),
 		dormant(m.Profiles.NIC), m.Bring.Copy,
-	} {
+	}
+	for _, member := range m.Profiles.Members {
+		profiles = append(profiles, dormant(member))
+	}
+	for _, profile := range profiles {
 		ref, err := a.NM.AddProfile(ctx, profile, networkmanager.InMemory)
 		if err != nil {
 			return err
@@ -111,10 +115,14 @@ func (a *attempt) plug(ctx context.Context) error {
 	})
 }
 
-// adopt gives the NIC to its new profile: its addresses go, and those of br-ex
-// take over.
+// adopt gives the NIC to its new profile, or lets it keep its own without
+// addresses: those of br-ex take over.
 func (a *attempt) adopt(ctx context.Context) error {
-	if err := a.activate(ctx, nicProfile, a.nic); err != nil {
+	take := func() error { return a.activate(ctx, nicProfile, a.nic) }
+	if a.Origin.InPlace {
+		take = func() error { return a.silence(ctx, a.nic) }
+	}
+	if err := take(); err != nil {
 		return err
 	}
 	return host.SetReversePathFilter(BridgeName, a.filter)
@@ -175,7 +183,8 @@ func (a *attempt) activate(ctx context.Context, name string, device networkmanag
 // last, so that no half set can be brought up at boot; then with it.
 func (a *attempt) save(ctx context.Context) error {
 	p := a.Profiles
-	ordered := []networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP, p.Bridge}
+	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
+	ordered = append(ordered, p.Bridge)
 	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{dormant, asIs} {
 		for _, profile := range ordered {
 			ref := a.added[profile.Text("connection", "id")]

@@ -6,22 +6,24 @@ import (
 )
 
 const (
+	// NodeIPUnit tells the node's address anew at every boot.
+	NodeIPUnit = "hcp-node-agent-node-ip.service"
+
 	unitDir    = "/etc/systemd/system/"
-	nodeIPUnit = "hcp-node-agent-node-ip.service"
 	remoteUnit = "hcp-node-agent-ovn-remote.service"
 )
 
 // BootUnits are what has to be done again at every boot of a host whose uplink
 // is in br-ex: first the unit files, then, after a reload, their enablement.
-// stateFile is there as long as the host is joined. Where the payload's
-// ovs-configuration.service is enabled it clears ovn-remote itself, as it is or
-// with the drop-in that package ignition adds; elsewhere a unit of our own does.
-func BootUnits(stateFile string, payloadClears bool) (files, enable []ledger.Change) {
+// Where the payload's ovs-configuration.service is enabled it clears ovn-remote
+// itself, as it is or with the drop-in that package ignition adds; elsewhere a
+// unit of our own does.
+func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 	add := func(name, why, content string) {
 		files = append(files, fileChange(unitDir+name, why, content))
 		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Why: why, Want: ledger.State{Present: true, Enabled: "enabled"}})
 	}
-	add(nodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile(stateFile))
+	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
 	if !payloadClears {
 		add(remoteUnit, "ovn-controller must not find the database of before a boot", remoteUnitFile())
 	}
@@ -32,7 +34,7 @@ func BootUnits(stateFile string, payloadClears bool) (files, enable []ledger.Cha
 // waits for its files. It is not ordered after network-online.target: of that
 // wait-for-primary-ip.service is a part. Others are ordered after this unit and
 // do not require it: when it fails, kubelet starts with the address that it had.
-func nodeIPUnitFile(stateFile string) string {
+func nodeIPUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]
 Description=Tell kubelet and CRI-O the address that the node has since this boot
@@ -40,7 +42,7 @@ Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 Wants=NetworkManager-wait-online.service
 After=NetworkManager-wait-online.service
 Before=nodeip-configuration.service wait-for-primary-ip.service wait-for-node-ip.service kubelet-dependencies.target crio.service kubelet.service
-ConditionPathExists=` + stateFile + `
+ConditionPathExists=` + KubeletDropin + `
 
 [Service]
 Type=oneshot

@@ -16,7 +16,7 @@ import (
 func TestBootUnits(t *testing.T) {
 	const node, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-ovn-remote.service"
 	for payloadClears, want := range map[bool][]string{true: {node}, false: {node, remote}} {
-		files, enable := BootUnits("/state/join.json", payloadClears)
+		files, enable := BootUnits(payloadClears)
 		var written, enabled []string
 		for _, change := range files {
 			if change.Kind != ledger.File || *change.Want.Mode != 0o644 {
@@ -37,9 +37,9 @@ func TestBootUnits(t *testing.T) {
 
 // What must hold for the units to be of use, and harmless.
 func TestBootUnitFiles(t *testing.T) {
-	files, _ := BootUnits("/state/join.json", false)
+	files, _ := BootUnits(false)
 	for i, want := range []map[string]string{{
-		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": "/state/join.json",
+		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": KubeletDropin,
 		"Service.ExecStart": "/usr/bin/hcp-node-agent node-ip",
 	}, {
 		"Unit.After":        "ovsdb-server.service openvswitch.service",

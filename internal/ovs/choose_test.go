@@ -111,7 +111,7 @@ func TestAutoconnectPriority(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := autoconnectPriority(Facts{Profiles: test.profiles}, "eth0")
+			got, err := autoconnectPriority(Facts{Profiles: test.profiles}, "eth0", "802-3-ethernet")
 			if err != nil || got != test.want {
 				t.Errorf("%d, %v; want %d", got, err, test.want)
 			}

@@ -24,6 +24,9 @@ var ofIdentity = []string{
 	"master", "controller", "slave-type", "port-type", "down-on-poweroff",
 }
 
+// ofNIC are the properties of the section connection that are about the NIC.
+var ofNIC = []string{"lldp", "permissions", "wait-device-timeout", "wait-activation-delay", "auth-retries"}
+
 // nicSettings is the clone for the NIC as a port: the cable's settings, its
 // addresses gone. The MAC is pinned to the present one, as br-ex has it too
 // and the DHCP server knows the host by it.
@@ -33,11 +36,22 @@ func nicSettings(p plan) networkmanager.Settings {
 	for _, section := range ofAddresses {
 		delete(s, section)
 	}
-	s.Keep("connection", "lldp", "permissions", "wait-device-timeout", "wait-activation-delay", "auth-retries")
-	s.Drop("802-3-ethernet", "cloned-mac-address", "generate-mac-address-mask")
-	s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
+	s.Keep("connection", ofNIC...)
+	for _, kind := range []string{"bond", "vlan"} {
+		s.Drop(kind, "interface-name") // the old name of connection.interface-name
+	}
+	s.Drop("802-3-ethernet", "cloned-mac-address", "generate-mac-address-mask", "assigned-mac-address")
+	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
 	return s
+}
+
+// setMAC pins the present MAC where that is the uplink's own. Where it is not,
+// Open vSwitch lets br-ex follow the uplink's.
+func (p plan) setMAC(s networkmanager.Settings) {
+	if p.pinMAC {
+		s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
+	}
 }
 
 // bridgeIPSettings is the clone for br-ex: the same addresses, DNS and DHCP
@@ -45,13 +59,12 @@ func nicSettings(p plan) networkmanager.Settings {
 func bridgeIPSettings(p plan) networkmanager.Settings {
 	s := p.original.Clone()
 	delete(s, "match")
-	delete(s, "802-3-ethernet")
-	for _, section := range ofCable {
+	for _, section := range append([]string{"802-3-ethernet", "bond", "vlan", "veth"}, ofCable...) {
 		delete(s, section)
 	}
 	s.Drop("connection", append([]string{"lldp", "wait-device-timeout", "wait-activation-delay"}, ofIdentity...)...)
 	s.Set("ovs-interface", "type", "internal")
-	s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
+	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
 	for _, family := range networkmanager.Families() {
 		if carries(s, family) {

@@ -27,11 +27,6 @@ func (m Move) Describe() []string {
 	return append(lines, describeProfiles(m.Profiles.list())...)
 }
 
-// list is all of them, the bridge first and the one with the addresses last.
-func (p Profiles) list() []networkmanager.Settings {
-	return []networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}
-}
-
 // describeProfiles says of each profile what an administrator would look for.
 func describeProfiles(profiles []networkmanager.Settings) []string {
 	names := map[string]string{}

@@ -62,7 +62,15 @@ func guardScript(journalPath string, o Origin) string {
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
-			o.Uplink, o.UUID, o.UUID, o.Uplink, o.Uplink),
+			o.Uplink, o.UUID, o.UUID, o.Uplink, o.Uplink))
+	for _, m := range o.Members { // going back, NetworkManager lets them go
+		lines = append(lines, fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 20 connection up uuid %s ifname '%s'",
+			m.Name, m.UUID, m.UUID, m.Name))
+	}
+	if o.InPlace { // it may have its profile, and nothing but that
+		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || nmcli --wait 60 device reapply '%s' || exit 1", o.Uplink, o.Uplink))
+	}
+	lines = append(lines,
 		fmt.Sprintf("rm -f '%s' '%s' '%s'", journalPath, bootUnitLink, bootUnitPath))
 	return strings.Join(lines, "\n")
 }

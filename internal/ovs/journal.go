@@ -21,7 +21,9 @@ type Origin struct {
 	IPv4     networkmanager.IP       `json:"ipv4"`
 	IPv6     networkmanager.IP       `json:"ipv6"`
 	Carried  Carried                 `json:"carried"`
-	Ours     map[string]string       `json:"ours,omitempty"` // UUIDs of our profiles by name
+	Members  []Member                `json:"members,omitempty"` // of a bond
+	InPlace  bool                    `json:"inPlace,omitempty"` // it keeps its profile until the next boot: see keepsProfile
+	Ours     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
 }
 
 // ours picks our own profiles.

@@ -67,7 +67,7 @@ func Plan(facts Facts, options Options) (Move, error) {
 func planMove(facts Facts, uplink string) (Move, error) {
 	link, _ := facts.link(uplink)
 	device, known := facts.device(uplink)
-	if err := refuseDevice(link, device, known); err != nil {
+	if err := refuseDevice(facts, link, device, known); err != nil {
 		return Move{}, err
 	}
 	original, _ := facts.profile(device.Active.UUID)
@@ -82,13 +82,18 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err != nil {
 		return Move{}, err
 	}
-	priority, err := autoconnectPriority(facts, uplink)
+	priority, err := autoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
+	if err != nil {
+		return Move{}, err
+	}
+	members, err := planMembers(facts, device, original)
 	if err != nil {
 		return Move{}, err
 	}
 	p := plan{
 		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
 		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
+		pinMAC: ownMAC(facts, link), members: members,
 	}
 	for _, family := range networkmanager.Families() {
 		if p.metrics[family], err = metricFor(facts, uplink, int(family)); err != nil {
@@ -101,6 +106,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 		Origin: Origin{
 			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Passing: original.Passing(),
 			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], Carried: carriedBy(facts, uplink), Ours: profiles.UUIDs(),
+			Members: plainMembers(members), InPlace: keepsProfile(device),
 		},
 		Bring: BridgeIPSteps{Copy: copyStep(profiles.BridgeIP, now), Lease: leaseStep(profiles.BridgeIP, now)},
 	}

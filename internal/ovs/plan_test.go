@@ -96,9 +96,6 @@ func TestPlanRefuses(t *testing.T) {
 			}
 		}
 	}
-	ofType := func(d networkmanager.DeviceType) func(*Facts) {
-		return eth0(func(device *networkmanager.Device) { device.Type = d })
-	}
 	method := func(family, method string) func(*Facts) {
 		return profile(func(p *networkmanager.Profile) { p.Settings.Set(family, "method", method) })
 	}
@@ -116,12 +113,7 @@ func TestPlanRefuses(t *testing.T) {
 		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
 		"hint names nothing":   {change: func(f *Facts) { f.Hint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
 		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *host.Link) { l.Master = 7 }), says: "part of another bridge", remedy: "ip -d link"},
-		"bond":                 {change: ofType(networkmanager.Bond), says: "eth0 is a bond", remedy: "--bridge-interface"},
-		"VLAN":                 {change: ofType(networkmanager.VLAN), says: "eth0 is a VLAN", remedy: "--bridge-interface"},
-		"team":                 {change: ofType(networkmanager.Team), says: "eth0 is a team", remedy: "--bridge-interface"},
-		"WiFi":                 {change: ofType(networkmanager.WiFi), says: "wireless", remedy: "--bridge-interface"},
-		"InfiniBand":           {change: ofType(networkmanager.InfiniBand), says: "InfiniBand", remedy: "--bridge-interface"},
+		"in a bridge":          {change: link(func(l *host.Link) { l.Master = 7 }), says: "part of another interface", remedy: "ip -d link"},
 		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
 		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), says: "only watches eth0", remedy: "nmcli connection add"},
 		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), says: "802.1X", remedy: "nmcli connection show"},

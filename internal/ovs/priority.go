@@ -7,28 +7,27 @@ const (
 	highestPriority = 999 // the most that NetworkManager takes
 )
 
-// autoconnectPriority is that of ovs-if-phys0: higher than that of any other
-// profile which could take the NIC at boot. The original profile stays as it
-// is and only loses.
-func autoconnectPriority(facts Facts, uplink string) (int32, error) {
+// autoconnectPriority is that of ovs-if-phys0, or of a member's clone: higher
+// than that of any other profile of its kind which could take the interface at
+// boot. The original profile stays as it is and only loses.
+func autoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	priority := int32(usualPriority)
-	ours := newUUIDs(facts.MachineID)
 	for _, profile := range facts.Profiles {
 		s := profile.Settings
-		if ours[profile.ID()] == profile.UUID() || !couldTake(s, uplink) {
+		if newUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldTake(s, name, kind) {
 			continue
 		}
 		other := s.Int("connection", "autoconnect-priority")
 		if other >= highestPriority {
 			return 0, refuse("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0",
-				"the profile %s has the highest autoconnect priority there is and would take %s from br-ex at the next boot; lower it", profile.ID(), uplink)
+				"the profile %s has the highest autoconnect priority there is and would take %s from br-ex at the next boot; lower it", profile.ID(), name)
 		}
 		priority = max(priority, other+1)
 	}
 	return priority, nil
 }
 
-func couldTake(s networkmanager.Settings, uplink string) bool {
-	name := s.Text("connection", "interface-name")
-	return s.Text("connection", "type") == "802-3-ethernet" && (name == "" || name == uplink)
+func couldTake(s networkmanager.Settings, name, kind string) bool {
+	own := s.Text("connection", "interface-name")
+	return s.Text("connection", "type") == kind && (own == "" || own == name)
 }

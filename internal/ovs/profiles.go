@@ -22,19 +22,27 @@ const (
 // chooses by itself (Ethernet has 100).
 const bridgeMetric = 48
 
-// Profiles are the five that make up br-ex.
+// Profiles are the five that make up br-ex, and those of a bond's members.
 type Profiles struct {
 	Bridge     networkmanager.Settings `json:"br-ex"`
 	NICPort    networkmanager.Settings `json:"ovs-port-phys0"`
 	BridgePort networkmanager.Settings `json:"ovs-port-br-ex"`
 	NIC        networkmanager.Settings `json:"ovs-if-phys0"`
 	BridgeIP   networkmanager.Settings `json:"ovs-if-br-ex"`
+
+	Members []networkmanager.Settings `json:"members,omitempty"`
+}
+
+// list is all of them, the bridge first and the one with the addresses last.
+func (p Profiles) list() []networkmanager.Settings {
+	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.Members...)
+	return append(list, p.BridgeIP)
 }
 
 // UUIDs lists the profiles' UUIDs by name.
 func (p Profiles) UUIDs() map[string]string {
 	uuids := map[string]string{}
-	for _, profile := range []networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC, p.BridgeIP} {
+	for _, profile := range p.list() {
 		uuids[profile.Text("connection", "id")] = profile.Text("connection", "uuid")
 	}
 	return uuids
@@ -45,11 +53,15 @@ func (p Profiles) UUIDs() map[string]string {
 func newUUIDs(machineID string) map[string]string {
 	uuids := map[string]string{}
 	for _, name := range []string{bridgeProfile, nicPortProfile, bridgePortProfile, nicProfile, bridgeIPProfile} {
-		b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
-		b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562
-		uuids[name] = fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
+		uuids[name] = newUUID(machineID, name)
 	}
 	return uuids
+}
+
+func newUUID(machineID, name string) string {
+	b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
+	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
 // plan is what the profiles are made from.
@@ -63,17 +75,20 @@ type plan struct {
 	priority int32
 	now      present
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
+	pinMAC   bool
+	members  []memberPlan
+}
+
+// memberPlan is what the profile of a bond's member is made from.
+type memberPlan struct {
+	Member
+	priority int32
 }
 
 func newProfiles(p plan) Profiles {
 	uuids := newUUIDs(p.machine)
 	connection := func(name, kind, device string) networkmanager.Settings {
-		s := networkmanager.Settings{}
-		s.Set("connection", "id", name)
-		s.Set("connection", "uuid", uuids[name])
-		s.Set("connection", "type", kind)
-		s.Set("connection", "interface-name", device)
-		return s
+		return newConnection(name, kind, device, p.machine)
 	}
 	bridge := connection(bridgeProfile, "ovs-bridge", BridgeName)
 	bridge["ovs-bridge"] = nil
@@ -92,7 +107,7 @@ func newProfiles(p plan) Profiles {
 	}
 
 	nic := nicSettings(p)
-	adopt(nic, connection(nicProfile, "802-3-ethernet", p.link.Name))
+	adopt(nic, connection(nicProfile, p.original.Text("connection", "type"), p.link.Name))
 	plugInto(nic, uuids[nicPortProfile], "ovs-port")
 	bridgeIP := bridgeIPSettings(p)
 	adopt(bridgeIP, connection(bridgeIPProfile, "ovs-interface", BridgeName))
@@ -100,16 +115,37 @@ func newProfiles(p plan) Profiles {
 
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
-	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort, nic, bridgeIP} {
+	for _, m := range p.members {
+		profiles.Members = append(profiles.Members, memberSettings(m.Member, p.machine, uuids[nicProfile], m.priority))
+	}
+	for _, s := range profiles.list() {
 		s.Set("connection", "autoconnect", true)
-		s.Set("connection", "autoconnect-retries", int32(0)) // for ever: a NIC or a DHCP server can come late
+	}
+	// For ever, as a NIC or a DHCP server can come late. Not the NIC and its
+	// members: where Open vSwitch does not run at boot, NetworkManager shall
+	// give up on them and take the original profiles.
+	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort, bridgeIP} {
+		s.Set("connection", "autoconnect-retries", int32(0))
 	}
 	// At boot the bridge pulls in its ports, and they their interfaces, so that
 	// a profile made from ip= kernel arguments cannot take the NIC first.
-	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort} {
+	pulling := []networkmanager.Settings{bridge, nicPort, bridgePort}
+	if len(p.members) > 0 {
+		pulling = append(pulling, nic)
+	}
+	for _, s := range pulling {
 		s.Set("connection", "autoconnect-slaves", int32(1))
 	}
 	return profiles
+}
+
+func newConnection(name, kind, device, machineID string) networkmanager.Settings {
+	s := networkmanager.Settings{}
+	s.Set("connection", "id", name)
+	s.Set("connection", "uuid", newUUID(machineID, name))
+	s.Set("connection", "type", kind)
+	s.Set("connection", "interface-name", device)
+	return s
 }
 
 func plugInto(s networkmanager.Settings, master, kind string) {

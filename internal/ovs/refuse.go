@@ -51,45 +51,13 @@ func refuseForeignBridge(facts Facts) error {
 			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
 	}
 	for _, profile := range facts.Profiles {
-		if uuid, named := ours[profile.ID()]; named && profile.UUID() != uuid {
+		_, named := ours[profile.ID()]
+		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != newUUID(facts.MachineID, profile.ID()) {
 			return refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
 		}
 	}
 	return nil
-}
-
-func refuseDevice(link host.Link, device networkmanager.Device, known bool) error {
-	if !known || !device.Managed {
-		return refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
-	}
-	if link.Master != 0 {
-		return refuse("ip -d link show "+link.Name,
-			"the uplink %s is part of another bridge or bond; name the interface above it with --bridge-interface", link.Name)
-	}
-	if device.Type != networkmanager.Ethernet {
-		return refuse("hcp-node-agent join --bridge-interface NAME",
-			"the uplink %s is a %s, and only a plain Ethernet interface can be put into br-ex by this version; make br-ex yourself (nmstate, configure-ovs.sh) and run this again, or name another interface", link.Name, typeName(device.Type))
-	}
-	if strings.ContainsAny(link.Name, "'\"\\$%") {
-		return refuse("ip link set dev ...", "the name of the uplink, %q, has a character that systemd and shells treat specially; rename the interface", link.Name)
-	}
-	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
-		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
-	}
-	return nil
-}
-
-func typeName(t networkmanager.DeviceType) string {
-	names := map[networkmanager.DeviceType]string{
-		networkmanager.WiFi: "wireless interface", networkmanager.InfiniBand: "InfiniBand interface",
-		networkmanager.Bond: "bond", networkmanager.VLAN: "VLAN", networkmanager.Bridge: "bridge", networkmanager.Team: "team",
-		networkmanager.OVSInterface: "Open vSwitch interface",
-	}
-	if name, ok := names[t]; ok {
-		return name
-	}
-	return fmt.Sprintf("device of NetworkManager type %d", t)
 }
 
 func refuseProfile(uplink string, original networkmanager.Profile) error {

@@ -35,10 +35,10 @@ func (a *attempt) verify(ctx context.Context) error {
 // verifyBack checks that the NIC carries the host again, as br-ex did. After a
 // long time the DHCP server may have another address for it: that is told, and
 // is better than no network.
-func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, held *held) error {
+func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold *ipv6Hold) error {
 	missing := ""
 	usable := func(facts Facts) string {
-		missing = cmp.Or(carried.lacks(facts, o.Uplink), held.missing(facts))
+		missing = cmp.Or(carried.lacks(facts, o.Uplink), hold.missing(facts))
 		link, _ := facts.link(o.Uplink)
 		if len(link.Addresses) == 0 {
 			return "it has no address"

@@ -21,10 +21,7 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return err
 	}
 	if nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated {
-		if err := d.clear(ctx, o); err != nil {
-			return err
-		}
-		return d.verifyBack(ctx, o, carried, nil)
+		return d.bringBackInPlace(ctx, o, nic, now, carried)
 	}
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
@@ -38,11 +35,12 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
 	defer activation.End()
-	held, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
 	if err != nil {
 		d.log.Note(err.Error())
 	}
-	defer func() { _ = held.letGo() }() // what is left of it expires
+	defer func() { _ = hold.letGo() }() // what is left of it expires
+	d.bringMembersBack(ctx, o)
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
 	slow := activation.Wait(patient) != nil
@@ -54,10 +52,35 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	if err := d.clear(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried, held); err != nil || !slow {
+	if err := d.verifyBack(ctx, o, carried, hold); err != nil || !slow {
 		return err
 	}
-	return d.letGo(ctx, o, nic, activation, carried, held)
+	return d.letGo(ctx, o, nic, activation, carried, hold)
+}
+
+// bringBackInPlace is bringBack where the NIC still has its original profile,
+// and perhaps only that.
+func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now present, carried Carried) error {
+	d.bringMembersBack(ctx, o)
+	held, err := d.resound(ctx, o, nic, now)
+	if err != nil {
+		return err
+	}
+	if err := d.clear(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
+		return err
+	}
+	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = hold.letGo() }() // what is left of it expires
+	if err := d.settle(ctx, o); err != nil {
+		return err
+	}
+	return d.verifyBack(ctx, o, carried, hold)
 }
 
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
@@ -107,15 +130,20 @@ func (p present) withMetricsOf(o Origin) present {
 	return changed
 }
 
-// originalProfile finds the original profile, or makes it again: one that
-// NetworkManager had made up is gone after a reboot.
+// originalProfile finds the original profile, or makes it again.
 func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.Ref, error) {
+	return d.ownProfile(ctx, Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Passing})
+}
+
+// ownProfile finds an interface's own profile, or makes it again: one that
+// NetworkManager had made up is gone after a reboot.
+func (d *Driver) ownProfile(ctx context.Context, o Member) (networkmanager.Ref, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return "", err
 	}
-	if original, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
-		return original.Ref, nil
+	if own, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
+		return own.Ref, nil
 	}
 	storage := networkmanager.ToDisk
 	if o.Passing {
@@ -128,27 +156,32 @@ func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.
 // its profile begins, so that the host does not wait for a DHCP server. The
 // profile itself is not changed.
 func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.Device, now present) error {
-	held := o.Settings
-	for _, family := range networkmanager.Families() {
-		held = withAddresses(held, family, now)
-	}
+	settings := held(o.Settings, now)
 	var last error
 	err := poll(ctx, "NetworkManager to begin", func() (bool, error) {
-		last = d.NM.Reapply(ctx, nic, held)
+		last = d.NM.Reapply(ctx, nic, settings)
 		return last == nil, nil
 	})
 	return errors.Join(err, last)
 }
 
+// held is a profile that has the present addresses of both families beside.
+func held(s networkmanager.Settings, now present) networkmanager.Settings {
+	for _, family := range networkmanager.Families() {
+		s = withAddresses(s, family, now)
+	}
+	return s
+}
+
 // letGo leaves the address to DHCP alone, once there is a lease.
-func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried, held *held) error {
+func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried, hold *ipv6Hold) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	if activation.Wait(limited) == nil {
 		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o, carried, held)
+		return d.verifyBack(ctx, o, carried, hold)
 	}
 	device, err := d.NM.Carrier(ctx, o.Uplink)
 	if err != nil {
@@ -168,7 +201,7 @@ func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device,
 	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	return d.verifyBack(ctx, o, carried, held)
+	return d.verifyBack(ctx, o, carried, hold)
 }
 
 // clear removes our profiles and the bridge, whatever of them is there.

@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,9 +74,44 @@ func TestConfigNeeds(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"image":   {Network: Network{Namespace: "/ns", Bridge: "br"}},
 		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
+		"either":  {Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br", Switch: noSwitch{}}},
 	} {
 		if _, err := cfg.complete(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
 }
+
+// The order in which the kernel finds the cards is the order of their names.
+func TestSeveralCards(t *testing.T) {
+	socket := Network{Namespace: "/ns", Switch: noSwitch{}}
+	cfg, err := Config{Image: "/image", NICs: []NIC{{Network: socket}, {Network: socket, Loose: true}}}.complete()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := hardware{Config: cfg, accel: tcg, tapFDs: []int{4, 5}, qmpFD: 3, missing: map[int]bool{0: true}}
+	all := strings.Join(h.arguments(), " ")
+	last := 0
+	for _, want := range []string{
+		"tap,id=tap,fd=4", "pcie-root-port,id=socket,", "tap,id=tap1,fd=5", "pcie-root-port,id=socket1,",
+		"virtio-net-pci,id=uplink1,netdev=tap1,romfile=,mac=" + cfg.mac(1) + ",bus=socket1,speed=1000,duplex=full,csum=off",
+		"pcie-root-port,id=socket-control,", "mac=" + controlMAC + ",bus=socket-control",
+	} {
+		at := strings.Index(all, want)
+		if at < last {
+			t.Errorf("arguments lack %q, or have it too early:\n%s", want, all)
+		}
+		last = max(last, at)
+	}
+	if strings.Contains(all, "id=uplink,") {
+		t.Error("the card that is missing is there")
+	}
+	if cfg.mac(0) == cfg.mac(1) {
+		t.Error("both cards have the same address")
+	}
+}
+
+type noSwitch struct{}
+
+func (noSwitch) Plug(context.Context, string) error   { return nil }
+func (noSwitch) Unplug(context.Context, string) error { return nil }

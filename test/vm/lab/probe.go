@@ -44,6 +44,9 @@ type Gaps struct {
 	Silent bool
 }
 
+// Answered is how many requests were.
+func (g Gaps) Answered() int { return g.Sent - g.Lost }
+
 func (g Gaps) String() string {
 	s := fmt.Sprintf("%v (%d of %d lost, %d gaps)", g.Longest.Round(time.Millisecond), g.Lost, g.Sent, g.Gaps)
 	if g.Silent {

@@ -45,7 +45,12 @@ func (k Kind) Set(ctx context.Context, m *vm.Machine) error {
 	if _, err := m.Output(ctx, "set -e\n"+k.Guest); err != nil {
 		return fmt.Errorf("setting up %s: %w", k.Name, err)
 	}
-	return k.Await(ctx, m)
+	if err := k.Await(ctx, m); err != nil {
+		return err
+	}
+	// A power cut soon after must not take the profiles; on a host they are old.
+	_, err := m.Output(ctx, "sync")
+	return err
 }
 
 // Await waits until the addresses of the kind are there, on the NIC or on br-ex.

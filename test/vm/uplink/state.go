@@ -10,8 +10,8 @@ import (
 
 // stateScript prints what a move into br-ex must keep. U is the interface that
 // has the uplink's addresses; it is called UPLINK, before the move and after.
-// Left out are the control channel, metrics (br-ex's own are better), how a
-// route was learned, lifetimes, and link-local addresses (they may follow from
+// Left out are the control channel, metrics (br-ex's own are better; 50 is what
+// kinds give their own routes and must be kept), how a route was learned, lifetimes, and link-local addresses (they may follow from
 // the interface's name).
 const stateScript = `
 export LC_ALL=C
@@ -19,7 +19,7 @@ U=$1; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-
 ip -o address show scope global | grep -vw ctl0 | sed -E "s/^[0-9]+: $U +/UPLINK /; s/^[0-9]+: //; s/ valid_lft.*//; s/ (dynamic|noprefixroute|mngtmpaddr|secondary)//g; s/\\\\//; s/ ($U|brd [0-9.]+)//g; s/ +/ /g; s/ $//; s/^/address /" | sort
 for f in -4 -6; do
   ip $f route show table all | grep -vE 'dev (ctl0|lo) |^(local|broadcast|multicast|anycast|fe80::/64|ff00::/8) |^fe80' \
-    | sed -E "s/dev $U( |$)/dev UPLINK\\1/; s/ (proto|metric|expires|pref|hoplimit|scope) [^ ]+//g; s/ (linkdown|onlink)//g; s/ +/ /g; s/ $//; s/^/route $f /"
+    | sed -E "s/dev $U( |$)/dev UPLINK\\1/; s/ metric 50( |$)/ metric=50\\1/; s/ (proto|metric|expires|pref|hoplimit|scope) [^ ]+//g; s/ (linkdown|onlink)//g; s/ +/ /g; s/ $//; s/^/route $f /"
   ip $f rule | sed "s/^/rule $f /"
 done | sort
 echo "leaves by $(ip -4 route get 192.0.0.1 2>/dev/null | sed -nE "s/.* dev ([^ ]+) .*/\1/p" | sed "s/^$U\$/UPLINK/")" \
@@ -57,7 +57,7 @@ for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d
 done
 nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
 find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \
-  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v hcp-node-agent | sort | xargs sha256sum | sed 's/^/file /'
+  \( -path /etc/openvswitch -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -type f -print 2>/dev/null | grep -v "hcp-node-agent\|/lo.nmconnection" | sort | xargs sha256sum | sed 's/^/file /'
 grep -E '^(nameserver|search|options)' /etc/resolv.conf
 ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /'
 ovs-vsctl --timeout=5 --columns=name,external_ids list Interface 2>/dev/null

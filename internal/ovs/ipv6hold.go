@@ -9,14 +9,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// held is IPv6 that the kernel is made to have while NetworkManager gets it
+// ipv6Hold is IPv6 that the kernel is made to have while NetworkManager gets it
 // anew. NetworkManager forgets what routers have advertised, and mostly a
 // DHCPv6 lease too, at a reapply that changes the section ipv6 (_cleanup_ip_pre
 // in nm-device.c, 1.42), as at an activation: addresses and default route go,
 // and come back when a router answers, which it may delay for seconds (RFC
 // 4861, 6.2.6), and when no other host has claimed the addresses for a second.
 // nil is nothing held.
-type held struct {
+type ipv6Hold struct {
 	hold      *host.Hold
 	link      string
 	addresses []netip.Prefix
@@ -25,7 +25,7 @@ type held struct {
 }
 
 // holdIPv6 holds what a host has now on a link whose profile asks for it.
-func holdIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*held, error) {
+func holdIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*ipv6Hold, error) {
 	if !asks(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
@@ -33,11 +33,11 @@ func holdIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 	if err != nil {
 		return nil, err
 	}
-	return &held{hold: hold, link: link, addresses: now.Addresses, gateway: now.Gateway, metric: metric}, nil
+	return &ipv6Hold{hold: hold, link: link, addresses: now.Addresses, gateway: now.Gateway, metric: metric}, nil
 }
 
 // letGo ends it.
-func (h *held) letGo() error {
+func (h *ipv6Hold) letGo() error {
 	if h == nil || h.hold == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (h *held) letGo() error {
 }
 
 // missing tells what is only there because it is held, "" for nothing.
-func (h *held) missing(facts Facts) string {
+func (h *ipv6Hold) missing(facts Facts) string {
 	if h == nil {
 		return ""
 	}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// agentCommand finds a command line of the agent; what follows a comment, a
+// separator or three spaces is not of it.
+var agentCommand = regexp.MustCompile(`(?m)^[ #]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;\n]+)*)`)
+
+// Every command of the agent that README and docs show in a block can be typed:
+// the verb and its flags are there, and the settings are valid.
+func TestDocumentedCommands(t *testing.T) {
+	documents, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	checked := 0
+	for _, document := range append(documents, "../../README.md") {
+		content, err := os.ReadFile(document)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, block := range strings.Split(string(content), "\n```") {
+			if i%2 == 0 {
+				continue
+			}
+			for _, match := range agentCommand.FindAllStringSubmatch(block, -1) {
+				checked++
+				if err := canBeTyped(match[1], strings.Fields(match[2])); err != nil {
+					t.Errorf("%s: %q: %v", filepath.Base(document), strings.TrimSpace(match[0]), err)
+				}
+			}
+		}
+	}
+	if checked < 6 {
+		t.Errorf("only %d commands were found", checked)
+	}
+}
+
+func canBeTyped(name string, args []string) error {
+	v, known := find(name)
+	if !known {
+		return fmt.Errorf("there is no such verb")
+	}
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags.StringP("output", "o", "text", "")
+	v.prepare(flags)
+	if err := flags.Parse(args); err != nil || flags.Lookup("until") == nil {
+		return err
+	}
+	none := func(string) (string, bool) { return "", false }
+	_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Given: flags})
+	return err
+}
+
+// The settings that a document has in a table are those that there are.
+func TestBridgeDocumentHasTheSettings(t *testing.T) {
+	content, err := os.ReadFile("../../docs/br-ex.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("join", pflag.ContinueOnError)
+	settingFlags(flags)
+	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^|]*\\| `([A-Za-z]+)`").FindAllStringSubmatch(string(content), -1)
+	if len(rows) < 4 {
+		t.Errorf("only %d rows were found", len(rows))
+	}
+	for _, row := range rows {
+		if flags.Lookup(row[1]) == nil {
+			t.Errorf("there is no flag --%s", row[1])
+		}
+		file := filepath.Join(t.TempDir(), "config.yaml")
+		value := map[string]string{"verifyReach": "[a:1]", "networkTimeout": "60s", "skip": "[network]"}[row[2]]
+		text := "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n" + row[2] + ": " + value + "\n"
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		none := func(string) (string, bool) { return "", false }
+		if _, err := config.Load(config.Source{File: file, Lookup: none, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+			t.Errorf("%s: %v", row[2], err)
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// On a host where nobody has told kubelet an address through the ledger nothing
+// is looked for, waited for or written.
+func TestNodeIPOfAHostThatIsNotOurs(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	told, err := RefreshNodeIP(t.Context(), Options{StateDir: dir})
+	if err != nil || told.Changed || len(told.Addresses) > 0 || !strings.Contains(told.Note, "has told kubelet an address yet") {
+		t.Errorf("%+v, %v", told, err)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("a state directory was made")
+	}
+}

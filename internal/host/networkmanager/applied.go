@@ -1,0 +1,17 @@
+package networkmanager
+
+import (
+	"context"
+	"fmt"
+)
+
+// Applied is what a device really uses. It differs from the device's profile
+// when that was changed since, or when other settings were reapplied.
+func (c *Client) Applied(ctx context.Context, device Device) (Settings, error) {
+	var settings Settings
+	var version uint64
+	if err := c.call(ctx, device.Path, "Device", "GetAppliedConnection", uint32(0)).Store(&settings, &version); err != nil {
+		return nil, fmt.Errorf("reading what %s uses: %w", device.Name, err)
+	}
+	return settings.withoutLegacy(), nil
+}

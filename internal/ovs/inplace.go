@@ -1,0 +1,89 @@
+package ovs
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// silence takes the addresses of an uplink that keeps its profile.
+func (d *Driver) silence(ctx context.Context, uplink networkmanager.Device) error {
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil {
+		return err
+	}
+	return d.NM.Reapply(ctx, uplink, silenced(applied))
+}
+
+// resound gives an uplink that has kept its profile the present addresses back
+// beside what its profile does to get some, as long as the bridge is there. It
+// tells whether they had been taken.
+func (d *Driver) resound(ctx context.Context, o Origin, uplink networkmanager.Device, now present) (bool, error) {
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil || !isSilenced(applied, o.Settings) {
+		return false, err
+	}
+	if err := d.stepBack(ctx, o, now); err != nil {
+		d.log.Note(err.Error()) // the host is out of reach a little longer
+	}
+	return true, d.NM.Reapply(ctx, uplink, resounded(applied, held(o.Settings, now)))
+}
+
+// settle leaves the addresses of such an uplink to its profile alone, once they
+// are there by it.
+func (d *Driver) settle(ctx context.Context, o Origin) error {
+	if asks(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
+		limited, cancel := context.WithTimeout(ctx, leaseTime)
+		defer cancel()
+		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
+			device, err := d.NM.Carrier(limited, o.Uplink)
+			return len(device.IPv4.LeasedAddresses()) > 0, err
+		})
+		if err != nil {
+			d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+				"nmcli device reapply "+o.Uplink)
+			return nil
+		}
+	}
+	uplink, err := d.NM.Carrier(ctx, o.Uplink)
+	if err != nil {
+		return err
+	}
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil {
+		return err
+	}
+	return d.NM.Reapply(ctx, uplink, resounded(applied, o.Settings))
+}
+
+// bringMembersBack begins to bring up the members of a bond by their own
+// profiles, all at once: the bond has no network until the first is there. What
+// fails is told; the others may do.
+func (d *Driver) bringMembersBack(ctx context.Context, o Origin) {
+	for _, m := range o.Members {
+		if err := d.bringMemberBack(ctx, m); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
+}
+
+func (d *Driver) bringMemberBack(ctx context.Context, m Member) error {
+	nic, err := d.NM.Carrier(ctx, m.Name)
+	if err != nil {
+		return err
+	}
+	if nic.Active.UUID == m.UUID && nic.Active.State <= networkmanager.Activated {
+		return nil
+	}
+	own, err := d.ownProfile(ctx, m)
+	if err != nil {
+		return err
+	}
+	activation, err := d.NM.BeginActivation(ctx, own, nic)
+	if err != nil {
+		return fmt.Errorf("bringing up %s on %s: %w", m.ID, m.Name, err)
+	}
+	activation.End()
+	return nil
+}

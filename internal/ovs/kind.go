@@ -1,0 +1,73 @@
+package ovs
+
+import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// keepsProfile tells an uplink that keeps its own profile until the next boot
+// and only gives its addresses up. NetworkManager (1.42, nm_device_cleanup)
+// takes a bond's members out when the bond gets another profile: half a second
+// without network for active-backup, ten seconds until LACP is through again.
+func keepsProfile(device networkmanager.Device) bool { return device.Type == networkmanager.Bond }
+
+// silenced are settings without addresses: all else as it is, or
+// NetworkManager would refuse to reapply them.
+func silenced(applied networkmanager.Settings) networkmanager.Settings {
+	s := applied.Clone()
+	for _, section := range []string{"ipv4", "ipv6"} {
+		s.Keep(section)
+		s.Set(section, "method", "disabled")
+	}
+	return s
+}
+
+// resounded are settings with the addresses of others.
+func resounded(applied, original networkmanager.Settings) networkmanager.Settings {
+	s := applied.Clone()
+	for _, section := range []string{"ipv4", "ipv6"} {
+		delete(s, section)
+		if from, ok := original[section]; ok {
+			s[section] = from
+		}
+	}
+	return s
+}
+
+// isSilenced tells whether a device's addresses were taken from it while it
+// kept its profile.
+func isSilenced(applied, original networkmanager.Settings) bool {
+	for _, section := range []string{"ipv4", "ipv6"} {
+		if applied.Text(section, "method") != original.Text(section, "method") {
+			return true
+		}
+	}
+	return false
+}
+
+// ownMAC tells whether the MAC of an uplink can be pinned. A bond with
+// fail_over_mac has that of the member which is active, and a VLAN has that of
+// the interface below: with another one the members' switch or hypervisor,
+// which is why fail_over_mac is set, would drop what the host sends.
+func ownMAC(facts Facts, link host.Link) bool {
+	for range len(facts.Links) + 1 { // as deep as it can be
+		if link.BorrowsMAC {
+			return false
+		}
+		below, ok := facts.linkAt(link.Parent)
+		if !ok {
+			return true
+		}
+		link = below
+	}
+	return true
+}
+
+func (f Facts) linkAt(index int) (host.Link, bool) {
+	for _, link := range f.Links {
+		if index != 0 && link.Index == index {
+			return link, true
+		}
+	}
+	return host.Link{}, false
+}

@@ -1,0 +1,73 @@
+package ovs
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+func TestOwnMAC(t *testing.T) {
+	steady, borrowing := host.Link{Name: "bond0", Index: 5}, host.Link{Name: "bond0", Index: 5, BorrowsMAC: true}
+	vlan := host.Link{Name: "bond0.100", Index: 6, Parent: 5}
+	tests := map[string]struct {
+		links []host.Link
+		link  host.Link
+		want  bool
+	}{
+		"a NIC":                            {[]host.Link{{Name: "eth0", Index: 2}}, host.Link{Name: "eth0", Index: 2}, true},
+		"a bond":                           {[]host.Link{steady}, steady, true},
+		"a bond with fail_over_mac":        {[]host.Link{borrowing}, borrowing, false},
+		"a VLAN on a bond":                 {[]host.Link{steady, vlan}, vlan, true},
+		"a VLAN on one with fail_over_mac": {[]host.Link{borrowing, vlan}, vlan, false},
+		"a VLAN on that VLAN":              {[]host.Link{borrowing, vlan}, host.Link{Index: 7, Parent: 6}, false},
+		"one that is said to be on itself": {[]host.Link{{Index: 6, Parent: 6}}, host.Link{Index: 6, Parent: 6}, true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := ownMAC(Facts{Links: test.links}, test.link); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+// A bond that gives its addresses up, and gets them back, must otherwise be as
+// it is in use: NetworkManager reapplies nothing else.
+func TestSilence(t *testing.T) {
+	original := networkmanager.Settings{}
+	original.Set("connection", "id", "bond0")
+	original.Set("bond", "options", map[string]string{"mode": "802.3ad"})
+	original.Set("ipv4", "method", "auto")
+	original.Set("ipv4", "dns-search", []string{"example.com"})
+	original.Set("ipv6", "method", "ignore")
+	applied := original.Clone()
+	applied.Set("connection", "id", "named otherwise since") // somebody has changed the profile
+	applied.Set("bond", "options", map[string]string{"mode": "active-backup"})
+
+	quiet := silenced(applied)
+	for _, section := range []string{"ipv4", "ipv6"} {
+		if quiet.Text(section, "method") != "disabled" || len(quiet[section]) != 1 {
+			t.Errorf("%s is %v", section, quiet[section])
+		}
+	}
+	if isSilenced(applied, original) || !isSilenced(quiet, original) {
+		t.Errorf("silenced: before %t, after %t", isSilenced(applied, original), isSilenced(quiet, original))
+	}
+	got, want := texts(resounded(quiet, original)), texts(applied)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("there and back (-want +got):\n%s", diff)
+	}
+}
+
+func texts(s networkmanager.Settings) map[string]string {
+	found := map[string]string{}
+	for section, properties := range s {
+		for name, v := range properties {
+			found[section+"."+name] = v.String()
+		}
+	}
+	return found
+}

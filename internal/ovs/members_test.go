@@ -1,0 +1,109 @@
+package ovs
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// port is a profile that makes a NIC part of master.
+func port(id, nic, master string, change func(networkmanager.Settings)) networkmanager.Profile {
+	s := networkmanager.Settings{}
+	s.Set("connection", "id", id)
+	s.Set("connection", "uuid", "uuid of "+id)
+	s.Set("connection", "type", "802-3-ethernet")
+	s.Set("connection", "master", master)
+	s.Set("connection", "slave-type", "bond")
+	if nic != "" {
+		s.Set("connection", "interface-name", nic)
+	}
+	if change != nil {
+		change(s)
+	}
+	return networkmanager.Profile{Settings: s, File: "/etc/NetworkManager/system-connections/" + id}
+}
+
+func using(nic, id string) networkmanager.Device {
+	return networkmanager.Device{
+		Name: nic, Type: networkmanager.Ethernet, Managed: true,
+		Active: networkmanager.Active{UUID: "uuid of " + id, State: networkmanager.Activated},
+	}
+}
+
+func TestMembersOf(t *testing.T) {
+	byHand := func(s networkmanager.Settings) { s.Set("connection", "autoconnect", false) }
+	renamed := func(s networkmanager.Settings) {
+		s.Drop("connection", "master", "slave-type")
+		s.Set("connection", "controller", "bond0")
+		s.Set("connection", "port-type", "bond")
+	}
+	tests := map[string]struct {
+		profiles []networkmanager.Profile
+		devices  []networkmanager.Device
+		want     string // NIC=profile ...
+	}{
+		"by interface":   {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
+		"by profile":     {[]networkmanager.Profile{port("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
+		"by newer names": {[]networkmanager.Profile{port("a", "eth0", "", renamed)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
+		"of another bond": {
+			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)}, []networkmanager.Device{using("eth0", "a")}, "",
+		},
+		"of a bridge of that name": {
+			[]networkmanager.Profile{port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
+			[]networkmanager.Device{using("eth0", "a")}, "",
+		},
+		"in use, though not at boot": {
+			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a",
+		},
+		"at boot, though not in use": {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, nil, "eth0=a"},
+		"neither":                    {[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, nil, ""},
+		"two profiles of one NIC": {
+			[]networkmanager.Profile{port("a", "eth0", "bond0", nil), port("b", "eth0", "bond0", nil)},
+			[]networkmanager.Device{using("eth0", "b")}, "eth0=b",
+		},
+		"one profile of two NICs": {
+			[]networkmanager.Profile{port("a", "", "bond0", nil)},
+			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")}, "eth0=a eth1=a",
+		},
+		"for a NIC that is not there": {[]networkmanager.Profile{port("a", "", "bond0", nil)}, nil, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, m := range membersOf(Facts{Profiles: test.profiles, Devices: test.devices}, "bond0", "uuid of bond") {
+				got = append(got, m.Name+"="+m.ID)
+			}
+			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// At boot a clone must win over every other profile of its NIC.
+func TestMemberPriority(t *testing.T) {
+	profiles := []networkmanager.Profile{
+		port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) }),
+		port("b", "eth1", "bond0", nil),
+	}
+	facts := Facts{Profiles: profiles, Devices: []networkmanager.Device{using("eth0", "a"), using("eth1", "b")}}
+	bond := networkmanager.Device{Name: "bond0", Type: networkmanager.Bond}
+	members, err := planMembers(facts, bond, networkmanager.Profile{})
+	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != usualPriority {
+		t.Fatalf("%v, %v", members, err)
+	}
+	profiles[1].Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
+	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would take eth1") {
+		t.Errorf("one that cannot be outdone: %v", err)
+	}
+	if _, err := planMembers(Facts{}, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused {
+		t.Errorf("a bond without members: %v", err)
+	}
+	if members, err := planMembers(facts, using("eth0", "a"), networkmanager.Profile{}); err != nil || members != nil {
+		t.Errorf("no bond: %v, %v", members, err)
+	}
+}

@@ -1,0 +1,95 @@
+package ovs
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+// refuseDevice refuses an uplink that cannot be put into br-ex.
+func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, known bool) error {
+	if err := refuseKind(link, device); err != nil {
+		return err
+	}
+	if !known || !device.Managed {
+		return refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
+	}
+	if link.Master != 0 {
+		return refuseMember(facts, link)
+	}
+	if err := refuseName(link.Name); err != nil {
+		return err
+	}
+	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
+		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
+	}
+	return nil
+}
+
+// refuseMember refuses an uplink that is part of another interface.
+func refuseMember(facts Facts, link host.Link) error {
+	master, _ := facts.linkAt(link.Master)
+	if master.Kind == "vrf" {
+		return refuse("hcp-node-agent join --bridge-interface NAME",
+			"the uplink %s is in the VRF %s, where kubelet and OVN-Kubernetes would not find its routes; take it out, or name another interface", link.Name, master.Name)
+	}
+	name := master.Name
+	if name == "" {
+		name = "another interface"
+	}
+	return refuse("ip -d link show "+link.Name,
+		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
+}
+
+// another is the next command where the interface itself cannot be helped.
+const another = "hcp-node-agent join --bridge-interface NAME"
+
+// refuseKind refuses the kinds of interface that cannot be a port of a bridge,
+// or that this version does not know how to move.
+func refuseKind(link host.Link, device networkmanager.Device) error {
+	why, remedy := "", another
+	switch device.Type {
+	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:
+	case networkmanager.WiFi:
+		why = "a wireless interface: access points drop frames of any other MAC than its own, so it cannot be a port of a bridge; name a wired interface"
+	case networkmanager.InfiniBand:
+		why = "an InfiniBand interface, which carries no Ethernet frames, so it cannot be a port of a bridge; name an Ethernet interface"
+	case networkmanager.Bridge:
+		why, remedy = "a Linux bridge, and Open vSwitch takes none as a port; give its addresses to the interface below it, which br-ex can take", "bridge link show"
+	case networkmanager.Team:
+		why, remedy = "a team, which RHEL has given up; make it a bond first (team2bond translates the configuration)",
+			"nmcli connection add type bond con-name bond0 ifname bond0 bond.options mode=active-backup,miimon=100"
+	case networkmanager.MACVLAN:
+		why, remedy = "a macvlan interface, which takes only frames to its own MAC, and pods have others; name the interface that it is on", "ip -d link show "+link.Name
+	case networkmanager.TUN, networkmanager.WireGuard, networkmanager.IPTunnel:
+		why = "a tunnel; OVN-Kubernetes needs an interface of the network that the nodes share; name one"
+	case networkmanager.Dummy:
+		why = "a dummy interface, which leads nowhere; name an interface with a cable"
+	case networkmanager.PPP:
+		why = "a point-to-point link, which carries no Ethernet frames; name an Ethernet interface"
+	default:
+		if device.Type != 0 {
+			why = fmt.Sprintf("a device of NetworkManager type %d, which this version cannot put into br-ex; make br-ex yourself (nmstate, configure-ovs.sh) and run this again, or name another interface", device.Type)
+		} else if link.Kind == "ppp" { // NetworkManager has it under the name of the modem or the NIC below
+			why = "a point-to-point link, which carries no Ethernet frames; name an Ethernet interface"
+		}
+	}
+	if why == "" {
+		return nil
+	}
+	return refuse(remedy, "the uplink %s is %s", link.Name, why)
+}
+
+// refuseName refuses names with characters that shells and systemd treat
+// specially: the guards name the interfaces.
+func refuseName(name string) error {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+", r)
+	}
+	if strings.TrimFunc(name, plain) != "" || strings.HasPrefix(name, "-") {
+		return refuse("ip link set dev ...", "the name of the interface %q has a character that systemd and shells treat specially; rename the interface", name)
+	}
+	return nil
+}

@@ -1,0 +1,190 @@
+// Command gap measures, side by side in the same machine, for how long a host
+// is out of reach while its uplink is moved into br-ex: by the agent, and in the
+// order of OpenShift's own configure-ovs.sh. Each kind of uplink starts from the
+// same state each time; a peer asks for echoes from outside every 10 ms.
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+)
+
+//go:embed classic.sh
+var classic string
+
+// bench is the lab with the machine that is measured.
+type bench struct {
+	lab     *lab.Lab
+	machine *vm.Machine
+	rounds  int
+}
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "gap:", err)
+		os.Exit(1)
+	}
+}
+
+func run() (err error) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	repository := flag.String("repository", ".", "the repository with the image's recipe and bin/hcp-node-agent")
+	names := flag.String("kinds", "dhcp4,static4,dual", "kinds of uplink, separated by commas")
+	rounds := flag.Int("rounds", 3, "how often each is measured; the median is shown")
+	flag.Parse()
+	kinds, err := uplink.Find(*names)
+	if err != nil {
+		return err
+	}
+	b := bench{rounds: *rounds}
+	if b.lab, err = lab.Open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.lab.Close()) }()
+	if err := b.boot(ctx, *repository); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.machine.Close()) }()
+	fmt.Printf("%-16s %-6s %14s %14s %8s\n", "uplink", "family", "configure-ovs", "agent", "ratio")
+	for _, kind := range kinds {
+		if err := b.compare(ctx, kind); err != nil {
+			return fmt.Errorf("%s: %w", kind.Name, err)
+		}
+	}
+	return nil
+}
+
+// fresh is the machine's snapshot with both ways installed.
+const fresh = "fresh"
+
+func (b *bench) boot(ctx context.Context, repository string) error {
+	image, err := vm.BuildImage(ctx, repository, os.Stderr)
+	if err != nil {
+		return err
+	}
+	// A machine that wakes up waits for an address.
+	if err := b.lab.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
+		return err
+	}
+	if b.machine, err = vm.FromSnapshot(ctx, vm.Config{Image: image, NICs: b.lab.NICs()}); err != nil {
+		return err
+	}
+	agent, err := os.Open(filepath.Join(repository, "bin", "hcp-node-agent"))
+	if err != nil {
+		return fmt.Errorf("reading the agent (make build makes it): %w", err)
+	}
+	defer agent.Close()
+	if err := b.machine.Put(ctx, "/usr/bin/hcp-node-agent", agent, 0o755); err != nil {
+		return err
+	}
+	if err := b.machine.Put(ctx, "/root/classic.sh", strings.NewReader(classic), 0o755); err != nil {
+		return err
+	}
+	if _, err := b.machine.Output(ctx, "systemctl enable --now openvswitch"); err != nil {
+		return err
+	}
+	return b.machine.Snapshot(ctx, fresh)
+}
+
+// compare measures both ways in turn and prints a line for each family.
+func (b *bench) compare(ctx context.Context, kind uplink.Kind) error {
+	ways := []string{"/root/classic.sh " + kind.Uplink, "hcp-node-agent join --only network " + kind.Flags}
+	longest := map[string][][]time.Duration{} // by family, by way
+	for range b.rounds {
+		for way, command := range ways {
+			gaps, err := b.measure(ctx, kind, command)
+			if err != nil {
+				return err
+			}
+			for family, gap := range gaps {
+				if longest[family] == nil {
+					longest[family] = make([][]time.Duration, len(ways))
+				}
+				longest[family][way] = append(longest[family][way], gap)
+			}
+		}
+	}
+	for _, family := range slices.Sorted(maps.Keys(longest)) {
+		theirs, ours := median(longest[family][0]), median(longest[family][1])
+		ratio := "no gap"
+		if ours > 0 {
+			ratio = fmt.Sprintf("%.0f", theirs.Seconds()/ours.Seconds())
+		}
+		fmt.Printf("%-16s %-6s %12.3f s %12.3f s %8s\n", kind.Name, family, theirs.Seconds(), ours.Seconds(), ratio)
+	}
+	return nil
+}
+
+// measure tells the longest gap of each of the uplink's addresses while the
+// command runs and for five seconds after it.
+func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]time.Duration, error) {
+	if err := b.lab.Arrange(ctx, kind.Lab); err != nil {
+		return nil, err
+	}
+	if err := b.machine.Restore(ctx, fresh); err != nil {
+		return nil, err
+	}
+	if err := kind.Set(ctx, b.machine); err != nil {
+		return nil, err
+	}
+	addresses, err := kind.Addresses(ctx, b.machine)
+	if err != nil {
+		return nil, err
+	}
+	probes := map[string]*lab.Probe{}
+	for _, address := range addresses {
+		family := "IPv4"
+		if address.Is6() {
+			family = "IPv6"
+		}
+		if probes[family], err = b.lab.Probe(address); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	_, err = b.machine.Output(ctx, command)
+	if err == nil {
+		err = settle(ctx)
+	}
+	gaps := map[string]time.Duration{}
+	for family, probe := range probes {
+		seen := probe.Stop()
+		if seen.Silent {
+			// The address has not come back: at least so long.
+			seen.Longest = max(seen.Longest, time.Since(began))
+		}
+		gaps[family] = seen.Longest
+	}
+	return gaps, err
+}
+
+// settle waits for what comes after a command has ended.
+func settle(ctx context.Context) error {
+	select {
+	case <-time.After(5 * time.Second):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func median(all []time.Duration) time.Duration {
+	slices.Sort(all)
+	return all[len(all)/2]
+}

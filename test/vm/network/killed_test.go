@@ -1,0 +1,38 @@
+//go:build vm
+
+package network
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// killed is what a shell says of a command that died by SIGKILL.
+const killed = 137
+
+// TestAgentKilled kills the agent between any two parts of the move. The guards
+// give the network back, and the next run makes the move.
+func TestAgentKilled(t *testing.T) {
+	for _, kind := range faulty(t) {
+		ctx, h := fresh(t, kind)
+		for _, part := range parts(ctx, t, h) {
+			t.Run(kind.Name+" "+part, func(t *testing.T) {
+				ctx, h := fresh(t, kind)
+				row := newRow(t, kind.Name+", agent killed "+part)
+				row.change = h.watch(ctx, t, func() {
+					result, err := machine.Run(ctx, "mortal --at '"+part+"'"+quick+h.Flags+"; exit $?")
+					must(t, err)
+					if result.ExitCode != killed {
+						t.Fatalf("mortal lived: %+v", result)
+					}
+					h.givenBack(ctx, t)
+				}).String()
+				agent(ctx, t, report.Done, "join --only network "+kind.Flags)
+				row.changed(h.keeps(ctx, t, "after the next run"))
+				agent(ctx, t, report.Done, "leave --no-drain")
+				row.left(h.untouched(ctx, t, "after leave"))
+			})
+		}
+	}
+}

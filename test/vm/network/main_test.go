@@ -1,0 +1,118 @@
+//go:build vm
+
+// Package network moves every kind of uplink into br-ex in a real machine, in
+// the lab, and back: what was there before is there after, seen from outside
+// and from within. Nothing in it retries what the agent should have got right.
+//
+// KINDS picks kinds by name, as in KINDS="dhcp4,bond-lacp".
+package network
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+)
+
+// around and machine are the one lab and the one machine that all tests use,
+// one after the other; logs is where failed tests leave their journals.
+var (
+	around  *lab.Lab
+	machine *vm.Machine
+	logs    string
+)
+
+// kinds are those to test.
+var kinds []uplink.Kind
+
+// installed is the machine's snapshot with the agent installed and nothing
+// done yet.
+const installed = "installed"
+
+func TestMain(m *testing.M) {
+	code, err := play(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "setting up the lab:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func play(m *testing.M) (code int, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		return 1, err
+	}
+	logs = filepath.Join(repository, "build", "network")
+	if err := os.RemoveAll(logs); err != nil {
+		return 1, err
+	}
+	if kinds, err = uplink.Find(os.Getenv("KINDS")); err != nil {
+		return 1, err
+	}
+	image, err := vm.BuildImage(ctx, repository, os.Stderr)
+	if err != nil {
+		return 1, err
+	}
+	if around, err = lab.Open(ctx); err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, around.Close()) }()
+	// A machine that wakes up waits for an address.
+	if err := around.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
+		return 1, err
+	}
+	machine, err = vm.FromSnapshot(ctx, vm.Config{Image: image, NICs: around.NICs(), Dir: filepath.Join(logs, "machine")})
+	if err != nil {
+		return 1, err
+	}
+	defer func() { err = errors.Join(err, machine.Close()) }()
+	if err := install(ctx, repository); err != nil {
+		return 1, err
+	}
+	if err := machine.Snapshot(ctx, installed); err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	printRows(os.Stdout)
+	return code, nil
+}
+
+// install puts the agent, its unit and mortal into the machine.
+func install(ctx context.Context, repository string) error {
+	mortal := filepath.Join(logs, "mortal")
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", mortal, "./test/vm/mortal")
+	build.Dir, build.Env = repository, append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building mortal: %w: %s", err, out)
+	}
+	for _, file := range []struct {
+		from, to string
+		mode     os.FileMode
+	}{
+		{filepath.Join(repository, "bin/hcp-node-agent"), "/usr/bin/hcp-node-agent", 0o755},
+		{filepath.Join(repository, "systemd/hcp-node-agent.service"), "/usr/lib/systemd/system/hcp-node-agent.service", 0o644},
+		{mortal, "/usr/bin/mortal", 0o755},
+	} {
+		content, err := os.ReadFile(file.from)
+		if err != nil {
+			return fmt.Errorf("reading what is to be installed (make build makes it): %w", err)
+		}
+		if err := machine.Put(ctx, file.to, bytes.NewReader(content), file.mode); err != nil {
+			return err
+		}
+	}
+	_, err := machine.Output(ctx, "systemctl daemon-reload && systemctl enable hcp-node-agent.service && sync")
+	return err
+}

@@ -1,0 +1,118 @@
+//go:build vm
+
+package network
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+)
+
+// quick lets the guards wait no longer than they must.
+const quick = " --network-timeout 30s "
+
+// faulty are the kinds that faults are tried on, unless KINDS says otherwise.
+func faulty(t *testing.T) []uplink.Kind {
+	t.Helper()
+	if len(kinds) < len(uplink.Kinds()) {
+		return kinds
+	}
+	found, err := uplink.Find("dhcp4,bond-backup")
+	must(t, err)
+	return found
+}
+
+// parts lists what is said before each part of a move begins, as mortal says
+// it; it makes the move.
+func parts(ctx context.Context, t *testing.T, h host) []string {
+	t.Helper()
+	said, err := machine.Output(ctx, "mortal"+quick+h.Flags)
+	must(t, err)
+	var found []string
+	for line := range strings.Lines(said) {
+		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == "wait" {
+			found = append(found, message)
+		}
+	}
+	if len(found) < 8 {
+		t.Fatalf("the move does not say what it waits for:\n%s", said)
+	}
+	return found
+}
+
+// during runs the move until it says text, does something before the part that
+// this announces can begin, and returns the exit code when the move has ended.
+func during(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
+	t.Helper()
+	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
+	watch := &watcher{text: text, said: make(chan struct{})}
+	type end struct {
+		code int
+		err  error
+	}
+	ended := make(chan end, 1)
+	go func() {
+		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+quick+h.Flags, nil, watch, watch)
+		ended <- end{code, err}
+	}()
+	select {
+	case <-watch.said:
+		do()
+		_, err := machine.Output(ctx, "touch /run/go-on")
+		must(t, err)
+	case e := <-ended:
+		t.Fatalf("the move ended before it said %q (%v):\n%s", text, e.err, watch.all.String())
+	}
+	e := <-ended
+	must(t, e.err)
+	t.Logf("exit code %d:\n%s", e.code, watch.all.String())
+	if strings.Contains(watch.all.String(), "\nrun\t") {
+		t.Error("the move did not wait")
+	}
+	return report.Code(e.code)
+}
+
+// watcher tells when a text was written.
+type watcher struct {
+	text string
+	said chan struct{}
+	all  bytes.Buffer
+	seen bool
+}
+
+func (w *watcher) Write(p []byte) (int, error) {
+	n, err := w.all.Write(p)
+	if !w.seen && strings.Contains(w.all.String(), w.text) {
+		w.seen = true
+		close(w.said)
+	}
+	return n, err
+}
+
+// givenBack waits until the guards have given the network back.
+func (h host) givenBack(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(time.Second) {
+		// The timer is gone when it has done its work.
+		busy, err := machine.Output(ctx, "systemctl list-timers --no-legend --no-pager | grep -c hcp-node-agent; true")
+		must(t, err)
+		if busy == "0" {
+			break
+		}
+	}
+	h.untouched(ctx, t, "after the guards' time")
+	h.answers(ctx, t)
+}
+
+// answers checks that the host can be reached from outside.
+func (h host) answers(ctx context.Context, t *testing.T) {
+	t.Helper()
+	if gaps := h.watch(ctx, t, func() { time.Sleep(time.Second) }); gaps.Silent {
+		t.Errorf("the host cannot be reached: %v", gaps)
+	}
+}

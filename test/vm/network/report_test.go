@@ -1,0 +1,56 @@
+//go:build vm
+
+package network
+
+import (
+	"fmt"
+	"io"
+	"testing"
+	"text/tabwriter"
+)
+
+// row is what became of one kind.
+type row struct {
+	kind, change, leave string
+	afterMove, afterBoot, afterLeave,
+	test string
+}
+
+// rows are those of this run, in their order.
+var rows []*row
+
+func newRow(t *testing.T, kind string) *row {
+	r := &row{kind: kind, change: "-", leave: "-", afterMove: "-", afterBoot: "-", afterLeave: "-"}
+	rows = append(rows, r)
+	t.Cleanup(func() {
+		r.test = "passed"
+		if t.Failed() {
+			r.test = "FAILED"
+		}
+	})
+	return r
+}
+
+func (r *row) changed(same bool) bool { r.afterMove = word(same); return same }
+func (r *row) rebooted(same bool)     { r.afterBoot = word(same) }
+func (r *row) left(same bool)         { r.afterLeave = word(same) }
+
+func word(same bool) string {
+	if same {
+		return "same"
+	}
+	return "DIFFERS"
+}
+
+// printRows prints the table.
+func printRows(w io.Writer) {
+	if len(rows) == 0 {
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "kind\tgap of the move\tafter it\tafter a reboot\tgap of leave\tafter it\ttest")
+	for _, r := range rows {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave, r.test)
+	}
+	table.Flush()
+}

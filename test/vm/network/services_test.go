@@ -1,0 +1,54 @@
+//go:build vm
+
+package network
+
+import (
+	"context"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// TestServiceStopped kills NetworkManager, or stops Open vSwitch, at each part
+// of the move. Either the move is made all the same, or the network is given
+// back and the agent says so.
+func TestServiceStopped(t *testing.T) {
+	for _, fault := range []struct{ name, command string }{
+		{"NetworkManager killed", "systemctl kill -s KILL NetworkManager"},
+		{"Open vSwitch stopped", "systemctl stop openvswitch ovs-vswitchd ovsdb-server"},
+	} {
+		for _, kind := range faulty(t) {
+			ctx, h := fresh(t, kind)
+			for _, part := range parts(ctx, t, h) {
+				t.Run(kind.Name+", "+fault.name+", "+part, func(t *testing.T) {
+					ctx, h := fresh(t, kind)
+					row := newRow(t, kind.Name+", "+fault.name+" "+part)
+					var code report.Code
+					row.change = h.watch(ctx, t, func() {
+						code = during(ctx, t, h, part, func() {
+							if _, err := machine.Output(ctx, fault.command); err != nil {
+								t.Error(err)
+							}
+						})
+						if code != report.Done {
+							h.givenBack(ctx, t)
+						}
+					}).String()
+					if code == report.Done {
+						row.changed(h.keeps(ctx, t, "after the move"))
+					}
+					mended(ctx, t, h, row)
+				})
+			}
+		}
+	}
+}
+
+// mended runs the agent once more, which must succeed, and leaves.
+func mended(ctx context.Context, t *testing.T, h host, row *row) {
+	t.Helper()
+	agent(ctx, t, report.Done, "join --only network "+h.Flags)
+	row.changed(h.keeps(ctx, t, "after the next run"))
+	agent(ctx, t, report.Done, "leave --no-drain")
+	row.left(h.untouched(ctx, t, "after leave"))
+}

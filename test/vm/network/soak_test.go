@@ -1,0 +1,110 @@
+//go:build vm
+
+package network
+
+import (
+	"context"
+	"hash/fnv"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// number is a setting of the environment.
+func number(t *testing.T, name string, fallback uint64) uint64 {
+	t.Helper()
+	text := os.Getenv(name)
+	if text == "" {
+		return fallback
+	}
+	n, err := strconv.ParseUint(text, 10, 64)
+	must(t, err)
+	return n
+}
+
+// TestReboots reboots a host whose uplink is in br-ex, REBOOTS times (10).
+func TestReboots(t *testing.T) {
+	times := number(t, "REBOOTS", 10)
+	for _, kind := range kinds {
+		t.Run(kind.Name, func(t *testing.T) {
+			ctx, h := fresh(t, kind)
+			row := newRow(t, kind.Name+", rebooted")
+			agent(ctx, t, report.Done, "join --only network "+kind.Flags)
+			good := uint64(0)
+			for range times {
+				func() {
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+					defer cancel()
+					must(t, machine.Reboot(ctx))
+					must(t, kind.Await(ctx, machine))
+					if h.keeps(ctx, t, "after a reboot") {
+						good++
+					}
+				}()
+				row.afterBoot = count(good, times)
+			}
+		})
+	}
+}
+
+// TestPowerCuts cuts the power at a random moment of the move, CUTS times (20).
+// After the boot the host has its network, by its own profile or through br-ex,
+// and the next run makes the move. SEED repeats a run.
+func TestPowerCuts(t *testing.T) {
+	times := number(t, "CUTS", 20)
+	seed := number(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
+	t.Logf("SEED=%d", seed)
+	for _, kind := range kinds {
+		name := fnv.New64()
+		_, _ = name.Write([]byte(kind.Name))              // never fails
+		dice := rand.New(rand.NewPCG(seed, name.Sum64())) //nolint:gosec // to be repeated
+		t.Run(kind.Name, func(t *testing.T) {
+			ctx, _ := fresh(t, kind)
+			began := time.Now()
+			agent(ctx, t, report.Done, "join --only network "+kind.Flags)
+			whole := time.Since(began)
+			row := newRow(t, kind.Name+", power cut, SEED="+strconv.FormatUint(seed, 10))
+			good := uint64(0)
+			for range times {
+				// Somewhat longer than a move takes: what is written last counts too.
+				moment := time.Duration(dice.Int64N(int64(whole + whole/4)))
+				if t.Run(moment.String(), func(t *testing.T) {
+					ctx, h := fresh(t, kind)
+					h.cutAfter(ctx, t, moment)
+					agent(ctx, t, report.Done, "join --only network "+kind.Flags)
+					h.keeps(ctx, t, "after the next run")
+				}) {
+					good++
+				}
+				row.afterBoot = count(good, times)
+			}
+		})
+	}
+}
+
+func count(good, of uint64) string {
+	return strconv.FormatUint(good, 10) + " of " + strconv.FormatUint(of, 10)
+}
+
+// cutAfter begins a move, cuts the power that much later, and boots.
+func (h host) cutAfter(ctx context.Context, t *testing.T, moment time.Duration) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = machine.Run(ctx, "hcp-node-agent join --only network "+h.Flags) // its connection is lost
+	}()
+	time.Sleep(moment)
+	must(t, machine.Kill(ctx))
+	<-ended
+	must(t, machine.Boot(ctx))
+	_, err := machine.WaitBoot(ctx)
+	must(t, err)
+	must(t, h.Await(ctx, machine))
+	h.keeps(ctx, t, "after the power cut")
+	h.answers(ctx, t)
+}

@@ -1,0 +1,28 @@
+//go:build vm
+
+package network
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// TestUplinks moves each kind of uplink into br-ex, reboots, and moves it back.
+func TestUplinks(t *testing.T) {
+	for _, kind := range kinds {
+		t.Run(kind.Name, func(t *testing.T) {
+			row := newRow(t, kind.Name)
+			ctx, h := fresh(t, kind)
+			row.change = h.watch(ctx, t, func() { agent(ctx, t, report.Done, "join --only network "+kind.Flags) }).String()
+			if !row.changed(h.keeps(ctx, t, "after the move")) {
+				t.Log("what follows may follow from this")
+			}
+			must(t, machine.Reboot(ctx))
+			must(t, kind.Await(ctx, machine))
+			row.rebooted(h.keeps(ctx, t, "after a reboot"))
+			row.leave = h.watch(ctx, t, func() { agent(ctx, t, report.Done, "leave --no-drain") }).String()
+			row.left(h.untouched(ctx, t, "after leave"))
+		})
+	}
+}
