@@ -24,9 +24,11 @@ type ipv6Hold struct {
 	metric    int // of the default route that NetworkManager will make
 }
 
-// holdIPv6 holds what a host has now on a link whose profile asks for it.
+// holdIPv6 holds what a host has now on a link. Addresses set by hand need it
+// too: their default route waits for the link-local address, which is looked
+// for elsewhere again.
 func holdIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*ipv6Hold, error) {
-	if !asks(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
+	if !carries(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
 	hold, err := host.StartHold(link, now.Addresses, now.Gateway, metric+1)
@@ -54,11 +56,11 @@ func (h *ipv6Hold) missing(facts Facts) string {
 	link, _ := facts.link(h.link)
 	for _, prefix := range h.addresses {
 		if slices.Contains(link.Foreign, prefix.Addr()) {
-			return fmt.Sprintf("no router and no DHCP server has given it the address %s yet", prefix.Addr())
+			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
 		}
 	}
 	if route, ok := routeOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
-		return "no router has advertised itself yet"
+		return "NetworkManager has not made the default route of IPv6 yet"
 	}
 	return ""
 }
