@@ -39,8 +39,8 @@ func (r *row) changed(same bool) bool {
 	return same
 }
 
-func (r *row) rebooted(same bool)     { r.afterBoot = word(same) }
-func (r *row) left(same bool)         { r.afterLeave = word(same) }
+func (r *row) rebooted(same bool) { r.afterBoot = word(same) }
+func (r *row) left(same bool)     { r.afterLeave = word(same) }
 
 func word(same bool) string {
 	if same {
