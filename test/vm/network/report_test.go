@@ -31,9 +31,16 @@ func newRow(t *testing.T, kind string) *row {
 	return r
 }
 
-func (r *row) changed(same bool) bool { r.afterMove = word(same); return same }
-func (r *row) rebooted(same bool)     { r.afterBoot = word(same) }
-func (r *row) left(same bool)         { r.afterLeave = word(same) }
+// changed remembers the worst of several looks.
+func (r *row) changed(same bool) bool {
+	if r.afterMove != word(false) {
+		r.afterMove = word(same)
+	}
+	return same
+}
+
+func (r *row) rebooted(same bool) { r.afterBoot = word(same) }
+func (r *row) left(same bool)     { r.afterLeave = word(same) }
 
 func word(same bool) string {
 	if same {
