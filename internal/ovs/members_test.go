@@ -54,7 +54,8 @@ func TestMembersOf(t *testing.T) {
 		},
 		"of a bridge of that name": {
 			[]networkmanager.Profile{port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
-			[]networkmanager.Device{using("eth0", "a")}, "",
+			[]networkmanager.Device{using("eth0", "a")},
+			"",
 		},
 		"in use, though not at boot": {
 			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a",
@@ -63,11 +64,13 @@ func TestMembersOf(t *testing.T) {
 		"neither":                    {[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, nil, ""},
 		"two profiles of one NIC": {
 			[]networkmanager.Profile{port("a", "eth0", "bond0", nil), port("b", "eth0", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "b")}, "eth0=b",
+			[]networkmanager.Device{using("eth0", "b")},
+			"eth0=b",
 		},
 		"one profile of two NICs": {
 			[]networkmanager.Profile{port("a", "", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")}, "eth0=a eth1=a",
+			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")},
+			"eth0=a eth1=a",
 		},
 		"for a NIC that is not there": {[]networkmanager.Profile{port("a", "", "bond0", nil)}, nil, ""},
 	}
@@ -96,7 +99,7 @@ func TestMemberPriority(t *testing.T) {
 	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != usualPriority {
 		t.Fatalf("%v, %v", members, err)
 	}
-	profiles[1].Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
+	facts.Profiles[1].Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
 	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would take eth1") {
 		t.Errorf("one that cannot be outdone: %v", err)
 	}

@@ -4,8 +4,6 @@ package network
 
 import (
 	"testing"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // killed is what a shell says of a command that died by SIGKILL.
@@ -28,9 +26,9 @@ func TestAgentKilled(t *testing.T) {
 					}
 					h.givenBack(ctx, t)
 				}).String()
-				agent(ctx, t, report.Done, "join --only network "+kind.Flags)
+				agent(ctx, t, "join --only network "+kind.Flags)
 				row.changed(h.keeps(ctx, t, "after the next run"))
-				agent(ctx, t, report.Done, "leave --no-drain")
+				agent(ctx, t, "leave --no-drain")
 				row.left(h.untouched(ctx, t, "after leave"))
 			})
 		}

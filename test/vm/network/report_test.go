@@ -59,5 +59,5 @@ func printRows(w io.Writer) {
 	for _, r := range rows {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave, r.test)
 	}
-	table.Flush()
+	_ = table.Flush() // standard output
 }

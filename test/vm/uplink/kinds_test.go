@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 	for names, want := range map[string]string{
 		"vlan":             "vlan",
 		"dhcp4,bond-lacp":  "dhcp4 bond-lacp",
-		" bond-lacp dhcp4": "bond-lacp dhcp4",
+		"bond-lacp  dhcp4": "bond-lacp dhcp4",
 		"dhcp4,nothing":    "",
 	} {
 		found, err := Find(names)
