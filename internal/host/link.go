@@ -11,19 +11,20 @@ import (
 
 // Link is a network interface and its addresses.
 type Link struct {
-	Name      string         `json:"name"`
-	Index     int            `json:"index"`
-	Kind      string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
-	MAC       string         `json:"mac"`
-	MTU       int            `json:"mtu"`
-	Up        bool           `json:"up"`
-	Carrier   bool           `json:"carrier"`
-	Master    int            `json:"master,omitempty"`    // index of the bridge or bond that it is part of
-	Parent    int            `json:"parent,omitempty"`    // index of the interface that a VLAN is on
-	Addresses []netip.Prefix `json:"addresses"`           // global unicast only
-	Passing   []netip.Addr   `json:"passing,omitempty"`   // those of them that are temporary (RFC 8981) or deprecated
-	Permanent []netip.Addr   `json:"permanent,omitempty"` // IPv6: those that never expire, as one set by hand
-	Foreign   []netip.Addr   `json:"foreign,omitempty"`   // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
+	Name       string         `json:"name"`
+	Index      int            `json:"index"`
+	Kind       string         `json:"kind"` // device, vlan, bond, bridge, openvswitch, wlan, ...
+	MAC        string         `json:"mac"`
+	MTU        int            `json:"mtu"`
+	Up         bool           `json:"up"`
+	Carrier    bool           `json:"carrier"`
+	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is part of
+	Parent     int            `json:"parent,omitempty"`     // index of the interface that a VLAN is on
+	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
+	Passing    []netip.Addr   `json:"passing,omitempty"`    // those of them that are temporary (RFC 8981) or deprecated
+	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, as one set by hand
+	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
+	Advertised []netip.Prefix `json:"advertised,omitempty"` // subnets that a router has advertised as being on this link
 
 	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active member
 }
@@ -65,6 +66,10 @@ func Links() ([]Link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
+	advertised, err := advertisedSubnets()
+	if err != nil {
+		return nil, err
+	}
 	links := make([]Link, 0, len(found))
 	for _, l := range found {
 		attrs := l.Attrs()
@@ -75,6 +80,7 @@ func Links() ([]Link, error) {
 		link := Link{
 			Name: attrs.Name, Index: attrs.Index, Kind: l.Type(), MAC: attrs.HardwareAddr.String(), MTU: attrs.MTU,
 			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
+			Advertised: advertised[attrs.Index],
 		}
 		if l.Type() == "vlan" { // that of others can be in another namespace
 			link.Parent = attrs.ParentIndex
@@ -93,6 +99,37 @@ func Links() ([]Link, error) {
 		links = append(links, link)
 	}
 	return links, nil
+}
+
+// advertisedSubnets lists by link what routers have advertised: with an address
+// from DHCPv6, a /128, nothing else tells the subnet.
+func advertisedSubnets() (map[int][]netip.Prefix, error) {
+	routes, err := netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
+	if err != nil {
+		return nil, fmt.Errorf("listing advertised routes: %w", err)
+	}
+	subnets := map[int][]netip.Prefix{}
+	for _, route := range routes {
+		if route.Dst == nil || route.Gw != nil {
+			continue
+		}
+		if prefix := prefixOf(route.Dst); prefix.Bits() > 0 {
+			subnets[route.LinkIndex] = append(subnets[route.LinkIndex], prefix)
+		}
+	}
+	return subnets, nil
+}
+
+// Subnet is the subnet that an address of the link is in.
+func (l Link) Subnet(address netip.Prefix) netip.Prefix {
+	if address.IsSingleIP() {
+		for _, subnet := range l.Advertised {
+			if subnet.Contains(address.Addr()) {
+				return subnet
+			}
+		}
+	}
+	return address.Masked()
 }
 
 func (l *Link) addFlags(ip netip.Addr, flags int) {

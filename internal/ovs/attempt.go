@@ -20,6 +20,7 @@ type attempt struct {
 	added      map[string]networkmanager.Ref // our profiles by name
 	filter     string                        // br-ex's reverse path filter, as it shall be
 	answering  []netip.Addr                  // the name servers that answered before
+	held       *ipv6Hold
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
@@ -133,6 +134,11 @@ func (a *attempt) prefer(ctx context.Context) error { return a.reapply(ctx, a.Br
 // lease lets br-ex ask for its addresses itself, IPv4 in two steps: see
 // leaseStep.
 func (a *attempt) lease(ctx context.Context) error {
+	var err error
+	metric := int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
+	if a.held, err = holdIPv6(BridgeName, a.Profiles.BridgeIP, a.Origin.IPv6, metric); err != nil {
+		return err
+	}
 	if err := a.reapply(ctx, a.Bring.Lease); err != nil {
 		return err
 	}

@@ -33,16 +33,18 @@ func (d *Driver) resound(ctx context.Context, o Origin, uplink networkmanager.De
 // settle leaves the addresses of such an uplink to its profile alone, once they
 // are there by it.
 func (d *Driver) settle(ctx context.Context, o Origin) error {
-	limited, cancel := context.WithTimeout(ctx, leaseTime)
-	defer cancel()
-	err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
-		device, err := d.NM.Carrier(limited, o.Uplink)
-		return len(device.IPv4.LeasedAddresses()) > 0, err
-	})
-	if err != nil && o.Settings.Text("ipv4", "method") == "auto" {
-		d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
-			"nmcli device reapply "+o.Uplink)
-		return nil
+	if asks(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
+		limited, cancel := context.WithTimeout(ctx, leaseTime)
+		defer cancel()
+		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
+			device, err := d.NM.Carrier(limited, o.Uplink)
+			return len(device.IPv4.LeasedAddresses()) > 0, err
+		})
+		if err != nil {
+			d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+				"nmcli device reapply "+o.Uplink)
+			return nil
+		}
 	}
 	uplink, err := d.NM.Carrier(ctx, o.Uplink)
 	if err != nil {

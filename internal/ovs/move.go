@@ -45,6 +45,7 @@ func (d *Driver) attempt(ctx context.Context, m Move, leftover bool, checkpoint 
 		Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
 		answering: answering(ctx, m.Uplink, m.Nameservers),
 	}
+	defer func() { _ = a.held.letGo() }() // after a failure br-ex goes, and all that is on it
 	for _, stage := range a.stages(leftover) {
 		d.log.Wait("for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {

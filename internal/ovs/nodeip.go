@@ -80,7 +80,7 @@ func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint
 	}
 	c := candidate{address: address, index: link.Index, private: number(address.IsPrivate())}
 	if hint != "" {
-		return c, holdsHint(prefix, hint)
+		return c, holdsHint(link.Subnet(prefix), hint)
 	}
 	family := 4
 	if address.Is6() {
@@ -88,13 +88,13 @@ func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint
 	}
 	route, ok := routeOf(routes, family, link.Name)
 	c.metric = route.Metric
-	c.offSubnet = number(route.Gateway.IsValid() && !prefix.Masked().Contains(route.Gateway))
+	c.offSubnet = number(route.Gateway.IsValid() && !link.Subnet(prefix).Contains(route.Gateway))
 	return c, ok
 }
 
-func holdsHint(prefix netip.Prefix, hint string) bool {
+func holdsHint(subnet netip.Prefix, hint string) bool {
 	for _, text := range strings.Fields(strings.ReplaceAll(hint, ",", " ")) {
-		if address, err := netip.ParseAddr(text); err == nil && prefix.Masked().Contains(address) {
+		if address, err := netip.ParseAddr(text); err == nil && subnet.Contains(address) {
 			return true
 		}
 	}

@@ -19,6 +19,10 @@ func link(name string, index int, addresses ...string) host.Link {
 }
 
 func TestNodeIP(t *testing.T) {
+	leased := link("br-ex", 9, "2001:db8::7/128") // by DHCPv6
+	leased.Advertised = []netip.Prefix{netip.MustParsePrefix("2001:db8::/64")}
+	aging := link("br-ex", 9, "2001:db8:1::7/64", "2001:db8:2::7/64")
+	aging.Passing = []netip.Addr{netip.MustParseAddr("2001:db8:1::7")}
 	br, other := link("br-ex", 9, "192.0.2.7/24"), link("eth1", 3, "10.0.0.7/8")
 	tests := map[string]struct {
 		links  []host.Link
@@ -61,6 +65,18 @@ func TestNodeIP(t *testing.T) {
 		"hint": {
 			links: []host.Link{br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
 			want: []string{"10.0.0.7"},
+		},
+		"hint for an address from DHCPv6": {
+			links: []host.Link{leased}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, hint: "2001:db8::99", want: []string{"2001:db8::7"},
+		},
+		"hints of both families": {
+			links: []host.Link{leased, br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "2001:db8::99,10.0.0.1",
+			want: []string{"10.0.0.7", "2001:db8::7"},
+		},
+		"deprecated": {links: []host.Link{aging}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, want: []string{"2001:db8:2::7"}},
+		"a gateway on none of the subnets": {
+			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []host.Route{route("br-ex", 4, 48, "203.0.113.1"), route("eth1", 4, 48, "10.0.0.1")},
 		},
 		"hint for nothing": {
 			links: []host.Link{br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",

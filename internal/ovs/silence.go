@@ -38,19 +38,29 @@ func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duratio
 	}
 }
 
-// askByRoute asks the gateway on the link that the default route goes over now.
+// askByRoute asks the gateway on the links that default routes lead to it over:
+// while the NIC is plugged into br-ex and still has its addresses, there are
+// two, and what the NIC asks for is answered on br-ex.
 func askByRoute(ctx context.Context, gateway netip.Addr) error {
 	routes, err := host.DefaultRoutes()
 	if err != nil {
 		return err
 	}
+	err = fmt.Errorf("there is no default route via %s", gateway)
 	for _, route := range routes {
-		if route.Gateway == gateway {
-			ctx, cancel := context.WithTimeout(ctx, silenceLimit)
-			defer cancel()
-			_, err := host.AskNeighbour(ctx, route.Link, gateway)
-			return err
+		if route.Gateway != gateway {
+			continue
+		}
+		if err = askOn(ctx, route.Link, gateway); err == nil {
+			return nil
 		}
 	}
-	return fmt.Errorf("there is no default route via %s", gateway)
+	return err
+}
+
+func askOn(ctx context.Context, link string, gateway netip.Addr) error {
+	ctx, cancel := context.WithTimeout(ctx, silenceLimit)
+	defer cancel()
+	_, err := host.AskNeighbour(ctx, link, gateway)
+	return err
 }

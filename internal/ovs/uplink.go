@@ -51,7 +51,7 @@ func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 			case !mayBeUplink(link):
 			case facts.PrimaryIP != "" && prefix.Addr().String() == facts.PrimaryIP:
 				return uplinkChoice{link.Name, primaryIPFile}, true
-			case facts.PrimaryIP == "" && holdsHint(prefix, facts.NodeIPHint):
+			case facts.PrimaryIP == "" && holdsHint(link.Subnet(prefix), facts.NodeIPHint):
 				return uplinkChoice{link.Name, "NODEIP_HINT in " + nodeIPHintFile}, true
 			}
 		}

@@ -14,8 +14,13 @@ import (
 // routes, MTU, name servers and search domains, an answer of each gateway, of
 // the name servers that answered before, and of whoever was named to Prepare.
 func (a *attempt) verify(ctx context.Context) error {
-	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string { return a.lacks(facts, BridgeName) })
+	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string {
+		return cmp.Or(a.lacks(facts, BridgeName), a.held.missing(facts))
+	})
 	if err != nil {
+		return err
+	}
+	if err := a.held.letGo(); err != nil {
 		return err
 	}
 	if err := askGateways(ctx, BridgeName, a.Carried); err != nil {
@@ -30,10 +35,10 @@ func (a *attempt) verify(ctx context.Context) error {
 // verifyBack checks that the NIC carries the host again, as br-ex did. After a
 // long time the DHCP server may have another address for it: that is told, and
 // is better than no network.
-func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried) error {
+func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold *ipv6Hold) error {
 	missing := ""
 	usable := func(facts Facts) string {
-		missing = carried.lacks(facts, o.Uplink)
+		missing = cmp.Or(carried.lacks(facts, o.Uplink), hold.missing(facts))
 		link, _ := facts.link(o.Uplink)
 		if len(link.Addresses) == 0 {
 			return "it has no address"

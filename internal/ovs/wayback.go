@@ -35,6 +35,11 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
 	defer activation.End()
+	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = hold.letGo() }() // what is left of it expires
 	d.bringMembersBack(ctx, o)
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
@@ -47,10 +52,10 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	if err := d.clear(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried); err != nil || !slow {
+	if err := d.verifyBack(ctx, o, carried, hold); err != nil || !slow {
 		return err
 	}
-	return d.letGo(ctx, o, nic, activation, carried)
+	return d.letGo(ctx, o, nic, activation, carried, hold)
 }
 
 // bringBackInPlace is bringBack where the NIC still has its original profile,
@@ -64,13 +69,18 @@ func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmana
 	if err := d.clear(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried); err != nil || !held {
+	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
 		return err
 	}
+	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = hold.letGo() }() // what is left of it expires
 	if err := d.settle(ctx, o); err != nil {
 		return err
 	}
-	return d.verifyBack(ctx, o, carried)
+	return d.verifyBack(ctx, o, carried, hold)
 }
 
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
@@ -164,14 +174,14 @@ func held(s networkmanager.Settings, now present) networkmanager.Settings {
 }
 
 // letGo leaves the address to DHCP alone, once there is a lease.
-func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried) error {
+func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried, hold *ipv6Hold) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	if activation.Wait(limited) == nil {
 		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o, carried)
+		return d.verifyBack(ctx, o, carried, hold)
 	}
 	device, err := d.NM.Carrier(ctx, o.Uplink)
 	if err != nil {
@@ -191,7 +201,7 @@ func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device,
 	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	return d.verifyBack(ctx, o, carried)
+	return d.verifyBack(ctx, o, carried, hold)
 }
 
 // clear removes our profiles and the bridge, whatever of them is there.

@@ -1,0 +1,123 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// Hold keeps addresses and a default route on a link while somebody else sets
+// the link up anew: what is taken away is put back at once.
+type Hold struct {
+	link      int
+	addresses []netip.Prefix
+	route     *netlink.Route // nil: none
+	done      chan struct{}
+	finished  sync.WaitGroup
+}
+
+// holdSeconds is how long a held address lasts that nobody takes over.
+const holdSeconds = 600
+
+// StartHold holds addresses, the link-local ones that a link has beside them,
+// and, where gateway is valid, a default route. They are put there unless they
+// are there. They are this host's own, so no other host is asked whether it has
+// them (no duplicate address detection, which would make them unusable for a
+// second or two).
+func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*Hold, error) {
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		return nil, fmt.Errorf("finding network interface %s: %w", name, err)
+	}
+	present, err := netlink.AddrList(link, netlink.FAMILY_V6)
+	if err != nil {
+		return nil, fmt.Errorf("listing addresses of %s: %w", name, err)
+	}
+	h := &Hold{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
+	for _, address := range present {
+		if prefix := prefixOf(address.IPNet); prefix.Addr().IsLinkLocalUnicast() && address.Flags&unix.IFA_F_TENTATIVE == 0 {
+			h.addresses = append(h.addresses, prefix)
+		}
+	}
+	if gateway.IsValid() {
+		h.route = &netlink.Route{LinkIndex: h.link, Gw: gateway.AsSlice(), Priority: metric, Protocol: unix.RTPROT_STATIC}
+	}
+	addressChanges, routeChanges := make(chan netlink.AddrUpdate, 64), make(chan netlink.RouteUpdate, 64)
+	if err := netlink.AddrSubscribe(addressChanges, h.done); err != nil {
+		return nil, fmt.Errorf("watching the addresses of %s: %w", name, err)
+	}
+	if err := netlink.RouteSubscribe(routeChanges, h.done); err != nil {
+		close(h.done)
+		return nil, fmt.Errorf("watching the routes of %s: %w", name, err)
+	}
+	h.ensure()
+	h.finished.Add(1)
+	go h.keep(addressChanges, routeChanges)
+	return h, nil
+}
+
+// Stop ends it. The held route goes; an address that nobody has taken over
+// expires.
+func (h *Hold) Stop() error {
+	close(h.done)
+	h.finished.Wait()
+	if h.route == nil {
+		return nil
+	}
+	if err := netlink.RouteDel(h.route); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENODEV) {
+		return fmt.Errorf("removing a default route: %w", err)
+	}
+	return nil
+}
+
+func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
+	defer h.finished.Done()
+	for {
+		select {
+		case <-h.done:
+			return
+		case update, ok := <-addresses:
+			if !ok {
+				return
+			}
+			if update.LinkIndex != h.link {
+				continue
+			}
+		case update, ok := <-routes:
+			if !ok {
+				return
+			}
+			if update.LinkIndex != h.link {
+				continue
+			}
+		}
+		h.ensure() // also at what is added: before, IPv6 can have been off
+	}
+}
+
+// ensure puts there what is not. What cannot be is tried again at the next
+// change; whoever needs it asks for an answer.
+func (h *Hold) ensure() {
+	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
+	for _, prefix := range h.addresses {
+		_ = netlink.AddrAdd(link, &netlink.Addr{
+			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
+			Flags: unix.IFA_F_NODAD, ValidLft: holdSeconds, PreferedLft: holdSeconds,
+		})
+	}
+	if h.route != nil {
+		_ = netlink.RouteAdd(h.route)
+	}
+}
+
+func prefixOf(network *net.IPNet) netip.Prefix {
+	ip, _ := netip.AddrFromSlice(network.IP)
+	ones, _ := network.Mask.Size()
+	return netip.PrefixFrom(ip.Unmap(), ones)
+}

@@ -1,0 +1,109 @@
+package host
+
+import (
+	"context"
+	"net/netip"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+)
+
+// What somebody takes away is put back, usable at once, and the route goes in
+// the end. It runs in a network namespace of its own, which a process of its
+// own has to enter.
+func TestHold(t *testing.T) {
+	const inside = "HOLD_TEST_INSIDE"
+	if os.Getenv(inside) == "" {
+		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHold$", "-test.v")
+		command.Env = append(os.Environ(), inside+"=1")
+		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
+		if output, err := command.CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, output)
+		}
+		return
+	}
+	for _, command := range []string{
+		"ip link add up0 type veth peer name down0", "ip link set up0 up", "ip link set down0 up",
+		"ip address add 2001:db8::7/64 dev up0 nodad", "ip -6 route add default via fe80::1 dev up0 metric 49",
+	} {
+		ip(t, command)
+	}
+	prefix := netip.MustParsePrefix("2001:db8::7/64")
+	hold, err := StartHold("up0", []netip.Prefix{prefix}, netip.MustParseAddr("fe80::1"), 49)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		ip(t, "ip -6 route del default")
+		ip(t, "ip address del 2001:db8::7/64 dev up0")
+		await(t, "the address", func() bool { return usable(t, "up0", prefix.Addr()) })
+		await(t, "the route", func() bool { return len(defaults(t)) == 1 })
+	}
+	if err := hold.Stop(); err != nil {
+		t.Error(err)
+	}
+	if routes := defaults(t); len(routes) != 0 {
+		t.Errorf("it has left %v", routes)
+	}
+	ip(t, "ip address del 2001:db8::7/64 dev up0")
+	time.Sleep(100 * time.Millisecond)
+	if usable(t, "up0", prefix.Addr()) {
+		t.Error("it still holds the address after its end")
+	}
+}
+
+func ip(t *testing.T, command string) {
+	t.Helper()
+	words := strings.Fields(command)
+	if output, err := exec.CommandContext(t.Context(), words[0], words[1:]...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", command, err, output)
+	}
+}
+
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for !so() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("%s is not back", what)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// usable tells whether a link has an address that is not still being looked
+// for elsewhere.
+func usable(t *testing.T, name string, address netip.Addr) bool {
+	t.Helper()
+	link, err := netlink.LinkByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	addresses, err := netlink.AddrList(link, netlink.FAMILY_V6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, found := range addresses {
+		if prefixOf(found.IPNet).Addr() == address && found.Flags&unix.IFA_F_TENTATIVE == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func defaults(t *testing.T) []Route {
+	t.Helper()
+	routes, err := DefaultRoutes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return routes
+}
