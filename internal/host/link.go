@@ -23,6 +23,8 @@ type Link struct {
 	Addresses []netip.Prefix `json:"addresses"`         // global unicast only
 	Passing   []netip.Addr   `json:"passing,omitempty"` // those of them that are temporary (RFC 8981) or deprecated
 
+	PermanentMAC string `json:"permanentMAC,omitempty"` // of the card itself, whatever MAC is set
+
 	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active member
 }
 
@@ -71,6 +73,7 @@ func Links() ([]Link, error) {
 		if l.Type() == "vlan" { // that of others can be in another namespace
 			link.Parent = attrs.ParentIndex
 		}
+		link.PermanentMAC = attrs.PermHWAddr.String()
 		link.BorrowsMAC = borrowsMAC(l)
 		for _, address := range addresses {
 			ip, ok := netip.AddrFromSlice(address.IP)

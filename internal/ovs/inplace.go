@@ -16,6 +16,26 @@ func (d *Driver) silence(ctx context.Context, uplink networkmanager.Device) erro
 	return d.NM.Reapply(ctx, uplink, silenced(applied))
 }
 
+// bringBackInPlace is bringBack where the NIC still has its original profile,
+// and perhaps only that.
+func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now networkmanager.IPv4) error {
+	d.bringMembersBack(ctx, o)
+	held, err := d.resound(ctx, o, nic, now)
+	if err != nil {
+		return err
+	}
+	if err := d.clear(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o); err != nil || !held {
+		return err
+	}
+	if err := d.settle(ctx, o); err != nil {
+		return err
+	}
+	return d.verifyBack(ctx, o)
+}
+
 // resound gives an uplink that has kept its profile the present addresses back
 // beside what its profile does to get some, as long as the bridge is there. It
 // tells whether they had been taken.

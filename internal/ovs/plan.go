@@ -85,6 +85,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	profiles := newProfiles(plan{
 		machine: facts.MachineID, link: link, device: device, original: original.Settings,
 		identity: identity, priority: priority, pinMAC: ownMAC(facts, link), members: members,
+		cardMAC: cardMAC(facts, link, original.Settings),
 	})
 	route, _ := routeOf(facts.Routes, 4, uplink)
 	move := Move{
