@@ -62,19 +62,33 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 	return h, nil
 }
 
-// Stop ends it. The held route goes; an address that nobody has taken over
+// Stop ends it. The held route goes, and the subnets' routes that the kernel
+// has made for the held addresses; an address that nobody has taken over
 // expires.
 func (h *Hold) Stop() error {
 	close(h.done)
 	h.finished.Wait()
-	if h.route == nil {
-		return nil
+	var routes []*netlink.Route
+	if h.route != nil {
+		routes = append(routes, h.route)
 	}
-	if err := netlink.RouteDel(h.route); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENODEV) {
-		return fmt.Errorf("removing a default route: %w", err)
+	for _, prefix := range h.addresses {
+		subnet := prefix.Masked()
+		routes = append(routes, &netlink.Route{
+			LinkIndex: h.link, Protocol: unix.RTPROT_KERNEL, Priority: kernelMetric,
+			Dst: &net.IPNet{IP: subnet.Addr().AsSlice(), Mask: net.CIDRMask(subnet.Bits(), subnet.Addr().BitLen())},
+		})
+	}
+	for _, route := range routes {
+		if err := netlink.RouteDel(route); err != nil && !errors.Is(err, unix.ESRCH) && !errors.Is(err, unix.ENODEV) {
+			return fmt.Errorf("removing the route %s: %w", route, err)
+		}
 	}
 	return nil
 }
+
+// kernelMetric is that of the kernel's own IPv6 routes (IP6_RT_PRIO_ADDRCONF).
+const kernelMetric = 256
 
 func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
 	defer h.finished.Done()

@@ -51,6 +51,10 @@ func TestHold(t *testing.T) {
 	if routes := defaults(t); len(routes) != 0 {
 		t.Errorf("it has left %v", routes)
 	}
+	output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "2001:db8::/64").Output()
+	if err != nil || len(output) != 0 {
+		t.Errorf("it has left %s, %v", output, err)
+	}
 	ip(t, "ip address del 2001:db8::7/64 dev up0")
 	time.Sleep(100 * time.Millisecond)
 	if usable(t, "up0", prefix.Addr()) {
