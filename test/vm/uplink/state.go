@@ -51,9 +51,12 @@ for f in -4 -6; do
   ip $f rule | sed "s/^/rule $f /"
 done | sort
 ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort
-# NetworkManager makes up a profile for lo anew at every start.
+# NetworkManager makes up profiles for lo, and for a second card without one,
+# anew at every start.
 for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
-  nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /"
+  settings=$(nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /")
+  echo "$settings" | grep -q 'connection.interface-name: eth1' && echo "$settings" | grep -q 'connection.id: Wired connection' && continue
+  echo "$settings"
 done
 nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
 find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \
