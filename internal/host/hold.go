@@ -35,7 +35,7 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 	if err != nil {
 		return nil, fmt.Errorf("finding network interface %s: %w", name, err)
 	}
-	present, err := netlink.AddrList(link, netlink.FAMILY_V6)
+	present, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(link, netlink.FAMILY_V6) })
 	if err != nil {
 		return nil, fmt.Errorf("listing addresses of %s: %w", name, err)
 	}

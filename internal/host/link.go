@@ -64,7 +64,7 @@ func (r Route) SameWay(other Route) bool {
 
 // Links lists the network interfaces.
 func Links() ([]Link, error) {
-	found, err := netlink.LinkList()
+	found, err := dump(netlink.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("listing network interfaces: %w", err)
 	}
@@ -75,7 +75,7 @@ func Links() ([]Link, error) {
 	links := make([]Link, 0, len(found))
 	for _, l := range found {
 		attrs := l.Attrs()
-		addresses, err := netlink.AddrList(l, netlink.FAMILY_ALL)
+		addresses, err := dump(func() ([]netlink.Addr, error) { return netlink.AddrList(l, netlink.FAMILY_ALL) })
 		if err != nil {
 			return nil, fmt.Errorf("listing addresses of %s: %w", attrs.Name, err)
 		}
@@ -107,7 +107,9 @@ func Links() ([]Link, error) {
 // advertisedSubnets lists by link what routers have advertised: with an address
 // from DHCPv6, a /128, nothing else tells the subnet.
 func advertisedSubnets() (map[int][]netip.Prefix, error) {
-	routes, err := netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
+	routes, err := dump(func() ([]netlink.Route, error) {
+		return netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing advertised routes: %w", err)
 	}
@@ -152,7 +154,7 @@ func (l *Link) addFlags(ip netip.Addr, flags int) {
 func DefaultRoutes() ([]Route, error) {
 	var defaults []Route
 	for _, family := range []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}} {
-		routes, err := netlink.RouteList(nil, family.netlink)
+		routes, err := dump(func() ([]netlink.Route, error) { return netlink.RouteList(nil, family.netlink) })
 		if err != nil {
 			return nil, fmt.Errorf("listing routes: %w", err)
 		}

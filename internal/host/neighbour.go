@@ -102,7 +102,7 @@ func neighbour(link int, ip netip.Addr) (*netlink.Neigh, error) {
 	if ip.Is6() {
 		family = netlink.FAMILY_V6
 	}
-	entries, err := netlink.NeighList(link, family)
+	entries, err := dump(func() ([]netlink.Neigh, error) { return netlink.NeighList(link, family) })
 	if err != nil {
 		return nil, fmt.Errorf("listing neighbours: %w", err)
 	}

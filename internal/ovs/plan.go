@@ -1,7 +1,10 @@
 package ovs
 
 import (
+	"cmp"
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -119,9 +122,17 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	return move, nil
 }
 
-// presentOn is what an interface has: of IPv6 only what peers can be told.
+// presentOn is what an interface has: of IPv6 only what peers can be told, and
+// all in the kernel's order. The first IPv4 address of a subnet is the source of
+// what is sent; NetworkManager, made to change the order, can lose the others.
 func presentOn(facts Facts, link host.Link, device networkmanager.Device) present {
 	now := present{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
+	v4 := device.IPv4
+	v4.Addresses = slices.Clone(v4.Addresses)
+	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
+		return cmp.Compare(slices.Index(link.Addresses, a), slices.Index(link.Addresses, b))
+	})
+	now[networkmanager.IPv4] = v4
 	v6 := device.IPv6
 	v6.Addresses = nil
 	for _, prefix := range link.Lasting() {

@@ -239,3 +239,14 @@ func TestUUIDsFollowFromTheMachine(t *testing.T) {
 		t.Errorf("%d profiles", len(a))
 	}
 }
+
+// The order of addresses is the kernel's, not that in which NetworkManager
+// tells them.
+func TestPresentInTheKernelsOrder(t *testing.T) {
+	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
+	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}
+	now := presentOn(Facts{}, host.Link{Addresses: []netip.Prefix{first, second}}, device)
+	if got := now[networkmanager.IPv4].Addresses; got[0] != first || got[1] != second {
+		t.Errorf("%v", got)
+	}
+}
