@@ -39,6 +39,7 @@ type Driver struct {
 	log     report.Log
 	reach   []Reach
 	gap     *host.Outage // of the move that was made, when it could be measured
+	deaf    error        // why the gateway does not answer after a way back; nil: it does
 }
 
 var _ ledger.Driver = (*Driver)(nil)
