@@ -51,6 +51,10 @@ func TestFind(t *testing.T) {
 			t.Errorf("%q: got %v, %v", names, got, err)
 		}
 	}
+	usual, err := Find("usual")
+	if err != nil || len(usual) != len(Kinds())-len(variants()) {
+		t.Errorf("the usual ones: %d of %d kinds, %v", len(usual), len(Kinds()), err)
+	}
 	if all, err := Find(""); err != nil || len(all) != len(Kinds()) {
 		t.Errorf("no name: %d kinds, %v", len(all), err)
 	}
