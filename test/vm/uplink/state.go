@@ -28,7 +28,8 @@ grep -E '^(nameserver|search|options)' /etc/resolv.conf | sed "s/%$U\$/%UPLINK/"
 echo "MTU $(cat /sys/class/net/$U/mtu) MAC $(cat /sys/class/net/$U/address) zone $(nmcli -g connection.zone connection show "$(nmcli -g GENERAL.CON-UUID device show $U | grep -m1 .)" 2>/dev/null)"
 for d in eth0 eth1 bond0; do
   [ -e /sys/class/net/$d ] || continue
-  ethtool -k $d | grep -v 'fixed\|:$' | sed "s/^/$d /"
+  # The kernel switches this off for whatever forwards.
+  ethtool -k $d | grep -v 'fixed\|:$\|large-receive-offload' | sed "s/^/$d /"
   [ -e /proc/net/bonding/$d ] && grep -E '^(Bonding Mode|MII Status|Slave Interface|Transmit Hash|LACP)' /proc/net/bonding/$d | sort | sed "s/^/$d /"
 done
 for d in /sys/class/net/*.[0-9]*; do [ -e "$d" ] && echo "exists ${d##*/}"; done; true
