@@ -50,7 +50,8 @@ func TestMembersOf(t *testing.T) {
 		"by profile":     {[]networkmanager.Profile{port("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
 		"by newer names": {[]networkmanager.Profile{port("a", "eth0", "", renamed)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
 		"of another bond": {
-			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)}, []networkmanager.Device{using("eth0", "a")},
+			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)},
+			[]networkmanager.Device{using("eth0", "a")},
 			"",
 		},
 		"of a bridge of that name": {
@@ -59,7 +60,8 @@ func TestMembersOf(t *testing.T) {
 			"",
 		},
 		"in use, though not at boot": {
-			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, []networkmanager.Device{using("eth0", "a")},
+			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)},
+			[]networkmanager.Device{using("eth0", "a")},
 			"eth0=a",
 		},
 		"at boot, though not in use": {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, nil, "eth0=a"},
