@@ -31,12 +31,12 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 	cd test/controlplane && go test ./...
 
 .PHONY: test-vm
-test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs
-	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm ./test/vm/e2e
+test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; every kind of uplink into br-ex and back
+	KINDS=usual go test -tags vm -count=1 -p 2 -timeout 80m -v -skip 'TestKinds|TestReboots|TestPowerCuts' ./test/vm ./test/vm/e2e ./test/vm/lab ./test/vm/network
 
 .PHONY: test-network
-test-network: deps build bed ## every kind of uplink into br-ex and back, and faults, in the lab (KINDS="dhcp4 vlan" picks)
-	go test -tags vm -count=1 -p 1 -timeout 5h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network
+test-network: deps build bed ## of test-vm only the uplinks and their faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
+	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network
 
 .PHONY: soak
 soak: deps build bed ## reboots and power cuts at random moments, for each kind (KINDS, REBOOTS, CUTS, SEED)

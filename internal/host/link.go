@@ -26,6 +26,8 @@ type Link struct {
 	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // subnets that a router has advertised as being on this link
 
+	PermanentMAC string `json:"permanentMAC,omitempty"` // of the card itself, whatever MAC is set
+
 	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active member
 }
 
@@ -85,6 +87,7 @@ func Links() ([]Link, error) {
 		if l.Type() == "vlan" { // that of others can be in another namespace
 			link.Parent = attrs.ParentIndex
 		}
+		link.PermanentMAC = attrs.PermHWAddr.String()
 		link.BorrowsMAC = borrowsMAC(l)
 		for _, address := range addresses {
 			ip, ok := netip.AddrFromSlice(address.IP)

@@ -1,6 +1,7 @@
 package ovs
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -35,7 +36,8 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 	}
 	var lines []string
 	for _, s := range profiles {
-		line := fmt.Sprintf("+ %s (%s, %s)", s.Text("connection", "id"), s.Text("connection", "type"), s.Text("connection", "interface-name"))
+		line := fmt.Sprintf("+ %s (%s, %s)", s.Text("connection", "id"), s.Text("connection", "type"),
+			cmp.Or(s.Text("connection", "interface-name"), "any name, by its MAC"))
 		if words := settingWords(s, names); len(words) > 0 {
 			line += ": " + strings.Join(words, ", ")
 		}

@@ -39,6 +39,7 @@ type Driver struct {
 	log     report.Log
 	reach   []Reach
 	gap     *host.Outage // of the move that was made, when it could be measured
+	deaf    error        // why the gateway does not answer after a way back; nil: it does
 }
 
 var _ ledger.Driver = (*Driver)(nil)
@@ -73,6 +74,9 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 	if unfinished {
 		return ledger.State{Type: "unfinished"}, nil
 	}
+	if _, ok := renamed(facts); ok {
+		return ledger.State{Type: "renamed"}, nil
+	}
 	if uplink, ok := bridgedUplink(facts); ok {
 		value, err := Origin{Uplink: uplink}.encode()
 		return ledger.State{Present: true, Value: value}, err
@@ -96,8 +100,11 @@ func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) erro
 		return err
 	}
 	move, err := Plan(facts, d.options)
-	if err != nil || move.AlreadyThere {
+	if err != nil {
 		return err
+	}
+	if move.AlreadyThere {
+		return d.MendNames(ctx, facts)
 	}
 	if !facts.OVS.Running {
 		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")

@@ -31,7 +31,8 @@ const (
 )
 
 // armGuard starts the timer. The program that it runs must not contain a
-// dollar sign: systemd would expand it.
+// dollar sign, which systemd would expand, nor a semicolon: systemd keeps it as
+// a backslash and a semicolon, and reads it so after a daemon-reload (252).
 func armGuard(ctx context.Context, after time.Duration, journalPath string, o Origin) error {
 	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+guardName,
 		"--description=Give the network back if hcp-node-agent died while it made br-ex",
@@ -50,11 +51,12 @@ func guardScript(journalPath string, o Origin) string {
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
 		// A switch that does not run is started, but not before the NIC is out
 		// of its database, and out of the kernel's hands.
-		"ovs-appctl --timeout=5 --target=ovs-vswitchd version >/dev/null 2>&1 || { " +
-			"systemctl start ovsdb-server.service; " +
-			"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName + "; " +
-			fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null; ", o.Uplink) +
-			"systemctl start openvswitch.service ovs-vswitchd.service; }",
+		"ovs-appctl --timeout=5 --target=ovs-vswitchd version >/dev/null 2>&1 || {",
+		"systemctl start ovsdb-server.service",
+		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName,
+		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", o.Uplink),
+		"systemctl start openvswitch.service ovs-vswitchd.service",
+		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {

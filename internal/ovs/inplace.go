@@ -16,6 +16,31 @@ func (d *Driver) silence(ctx context.Context, uplink networkmanager.Device) erro
 	return d.NM.Reapply(ctx, uplink, silenced(applied))
 }
 
+// bringBackInPlace is bringBack where the NIC still has its original profile,
+// and perhaps only that.
+func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now present, carried Carried) error {
+	d.bringMembersBack(ctx, o)
+	held, err := d.resound(ctx, o, nic, now)
+	if err != nil {
+		return err
+	}
+	if err := d.clear(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
+		return err
+	}
+	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = hold.letGo() }() // what is left of it expires
+	if err := d.settle(ctx, o); err != nil {
+		return err
+	}
+	return d.verifyBack(ctx, o, carried, hold)
+}
+
 // resound gives an uplink that has kept its profile the present addresses back
 // beside what its profile does to get some, as long as the bridge is there. It
 // tells whether they had been taken.

@@ -56,7 +56,8 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 		if err != nil {
 			return nil, err
 		}
-		members = append(members, memberPlan{m, priority})
+		link, _ := facts.link(m.Name)
+		members = append(members, memberPlan{m, priority, cardMAC(facts, link, m.Settings)})
 	}
 	if len(members) == 0 {
 		return nil, refuse("nmcli connection show; cat /proc/net/bonding/"+device.Name,
@@ -97,9 +98,9 @@ func comesUpAtBoot(s networkmanager.Settings) bool {
 }
 
 // memberSettings is the clone for a member: the same, but of ovs-if-phys0.
-func memberSettings(m Member, machineID, bondUUID string, priority int32) networkmanager.Settings {
+func memberSettings(m memberPlan, machineID, bondUUID string) networkmanager.Settings {
 	s := m.Settings.Clone()
-	delete(s, "match") // interface-name is exact
+	delete(s, "match") // the interface's name or MAC is exact
 	for _, section := range ofAddresses {
 		delete(s, section)
 	}
@@ -108,6 +109,10 @@ func memberSettings(m Member, machineID, bondUUID string, priority int32) networ
 	name := m.Name + cloneSuffix
 	adopt(s, newConnection(name, kind, m.Name, machineID))
 	plugInto(s, bondUUID, "bond")
-	s.Set("connection", "autoconnect-priority", priority)
+	s.Set("connection", "autoconnect-priority", m.priority)
+	if m.cardMAC != nil {
+		s.Drop("connection", "interface-name")
+		s.Set("802-3-ethernet", "mac-address", m.cardMAC)
+	}
 	return s
 }

@@ -50,24 +50,31 @@ func TestMembersOf(t *testing.T) {
 		"by profile":     {[]networkmanager.Profile{port("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
 		"by newer names": {[]networkmanager.Profile{port("a", "eth0", "", renamed)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
 		"of another bond": {
-			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)}, []networkmanager.Device{using("eth0", "a")}, "",
+			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)},
+			[]networkmanager.Device{using("eth0", "a")},
+			"",
 		},
 		"of a bridge of that name": {
 			[]networkmanager.Profile{port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
-			[]networkmanager.Device{using("eth0", "a")}, "",
+			[]networkmanager.Device{using("eth0", "a")},
+			"",
 		},
 		"in use, though not at boot": {
-			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a",
+			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)},
+			[]networkmanager.Device{using("eth0", "a")},
+			"eth0=a",
 		},
 		"at boot, though not in use": {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, nil, "eth0=a"},
 		"neither":                    {[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, nil, ""},
 		"two profiles of one NIC": {
 			[]networkmanager.Profile{port("a", "eth0", "bond0", nil), port("b", "eth0", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "b")}, "eth0=b",
+			[]networkmanager.Device{using("eth0", "b")},
+			"eth0=b",
 		},
 		"one profile of two NICs": {
 			[]networkmanager.Profile{port("a", "", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")}, "eth0=a eth1=a",
+			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")},
+			"eth0=a eth1=a",
 		},
 		"for a NIC that is not there": {[]networkmanager.Profile{port("a", "", "bond0", nil)}, nil, ""},
 	}
@@ -86,17 +93,15 @@ func TestMembersOf(t *testing.T) {
 
 // At boot a clone must win over every other profile of its NIC.
 func TestMemberPriority(t *testing.T) {
-	profiles := []networkmanager.Profile{
-		port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) }),
-		port("b", "eth1", "bond0", nil),
-	}
-	facts := Facts{Profiles: profiles, Devices: []networkmanager.Device{using("eth0", "a"), using("eth1", "b")}}
+	high := port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) })
+	usual := port("b", "eth1", "bond0", nil)
+	facts := Facts{Profiles: []networkmanager.Profile{high, usual}, Devices: []networkmanager.Device{using("eth0", "a"), using("eth1", "b")}}
 	bond := networkmanager.Device{Name: "bond0", Type: networkmanager.Bond}
 	members, err := planMembers(facts, bond, networkmanager.Profile{})
 	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != usualPriority {
 		t.Fatalf("%v, %v", members, err)
 	}
-	profiles[1].Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
+	usual.Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
 	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would take eth1") {
 		t.Errorf("one that cannot be outdone: %v", err)
 	}

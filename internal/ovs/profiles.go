@@ -15,6 +15,7 @@ const (
 	nicPortProfile    = "ovs-port-phys0"
 	bridgePortProfile = "ovs-port-br-ex"
 	nicProfile        = "ovs-if-phys0"
+	renamedProfile    = "ovs-if-phys0-renamed" // ours alone: see cardMAC
 	bridgeIPProfile   = "ovs-if-br-ex"
 )
 
@@ -30,13 +31,23 @@ type Profiles struct {
 	NIC        networkmanager.Settings `json:"ovs-if-phys0"`
 	BridgeIP   networkmanager.Settings `json:"ovs-if-br-ex"`
 
+	Renamed networkmanager.Settings   `json:"ovs-if-phys0-renamed,omitempty"` // the NIC under another name; nil where only its name tells it
 	Members []networkmanager.Settings `json:"members,omitempty"`
 }
 
 // list is all of them, the bridge first and the one with the addresses last.
 func (p Profiles) list() []networkmanager.Settings {
-	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.Members...)
+	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.others()...)
 	return append(list, p.BridgeIP)
+}
+
+// others are those that not every br-ex has.
+func (p Profiles) others() []networkmanager.Settings {
+	var others []networkmanager.Settings
+	if p.Renamed != nil {
+		others = append(others, p.Renamed)
+	}
+	return append(others, p.Members...)
 }
 
 // UUIDs lists the profiles' UUIDs by name.
@@ -76,6 +87,7 @@ type plan struct {
 	now      present
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 	pinMAC   bool
+	cardMAC  []byte // nil where it does not tell the NIC
 	members  []memberPlan
 }
 
@@ -83,6 +95,7 @@ type plan struct {
 type memberPlan struct {
 	Member
 	priority int32
+	cardMAC  []byte
 }
 
 func newProfiles(p plan) Profiles {
@@ -115,8 +128,12 @@ func newProfiles(p plan) Profiles {
 
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
+	if p.cardMAC != nil {
+		profiles.Renamed = underAnyName(nic, p.machine, p.cardMAC)
+		nic.Set("802-3-ethernet", "mac-address", p.cardMAC)
+	}
 	for _, m := range p.members {
-		profiles.Members = append(profiles.Members, memberSettings(m.Member, p.machine, uuids[nicProfile], m.priority))
+		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[nicProfile]))
 	}
 	for _, s := range profiles.list() {
 		s.Set("connection", "autoconnect", true)

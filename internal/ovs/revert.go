@@ -29,8 +29,12 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
 			m.Uplink, cause, err, guardName)
 	}
+	gateway := "its gateway answers"
+	if d.deaf != nil {
+		gateway = "its gateway is out of reach all the same"
+	}
 	return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -b   then run the same command again",
-		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and its gateway answers", m.Uplink, cause, m.Uplink, m.Origin.ID)
+		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
 }
 
 // revert gives the NIC back to its original profile, from whatever state in

@@ -63,7 +63,12 @@ func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold
 		d.log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
 		return nil
 	}
-	return askGateways(ctx, o.Uplink, carried)
+	// With its own profile, addresses and routes the uplink is as it was: when
+	// the gateway does not answer even so, nothing here can mend that.
+	if d.deaf = askGateways(ctx, o.Uplink, carried); d.deaf != nil {
+		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.deaf), "look at the network outside this host: the gateway, the switch, the cable")
+	}
+	return nil
 }
 
 // waitUntil looks until nothing is missing on link.

@@ -58,31 +58,6 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	return d.letGo(ctx, o, nic, activation, carried, hold)
 }
 
-// bringBackInPlace is bringBack where the NIC still has its original profile,
-// and perhaps only that.
-func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now present, carried Carried) error {
-	d.bringMembersBack(ctx, o)
-	held, err := d.resound(ctx, o, nic, now)
-	if err != nil {
-		return err
-	}
-	if err := d.clear(ctx, o); err != nil {
-		return err
-	}
-	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
-		return err
-	}
-	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
-	if err != nil {
-		d.log.Note(err.Error())
-	}
-	defer func() { _ = hold.letGo() }() // what is left of it expires
-	if err := d.settle(ctx, o); err != nil {
-		return err
-	}
-	return d.verifyBack(ctx, o, carried, hold)
-}
-
 // stepBack makes the routes of br-ex worse than those that the NIC will have:
 // as soon as the NIC has left the bridge, they lead nowhere.
 func (d *Driver) stepBack(ctx context.Context, o Origin, now present) error {

@@ -22,7 +22,8 @@ type Bridge struct {
 // bond inside Open vSwitch; its members are listed one by one.)
 type Interface struct {
 	Name string `json:"name"`
-	Type string `json:"type"` // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
+	Port string `json:"port,omitempty"` // the name of its port, where that is another: the interface was renamed
+	Type string `json:"type"`           // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
 }
 
 // SwitchRunning tells whether the switch itself answers; the database can be
@@ -36,7 +37,7 @@ func SwitchRunning(ctx context.Context) error {
 func Bridges(ctx context.Context) ([]Bridge, error) {
 	output, err := vsctl(ctx, "--format=json",
 		"--columns=name,external_ids,ports", "list", "Bridge", "--",
-		"--columns=_uuid,interfaces", "list", "Port", "--",
+		"--columns=_uuid,interfaces,name", "list", "Port", "--",
 		"--columns=_uuid,name,type", "list", "Interface")
 	if err != nil {
 		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
@@ -110,17 +111,22 @@ func parseBridges(output string) ([]Bridge, error) {
 	for _, row := range interfaceRows.Data {
 		interfaces[uuid(row[0])] = Interface{Name: text(row[1]), Type: text(row[2])}
 	}
-	ports := map[string][]string{}
+	ports := map[string][]Interface{}
 	for _, row := range portRows.Data {
-		ports[uuid(row[0])] = uuids(row[1])
+		port := uuid(row[0])
+		for _, member := range uuids(row[1]) {
+			found := interfaces[member]
+			if name := text(row[2]); name != found.Name && len(uuids(row[1])) == 1 {
+				found.Port = name
+			}
+			ports[port] = append(ports[port], found)
+		}
 	}
 	bridges := make([]Bridge, 0, len(bridgeRows.Data))
 	for _, row := range bridgeRows.Data {
 		bridge := Bridge{Name: text(row[0]), ExternalIDs: pairs(row[1])}
 		for _, port := range uuids(row[2]) {
-			for _, member := range ports[port] {
-				bridge.Interfaces = append(bridge.Interfaces, interfaces[member])
-			}
+			bridge.Interfaces = append(bridge.Interfaces, ports[port]...)
 		}
 		bridges = append(bridges, bridge)
 	}

@@ -29,7 +29,7 @@ func (f *fabric) start(ctx context.Context, dir string) error {
 		return err
 	}
 	schema := "/usr/share/openvswitch/vswitch.ovsschema"
-	if _, err := f.run(ctx, "ovsdb-tool", "create", f.file("conf.db"), schema); err != nil {
+	if err := f.run(ctx, "ovsdb-tool", "create", f.file("conf.db"), schema); err != nil {
 		return err
 	}
 	var err error

@@ -26,7 +26,7 @@ func (l *Lab) listen() error {
 	}
 	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
 	return l.peer.do(func() error {
-		plain, err := net.Listen("tcp", fmt.Sprintf(":%d", TCPPort)) //nolint:gosec,noctx // of a namespace of our own
+		plain, err := net.Listen("tcp", fmt.Sprintf(":%d", TCPPort))
 		if err != nil {
 			return err
 		}

@@ -20,7 +20,7 @@ type namespace struct {
 }
 
 func newNamespace(ctx context.Context) (namespace, error) {
-	holder := exec.Command("sleep", "infinity") //nolint:noctx // it ends with the lab
+	holder := exec.Command("sleep", "infinity") // ends with the lab
 	holder.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	started, err := child.Start(holder)
 	if err != nil {
@@ -41,23 +41,21 @@ func (n namespace) command(ctx context.Context, name string, args ...string) *ex
 	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + n.path, name}, args...)...)
 }
 
-// run runs a command inside and returns what it says.
-func (n namespace) run(ctx context.Context, name string, args ...string) (string, error) {
+// run runs a command inside that must succeed.
+func (n namespace) run(ctx context.Context, name string, args ...string) error {
 	out, err := n.command(ctx, name, args...).CombinedOutput()
 	if err != nil {
-		return "", fmt.Errorf("running %s %s: %w: %s", name, strings.Join(args, " "), err, out)
+		return fmt.Errorf("running %s %s: %w: %s", name, strings.Join(args, " "), err, out)
 	}
-	return string(out), nil
+	return nil
 }
 
 func (n namespace) ip(ctx context.Context, args ...string) error {
-	_, err := n.run(ctx, "ip", args...)
-	return err
+	return n.run(ctx, "ip", args...)
 }
 
 func (n namespace) sysctl(ctx context.Context, settings ...string) error {
-	_, err := n.run(ctx, "sysctl", append([]string{"-q", "-w"}, settings...)...)
-	return err
+	return n.run(ctx, "sysctl", append([]string{"-q", "-w"}, settings...)...)
 }
 
 // do calls fn on a thread inside. Sockets that it opens stay inside.

@@ -63,7 +63,7 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	}
 	p := &Probe{target: target, stop: make(chan struct{}), id: uint16(os.Getpid())} //nolint:gosec // tells ours from others
 	err := l.peer.do(func() (err error) {
-		p.conn, err = net.ListenPacket(network, "") //nolint:noctx // opened at once
+		p.conn, err = net.ListenPacket(network, "")
 		return err
 	})
 	if err != nil {

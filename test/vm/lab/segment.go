@@ -60,7 +60,7 @@ func (l *Lab) attach(ctx context.Context, s Segment, n namespace, host string, a
 		}
 	}
 	// Nobody after it would fill in the checksums that it leaves out.
-	if _, err := n.run(ctx, "ethtool", "-K", link, "tx", "off"); err != nil {
+	if err := n.run(ctx, "ethtool", "-K", link, "tx", "off"); err != nil {
 		return err
 	}
 	// Advertised as a router, and not a router when asked, it would be dropped.

@@ -4,7 +4,8 @@
 // the lab, and back: what was there before is there after, seen from outside
 // and from within. Nothing in it retries what the agent should have got right.
 //
-// KINDS picks kinds by name, as in KINDS="dhcp4,bond-lacp".
+// KINDS picks kinds by name, as in KINDS="dhcp4,bond-lacp"; "usual" leaves out
+// the variants.
 package network
 
 import (

@@ -31,9 +31,16 @@ func newRow(t *testing.T, kind string) *row {
 	return r
 }
 
-func (r *row) changed(same bool) bool { r.afterMove = word(same); return same }
-func (r *row) rebooted(same bool)     { r.afterBoot = word(same) }
-func (r *row) left(same bool)         { r.afterLeave = word(same) }
+// changed remembers the worst of several looks.
+func (r *row) changed(same bool) bool {
+	if r.afterMove != word(false) {
+		r.afterMove = word(same)
+	}
+	return same
+}
+
+func (r *row) rebooted(same bool) { r.afterBoot = word(same) }
+func (r *row) left(same bool)     { r.afterLeave = word(same) }
 
 func word(same bool) string {
 	if same {
@@ -52,5 +59,5 @@ func printRows(w io.Writer) {
 	for _, r := range rows {
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.kind, r.change, r.afterMove, r.afterBoot, r.leave, r.afterLeave, r.test)
 	}
-	table.Flush()
+	_ = table.Flush() // standard output
 }

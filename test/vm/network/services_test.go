@@ -4,6 +4,7 @@ package network
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -20,6 +21,9 @@ func TestServiceStopped(t *testing.T) {
 		for _, kind := range faulty(t) {
 			ctx, h := fresh(t, kind)
 			for _, part := range parts(ctx, t, h) {
+				if !thorough() && !strings.Contains(part, delicate) {
+					continue
+				}
 				t.Run(kind.Name+", "+fault.name+", "+part, func(t *testing.T) {
 					ctx, h := fresh(t, kind)
 					row := newRow(t, kind.Name+", "+fault.name+" "+part)
@@ -47,8 +51,8 @@ func TestServiceStopped(t *testing.T) {
 // mended runs the agent once more, which must succeed, and leaves.
 func mended(ctx context.Context, t *testing.T, h host, row *row) {
 	t.Helper()
-	agent(ctx, t, report.Done, "join --only network "+h.Flags)
+	agent(ctx, t, "join --only network "+h.Flags)
 	row.changed(h.keeps(ctx, t, "after the next run"))
-	agent(ctx, t, report.Done, "leave --no-drain")
+	agent(ctx, t, "leave --no-drain")
 	row.left(h.untouched(ctx, t, "after leave"))
 }

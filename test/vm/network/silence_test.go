@@ -28,7 +28,7 @@ func TestGatewaySilent(t *testing.T) {
 				h.answers(ctx, t) // the peer is no gateway
 				must(t, around.Heal(ctx))
 			}).String()
-			row.changed(h.untouched(ctx, t, "after the move was given up"))
+			row.changed(h.untouched(ctx, t, "after the way back"))
 			mended(ctx, t, h, row)
 		})
 	}

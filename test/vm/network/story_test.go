@@ -4,8 +4,6 @@ package network
 
 import (
 	"testing"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // TestUplinks moves each kind of uplink into br-ex, reboots, and moves it back.
@@ -14,14 +12,14 @@ func TestUplinks(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			row := newRow(t, kind.Name)
 			ctx, h := fresh(t, kind)
-			row.change = h.watch(ctx, t, func() { agent(ctx, t, report.Done, "join --only network "+kind.Flags) }).String()
+			row.change = h.watch(ctx, t, func() { agent(ctx, t, "join --only network "+kind.Flags) }).String()
 			if !row.changed(h.keeps(ctx, t, "after the move")) {
 				t.Log("what follows may follow from this")
 			}
 			must(t, machine.Reboot(ctx))
 			must(t, kind.Await(ctx, machine))
 			row.rebooted(h.keeps(ctx, t, "after a reboot"))
-			row.leave = h.watch(ctx, t, func() { agent(ctx, t, report.Done, "leave --no-drain") }).String()
+			row.leave = h.watch(ctx, t, func() { agent(ctx, t, "leave --no-drain") }).String()
 			row.left(h.untouched(ctx, t, "after leave"))
 		})
 	}

@@ -6,6 +6,7 @@ package uplink
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
@@ -28,6 +29,9 @@ type Kind struct {
 	Uplink string
 	// Flags are given to the agent.
 	Flags string
+	// Variant tells a kind that differs little from another one, and is left
+	// out where time is short.
+	Variant bool
 }
 
 // clean removes the profiles that NetworkManager made up for the cards.
@@ -63,8 +67,11 @@ func (k Kind) Await(ctx context.Context, m *vm.Machine) error {
 }
 
 // Find picks kinds by their names, separated by commas or spaces; all of them
-// for none.
+// for none, and all but the variants for "usual".
 func Find(names string) ([]Kind, error) {
+	if names == "usual" {
+		return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Variant }), nil
+	}
 	wanted := strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(wanted) == 0 {
 		return Kinds(), nil

@@ -1,6 +1,10 @@
 package uplink
 
-import "github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
+import (
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
+)
 
 // Conditions for Kind.Ready: a default route, and an address that is no longer
 // tentative.
@@ -23,11 +27,20 @@ func Kinds() []Kind {
 		if kinds[i].Ready == "" {
 			kinds[i].Ready = has4
 		}
+		kinds[i].Variant = slices.Contains(variants(), kinds[i].Name)
 		if kinds[i].Uplink == "" {
 			kinds[i].Uplink = "eth0"
 		}
 	}
 	return kinds
+}
+
+// variants lists the kinds that differ little from another one.
+func variants() []string {
+	return []string{
+		"dhcp4-auto", "dhcp4-identity", "slaac-eui64", "dhcp-both", "static-dual", "jumbo-by-dhcp", "bond-backup-mac",
+		"bridge-interface", "default-bridge",
+	}
 }
 
 // add is the start of a command that adds the profile of eth0.

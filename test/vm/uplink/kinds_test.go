@@ -39,7 +39,7 @@ func TestFind(t *testing.T) {
 	for names, want := range map[string]string{
 		"vlan":             "vlan",
 		"dhcp4,bond-lacp":  "dhcp4 bond-lacp",
-		" bond-lacp dhcp4": "bond-lacp dhcp4",
+		"bond-lacp  dhcp4": "bond-lacp dhcp4",
 		"dhcp4,nothing":    "",
 	} {
 		found, err := Find(names)
@@ -50,6 +50,10 @@ func TestFind(t *testing.T) {
 		if strings.Join(got, " ") != want || (err == nil) == (want == "") {
 			t.Errorf("%q: got %v, %v", names, got, err)
 		}
+	}
+	usual, err := Find("usual")
+	if err != nil || len(usual) != len(Kinds())-len(variants()) {
+		t.Errorf("the usual ones: %d of %d kinds, %v", len(usual), len(Kinds()), err)
 	}
 	if all, err := Find(""); err != nil || len(all) != len(Kinds()) {
 		t.Errorf("no name: %d kinds, %v", len(all), err)

@@ -28,7 +28,8 @@ grep -E '^(nameserver|search|options)' /etc/resolv.conf | sed "s/%$U\$/%UPLINK/"
 echo "MTU $(cat /sys/class/net/$U/mtu) MAC $(cat /sys/class/net/$U/address) zone $(nmcli -g connection.zone connection show "$(nmcli -g GENERAL.CON-UUID device show $U | grep -m1 .)" 2>/dev/null)"
 for d in eth0 eth1 bond0; do
   [ -e /sys/class/net/$d ] || continue
-  ethtool -k $d | grep -v 'fixed\|:$' | sed "s/^/$d /"
+  # The kernel switches this off for whatever forwards.
+  ethtool -k $d | grep -v 'fixed\|:$\|large-receive-offload' | sed "s/^/$d /"
   [ -e /proc/net/bonding/$d ] && grep -E '^(Bonding Mode|MII Status|Slave Interface|Transmit Hash|LACP)' /proc/net/bonding/$d | sort | sed "s/^/$d /"
 done
 for d in /sys/class/net/*.[0-9]*; do [ -e "$d" ] && echo "exists ${d##*/}"; done; true
@@ -51,9 +52,12 @@ for f in -4 -6; do
   ip $f rule | sed "s/^/rule $f /"
 done | sort
 ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort
-# NetworkManager makes up a profile for lo anew at every start.
+# NetworkManager makes up profiles for lo, and for a second card without one,
+# anew at every start.
 for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
-  nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /"
+  settings=$(nmcli connection show "$uuid" | grep '^[a-z]' | grep -v timestamp | sed -E "s/ +/ /; s/^/setting $uuid /")
+  echo "$settings" | grep -q 'connection.interface-name: eth1' && echo "$settings" | grep -q 'connection.id: Wired connection' && continue
+  echo "$settings"
 done
 nmcli -t -f NAME,DEVICE,STATE connection show --active | grep -v ':lo:' | sed 's/^/active /' | sort
 find /etc /usr/lib/systemd/system /run/NetworkManager/system-connections /run/nodeip-configuration -xdev \

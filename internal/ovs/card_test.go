@@ -1,0 +1,92 @@
+package ovs
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+func TestCardMAC(t *testing.T) {
+	const mac = "52:54:00:a1:26:b0"
+	card := func(name, mac string) host.Link { return host.Link{Name: name, PermanentMAC: mac} }
+	tests := map[string]struct {
+		links []host.Link
+		kind  string
+		tells bool
+	}{
+		"alone":                 {[]host.Link{card("eth0", mac)}, "802-3-ethernet", true},
+		"beside others":         {[]host.Link{card("eth0", mac), card("eth1", "52:54:00:a1:26:b1"), card("br0", "")}, "802-3-ethernet", true},
+		"shared":                {[]host.Link{card("eth0", mac), card("enP1", "52:54:00:A1:26:B0")}, "802-3-ethernet", false},
+		"none":                  {[]host.Link{card("eth0", ""), card("eth1", "")}, "802-3-ethernet", false},
+		"of InfiniBand":         {[]host.Link{card("eth0", "80:00:02:08:fe:80:00:00:00:00:00:00:00:02:c9:03:00:31:78:f2")}, "802-3-ethernet", false},
+		"of something on a NIC": {[]host.Link{card("eth0", mac)}, "vlan", false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			original := networkmanager.Settings{}
+			original.Set("connection", "type", test.kind)
+			if got := cardMAC(Facts{Links: test.links}, test.links[0], original); (got != nil) != test.tells {
+				t.Errorf("%v, want one: %t", got, test.tells)
+			}
+		})
+	}
+}
+
+// Whichever of the two profiles comes up, it must be the same to the NIC; and
+// the one with the name must not take another card that has got this name.
+func TestProfilesFindARenamedCard(t *testing.T) {
+	f := facts(t, "dhcp")
+	for i := range f.Links {
+		if f.Links[i].Name == "eth0" {
+			f.Links[i].PermanentMAC = "52:54:00:a1:26:b0"
+		}
+	}
+	move, err := Plan(f, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	byName, byMAC := texts(move.Profiles.NIC), texts(move.Profiles.Renamed)
+	if byName["connection.interface-name"] != `"eth0"` || byMAC["connection.interface-name"] != "" {
+		t.Errorf("names %s and %s", byName["connection.interface-name"], byMAC["connection.interface-name"])
+	}
+	if byName["802-3-ethernet.mac-address"] == "" {
+		t.Error("the one with the name would take any card")
+	}
+	for _, own := range []string{"connection.id", "connection.uuid", "connection.interface-name"} {
+		if byName[own] == byMAC[own] {
+			t.Errorf("both have %s %s", own, byName[own])
+		}
+		delete(byName, own)
+		delete(byMAC, own)
+	}
+	for name, want := range byName {
+		if byMAC[name] != want {
+			t.Errorf("%s: %s and %s", name, want, byMAC[name])
+		}
+	}
+	if move.Origin.Ours[renamedProfile] == "" {
+		t.Error("the guards do not know it")
+	}
+}
+
+// A member is found by its card alone: nobody reads its name.
+func TestMemberByCard(t *testing.T) {
+	f := facts(t, "bond")
+	for i := range f.Links {
+		if f.Links[i].Name == "nic0" {
+			f.Links[i].PermanentMAC = "52:54:00:aa:bb:00"
+		}
+	}
+	move, err := Plan(f, Options{})
+	if err != nil || len(move.Profiles.Members) != 2 {
+		t.Fatalf("%d members, %v", len(move.Profiles.Members), err)
+	}
+	known, unknown := texts(move.Profiles.Members[0]), texts(move.Profiles.Members[1])
+	if known["connection.interface-name"] != "" || known["802-3-ethernet.mac-address"] == "" {
+		t.Errorf("with a card's MAC: %v", known)
+	}
+	if unknown["connection.interface-name"] != `"nic1"` || unknown["802-3-ethernet.mac-address"] != "" {
+		t.Errorf("without: %v", unknown)
+	}
+}

@@ -1,0 +1,101 @@
+//go:build vm
+
+package network
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
+)
+
+// TestLasting does to a host whose uplink is in br-ex what happens to hosts.
+// Its network is what it was each time, without a person.
+func TestLasting(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		kinds string
+		do    func(context.Context, *testing.T, host)
+	}{
+		{"NetworkManager restarted", "dhcp4,bond-backup", restartedNetworkManager},
+		{"Open vSwitch restarted", "dhcp4", restartedSwitch},
+		{"card renamed", "dhcp4", renamedCard},
+		{"card late", "dhcp4", lateCard},
+		{"Open vSwitch missing at boot", "dhcp4", missingSwitch},
+	} {
+		found, err := uplink.Find(test.kinds)
+		must(t, err)
+		for _, kind := range found {
+			t.Run(test.name+" "+kind.Name, func(t *testing.T) {
+				ctx, h := fresh(t, kind)
+				row := newRow(t, kind.Name+", "+test.name)
+				agent(ctx, t, "join --only network "+kind.Flags)
+				test.do(ctx, t, h)
+				row.rebooted(h.keeps(ctx, t, "afterwards"))
+				h.answers(ctx, t)
+			})
+		}
+	}
+}
+
+func do(ctx context.Context, t *testing.T, command string) string {
+	t.Helper()
+	out, err := machine.Output(ctx, command)
+	must(t, err)
+	return out
+}
+
+func restartedNetworkManager(ctx context.Context, t *testing.T, h host) {
+	do(ctx, t, "systemctl restart NetworkManager && nm-online -q -t 90")
+	must(t, h.Await(ctx, machine))
+	if ports := do(ctx, t, "ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface "+h.Uplink+" type"); ports != h.Uplink+"\nsystem" {
+		t.Errorf("br-ex after a restart of NetworkManager: %s", ports)
+	}
+}
+
+func restartedSwitch(ctx context.Context, t *testing.T, h host) {
+	do(ctx, t, "systemctl restart openvswitch && nm-online -q -t 90")
+	must(t, h.Await(ctx, machine))
+}
+
+// renamedCard gives eth0 another name from the next boot on. The next run of
+// the agent names the port after it.
+func renamedCard(ctx context.Context, t *testing.T, h host) {
+	do(ctx, t, `printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" >/etc/systemd/network/05-renamed.link; sync`)
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+	if cards := do(ctx, t, "ls /sys/class/net"); !strings.Contains(cards, "lan0") {
+		t.Fatalf("the card was not renamed:\n%s", cards)
+	}
+	h.answers(ctx, t)
+	agent(ctx, t, "join --only network")
+	if ports := do(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
+		t.Errorf("the port and the uplink are called %s", ports)
+	}
+	h.answers(ctx, t)
+	// The state is told of a card that is called as it was.
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+	do(ctx, t, "rm /etc/systemd/network/05-renamed.link; sync")
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+}
+
+// lateCard boots without the card, which comes when all have long looked.
+func lateCard(ctx context.Context, t *testing.T, h host) {
+	must(t, machine.PowerOff(ctx))
+	must(t, machine.BootWithout(ctx, 0))
+	must(t, machine.WaitSSH(ctx))
+	time.Sleep(30 * time.Second)
+	must(t, machine.InsertNIC(ctx, 0))
+	must(t, h.Await(ctx, machine))
+}
+
+// missingSwitch boots without Open vSwitch: the host takes its own profile.
+func missingSwitch(ctx context.Context, t *testing.T, h host) {
+	do(ctx, t, "systemctl mask openvswitch ovs-vswitchd ovsdb-server; sync")
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+}
