@@ -24,6 +24,8 @@ type Origin struct {
 	Members  []Member                `json:"members,omitempty"` // of a bond
 	InPlace  bool                    `json:"inPlace,omitempty"` // it keeps its profile until the next boot: see keepsProfile
 	Ours     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
+
+	Checkpoint networkmanager.Checkpoint `json:"checkpoint,omitempty"` // NetworkManager's, of a move under way
 }
 
 // ours picks our own profiles.

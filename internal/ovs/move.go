@@ -21,6 +21,12 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 		return errors.Join(report.Fail(report.Refused, "run the same command again when the other program is done",
 			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(ctx))
 	}
+	// For the next run, should this one die: until our profiles are there, the
+	// checkpoint could be anybody's.
+	m.Origin.Checkpoint = checkpoint
+	if err := d.journal().open(m.Origin); err != nil {
+		return d.giveBack(ctx, m, err)
+	}
 	// The whole of it has to be over before NetworkManager goes back by itself.
 	limited, cancel := context.WithTimeout(ctx, d.deadMan()*3/4)
 	defer cancel()
