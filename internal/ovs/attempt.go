@@ -143,7 +143,7 @@ func (a *attempt) lease(ctx context.Context) error {
 		return err
 	}
 	if !asks(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Origin.IPv4.Addresses) == 0 {
-		return nil // nothing was kept for the time until there is a lease
+		return a.tidyTables() // nothing was kept for the time until there is a lease
 	}
 	if err := a.waitForLease(ctx); err != nil {
 		return err
@@ -151,7 +151,10 @@ func (a *attempt) lease(ctx context.Context) error {
 	if err := a.reapply(ctx, dormant(a.Profiles.BridgeIP)); err != nil {
 		return err
 	}
-	return a.waitForLease(ctx)
+	if err := a.waitForLease(ctx); err != nil {
+		return err
+	}
+	return a.tidyTables()
 }
 
 func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings) error {
