@@ -31,7 +31,7 @@ func TestLasting(t *testing.T) {
 			t.Run(test.name+" "+kind.Name, func(t *testing.T) {
 				ctx, h := fresh(t, kind)
 				row := newRow(t, kind.Name+", "+test.name)
-				agent(ctx, t, "join --only network "+kind.Flags)
+				agent(ctx, t, moving+kind.Flags)
 				test.do(ctx, t, h)
 				row.rebooted(h.keeps(ctx, t, "afterwards"))
 				h.answers(ctx, t)
@@ -70,7 +70,7 @@ func renamedCard(ctx context.Context, t *testing.T, h host) {
 		t.Fatalf("the card was not renamed:\n%s", cards)
 	}
 	h.answers(ctx, t)
-	agent(ctx, t, "join --only network")
+	agent(ctx, t, moving)
 	if ports := do(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
 		t.Errorf("the port and the uplink are called %s", ports)
 	}

@@ -14,6 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
+// moving makes the move, with time for a machine that is emulated.
+const moving = "join --only network --network-timeout 5m "
+
 // quick lets the guards wait no longer than they must: on a busy host half a
 // minute is over before a move is.
 const quick = " --network-timeout 60s "

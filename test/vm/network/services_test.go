@@ -51,7 +51,7 @@ func TestServiceStopped(t *testing.T) {
 // mended runs the agent once more, which must succeed, and leaves.
 func mended(ctx context.Context, t *testing.T, h host, row *row) {
 	t.Helper()
-	agent(ctx, t, "join --only network "+h.Flags)
+	agent(ctx, t, moving+h.Flags)
 	row.changed(h.keeps(ctx, t, "after the next run"))
 	agent(ctx, t, "leave --no-drain")
 	row.left(h.untouched(ctx, t, "after leave"))

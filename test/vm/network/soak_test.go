@@ -31,7 +31,7 @@ func TestReboots(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			ctx, h := fresh(t, kind)
 			row := newRow(t, kind.Name+", rebooted")
-			agent(ctx, t, "join --only network "+kind.Flags)
+			agent(ctx, t, moving+kind.Flags)
 			good := uint64(0)
 			for range times {
 				func() {
@@ -63,7 +63,7 @@ func TestPowerCuts(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			ctx, _ := fresh(t, kind)
 			began := time.Now()
-			agent(ctx, t, "join --only network "+kind.Flags)
+			agent(ctx, t, moving+kind.Flags)
 			whole := time.Since(began)
 			row := newRow(t, kind.Name+", power cut, SEED="+strconv.FormatUint(seed, 10))
 			good := uint64(0)
@@ -73,7 +73,7 @@ func TestPowerCuts(t *testing.T) {
 				if t.Run(moment.String(), func(t *testing.T) {
 					ctx, h := fresh(t, kind)
 					h.cutAfter(ctx, t, moment)
-					agent(ctx, t, "join --only network "+kind.Flags)
+					agent(ctx, t, moving+kind.Flags)
 					h.keeps(ctx, t, "after the next run")
 				}) {
 					good++

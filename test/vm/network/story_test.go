@@ -12,7 +12,7 @@ func TestUplinks(t *testing.T) {
 		t.Run(kind.Name, func(t *testing.T) {
 			row := newRow(t, kind.Name)
 			ctx, h := fresh(t, kind)
-			row.change = h.watch(ctx, t, func() { agent(ctx, t, "join --only network "+kind.Flags) }).String()
+			row.change = h.watch(ctx, t, func() { agent(ctx, t, moving+kind.Flags) }).String()
 			if !row.changed(h.keeps(ctx, t, "after the move")) {
 				t.Log("what follows may follow from this")
 			}
