@@ -30,6 +30,18 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 	if err := d.stepBack(ctx, o, now); err != nil {
 		d.log.Note(err.Error()) // the host is out of reach a little longer
 	}
+	unpin, err := d.pinMAC(ctx, original, &o, nic)
+	if err != nil {
+		return err
+	}
+	err = d.bringUpOriginal(ctx, o, original, nic, now, carried)
+	return errors.Join(err, unpin(ctx))
+}
+
+// bringUpOriginal is bringBack where the NIC has another profile now.
+func (d *Driver) bringUpOriginal(
+	ctx context.Context, o Origin, original networkmanager.Ref, nic networkmanager.Device, now present, carried Carried,
+) error {
 	activation, err := d.NM.BeginActivation(ctx, original, nic)
 	if err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)

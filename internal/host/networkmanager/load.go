@@ -1,0 +1,20 @@
+package networkmanager
+
+import (
+	"context"
+	"fmt"
+)
+
+// LoadProfile makes NetworkManager read a profile's file again.
+func (c *Client) LoadProfile(ctx context.Context, file string) error {
+	var loaded bool
+	var failures []string
+	err := c.call(ctx, managerPath+"/Settings", "Settings", "LoadConnections", []string{file}).Store(&loaded, &failures)
+	if err == nil && (!loaded || len(failures) > 0) {
+		err = fmt.Errorf("NetworkManager does not take it")
+	}
+	if err != nil {
+		return fmt.Errorf("loading NetworkManager's profile %s: %w", file, err)
+	}
+	return nil
+}
