@@ -32,7 +32,7 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; every kind of uplink into br-ex and back
-	KINDS=usual go test -tags vm -count=1 -p 2 -timeout 80m -v -skip 'TestKinds|TestReboots|TestPowerCuts' ./test/vm ./test/vm/e2e ./test/vm/lab ./test/vm/network
+	KINDS=usual go test -tags vm -count=1 -p 1 -timeout 80m -v -skip 'TestKinds|TestReboots|TestPowerCuts' ./test/vm ./test/vm/e2e ./test/vm/lab ./test/vm/network
 
 .PHONY: test-network
 test-network: deps build bed ## of test-vm only the uplinks and their faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
