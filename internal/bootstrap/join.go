@@ -44,11 +44,8 @@ func Join(ctx context.Context, options Options) (bool, error) {
 		return false, err
 	}
 	defer j.close()
-	if timeout := time.Duration(j.config.Timeout); timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
+	ctx, cancel := j.inTime(ctx)
+	defer cancel()
 	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
 	changed, err := j.run(ctx, Steps())
 	if err == nil {
@@ -60,6 +57,14 @@ func Join(ctx context.Context, options Options) (bool, error) {
 		err = errors.Join(err, j.forget())
 	}
 	return changed, err
+}
+
+// inTime bounds a run by its --timeout; none is without end.
+func (j *join) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	if timeout := time.Duration(j.config.Timeout); timeout > 0 {
+		return context.WithTimeout(ctx, timeout)
+	}
+	return context.WithCancel(ctx)
 }
 
 // begin opens what a run needs and reads its inputs; it changes nothing but

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Only runs the named steps of a join alone, on a host that has joined or not:
@@ -29,11 +28,8 @@ func Only(ctx context.Context, options Options, names []string) (bool, error) {
 		return false, err
 	}
 	defer j.close()
-	if timeout := time.Duration(j.config.Timeout); timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, timeout)
-		defer cancel()
-	}
+	ctx, cancel := j.inTime(ctx)
+	defer cancel()
 	changed := false
 	for _, step := range steps {
 		did, err := j.one(ctx, step)
