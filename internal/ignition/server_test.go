@@ -119,7 +119,7 @@ func (e *events) text() string {
 }
 
 // quick is a fetcher that does not make a test wait.
-func quick() Fetcher { return Fetcher{Budget: 50 * time.Millisecond, pause: time.Millisecond} }
+func quick() Fetcher { return Fetcher{Budget: 500 * time.Millisecond, pause: time.Millisecond} }
 
 // patient retries until the server gives in.
 func patient(log *events) Fetcher {
