@@ -75,9 +75,18 @@ fi
 echo "deps: installing ${missing[*]}" >&2
 export DEBIAN_FRONTEND=noninteractive
 case " ${missing[*]} " in
-  # Only its programs are wanted: Debian would start the host's own Open vSwitch.
-  *" openvswitch-switch "*) systemctl mask --quiet openvswitch-switch.service ;;
+  # Only its programs are wanted, not an Open vSwitch of the host's own, now or
+  # at the next boot. systemctl may not be there yet.
+  *" openvswitch-switch "*)
+    install -d /etc/systemd/system
+    ln -sf /dev/null /etc/systemd/system/openvswitch-switch.service
+    ;;
 esac
+if [ ! -e /usr/sbin/policy-rc.d ]; then # installing starts no service
+  printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
+  chmod +x /usr/sbin/policy-rc.d
+  trap 'rm -f /usr/sbin/policy-rc.d' EXIT
+fi
 apt-get update -qq
 # shellcheck disable=SC2086 # one word for each argument
 $install -qq >/dev/null
