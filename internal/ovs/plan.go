@@ -103,12 +103,12 @@ func planMove(facts Facts, uplink string) (Move, error) {
 			return Move{}, err
 		}
 	}
-	profiles := newProfiles(p)
+	profiles, carried := newProfiles(p), carriedBy(facts, uplink)
 	move := Move{
-		Uplink: uplink, Profiles: profiles, Carried: carriedBy(facts, uplink),
+		Uplink: uplink, Profiles: profiles, Carried: carried,
 		Origin: Origin{
 			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Passing: original.Passing(),
-			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], Carried: carriedBy(facts, uplink), Ours: profiles.UUIDs(),
+			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], Carried: carried, Ours: profiles.UUIDs(),
 			Members: plainMembers(members), InPlace: keepsProfile(device),
 		},
 		Bring: BridgeIPSteps{Copy: copyStep(profiles.BridgeIP, now), Lease: leaseStep(profiles.BridgeIP, now)},

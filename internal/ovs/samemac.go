@@ -16,14 +16,17 @@ import (
 // back, to the byte.
 func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *Origin, nic networkmanager.Device) (unpin func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
-	facts, err := d.lookAddresses(ctx)
+	const section = "802-3-ethernet"
+	_, cloned := o.Settings[section]["cloned-mac-address"]
+	if nic.Type != networkmanager.Bond || nic.MAC == "" || cloned || o.Settings.Text(section, "assigned-mac-address") != "" {
+		return nothing, nil
+	}
+	links, err := host.Links()
 	if err != nil {
 		return nil, err
 	}
-	link, _ := facts.link(nic.Name)
-	const section = "802-3-ethernet"
-	_, cloned := o.Settings[section]["cloned-mac-address"]
-	if nic.Type != networkmanager.Bond || nic.MAC == "" || !ownMAC(facts, link) || cloned || o.Settings.Text(section, "assigned-mac-address") != "" {
+	facts := Facts{Links: links}
+	if link, _ := facts.link(nic.Name); !ownMAC(facts, link) {
 		return nothing, nil
 	}
 	file, err := d.profileFile(ctx, o.UUID)

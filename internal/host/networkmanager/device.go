@@ -7,23 +7,6 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// DeviceType is NMDeviceType.
-type DeviceType uint32
-
-// The types that decisions depend on; names and numbers are NetworkManager's.
-const (
-	Ethernet     DeviceType = 1
-	WiFi         DeviceType = 2
-	InfiniBand   DeviceType = 9
-	Bond         DeviceType = 10
-	VLAN         DeviceType = 11
-	Bridge       DeviceType = 13
-	Team         DeviceType = 15
-	OVSInterface DeviceType = 24
-	OVSPort      DeviceType = 25
-	OVSBridge    DeviceType = 26
-)
-
 // Device is a network device as NetworkManager sees it. Three devices may have
 // one name: an Open vSwitch bridge, its port and its interface.
 type Device struct {
