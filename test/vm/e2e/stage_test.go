@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -78,37 +77,20 @@ func untilSaid(ctx context.Context, t *testing.T, command, text string, then fun
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	watch := &watcher{text: text, said: make(chan struct{})}
+	watch := vm.NewWatcher(text)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := stage.Machine.RunStream(ctx, command, nil, watch, watch)
 		ended <- err
 	}()
 	select {
-	case <-watch.said:
+	case <-watch.Said:
 		then()
 		<-ended // the connection can have gone with the machine
 	case err := <-ended:
-		t.Fatalf("%s ended before it said %q (%v):\n%s", command, text, err, watch.all.String())
+		t.Fatalf("%s ended before it said %q (%v):\n%s", command, text, err, watch.String())
 	}
-	return watch.all.String()
-}
-
-// watcher tells when a text was written.
-type watcher struct {
-	text string
-	said chan struct{}
-	all  bytes.Buffer
-	seen bool
-}
-
-func (w *watcher) Write(p []byte) (int, error) {
-	n, err := w.all.Write(p)
-	if !w.seen && strings.Contains(w.all.String(), w.text) {
-		w.seen = true
-		close(w.said)
-	}
-	return n, err
+	return watch.String()
 }
 
 // wants tells which of the texts a result does not have.

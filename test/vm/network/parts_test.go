@@ -3,7 +3,6 @@
 package network
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"strings"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
@@ -67,7 +67,7 @@ func parts(ctx context.Context, t *testing.T, h host) []string {
 func during(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
 	t.Helper()
 	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
-	watch := &watcher{text: text, said: make(chan struct{})}
+	watch := vm.NewWatcher(text)
 	type end struct {
 		code int
 		err  error
@@ -78,37 +78,20 @@ func during(ctx context.Context, t *testing.T, h host, text string, do func()) r
 		ended <- end{code, err}
 	}()
 	select {
-	case <-watch.said:
+	case <-watch.Said:
 		do()
 		_, err := machine.Output(ctx, "touch /run/go-on")
 		must(t, err)
 	case e := <-ended:
-		t.Fatalf("the move ended before it said %q (%v):\n%s", text, e.err, watch.all.String())
+		t.Fatalf("the move ended before it said %q (%v):\n%s", text, e.err, watch.String())
 	}
 	e := <-ended
 	must(t, e.err)
-	t.Logf("exit code %d:\n%s", e.code, watch.all.String())
-	if strings.Contains(watch.all.String(), "\nrun\t") {
+	t.Logf("exit code %d:\n%s", e.code, watch.String())
+	if strings.Contains(watch.String(), "\nrun\t") {
 		t.Error("the move did not wait")
 	}
 	return report.Code(e.code)
-}
-
-// watcher tells when a text was written.
-type watcher struct {
-	text string
-	said chan struct{}
-	all  bytes.Buffer
-	seen bool
-}
-
-func (w *watcher) Write(p []byte) (int, error) {
-	n, err := w.all.Write(p)
-	if !w.seen && strings.Contains(w.all.String(), w.text) {
-		w.seen = true
-		close(w.said)
-	}
-	return n, err
 }
 
 // givenBack waits until the guards have given the network back, and checks that
