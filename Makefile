@@ -2,7 +2,7 @@
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
-FUZZTIME ?= 5m
+EXECS ?= 1500000
 # The kinds of uplink that test-vm has the time for.
 QUICK_KINDS ?= dhcp4 static4 slaac dhcpv6 vlan bond-backup vlan-on-bond no-via two-defaults
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
@@ -28,7 +28,7 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 test: deps bed-control oracle ## unit, table and golden tests, those against the real Ignition and a real control plane, a little fuzzing
 	CGO_ENABLED=1 go test -race ./...
 	go test -tags differential -count=1 ./test/differential
-	FUZZTIME=10s test/fuzz.sh
+	EXECS=30000 test/fuzz.sh
 	go test -tags controlplane -count=1 -p 1 ./internal/approver ./internal/ignition ./internal/kubelet ./test/bed
 	cd test/controlplane && go test ./...
 
@@ -46,8 +46,8 @@ soak: deps build bed ## reboots and power cuts at random moments, for each kind 
 	go test -tags vm -count=1 -timeout 24h -v -run 'TestReboots|TestPowerCuts' ./test/vm/network
 
 .PHONY: fuzz
-fuzz: oracle ## every fuzz target in turn, each for FUZZTIME
-	FUZZTIME=$(FUZZTIME) test/fuzz.sh
+fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
+	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
 bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, the Go benchmarks
