@@ -3,10 +3,8 @@ package host
 import (
 	"context"
 	"net/netip"
-	"os"
 	"os/exec"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -15,17 +13,9 @@ import (
 )
 
 // What somebody takes away is put back, usable at once, and the route goes in
-// the end. It runs in a network namespace of its own, which a process of its
-// own has to enter.
+// the end.
 func TestHold(t *testing.T) {
-	const inside = "HOLD_TEST_INSIDE"
-	if os.Getenv(inside) == "" {
-		command := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHold$", "-test.v")
-		command.Env = append(os.Environ(), inside+"=1")
-		command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWNET}
-		if output, err := command.CombinedOutput(); err != nil {
-			t.Fatalf("%v\n%s", err, output)
-		}
+	if !namespaced(t) {
 		return
 	}
 	for _, command := range []string{

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
@@ -21,7 +22,7 @@ type Link struct {
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is part of
 	Parent     int            `json:"parent,omitempty"`     // index of the interface that a VLAN is on
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
-	Passing    []netip.Addr   `json:"passing,omitempty"`    // those of them that are temporary (RFC 8981) or deprecated
+	Passing    []netip.Addr   `json:"passing,omitempty"`    // those of them that are temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, as one set by hand
 	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // subnets that a router has advertised as being on this link
@@ -96,6 +97,8 @@ func Links() ([]Link, error) {
 				link.Addresses = append(link.Addresses, netip.PrefixFrom(ip, ones))
 				if ip.Is6() {
 					link.addFlags(ip, address.Flags)
+				} else if strings.Contains(address.Label, egressLabel) {
+					link.Passing = append(link.Passing, ip)
 				}
 			}
 		}
@@ -136,6 +139,12 @@ func (l Link) Subnet(address netip.Prefix) netip.Prefix {
 	}
 	return address.Masked()
 }
+
+// egressLabel is in the label of an address by which pods leave the cluster
+// (OVN-Kubernetes' EgressIP): it moves to another node one day, and
+// nodeip-configuration passes it over too (baremetal-runtimecfg,
+// pkg/utils/addresses_linux.go).
+const egressLabel = "eip"
 
 func (l *Link) addFlags(ip netip.Addr, flags int) {
 	if flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED|unix.IFA_F_DADFAILED) != 0 {

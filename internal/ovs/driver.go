@@ -72,10 +72,10 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 		return ledger.State{}, err
 	}
 	if unfinished {
-		return ledger.State{Type: "unfinished"}, nil
+		return ledger.State{Type: unfinishedMove}, nil
 	}
 	if _, ok := renamed(facts); ok {
-		return ledger.State{Type: "renamed"}, nil
+		return ledger.State{Type: renamedUplink}, nil
 	}
 	if uplink, ok := bridgedUplink(facts); ok {
 		value, err := Origin{Uplink: uplink}.encode()
@@ -129,6 +129,13 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
+	}
+	facts, err := Look(ctx, d.NM)
+	if err != nil {
+		return err
+	}
+	if origin, err = origin.followed(facts); err != nil {
+		return err
 	}
 	// From here on the guards go the same way, should this run die on it.
 	if err := d.arm(ctx, origin, revertTime); err != nil {

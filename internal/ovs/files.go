@@ -5,12 +5,19 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 const (
 	// appliedFile makes configure-ovs.sh leave br-ex alone, from OpenShift 4.16.
 	appliedFile = "/etc/nmstate/openshift/applied"
+	// routerFile keeps the kernel from hearing routers on br-ex itself, at each
+	// boot as soon as the interface is there (systemd's udev rules apply what
+	// sysctl.d says of an interface when it is added). NetworkManager does that
+	// too, but a little later: what the kernel has heard until then stays as
+	// routes beside NetworkManager's.
+	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
 	// uplinkHintFile is where configure-ovs.sh remembers the uplink.
 	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
 
@@ -34,10 +41,22 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		return nil, refuse("ip -br address   and NODEIP_HINT in /etc/default/nodeip-configuration",
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
-	return append([]ledger.Change{
+	changes := []ledger.Change{
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
-	}, NodeIPFiles(node)...), nil
+	}
+	if hearsRouters(facts) {
+		changes = append(changes, fileChange(routerFile, "NetworkManager alone hears routers on br-ex",
+			"# NetworkManager alone hears routers on br-ex\n-net.ipv6.conf."+BridgeName+".accept_ra = 0\n"))
+	}
+	return append(changes, NodeIPFiles(node)...), nil
+}
+
+// hearsRouters tells whether NetworkManager hears routers on a br-ex of ours; a
+// profile that leaves IPv6 to the kernel needs the kernel to.
+func hearsRouters(facts Facts) bool {
+	profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile))
+	return ours && profile.Settings.Method(networkmanager.IPv6) != "ignore"
 }
 
 // NodeIPFiles tell kubelet, CRI-O and the cluster's own units which addresses

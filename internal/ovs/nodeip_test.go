@@ -2,11 +2,14 @@ package ovs
 
 import (
 	"net/netip"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -129,5 +132,37 @@ func TestFiles(t *testing.T) {
 	f.NodeIPHint = "203.0.113.1"
 	if _, err := Files(f); err == nil {
 		t.Error("files without an address for the node")
+	}
+}
+
+// The kernel is kept from hearing routers on a br-ex of ours alone, and only
+// where NetworkManager hears them instead.
+func TestFilesForRouters(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile, method string
+		want            bool
+	}{
+		"ours":               {bridgeIPProfile, "auto", true},
+		"IPv6 switched off":  {bridgeIPProfile, "disabled", true},
+		"IPv6 by the kernel": {bridgeIPProfile, "ignore", false},
+		"somebody else's":    {"another", "auto", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := bridged(t)
+			settings := networkmanager.Settings{}
+			settings.Set("connection", "uuid", newUUID(f.MachineID, test.profile))
+			settings.Set("ipv6", "method", test.method)
+			f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: settings})
+			changes, err := Files(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
+				return c.Target == routerFile && strings.HasSuffix(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra = 0\n")
+			})
+			if got != test.want {
+				t.Errorf("%t, want %t: %v", got, test.want, changes)
+			}
+		})
 	}
 }

@@ -1,5 +1,5 @@
 // Mortal moves the uplink into br-ex as `hcp-node-agent join --only network`
-// does, and dies by SIGKILL at the very moment at which it says a text: before
+// does, or with --leave gives it back as `hcp-node-agent leave` does, and dies by SIGKILL at the very moment at which it says a text: before
 // the part of the move that the text announces has begun. A signal from outside
 // would always come a little too late. With --run a command is run then instead,
 // to let something else die. With no text it lists what it says.
@@ -41,10 +41,15 @@ func main() {
 	of := mortal{}
 	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
 	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
+	leave := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
 	err := flags.Parse(os.Args[1:])
-	if err == nil {
+	switch {
+	case err != nil:
+	case *leave:
+		_, err = bootstrap.Leave(context.Background(), bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}, false)
+	default:
 		err = move(flags, of)
 	}
 	if err != nil {

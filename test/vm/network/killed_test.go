@@ -45,3 +45,25 @@ func TestAgentKilled(t *testing.T) {
 		}
 	}
 }
+
+// TestLeaveKilled kills a leave when it is about to bring the NIC's own profile
+// up. The next leave goes on with it; nothing of br-ex is taken for somebody
+// else's.
+func TestLeaveKilled(t *testing.T) {
+	for _, kind := range faulty(t) {
+		t.Run(kind.Name, func(t *testing.T) {
+			ctx, h := fresh(t, kind)
+			row := newRow(t, kind.Name+", leave killed")
+			agent(ctx, t, moving+h.Flags)
+			row.leave = h.watch(ctx, t, func() {
+				result, err := machine.Run(ctx, "mortal --leave --at 'back to its own profile'; exit $?")
+				must(t, err)
+				if result.ExitCode != killed {
+					t.Fatalf("mortal lived: %+v", result)
+				}
+				agent(ctx, t, "leave --no-drain")
+			}).String()
+			row.left(h.untouched(ctx, t, "after the second leave"))
+		})
+	}
+}

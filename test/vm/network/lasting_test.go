@@ -4,10 +4,12 @@ package network
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
@@ -63,12 +65,7 @@ func restartedSwitch(ctx context.Context, t *testing.T, h host) {
 // renamedCard gives eth0 another name from the next boot on. The next run of
 // the agent names the port after it.
 func renamedCard(ctx context.Context, t *testing.T, h host) {
-	do(ctx, t, `printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" >/etc/systemd/network/05-renamed.link; sync`)
-	must(t, machine.Reboot(ctx))
-	must(t, h.Await(ctx, machine))
-	if cards := do(ctx, t, "ls /sys/class/net"); !strings.Contains(cards, "lan0") {
-		t.Fatalf("the card was not renamed:\n%s", cards)
-	}
+	rename(ctx, t, h)
 	h.answers(ctx, t)
 	agent(ctx, t, moving)
 	if ports := do(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
@@ -81,6 +78,44 @@ func renamedCard(ctx context.Context, t *testing.T, h host) {
 	do(ctx, t, "rm /etc/systemd/network/05-renamed.link; sync")
 	must(t, machine.Reboot(ctx))
 	must(t, h.Await(ctx, machine))
+}
+
+// TestLeaveOfARenamedCard leaves when eth0 has another name since a boot and
+// its own profile is for eth0 alone: leave says what to type before it touches
+// the network, and then gives it back.
+func TestLeaveOfARenamedCard(t *testing.T) {
+	found, err := uplink.Find("static4")
+	must(t, err)
+	ctx, h := fresh(t, found[0])
+	agent(ctx, t, moving+h.Flags)
+	rename(ctx, t, h)
+	refused, err := machine.Run(ctx, "hcp-node-agent leave --no-drain; exit $?")
+	must(t, err)
+	said := refused.Stdout + refused.Stderr
+	t.Log(said)
+	command := regexp.MustCompile(`nmcli connection modify \S+ connection.interface-name lan0`).FindString(said)
+	if refused.ExitCode == int(report.Done) || command == "" {
+		t.Fatalf("exit code %d", refused.ExitCode)
+	}
+	h.answers(ctx, t)
+	do(ctx, t, command)
+	agent(ctx, t, "leave --no-drain")
+	h.Uplink = "lan0"
+	if bridges := do(ctx, t, "ovs-vsctl list-br; ls /etc/NetworkManager/system-connections | grep ovs; true"); bridges != "" {
+		t.Errorf("left behind: %s", bridges)
+	}
+	h.answers(ctx, t)
+}
+
+// rename gives eth0 the name lan0 by a reboot.
+func rename(ctx context.Context, t *testing.T, h host) {
+	t.Helper()
+	do(ctx, t, `printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" >/etc/systemd/network/05-renamed.link; sync`)
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+	if cards := do(ctx, t, "ls /sys/class/net"); !strings.Contains(cards, "lan0") {
+		t.Fatalf("the card was not renamed:\n%s", cards)
+	}
 }
 
 // lateCard boots without the card, which comes when all have long looked.

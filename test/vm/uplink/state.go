@@ -18,10 +18,8 @@ export LC_ALL=C
 U=$1; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-ex
 ip -o address show scope global | grep -vw ctl0 | sed -E "s/^[0-9]+: $U +/UPLINK /; s/^[0-9]+: //; s/ valid_lft.*//; s/ (dynamic|noprefixroute|mngtmpaddr|secondary)//g; s/\\\\//; s/ ($U|brd [0-9.]+)//g; s/ +/ /g; s/ $//; s/^/address /" | sort
 for f in -4 -6; do
-  # At boot the kernel hears a router before NetworkManager has br-ex: what it
-  # makes of that expires, and is worse than NetworkManager's.
   ip $f route show table all | grep -vE 'dev (ctl0|lo) |^(local|broadcast|multicast|anycast|fe80::/64|ff00::/8) |^fe80' \
-    | grep -vE 'proto ra metric 1024|proto kernel metric 256 expires' | sed -E "s/dev $U( |$)/dev UPLINK\\1/; s/ metric 50( |$)/ metric=50\\1/; s/ (proto|metric|expires|pref|hoplimit|scope) [^ ]+//g; s/ (linkdown|onlink)//g; s/ +/ /g; s/ $//; s/^/route $f /"
+    | sed -E "s/dev $U( |$)/dev UPLINK\\1/; s/ metric 50( |$)/ metric=50\\1/; s/ (proto|metric|expires|pref|hoplimit|scope) [^ ]+//g; s/ (linkdown|onlink)//g; s/ +/ /g; s/ $//; s/^/route $f /"
   ip $f rule | sed "s/^/rule $f /"
 done | sort
 echo "leaves by $(ip -4 route get 192.0.0.1 2>/dev/null | sed -nE "s/.* dev ([^ ]+) .*/\1/p" | sed "s/^$U\$/UPLINK/")" \

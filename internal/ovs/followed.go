@@ -1,0 +1,44 @@
+package ovs
+
+import "github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+
+// What Look says of a br-ex that is this agent's and yet not as wished.
+const (
+	unfinishedMove = "unfinished" // a move, or a way back, was ended in the middle
+	renamedUplink  = "renamed"    // its NIC has another name since a boot
+)
+
+// Halfway tells that a br-ex that is not as a move leaves it can still be this
+// agent's: a way back that was killed, or a NIC that was renamed, is not
+// somebody else's change.
+func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
+	return now.Type == unfinishedMove || now.Type == renamedUplink, nil
+}
+
+var _ ledger.Halfway = (*Driver)(nil)
+
+// followed gives an origin the name that its NIC has since a boot, when br-ex
+// has a NIC and the one that the origin names is not there. A profile of the
+// administrator's that is for the old name would not come up: nothing is
+// touched then.
+func (o Origin) followed(facts Facts) (Origin, error) {
+	now, ok := bridgedUplink(facts)
+	if _, there := facts.link(o.Uplink); there || !ok {
+		return o, nil
+	}
+	bound := o.Settings.Text("connection", "interface-name") != ""
+	if own, found := facts.profile(o.UUID); found {
+		named := own.Settings.Text("connection", "interface-name")
+		if named != "" && named != now {
+			return o, refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+"   and then run this again",
+				"the uplink was called %s when it went into br-ex and is called %s since a boot, and its profile %s is for %s alone", o.Uplink, now, o.ID, named)
+		}
+		bound = named != ""
+	}
+	if bound {
+		o.Settings = o.Settings.Clone()
+		o.Settings.Set("connection", "interface-name", now)
+	}
+	o.Uplink = now
+	return o, nil
+}
