@@ -1,0 +1,54 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// component is who writes an Event.
+const component = "hcp-node-agent"
+
+// Event writes an Event about this machine's Node, which "oc describe node"
+// shows. A node may write Events, and cannot read them. The cluster keeps it
+// for some hours.
+func (n *Node) Event(ctx context.Context, warning bool, reason, message string) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	now := metav1.Now()
+	event := &corev1.Event{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: n.Name + ".", Namespace: metav1.NamespaceDefault},
+		// The UID is the name, as in kubelet's own Events: it writes them before
+		// it knows its Node (nodeRef in k8s.io/kubernetes/pkg/kubelet).
+		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
+		Type:           corev1.EventTypeNormal, Reason: reason, Message: firstRunes(message, longestEvent),
+		Source:         corev1.EventSource{Component: component, Host: n.Name},
+		FirstTimestamp: now, LastTimestamp: now, Count: 1,
+		ReportingController: component, ReportingInstance: n.Name,
+	}
+	if warning {
+		event.Type = corev1.EventTypeWarning
+	}
+	if _, err := n.api.client.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+		problem := explain(err, n.api.server)
+		return report.Fail(report.Failed, problem.remedy, "writing an Event about Node %s: %w", n.Name, fmt.Errorf("%s", problem.text))
+	}
+	return nil
+}
+
+// longestEvent is what the API server takes as a message, in bytes; a rune has
+// four at most.
+const longestEvent = 1024 / 4
+
+func firstRunes(text string, count int) string {
+	runes := []rune(text)
+	if len(runes) <= count {
+		return text
+	}
+	return string(runes[:count-1]) + "…"
+}

@@ -1,0 +1,60 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// Metric is a gauge in Prometheus' text format, as node_exporter's textfile
+// collector reads it.
+type Metric struct {
+	Name    string // snake_case, with its unit
+	Help    string
+	Samples []Sample
+}
+
+// Sample is one value of a metric.
+type Sample struct {
+	Labels [][2]string // name and value, in this order
+	Value  float64
+}
+
+// WriteMetrics writes the metrics; one without a sample is left out.
+func WriteMetrics(w io.Writer, metrics []Metric) error {
+	var out strings.Builder
+	for _, metric := range metrics {
+		if len(metric.Samples) == 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n", metric.Name, escape(metric.Help, false), metric.Name)
+		for _, sample := range metric.Samples {
+			out.WriteString(metric.Name)
+			for i, label := range sample.Labels {
+				separator := ","
+				if i == 0 {
+					separator = "{"
+				}
+				fmt.Fprintf(&out, "%s%s=\"%s\"", separator, label[0], escape(label[1], true))
+			}
+			if len(sample.Labels) > 0 {
+				out.WriteString("}")
+			}
+			out.WriteString(" " + strconv.FormatFloat(sample.Value, 'f', -1, 64) + "\n")
+		}
+	}
+	if _, err := io.WriteString(w, out.String()); err != nil {
+		return fmt.Errorf("writing metrics: %w", err)
+	}
+	return nil
+}
+
+// escape is for what stands after a name: a quote ends a label's value only.
+func escape(text string, label bool) string {
+	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
+	if label {
+		text = strings.ReplaceAll(text, `"`, `\"`)
+	}
+	return text
+}

@@ -1,0 +1,71 @@
+package watch
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// What one look after the other has found, and what is told after each.
+func TestTracker(t *testing.T) {
+	for name, test := range map[string]struct{ seen, want []string }{
+		"all is well":         {[]string{"", "", ""}, []string{"", "", ""}},
+		"seen once":           {[]string{"a", "", ""}, []string{"", "", ""}},
+		"stays":               {[]string{"a", "a", "a"}, []string{"", "+a", ""}},
+		"comes and goes":      {[]string{"a", "a", "", ""}, []string{"", "+a", "", "-a"}},
+		"missed once":         {[]string{"a", "a", "", "a", "", ""}, []string{"", "+a", "", "", "", "-a"}},
+		"flickers":            {[]string{"a", "", "a", "", "a"}, []string{"", "", "", "", ""}},
+		"two":                 {[]string{"a", "a b", "b", "b"}, []string{"", "+a", "+b", "-a"}},
+		"about the same":      {[]string{"a a", "a a"}, []string{"", "+a"}},
+		"comes back":          {[]string{"a", "a", "", "", "a", "a"}, []string{"", "+a", "", "-a", "", "+a"}},
+		"told in their order": {[]string{"b a", "b a"}, []string{"", "+a +b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tracker Tracker
+			for i, names := range test.seen {
+				var found []Finding
+				for _, about := range strings.Fields(names) {
+					found = append(found, Finding{About: about})
+				}
+				var told []string
+				for _, change := range tracker.See("look", found, time.Unix(int64(i), 0)) {
+					sign := "+"
+					if change.Gone {
+						sign = "-"
+					}
+					told = append(told, sign+change.About)
+				}
+				if got := strings.Join(told, " "); got != test.want[i] {
+					t.Errorf("look %d of %q tells %q, want %q", i, names, got, test.want[i])
+				}
+				// Another look does not take away what this one has found.
+				tracker.See("another", nil, time.Unix(int64(i), 0))
+			}
+		})
+	}
+}
+
+func TestStanding(t *testing.T) {
+	var tracker Tracker
+	for _, second := range []int64{10, 20} {
+		tracker.See("late", []Finding{{Severity: Problem, About: "late"}}, time.Unix(second, 0))
+	}
+	for _, second := range []int64{5, 6, 7} {
+		tracker.See("early", []Finding{
+			{Severity: Warning, About: "warned"}, {Severity: Problem, About: "early", Text: time.Unix(second, 0).UTC().Format("05")},
+		}, time.Unix(second, 0))
+	}
+	tracker.See("new", []Finding{{Severity: Problem, About: "not told yet"}}, time.Unix(1, 0))
+	var got []string
+	for _, s := range tracker.Standing() {
+		got = append(got, s.About+" "+s.Text)
+	}
+	// The worst first, then the oldest; the text is the newest.
+	if want := []string{"early 07", "late ", "warned "}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if since := tracker.Standing()[0].Since; !since.Equal(time.Unix(5, 0)) {
+		t.Errorf("since %v", since)
+	}
+}

@@ -1,0 +1,94 @@
+package watch
+
+import (
+	"context"
+	"time"
+)
+
+// Look is one thing that is looked at regularly.
+type Look struct {
+	Name  string
+	Every time.Duration
+	// Find gives what is not as it should be; an error means that it could not
+	// be found out, and says what to do.
+	Find func(context.Context) ([]Finding, error)
+}
+
+// Watcher looks, and tells.
+type Watcher struct {
+	Looks []Look
+	// Limit is the time that one look may take.
+	Limit time.Duration
+	// Failed makes a finding of a look that could not be taken.
+	Failed func(error) Finding
+	// Tell is given every change once.
+	Tell func(context.Context, Change)
+	// Beat is called after every look, with all that stands.
+	Beat func(context.Context, []Change)
+	// Over tells that there is nothing to watch any more.
+	Over func() (bool, error)
+
+	tracker Tracker
+}
+
+// Run looks until ctx ends or there is nothing to watch any more; the error is
+// that of Over. One look is taken at a time, so that the host has little to do.
+func (w *Watcher) Run(ctx context.Context) error {
+	due := make([]time.Time, len(w.Looks))
+	for {
+		for i, look := range w.Looks {
+			if time.Now().Before(due[i]) {
+				continue
+			}
+			if over, err := w.Over(); over || err != nil {
+				return err
+			}
+			w.once(ctx, look)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // it was told to end
+			}
+			due[i] = time.Now().Add(look.Every)
+			w.Beat(ctx, w.tracker.Standing())
+		}
+		if !pause(ctx, time.Until(earliest(due))) {
+			return nil
+		}
+	}
+}
+
+func (w *Watcher) once(ctx context.Context, look Look) {
+	limited, cancel := context.WithTimeout(ctx, w.Limit)
+	defer cancel()
+	found, err := look.Find(limited)
+	if ctx.Err() != nil {
+		return // what a look says that was broken off is worth nothing
+	}
+	if err != nil {
+		found = append(found, w.Failed(err))
+	}
+	for _, change := range w.tracker.See(look.Name, found, time.Now()) {
+		w.Tell(ctx, change)
+	}
+}
+
+func earliest(times []time.Time) time.Time {
+	first := times[0]
+	for _, t := range times[1:] {
+		if t.Before(first) {
+			first = t
+		}
+	}
+	return first
+}
+
+// pause tells whether it was not broken off.
+func pause(ctx context.Context, long time.Duration) bool {
+	timer := time.NewTimer(long)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+		return true
+	}
+}

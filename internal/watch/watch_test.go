@@ -1,0 +1,132 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// recorder is a Watcher that notes what it does, with the seconds since it
+// began.
+type recorder struct {
+	Watcher
+	began time.Time
+	notes []string
+}
+
+func (r *recorder) note(text string) {
+	r.notes = append(r.notes, strconv.Itoa(int(time.Since(r.began)/time.Second))+" "+text)
+}
+
+func record(looks ...Look) *recorder {
+	r := &recorder{began: time.Now()}
+	r.Watcher = Watcher{
+		Looks: looks, Limit: 10 * time.Second,
+		Failed: func(err error) Finding { return Finding{About: "failed", Text: err.Error()} },
+		Tell:   func(_ context.Context, c Change) { r.note("tell " + c.About) },
+		Beat:   func(context.Context, []Change) {},
+		Over:   func() (bool, error) { return false, nil },
+	}
+	for i := range r.Looks {
+		find, name := r.Looks[i].Find, r.Looks[i].Name
+		r.Looks[i].Find = func(ctx context.Context) ([]Finding, error) {
+			r.note(name)
+			return find(ctx)
+		}
+	}
+	return r
+}
+
+func well(context.Context) ([]Finding, error) { return nil, nil }
+
+func TestRunLooksAtTheirPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
+		defer cancel()
+		r := record(Look{Name: "often", Every: 20 * time.Second, Find: well}, Look{Name: "rarely", Every: time.Minute, Find: well})
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 often", "0 rarely", "20 often", "40 often", "60 often", "60 rarely"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}
+
+// A look that hangs ends at its limit, is told of, and does not keep others
+// from being taken.
+func TestRunOutlivesALookThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
+		defer cancel()
+		hang := func(ctx context.Context) ([]Finding, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		r := record(Look{Name: "hangs", Every: 20 * time.Second, Find: hang}, Look{Name: "other", Every: 20 * time.Second, Find: well})
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 hangs", "10 other", "30 hangs", "40 tell failed", "40 other"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}
+
+// What was broken off by the end of the watch is not told of.
+func TestRunEndsInTheMiddleOfALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		r := record(Look{Name: "hangs", Every: time.Second, Find: func(ctx context.Context) ([]Finding, error) {
+			<-ctx.Done()
+			return []Finding{{About: "half"}}, ctx.Err()
+		}})
+		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
+			t.Errorf("%v, knows %v", err, r.tracker.all)
+		}
+	})
+}
+
+func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
+	for name, want := range map[string]error{"over": nil, "not to be found out": errors.New("unreadable")} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := record(Look{Name: "once", Every: time.Second, Find: well})
+				looks := 0
+				r.Over = func() (bool, error) {
+					looks++
+					return looks > 3 && want == nil, map[bool]error{true: want}[looks > 3]
+				}
+				if err := r.Run(t.Context()); !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+				if len(r.notes) != 3 {
+					t.Errorf("%q", r.notes)
+				}
+			})
+		})
+	}
+}
+
+// All that stands is told to whoever keeps count, after every look.
+func TestRunBeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		defer cancel()
+		r := record(Look{Name: "bad", Every: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
+			return []Finding{{About: "it"}}, nil
+		}})
+		var counts []int
+		r.Beat = func(_ context.Context, all []Change) { counts = append(counts, len(all)) }
+		if err := r.Run(ctx); err != nil || !slices.Equal(counts, []int{0, 1, 1}) {
+			t.Errorf("%v, %v", counts, err)
+		}
+	})
+}
