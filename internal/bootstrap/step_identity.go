@@ -61,7 +61,7 @@ func (j *join) witness() kubelet.Machine {
 	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
-	return kubelet.Machine{Systemd: j.systemd, CNIDirectory: dir}
+	return kubelet.ThisMachine(j.systemd, dir)
 }
 
 // awaitServing gets kubelet its serving certificate.

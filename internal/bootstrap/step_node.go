@@ -36,7 +36,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	case crio.Nothing:
 	}
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, j.witness().WhyNotStarted(ctx, err)
 	}
 	effective, err := crio.Effective(ctx)
 	if err != nil {

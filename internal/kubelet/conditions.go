@@ -2,117 +2,140 @@ package kubelet
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// explain says why the Node is not Ready, the nearest cause first. node is nil
-// when there is none.
-func (n *Node) explain(node *corev1.Node, e evidence) finding {
-	switch {
-	case node == nil:
-		return n.unregistered(e)
-	case len(e.units) > 0:
-		f := idleText(e.units)
-		f.text = "Node " + n.Name + " is not Ready: " + f.text
-		return f
-	case !n.thisBoot(node):
-		return finding{
-			text: fmt.Sprintf("Node %s still tells of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
-				n.Name, node.Status.NodeInfo.BootID, n.BootID) + said(e.errors),
-			remedy: "journalctl -u kubelet -b",
+// serviceNetwork is the first address of the usual service networks, where a
+// cluster has its API server.
+var serviceNetwork = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
+
+// maxAhead is how far the clocks may be apart, as preflight has it.
+const maxAhead = 2 * time.Minute
+
+// diagnose lists what is not as it should be, the nearest cause first. It is
+// empty when the Node is Ready and takes pods.
+func diagnose(f facts) []Finding {
+	ready := f.node != nil && isReady(f.node) && f.thisBoot()
+	var keeping []Finding
+	if f.node != nil {
+		keeping = keepsPodsAway(f.node)
+	}
+	if ready && len(keeping) == 0 {
+		return nil
+	}
+	all := slices.Concat(unitFindings(f.machine.units), runtimeFinding(f.machine), clockFinding(f))
+	severity := Warning
+	var told *podTrouble
+	troubles := podTroubles(f)
+	if !ready {
+		severity = Problem
+		var state []Finding
+		state, told = f.state(troubles)
+		all = append(all, state...)
+	}
+	all = append(all, pressures(f)...)
+	all = append(all, keeping...)
+	for _, trouble := range troubles {
+		if trouble != told && (trouble.certain || !ready) {
+			all = append(all, trouble.finding(severity))
 		}
 	}
-	ready := conditionOf(node, corev1.NodeReady)
-	var f finding
+	if f.node != nil {
+		all = append(all, softTaints(f.node)...)
+	}
+	return all
+}
+
+// thisBoot tells whether the Node's status comes from this machine as it runs
+// now: a Node of an earlier join can still say Ready.
+func (f facts) thisBoot() bool {
+	return f.boot == "" || f.node.Status.NodeInfo.BootID == f.boot
+}
+
+func clockFinding(f facts) []Finding {
+	if f.ahead.Abs() <= maxAhead {
+		return nil
+	}
+	how := "ahead of"
+	if f.ahead < 0 {
+		how = "behind"
+	}
+	return []Finding{{
+		Severity: Problem, about: "the clock",
+		Text:   fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold", f.ahead.Abs().Round(time.Minute), how),
+		Remedy: "chronyc makestep   or: timedatectl set-ntp true",
+	}}
+}
+
+// state tells why the Node is not Ready, or not there; told is the pod that is
+// named as the cause.
+func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
+	const journal = "journalctl -u kubelet -b"
+	why, remedy := because(f.machine.kubelet)
+	if remedy == "" {
+		remedy = journal
+	}
+	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(f.machine.kubelet...)}
+	if f.node == nil {
+		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
+		return []Finding{said}, nil
+	}
+	ready := conditionOf(f.node, corev1.NodeReady)
 	switch {
+	case !f.thisBoot():
+		said.Text = fmt.Sprintf("Node %s still tells of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
+			f.name, f.node.Status.NodeInfo.BootID, f.boot) + why
 	case ready == nil:
-		f = finding{text: "kubelet has not reported its state yet", remedy: "journalctl -u kubelet -b"}
+		said.Text, said.passing = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
-		f = finding{text: fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason), remedy: "journalctl -u kubelet -b"}
-	case strings.Contains(ready.Message, "NetworkPluginNotReady"), strings.Contains(ready.Message, "NetworkReady=false"):
-		f = n.networkText(e)
+		said.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
+	case networkMissing(f.node):
+		return f.network(troubles)
 	default:
-		f = finding{text: ready.Reason + ": " + shorten(ready.Message), remedy: "journalctl -u kubelet -b"}
+		said = f.reported(ready)
 	}
-	f.text = "Node " + n.Name + " is not Ready: " + f.text + pressures(node)
-	return f
+	return []Finding{said}, nil
 }
 
-func (n *Node) unregistered(e evidence) finding {
-	if len(e.units) > 0 {
-		f := idleText(e.units)
-		f.text = "kubelet has not registered Node " + n.Name + ": " + f.text
-		return f
+// reported is for what kubelet says about itself, but for the network.
+func (f facts) reported(ready *corev1.NodeCondition) Finding {
+	said := Finding{
+		Severity: Problem, Remedy: "journalctl -u kubelet -b", Details: inWords(ready.Message),
+		Text: ready.Reason + ": " + shorten(ready.Message, brief),
 	}
-	return finding{text: "kubelet has not registered Node " + n.Name + " yet" + said(e.errors), remedy: "journalctl -u kubelet -b"}
+	switch message := ready.Message; {
+	case strings.Contains(message, "PLEG is not healthy"):
+		said.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow"
+		said.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
+	case strings.Contains(message, "container runtime is down"), strings.Contains(message, "container runtime status check may not have completed yet"):
+		said.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, brief) + ")"
+		said.Remedy = "systemctl status crio; journalctl -b -u crio"
+	case strings.Contains(message, "CSINode is not yet initialized"):
+		said.Text, said.passing = "kubelet has not made its CSINode yet; it needs the API server for that", true
+	case strings.Contains(message, "missing node capacity"):
+		said.Text, said.passing = "kubelet has not measured this machine yet ("+shorten(message, brief)+")", true
+	}
+	if c, _, known := knownCause([]string{ready.Message}, surroundings()); known {
+		said.Text, said.Remedy = "kubelet is not well: "+c.text, c.remedy
+	}
+	return said
 }
 
-// idleText names the first unit that does not run; those after it need it.
-func idleText(units []unitEvidence) finding {
-	unit := units[0]
-	return finding{
-		text:   fmt.Sprintf("%s does not run (%s)%s", unit.name, idleState(unit.state), said(unit.said)),
-		remedy: "journalctl -b -u " + unit.name,
+// pressures tells of the other conditions, with the numbers as they are now.
+func pressures(f facts) []Finding {
+	var all []Finding
+	if f.node == nil {
+		return nil
 	}
-}
-
-// idleState says how a unit is that does not run. One that systemd starts over
-// and over goes through several states a second; they are one to a person, or
-// the same sentence would be told again and again.
-func idleState(state host.UnitState) string {
-	failing := state.Result != "" && state.Result != "success"
-	switch {
-	case state.Load != "" && state.Load != "loaded":
-		return state.Load
-	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		return "it ends soon after each start"
-	case failing:
-		return state.Active + ", " + state.Result
-	}
-	return state.Active
-}
-
-// networkText is for the most common reason: the network plugin's pods come
-// up last, and write its configuration.
-func (n *Node) networkText(e evidence) finding {
-	text := "the network plugin is not up"
-	if len(e.cni) == 0 {
-		text = "the network plugin has not written its configuration (" + n.Machine.CNIDirectory + " is empty)"
-	}
-	troubles := podTroubles(e.pods)
-	switch {
-	case e.noPods != nil:
-		return finding{text: text, remedy: "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name}
-	case len(e.pods) == 0:
-		return finding{text: text + "; no pod is assigned to this node yet", remedy: "oc get clusteroperator network; oc get daemonsets -A"}
-	case len(troubles) == 0:
-		return finding{text: text, remedy: "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name}
-	}
-	first := troubles[0]
-	return finding{
-		text:   text + "; pods of this node that are not up: " + listed(troubles),
-		remedy: fmt.Sprintf("oc -n %s describe pod %s", first.namespace, first.name),
-	}
-}
-
-// pressures names the other conditions that are not as they should be.
-func pressures(node *corev1.Node) string {
-	var text strings.Builder
 	for _, kind := range []corev1.NodeConditionType{corev1.NodeMemoryPressure, corev1.NodeDiskPressure, corev1.NodePIDPressure, corev1.NodeNetworkUnavailable} {
-		if c := conditionOf(node, kind); c != nil && c.Status == corev1.ConditionTrue {
-			fmt.Fprintf(&text, "; %s (%s: %s)", kind, c.Reason, shorten(c.Message))
+		if c := conditionOf(f.node, kind); c != nil && c.Status == corev1.ConditionTrue {
+			all = append(all, pressure(c, f.machine, f.name))
 		}
 	}
-	return text.String()
-}
-
-func said(lines []string) string {
-	if len(lines) == 0 {
-		return ""
-	}
-	return "; it said: " + strings.Join(lines, " | ")
+	return all
 }

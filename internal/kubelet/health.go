@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -21,7 +20,7 @@ const HealthURL = "http://127.0.0.1:10248/healthz"
 func Health(ctx context.Context, url string, machine Machine, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
-	last := finding{text: "kubelet does not answer at " + url, remedy: "journalctl -b -u kubelet"}
+	last := Finding{Severity: Problem, Text: "kubelet does not answer at " + url, Remedy: "journalctl -b -u kubelet"}
 	var asked time.Time
 	for {
 		answer := healthy(ctx, client, url)
@@ -30,8 +29,8 @@ func Health(ctx context.Context, url string, machine Machine, log report.Log) er
 		}
 		if time.Since(started) > evidenceEvery && time.Since(asked) > evidenceEvery {
 			asked = time.Now()
-			last = unwell(answer, machine.idle(ctx), lastErrors(ctx, "kubelet.service", 2))
-			log.Wait(last.text, last.remedy)
+			last = unwell(answer, machine.look(ctx))
+			log.Wait(last.Text, last.Remedy)
 			if failedFor(ctx, machine) {
 				return last.failure()
 			}
@@ -57,17 +56,38 @@ func healthy(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("asking kubelet: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(strings.TrimSpace(string(body))))
+		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(string(body), longest))
 	}
 	return nil
 }
 
 // unwell says why kubelet is not well.
-func unwell(answer error, idle []unitEvidence, errors []string) finding {
-	if len(idle) > 0 {
-		return idleText(idle)
+func unwell(answer error, m machineFacts) Finding {
+	if units := unitFindings(m.units); len(units) > 0 {
+		return units[0]
 	}
-	return finding{text: "kubelet runs, but is not well: " + answer.Error() + said(errors), remedy: "journalctl -b -u kubelet"}
+	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(m.kubelet...)}
+	why, remedy := because(m.kubelet)
+	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
+	if remedy != "" {
+		f.Remedy = remedy
+	}
+	return f
+}
+
+// WhyNotStarted tells why a unit did not start, where this can be known: the
+// service manager only says that its job failed. err is what it said.
+func (m Machine) WhyNotStarted(ctx context.Context, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	for _, unit := range m.idle(ctx) {
+		if hinders(unit.name, unit.state) { // and not only one that nobody has started yet
+			f := unitFinding(unit)
+			return report.Fail(report.Failed, f.Remedy, "%w", described{text: f.Text, err: err})
+		}
+	}
+	return err
 }
 
 // failedFor tells whether systemd has given kubelet up; with Restart=always it
@@ -76,6 +96,6 @@ func failedFor(ctx context.Context, machine Machine) bool {
 	if machine.Systemd == nil {
 		return false
 	}
-	state, err := machine.Systemd.UnitState(ctx, "kubelet.service")
+	state, err := machine.Systemd.UnitState(ctx, Unit)
 	return err == nil && state.Active == "failed"
 }

@@ -36,11 +36,11 @@ func TestHealthEndsWithItsTime(t *testing.T) {
 
 func TestUnwell(t *testing.T) {
 	answer := errors.New("kubelet answers 500: [-]syncloop failed")
-	if got := unwell(answer, nil, []string{"e"}); !strings.Contains(got.text, "[-]syncloop failed; it said: e") {
-		t.Errorf("a running kubelet: %q", got.text)
+	if got := unwell(answer, machineFacts{kubelet: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
+		t.Errorf("a running kubelet: %q", got.Text)
 	}
-	idle := []unitEvidence{{name: "crio.service", state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: "kubelet.service"}}
-	if got := unwell(answer, idle, nil); got.text != "crio.service does not run (not-found)" {
-		t.Errorf("a missing CRI-O: %q", got.text)
+	idle := []unitFacts{{name: "crio.service", needed: Unit, state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: Unit}}
+	if got := unwell(answer, machineFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, does not exist on this host (Unit crio.service not found)" {
+		t.Errorf("a missing CRI-O: %q", got.Text)
 	}
 }

@@ -3,9 +3,11 @@ package kubelet
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
@@ -20,6 +22,9 @@ type Node struct {
 	Machine Machine
 	Log     report.Log
 	api     *api
+
+	patience time.Duration
+	present  map[reference]bool // seen in the cluster, and not asked for again
 }
 
 // OpenNode connects to the API server with kubelet's kubeconfig.
@@ -32,35 +37,65 @@ func OpenNode(kubeconfig, name string, proxy Proxy, log report.Log) (*Node, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Node{Name: name, Log: log, api: connection}, nil
+	return &Node{Name: name, Log: log, api: connection, patience: patience}, nil
 }
-
-// finding is what is not as it should be, and what to do.
-type finding struct{ text, remedy string }
-
-func (f finding) failure() error { return report.Fail(report.Failed, f.remedy, "%s", f.text) }
 
 // evidenceEvery is how often the machine and its pods are asked for reasons.
 const evidenceEvery = 3 * time.Second
 
+// unseen is what to say when a wait ends before it has seen anything.
+func (n *Node) unseen() Finding {
+	return Finding{Severity: Problem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
+}
+
+// Findings lists all that is not as it should be with this machine as a node,
+// the nearest cause first; it is empty when the Node is Ready and takes pods.
+// A cluster that does not answer is a finding too. The error is that of ctx.
+func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
+	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	node, err := n.api.client.CoreV1().Nodes().Get(bounded, n.Name, metav1.GetOptions{})
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err() //nolint:wrapcheck // there is nothing to add
+	case apierrors.IsNotFound(err):
+		node = nil
+	case err != nil:
+		problem := explain(err, n.api.server)
+		m := n.Machine.look(ctx)
+		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
+			Severity: Problem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.text, Remedy: problem.remedy,
+			about: "the API server",
+		}), nil
+	}
+	if node != nil && len(diagnose(facts{node: node, boot: n.BootID})) == 0 {
+		return nil, nil // all is well, and nobody else needs to be asked
+	}
+	return diagnose(n.look(ctx, node)), nil
+}
+
 // Ready waits until the Node is Ready, and says meanwhile what it lacks.
 func (n *Node) Ready(ctx context.Context) error {
-	last := finding{text: "Node " + n.Name + " was never seen", remedy: "systemctl status kubelet"}
-	var asked time.Time
-	var known evidence
+	tell := n.teller(n.unseen())
+	var looked time.Time
+	var known facts
 	err := follow(ctx, n.api, n.Log, n.source(), evidenceEvery, func(found map[string]*corev1.Node) (bool, error) {
 		node := found[n.Name]
 		if node != nil && isReady(node) && n.thisBoot(node) {
 			return true, nil
 		}
-		if time.Since(asked) >= evidenceEvery {
-			known, asked = n.evidence(ctx), time.Now()
+		if time.Since(looked) >= evidenceEvery {
+			known, looked = n.look(ctx, node), time.Now()
 		}
-		last = n.explain(node, known)
-		n.Log.Wait(last.text, last.remedy)
+		known.node = node
+		prefix := "Node " + n.Name + " is not Ready"
+		if node == nil {
+			prefix = "kubelet has not registered Node " + n.Name
+		}
+		tell.tell(prefix, diagnose(known), false)
 		return false, nil
 	})
-	return timeUp(ctx, err, last.failure())
+	return timeUp(ctx, err, tell.last.failure())
 }
 
 // source is our Node, by name.
@@ -81,11 +116,7 @@ func (n *Node) source() source[*corev1.Node] {
 	}
 }
 
-// thisBoot tells whether the Node's status comes from this machine as it runs
-// now: a Node of an earlier join can still say Ready.
-func (n *Node) thisBoot(node *corev1.Node) bool {
-	return n.BootID == "" || node.Status.NodeInfo.BootID == n.BootID
-}
+func (n *Node) thisBoot(node *corev1.Node) bool { return facts{node: node, boot: n.BootID}.thisBoot() }
 
 func isReady(node *corev1.Node) bool {
 	ready := conditionOf(node, corev1.NodeReady)

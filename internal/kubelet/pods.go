@@ -11,84 +11,170 @@ import (
 
 // podTrouble is a pod that is not up, and why.
 type podTrouble struct {
-	namespace, name, why string
-	hostNetwork          bool
+	pod     *corev1.Pod
+	why     string // goes behind "pod X is not up: "
+	remedy  string // "" for the usual one
+	details []string
+	certain bool // the cause is known; otherwise the pod may only need time
 }
 
-// podTroubles lists the pods that are not up; those that need no pod network
-// come first, because the others wait for them.
-func podTroubles(pods []*corev1.Pod) []podTrouble {
-	var troubles []podTrouble
-	for _, pod := range pods {
-		if why := whyNotUp(pod); why != "" {
-			troubles = append(troubles, podTrouble{namespace: pod.Namespace, name: pod.Name, why: why, hostNetwork: pod.Spec.HostNetwork})
+func (t *podTrouble) name() string { return t.pod.Namespace + "/" + t.pod.Name }
+
+func (t *podTrouble) command() string {
+	if t.remedy != "" {
+		return t.remedy
+	}
+	return fmt.Sprintf("oc -n %s describe pod %s", t.pod.Namespace, t.pod.Name)
+}
+
+// finding tells about the pod alone.
+func (t *podTrouble) finding(severity Severity) Finding {
+	return Finding{
+		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details,
+		about: "pod " + t.name(), passing: !t.certain,
+	}
+}
+
+// podTroubles lists the pods that are not up, the likeliest reason for the
+// others first.
+func podTroubles(f facts) []*podTrouble {
+	var troubles []*podTrouble
+	for _, pod := range f.pods {
+		if pod.DeletionTimestamp != nil {
+			continue // it is to go
+		}
+		if trouble := whyNotUp(pod, f); trouble != nil {
+			troubles = append(troubles, trouble)
 		}
 	}
-	slices.SortFunc(troubles, func(a, b podTrouble) int {
-		if a.hostNetwork != b.hostNetwork {
-			if a.hostNetwork {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Compare(a.namespace+"/"+a.name, b.namespace+"/"+b.name)
+	slices.SortStableFunc(troubles, func(a, b *podTrouble) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name(), b.name()))
 	})
 	return troubles
 }
 
-// listed names the first few.
-func listed(troubles []podTrouble) string {
-	const shown = 4
-	var texts []string
-	for n, t := range troubles {
-		if n == shown {
-			texts = append(texts, fmt.Sprintf("and %d more", len(troubles)-shown))
-			break
-		}
-		texts = append(texts, fmt.Sprintf("%s/%s (%s)", t.namespace, t.name, t.why))
+// rank orders pods by how much others wait for them: all for the way to the
+// API server, those with a network of their own for the network plugin.
+func rank(t *podTrouble) int {
+	place := 30
+	switch {
+	case t.pod.Namespace == "kube-system" && strings.HasPrefix(t.pod.Name, "kube-apiserver-proxy"):
+		place = 0
+	case isNetworkPlugin(t.pod):
+		place = 10
+	case t.pod.Spec.HostNetwork:
+		place = 20
 	}
-	return strings.Join(texts, ", ")
+	if !t.certain {
+		place += 15 // behind those of the next kind whose cause is known
+	}
+	return place
 }
 
-// whyNotUp is "" for a pod that runs, or has ended well.
-func whyNotUp(pod *corev1.Pod) string {
-	if pod.Status.Phase == corev1.PodSucceeded {
-		return ""
-	}
-	if pod.Status.Reason != "" {
-		return shorten(pod.Status.Reason + ": " + pod.Status.Message)
-	}
-	if why := containersWhy("init container", pod.Status.InitContainerStatuses, true); why != "" {
-		return why
-	}
-	if why := containersWhy("container", pod.Status.ContainerStatuses, false); why != "" {
-		return why
-	}
-	if pod.Status.Phase == corev1.PodRunning {
-		return ""
-	}
-	return "not started yet"
-}
-
-// containersWhy tells about the first container that is not well. An init
-// container is well when it has ended with 0, or runs as a sidecar.
-func containersWhy(kind string, statuses []corev1.ContainerStatus, init bool) string {
-	for n := range statuses {
-		s := &statuses[n]
-		switch {
-		case s.State.Waiting != nil && s.State.Waiting.Reason != "PodInitializing":
-			why := fmt.Sprintf("%s %s: %s", kind, s.Name, s.State.Waiting.Reason)
-			if s.State.Waiting.Message != "" {
-				why += ": " + s.State.Waiting.Message
-			}
-			return shorten(why)
-		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
-			return shorten(fmt.Sprintf("%s %s ended with status %d (%s)", kind, s.Name, s.State.Terminated.ExitCode, s.State.Terminated.Reason))
-		case init && s.State.Running != nil && !s.Ready && (s.Started == nil || !*s.Started):
-			return fmt.Sprintf("%s %s is running", kind, s.Name)
-		case !init && s.State.Running != nil && !s.Ready:
-			return fmt.Sprintf("%s %s runs, but is not ready", kind, s.Name)
+// isNetworkPlugin knows the pods whose work is to set up the pod network.
+func isNetworkPlugin(pod *corev1.Pod) bool {
+	for _, namespace := range []string{"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn", "calico-system", "tigera-operator", "cilium", "kube-flannel"} {
+		if pod.Namespace == namespace {
+			return pod.Spec.HostNetwork
 		}
 	}
-	return ""
+	return false
+}
+
+// whyNotUp is nil for a pod that runs, or has ended well.
+func whyNotUp(pod *corev1.Pod, f facts) *podTrouble {
+	t := &podTrouble{pod: pod}
+	switch {
+	case pod.Status.Phase == corev1.PodSucceeded:
+		return nil
+	case pod.Status.Phase == corev1.PodFailed && pod.Status.Reason != "":
+		t.rejected()
+		return t
+	case t.containers("init container", pod.Spec.InitContainers, pod.Status.InitContainerStatuses, f),
+		t.containers("container", pod.Spec.Containers, pod.Status.ContainerStatuses, f):
+		return t
+	case pod.Status.Phase == corev1.PodRunning:
+		return nil
+	case pod.Status.Phase == corev1.PodFailed:
+		t.why, t.certain = "it has failed", true
+		return t
+	}
+	t.notStarted(f)
+	return t
+}
+
+// rejected is for a pod that kubelet did not take, or ended.
+func (t *podTrouble) rejected() {
+	reason, message := t.pod.Status.Reason, shorten(t.pod.Status.Message, brief)
+	t.certain = true
+	t.why = reason + ": " + message
+	if resource, found := strings.CutPrefix(reason, "OutOf"); found {
+		t.why = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
+		t.remedy = "oc describe node " + t.pod.Spec.NodeName + "   shows what is allocated"
+	}
+	switch reason {
+	case "Evicted":
+		t.why = "kubelet evicted it: " + message
+	case "NodeAffinity":
+		t.why = "its node selector or affinity does not fit this Node's labels (" + message + ")"
+		t.remedy = "oc get node " + t.pod.Spec.NodeName + " --show-labels"
+	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
+		t.why = "kubelet refuses it: " + message
+	}
+}
+
+// notStarted is for a pod of which no container has a word to say: a volume or
+// the sandbox is missing. Its status does not tell, so the cluster's objects
+// and kubelet's journal are asked.
+func (t *podTrouble) notStarted(f facts) {
+	if r, absent := t.absent(f, false); absent {
+		t.missing(r)
+		return
+	}
+	lines := errorsAbout(f.machine.kubelet, t.pod)
+	if c, line, known := knownCause(lines, slices.Concat(surroundings(), runtimeCauses())); known {
+		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
+		return
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "network is not ready") })
+	if len(lines) > 0 {
+		t.why, t.details = "kubelet cannot start it: "+shorten(plain(lines[len(lines)-1]), brief), inWords(lines...)
+		return
+	}
+	t.why = "it is being started"
+	if !t.pod.Spec.HostNetwork && f.node != nil && networkMissing(f.node) {
+		t.why = "it waits for the pod network"
+	}
+}
+
+// errorsAbout are kubelet's lines about one pod.
+func errorsAbout(lines []string, pod *corev1.Pod) []string {
+	var about []string
+	for _, line := range lines {
+		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) || (pod.UID != "" && strings.Contains(line, string(pod.UID))) {
+			about = append(about, line)
+		}
+	}
+	return about
+}
+
+// absent gives the first object that this pod needs and the cluster does not
+// have; with optional, one that it can start without.
+func (t *podTrouble) absent(f facts, optional bool) (reference, bool) {
+	for _, needed := range references(t.pod) {
+		if needed.optional == optional && slices.Contains(f.absent, needed) {
+			return needed, true
+		}
+	}
+	return reference{}, false
+}
+
+func (t *podTrouble) missing(r reference) {
+	t.certain = true
+	t.why = r.String() + ", which it needs, does not exist"
+	who, remedy := madeBy(r)
+	if who != "" {
+		t.why += "; " + who
+	}
+	t.remedy = remedy
 }

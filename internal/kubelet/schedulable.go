@@ -2,7 +2,6 @@ package kubelet
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -10,85 +9,99 @@ import (
 )
 
 // Schedulable waits until nothing keeps pods away from the Node: it is not
-// cordoned, and has no taint with the effect NoSchedule or NoExecute. A cordon
-// of the agent's own leave is lifted.
+// cordoned, and has no taint with the effect NoSchedule or NoExecute. What goes
+// by itself is given a moment before a word is said. A cordon of the agent's
+// own leave is lifted.
 func (n *Node) Schedulable(ctx context.Context) error {
-	last := finding{text: "Node " + n.Name + " was never seen", remedy: "systemctl status kubelet"}
+	tell := n.teller(n.unseen())
+	var looked time.Time
+	var known facts
 	err := follow(ctx, n.api, n.Log, n.source(), evidenceEvery, func(found map[string]*corev1.Node) (bool, error) {
 		node := found[n.Name]
 		if node == nil {
-			last = finding{text: "Node " + n.Name + " is gone: somebody deleted it", remedy: "systemctl restart kubelet   registers it again"}
-			n.Log.Wait(last.text, last.remedy)
+			tell.tell("Node "+n.Name, []Finding{{
+				Severity: Problem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet   registers it again",
+			}}, false)
 			return false, nil
 		}
 		if cordonedByLeave(node) {
 			n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
 			return false, n.uncordon(ctx)
 		}
-		keeping := keepsPodsAway(node)
-		if len(keeping) == 0 {
-			for _, taint := range softTaints(node) {
-				n.Log.Note(explainTaint(n.Name, taint).text)
+		if len(keepsPodsAway(node)) == 0 {
+			for _, f := range softTaints(node) {
+				n.Log.Note(f.Text)
 			}
 			return true, nil
 		}
-		last = joined(n.Name, keeping)
-		n.Log.Wait(last.text, last.remedy)
+		if time.Since(looked) >= evidenceEvery {
+			known, looked = n.look(ctx, node), time.Now()
+		}
+		known.node = node
+		tell.tell("Node "+n.Name+" takes no pods", diagnose(known), true)
 		return false, nil
 	})
-	return timeUp(ctx, err, last.failure())
+	return timeUp(ctx, err, tell.last.failure())
 }
 
 // keepsPodsAway lists what keeps pods away, each with its story.
-func keepsPodsAway(node *corev1.Node) []finding {
-	var all []finding
+func keepsPodsAway(node *corev1.Node) []Finding {
+	var staying, passing []Finding
+	add := func(taint corev1.Taint) {
+		if f := explainTaint(node, taint); f.passing {
+			passing = append(passing, f)
+		} else {
+			staying = append(staying, f)
+		}
+	}
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect != corev1.TaintEffectPreferNoSchedule && taint.Key != corev1.TaintNodeUnschedulable {
-			all = append(all, explainTaint(node.Name, taint))
+			add(taint)
 		}
 	}
 	if node.Spec.Unschedulable {
-		all = append(all, explainTaint(node.Name, corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}))
+		add(corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule})
 	}
-	return all
+	return append(staying, passing...)
 }
 
-// softTaints are those that only make other nodes preferred.
-func softTaints(node *corev1.Node) []corev1.Taint {
-	var soft []corev1.Taint
+// softTaints tells of the taints that only make other nodes preferred.
+func softTaints(node *corev1.Node) []Finding {
+	var soft []Finding
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
-			soft = append(soft, taint)
+			f := explainTaint(node, taint)
+			f.Severity = Notice
+			soft = append(soft, f)
 		}
 	}
 	return soft
 }
 
-func joined(node string, all []finding) finding {
-	texts := make([]string, 0, len(all))
-	var remedies []string
-	for _, f := range all {
-		texts = append(texts, f.text)
-		if f.remedy != "" {
-			remedies = append(remedies, f.remedy)
-		}
-	}
-	return finding{text: "Node " + node + " takes no pods: " + strings.Join(texts, "; "), remedy: strings.Join(remedies, "\n")}
-}
-
 // explainTaint tells who sets a taint, who removes it, and what to do.
-func explainTaint(node string, taint corev1.Taint) finding {
-	text := "taint " + taint.ToString()
+func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
+	f := Finding{Severity: Problem, Text: "taint " + taint.ToString(), about: "taint " + taint.ToString()}
 	if taint.TimeAdded != nil {
-		text += " since " + taint.TimeAdded.UTC().Format(time.RFC3339)
+		f.Text += " since " + stamp(taint.TimeAdded.Time)
 	}
+	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
-		if known.key == taint.Key {
-			return finding{text: fmt.Sprintf("%s (%s)", text, known.story), remedy: strings.ReplaceAll(known.remedy, "NODE", node)}
+		if known.key != taint.Key && !(strings.HasPrefix(known.key, "*") && strings.HasSuffix(taint.Key, known.key[1:])) {
+			continue
 		}
+		f.Text += ": " + fill.Replace(known.story)
+		if f.Remedy, f.passing = fill.Replace(known.remedy), known.passing; f.passing {
+			f.about = ""
+		}
+		if known.more != nil {
+			f.Details = known.more(node)
+		}
+		return f
 	}
-	return finding{
-		text:   text + " (not one that Kubernetes or OpenShift sets by itself: an administrator's, an operator's, or the NodePool's)",
-		remedy: fmt.Sprintf("oc adm taint node %s %s-   if nothing needs it", node, taint.Key),
+	f.Text += ": not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool set it, and removes it"
+	if taint.TimeAdded == nil {
+		f.Text += " (since when is not known)"
 	}
+	f.Remedy = fill.Replace("oc adm taint node NODE KEY-   if nothing needs it")
+	return f
 }

@@ -41,7 +41,7 @@ func statusOf(node *corev1.Node) NodeStatus {
 		Kubelet: node.Status.NodeInfo.KubeletVersion,
 	}
 	if ready := conditionOf(node, corev1.NodeReady); ready != nil && !status.Ready {
-		status.Why = ready.Reason + ": " + shorten(ready.Message)
+		status.Why = ready.Reason + ": " + shorten(ready.Message, longest)
 	}
 	for _, taint := range node.Spec.Taints {
 		status.Taints = append(status.Taints, taint.ToString())

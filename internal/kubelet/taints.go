@@ -2,34 +2,53 @@ package kubelet
 
 import corev1 "k8s.io/api/core/v1"
 
-// knownTaint is the story of a taint: who sets it, who removes it.
+// knownTaint is the story of a taint: who sets it, who removes it. In story and
+// remedy NODE stands for the node's name and KEY for the taint's.
 type knownTaint struct {
-	key    string
-	story  string
-	remedy string // with NODE for the node's name; "" when waiting is all
+	key     string // a "*" at the beginning is anything
+	story   string
+	remedy  string // "" when waiting is all
+	passing bool   // it goes by itself, within seconds of Ready
+	more    func(*corev1.Node) []string
 }
 
-// knownTaints are the taints that Kubernetes and OpenShift set by themselves.
+const machineConfig = "machineconfiguration.openshift.io/"
+
+// machineConfigState is what the machine-config daemon has written on the Node.
+func machineConfigState(node *corev1.Node) []string {
+	var lines []string
+	for _, name := range []string{"state", "reason", "currentConfig", "desiredConfig"} {
+		if value := node.Annotations[machineConfig+name]; value != "" {
+			lines = append(lines, name+": "+shorten(value, longest))
+		}
+	}
+	return lines
+}
+
+// knownTaints are the taints that Kubernetes, OpenShift and what usually runs
+// on them set by themselves.
 func knownTaints() []knownTaint {
+	return append(kubernetesTaints(), operatorTaints()...)
+}
+
+// kubernetesTaints are those of Kubernetes itself
+// (k8s.io/api/core/v1/well_known_taints.go, cloud-provider/api).
+func kubernetesTaints() []knownTaint {
 	return []knownTaint{
 		{
-			key:   corev1.TaintNodeNotReady,
-			story: "the node lifecycle controller sets it while the Node is not Ready, and removes it within seconds of Ready",
+			key: corev1.TaintNodeNotReady, passing: true,
+			story:  "the node lifecycle controller sets it while the Node is not Ready, and removes it within seconds of Ready",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager   on the management cluster, if it stays",
 		},
 		{
-			key:    corev1.TaintNodeUnreachable,
+			key: corev1.TaintNodeUnreachable, passing: true,
 			story:  "the node lifecycle controller sets it when kubelet stops reporting, and removes it when kubelet reports again",
 			remedy: "journalctl -b -u kubelet",
 		},
 		{
-			key:    corev1.TaintNodeNetworkUnavailable,
+			key: corev1.TaintNodeNetworkUnavailable, passing: true,
 			story:  "it is set until the network plugin has set up its routes on this node, and removed by it",
 			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE",
-		},
-		{
-			key:    "k8s.ovn.org/network-unavailable",
-			story:  "OVN-Kubernetes sets it until its network is up on this node, and removes it",
-			remedy: "oc -n openshift-ovn-kubernetes get pods -o wide --field-selector spec.nodeName=NODE",
 		},
 		{
 			key:    corev1.TaintNodeMemoryPressure,
@@ -52,34 +71,101 @@ func knownTaints() []knownTaint {
 			remedy: "oc adm uncordon NODE",
 		},
 		{
+			key:    corev1.TaintNodeOutOfService,
+			story:  "an administrator set it so that pods leave a machine that is shut down; an administrator removes it",
+			remedy: "oc adm taint node NODE KEY-",
+		},
+		{
 			// field report: a node was Ready and yet tainted for days, because
 			// its payload came from a cluster of another platform.
 			key: "node.cloudprovider.kubernetes.io/uninitialized",
-			story: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager would remove it; " +
-				"on platform None there is none: the payload is of a NodePool or cluster of another platform",
-			remedy: "join with the stub of a NodePool of platform None; to use the node until then: " +
-				"oc adm taint node NODE node.cloudprovider.kubernetes.io/uninitialized-",
+			story: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; " +
+				"on platform None there is none and nobody does: the payload is of a NodePool or cluster of another platform",
+			remedy: "join with the stub of a NodePool of platform None; to use the node until then: oc adm taint node NODE KEY-",
 		},
 		{
-			key: "UpdateInProgress",
-			story: "the machine-config controller sets it while the node's configuration is not the desired one, and removes it when the " +
-				"machine-config daemon on the node reports Done",
-			remedy: "oc get node NODE -o yaml | grep machineconfiguration.openshift.io",
-		},
-		{
-			key:    "node.kubernetes.io/out-of-service",
-			story:  "an administrator set it so that pods leave a machine that is shut down; an administrator removes it",
-			remedy: "oc adm taint node NODE node.kubernetes.io/out-of-service-",
-		},
-		{
-			key:    "ToBeDeletedByClusterAutoscaler",
-			story:  "the cluster autoscaler sets it on a node that it is about to delete",
-			remedy: "oc adm taint node NODE ToBeDeletedByClusterAutoscaler-   if the autoscaler does not manage this node",
+			key:    "node.cloudprovider.kubernetes.io/shutdown",
+			story:  "a cloud controller manager sets it when its cloud says that the machine is off, and removes it when it is on",
+			remedy: "oc get node NODE -o jsonpath='{.spec.providerID}'",
 		},
 		{
 			key:    "node-role.kubernetes.io/master",
-			story:  "kubelet registers control plane nodes with it; a worker has it when its payload is that of a master",
+			story:  "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when its payload is that of a master",
 			remedy: "join with the stub of a worker NodePool",
+		},
+		{
+			key:    "node-role.kubernetes.io/control-plane",
+			story:  "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when its payload is that of a master",
+			remedy: "join with the stub of a worker NodePool",
+		},
+		{
+			key:    "node-role.kubernetes.io/infra",
+			story:  "an administrator keeps the node for routers, registry and monitoring with it, and nobody removes it; only pods that tolerate it come here",
+			remedy: "oc adm taint node NODE KEY-   if other pods shall come too",
+		},
+	}
+}
+
+// operatorTaints are those of OpenShift's and other operators.
+func operatorTaints() []knownTaint {
+	return []knownTaint{
+		{
+			key: "UpdateInProgress", more: machineConfigState,
+			story: "the machine-config controller sets it while the node's configuration is not the desired one, and removes it when the " +
+				"machine-config daemon on the node reports Done; a hosted cluster of platform None has neither",
+			remedy: "oc get node NODE -o yaml | grep " + machineConfig,
+		},
+		{
+			key: "k8s.ovn.org/network-unavailable", passing: true,
+			story:  "OVN-Kubernetes sets it until its network is up on this node, and removes it",
+			remedy: "oc -n openshift-ovn-kubernetes get pods -o wide --field-selector spec.nodeName=NODE",
+		},
+		{
+			key:    "ToBeDeletedByClusterAutoscaler",
+			story:  "the cluster autoscaler sets it on a node that it is about to delete, and removes it when it thinks better of it",
+			remedy: "oc adm taint node NODE KEY-   if the autoscaler does not manage this node",
+		},
+		{
+			key:    "DeletionCandidateOfClusterAutoscaler",
+			story:  "the cluster autoscaler marks nodes with it that it may delete soon, and removes it when they are needed",
+			remedy: "oc adm taint node NODE KEY-   if the autoscaler does not manage this node",
+		},
+		{
+			key:    "node.cluster.x-k8s.io/uninitialized",
+			story:  "the Cluster API sets it at registration, and removes it when it has found the Node's Machine; on platform None there is no Machine and nobody does",
+			remedy: "join with the stub of a NodePool of platform None; to use the node until then: oc adm taint node NODE KEY-",
+		},
+		{
+			key: "*.csi.aws.com/agent-not-ready", // ebs, efs
+			story: "the node was registered with it, and the CSI driver's pod on this node removes it when it is ready; " +
+				"where the cluster has no such driver nobody does",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE KEY-   if the cluster has no such driver",
+		},
+		{
+			key: "*/agent-not-ready", // other CSI drivers, and Cilium
+			story: "the node was registered with it, and the agent that KEY names removes it when its pod on this node is ready; " +
+				"where the cluster has no such agent nobody does",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY-   if the cluster has no such agent",
+		},
+		{
+			key:    "node.ocs.openshift.io/storage",
+			story:  "an administrator keeps the node for OpenShift Data Foundation with it, and nobody removes it; only storage pods come here",
+			remedy: "oc adm taint node NODE KEY-   if other pods shall come too",
+		},
+		{
+			key:    "medik8s.io/drain",
+			story:  "the node maintenance operator sets it while the Node is in maintenance, and removes it with the NodeMaintenance",
+			remedy: "oc get nodemaintenance",
+		},
+		{
+			key:    "medik8s.io/remediation",
+			story:  "a remediation operator sets it while it repairs or reboots a node that it thinks is unhealthy, and removes it afterwards",
+			remedy: "oc get nodehealthcheck,selfnoderemediation -A",
+		},
+		{
+			key:    "kubevirt.io/drain",
+			story:  "OpenShift Virtualization sets it so that virtual machines leave the node; who drained the node removes it",
+			remedy: "oc adm taint node NODE KEY-   when the maintenance is over",
 		},
 	}
 }

@@ -29,3 +29,17 @@ kubelet.service: Main process exited, code=exited, status=1/FAILURE
 		t.Errorf("errorLines() = %q without any error", got)
 	}
 }
+
+func TestPlain(t *testing.T) {
+	for line, want := range map[string]string{
+		`"command failed" err="failed to load kubelet config file, error: \"x\""`: `command failed: failed to load kubelet config file, error: "x"`,
+		`"only a message" pod="ns/name"`:                                          "only a message",
+		`time="2026-01-01T00:00:00Z" level=fatal msg="no \"runc\" in $PATH"`:      `no "runc" in $PATH`,
+		"Error: unknown flag: --x":                                                "Error: unknown flag: --x",
+		`"x" err="Get \"https://user:hunter2secret@proxy/\""`:                     `x: Get "https://***@proxy/"`,
+	} {
+		if got := plain(line); got != want {
+			t.Errorf("plain(%s)\n= %s\nwant %s", line, got, want)
+		}
+	}
+}

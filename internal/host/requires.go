@@ -1,0 +1,27 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+)
+
+// Requires lists the units without which unit name does not start (Requires=,
+// Requisite= and BindsTo=, from its file, its drop-ins and its .requires
+// directory), also those that do not exist.
+func (s *Systemd) Requires(ctx context.Context, name string) ([]string, error) {
+	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("asking systemd what %s requires: %w", name, err)
+	}
+	var units []string
+	for _, kind := range []string{"Requires", "Requisite", "BindsTo"} {
+		listed, _ := properties[kind].([]string)
+		for _, unit := range listed {
+			if !slices.Contains(units, unit) {
+				units = append(units, unit)
+			}
+		}
+	}
+	return units, nil
+}

@@ -1,0 +1,144 @@
+package kubelet
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// cause is why something failed, for a person, from what a program said.
+type cause struct{ text, remedy string }
+
+// knownCause looks for an error that has a story, the newest first; line is
+// the one that tells it.
+func knownCause(lines []string, stories []causePattern) (found cause, line string, known bool) {
+	for _, line := range slices.Backward(lines) {
+		for _, candidate := range stories {
+			if match := candidate.pattern.FindStringSubmatchIndex(line); match != nil {
+				fill := func(template string) string {
+					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
+				}
+				return cause{text: shorten(fill(candidate.text), longest), remedy: fill(candidate.remedy)}, line, true
+			}
+		}
+	}
+	return cause{}, "", false
+}
+
+// lastSaid is what a unit said last that is more than that it ended.
+func lastSaid(lines []string) string {
+	for _, line := range slices.Backward(lines) {
+		if !strings.Contains(line, "Main process exited") {
+			return line
+		}
+	}
+	if len(lines) > 0 {
+		return lines[len(lines)-1]
+	}
+	return ""
+}
+
+// because is what to add to a sentence about a unit, from its errors: their
+// story, else the last of them.
+func because(lines []string) (text, remedy string) {
+	if c, _, known := knownCause(lines, knownCauses()); known {
+		return ": " + c.text, c.remedy
+	}
+	if last := lastSaid(lines); last != "" {
+		return "; its last error: " + shorten(plain(last), brief), ""
+	}
+	return "", ""
+}
+
+// causePattern tells one story; text and remedy are templates of
+// regexp.Expand.
+type causePattern struct {
+	pattern      *regexp.Regexp
+	text, remedy string
+}
+
+const ofAnotherRelease = "the installed kubelet is not of the payload's release"
+
+// knownCauses are errors of kubelet, CRI-O and systemd that stop a node, as
+// kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to 257 put them. The first
+// that fits counts.
+func knownCauses() []causePattern {
+	return slices.Concat(unitCauses(), runtimeCauses(), surroundings(), clusterCauses())
+}
+
+func story(pattern, text, remedy string) causePattern {
+	return causePattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
+}
+
+// unitCauses are what keeps a service from running.
+func unitCauses() []causePattern {
+	const sameRelease = "kubelet --version   and install the kubelet of the payload's release, then: systemctl restart kubelet"
+	return []causePattern{
+		// systemd
+		story(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host", "dnf provides '*/$1'   names the package to install"),
+		story(`status=203/EXEC`, "its program cannot be run: it is not installed, or SELinux or fapolicyd forbids it",
+			"ausearch -m avc,fanotify -ts recent; systemctl cat kubelet"),
+		story(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit names", "journalctl -b -u kubelet"),
+
+		// kubelet's flags and configuration
+		story(`unknown (?:shorthand )?flag: (\S+?)"?(?:\s|$)`, "it does not know the flag $1 of its unit: "+ofAnotherRelease, sameRelease),
+		story(`unrecognized feature gate: (\w+)`, "it does not know the feature gate $1 of its configuration: "+ofAnotherRelease, sameRelease),
+		story(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
+			"it does not know version $1 of its configuration: "+ofAnotherRelease, sameRelease),
+		story(`strict decoding error: unknown field \\*"([^"\\]+)`, "it does not know the setting $1 of its configuration: "+ofAnotherRelease, sameRelease),
+		story(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it", "swapoff -a   and take the swap out of /etc/fstab"),
+		story(`not run on a host using cgroup v1`, "this release does not run with cgroup v1", "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1; reboot"),
+		story(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
+			"kernel parameter $1 is $3 and has to be $2", "hcp-node-agent join   sets it again; see: sysctl $1"),
+		story(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), )?error: (.+?)"?$`,
+			"it cannot use its configuration $1: $2", "hcp-node-agent status   tells whether somebody changed it"),
+		story(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2", "hcp-node-agent join   writes it again"),
+		story(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
+			"it has no identity, and no bootstrap credential to get one ($1 is not there)", "hcp-node-agent join --user-data STUB"),
+		story(`listen tcp (\S+?): bind: address already in use`, "another program listens at $1", "ss -ltnp"),
+	}
+}
+
+// runtimeCauses are what goes wrong between kubelet and CRI-O.
+func runtimeCauses() []causePattern {
+	return []causePattern{
+		story(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice as parent`,
+			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
+		story(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
+			"crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
+		story(`dial unix \S*crio\.sock: connect: (no such file or directory|connection refused)`,
+			"CRI-O does not answer at its socket ($1)", "systemctl status crio"),
+	}
+}
+
+// surroundings are what is wrong around any program of this host, a pod's too.
+func surroundings() []causePattern {
+	return []causePattern{
+		story(`no space left on device`, "no space is left on a file system of this host", "df -h /var/lib/kubelet /var/lib/containers /var/log; df -i /var"),
+		story(`too many open files|inotify_(?:init|add_watch)\S*: no space`, "the kernel's limit of open files or inotify watches is reached",
+			"sysctl fs.inotify fs.file-nr"),
+		story(`proxyconnect tcp: (.+?)"?$`, "the proxy does not let it through: $1", "systemctl show -P Environment kubelet crio | grep -io 'https*_proxy=[^ ]*'"),
+		story(`current time (\S+?) is before ([\dTZ:.+-]+)`, "this host's clock is behind: it says $1, and a certificate is valid from $2 on",
+			"chronyc makestep   or: timedatectl set-ntp true"),
+		story(`current time (\S+?) is after ([\dTZ:.+-]+)`, "a certificate ended at $2, and this host's clock says $1", "date -u; chronyc makestep   if the clock is ahead"),
+		story(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary failure in name resolution|connection refused)`,
+			"DNS gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
+		story(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o timeout|no route to host|network is unreachable)`,
+			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at $1 ($2)",
+			"crictl ps -a --name haproxy; ip address show lo; systemctl status apiserver-ip"),
+		story(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is unreachable)`,
+			"it does not reach $1 ($2)", "curl -kv https://$1/version"),
+	}
+}
+
+// clusterCauses are what the API server has against kubelet.
+func clusterCauses() []causePattern {
+	return []causePattern{
+		story(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,
+			"the API server refuses what kubelet writes about its Node (name, labels or taints)", "journalctl -b -u kubelet | grep forbidden"),
+		story(`Unable to register node with API server" err="([^"\\]+)`, "the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
+		story(`/apis?/.*certificate signed by unknown authority`, "it does not trust who answers as the API server, or the other way round",
+			"hcp-node-agent join   compares the cluster with the kubeconfig"),
+		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join   gets a new one if it has ended"),
+	}
+}

@@ -1,0 +1,145 @@
+package kubelet
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+)
+
+// containers tells about the first container that is not well; false when all
+// are. An init container is well when it has ended with 0, or runs as a
+// sidecar.
+func (t *podTrouble) containers(kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts) bool {
+	for n := range statuses {
+		s := &statuses[n]
+		image := s.Image
+		if i := slices.IndexFunc(specs, func(c corev1.Container) bool { return c.Name == s.Name }); i >= 0 {
+			image = specs[i].Image // as it was asked for; the status has what it was resolved to
+		}
+		named := kind + " " + s.Name
+		switch {
+		case s.State.Waiting != nil && s.State.Waiting.Reason == "PodInitializing":
+			continue
+		case s.State.Waiting != nil:
+			t.waiting(named, image, s, f)
+			return true
+		case s.State.Terminated != nil && s.State.Terminated.ExitCode != 0:
+			t.crashed(named, s.State.Terminated)
+			return true
+		case s.State.Running != nil && !s.Ready && (kind == "container" || s.Started == nil || !*s.Started):
+			t.running(named, kind, s, f)
+			return true
+		}
+	}
+	return false
+}
+
+func (t *podTrouble) waiting(named, image string, s *corev1.ContainerStatus, f facts) {
+	reason, message := s.State.Waiting.Reason, s.State.Waiting.Message
+	switch reason {
+	case "ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "RegistryUnavailable", "SignatureValidationFailed", "ImageInspectError":
+		t.pulling(image, reason, message, f)
+	case "CrashLoopBackOff":
+		if s.LastTerminationState.Terminated != nil {
+			t.crashed(named, s.LastTerminationState.Terminated)
+			return
+		}
+		t.why, t.certain = named+" ends soon after each start", true
+	case "CreateContainerConfigError", "CreateContainerError", "RunContainerError", "PreStartHookError", "PostStartHookError":
+		if r, absent := t.absent(f, false); absent {
+			t.missing(r)
+			return
+		}
+		t.certain, t.details = true, inWords(message)
+		t.why = named + " cannot be started: " + shorten(message, brief)
+		if m := regexp.MustCompile(`couldn't find key (\S+) in (Secret|ConfigMap) (\S+)`).FindStringSubmatch(message); m != nil {
+			t.why = fmt.Sprintf("%s %s has no key %s, which %s needs", m[2], m[3], m[1], named)
+		}
+	default:
+		t.notStarted(f)
+		if message != "" && !t.certain {
+			t.why = fmt.Sprintf("%s: %s: %s", named, reason, shorten(message, brief))
+		}
+	}
+}
+
+// pulling is for an image that does not come. While kubelet waits before it
+// tries again, older ones do not say why; then its journal does.
+func (t *podTrouble) pulling(image, reason, message string, f facts) {
+	said := message
+	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
+		_, said, _ = strings.Cut(last, ": ")
+	}
+	if said == "" {
+		for _, line := range slices.Backward(f.machine.kubelet) {
+			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
+				continue
+			}
+			said = plain(line)
+			break
+		}
+	}
+	if reason == "InvalidImageName" {
+		said = reason
+	}
+	c := pulling(image, said, f.machine.auths)
+	t.certain = true
+	t.why = "image " + shortImage(image) + " cannot be pulled: " + c.text
+	t.remedy = c.remedy
+	t.details = inWords(said, "image "+image)
+}
+
+// crashed tells of a container's end. One that runs into the same end over and
+// over is waiting, running and ended in turn: the sentence stays the same.
+func (t *podTrouble) crashed(named string, end *corev1.ContainerStateTerminated) {
+	t.certain = true
+	message := redact.Text(strings.TrimSpace(end.Message))
+	lines := strings.Split(message, "\n")
+	last := shorten(lines[len(lines)-1], brief)
+	t.why = fmt.Sprintf("%s ended with exit code %d", named, end.ExitCode)
+	container := named[strings.LastIndex(named, " ")+1:]
+	t.remedy = fmt.Sprintf("oc -n %s logs %s -c %s --previous", t.pod.Namespace, t.pod.Name, container)
+	switch {
+	case end.Reason == "OOMKilled":
+		t.why = named + " was ended by the kernel: it took more memory than its limit"
+	case end.Signal != 0:
+		t.why = fmt.Sprintf("%s was ended by signal %d", named, end.Signal)
+	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
+		t.why = named + " cannot be run"
+	}
+	if c, _, known := knownCause(lines, surroundings()); known {
+		t.why += ": " + c.text
+		if serviceNetwork.MatchString(message) {
+			t.why += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node"
+		}
+	} else if last != "" {
+		t.why += ": " + last
+	}
+	if message != "" {
+		t.details = inWords(lines[max(0, len(lines)-5):]...)
+	}
+}
+
+// running is for a container that runs and is not ready: mostly it needs a
+// moment, unless it has crashed before.
+func (t *podTrouble) running(named, kind string, s *corev1.ContainerStatus, f facts) {
+	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
+		t.crashed(named, before)
+		return
+	}
+	t.why = named + " runs, but is not ready"
+	if kind != "container" {
+		t.why = named + " is running"
+	}
+	// field report: the containers that guard OVN's metrics wait for ever for
+	// a certificate that their pod can start without.
+	if r, absent := t.absent(f, true); absent {
+		t.missing(r)
+		t.why, t.certain = named+" runs, but is not ready; "+strings.Replace(t.why, "needs", "can use", 1), false
+	}
+}

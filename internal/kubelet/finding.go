@@ -1,0 +1,62 @@
+package kubelet
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Severity is how much a finding matters.
+type Severity string
+
+// The severities: a problem keeps the Node from being Ready or pods away from
+// it, a warning does not but should be looked at, a note is worth knowing.
+const (
+	Problem Severity = "problem"
+	Warning Severity = "warning"
+	Notice  Severity = "note"
+)
+
+// Finding is one thing that is not as it should be with this machine as a node.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Text     string   `json:"text"`             // one sentence: what, why, who can mend it
+	Remedy   string   `json:"remedy,omitempty"` // the next command to type
+	// Details are what the sentence was made from, in the words of those who
+	// said it, secrets masked.
+	Details []string `json:"details,omitempty"`
+
+	about   string // in two or three words; "" where a sentence about another cause needs no word of it
+	passing bool   // it goes by itself, mostly within seconds
+}
+
+func (f Finding) failure() error { return report.Fail(report.Failed, f.Remedy, "%s", f.Text) }
+
+// summary tells the nearest cause in one sentence, and names the other problems.
+// The prefix says what they keep from being; a cause that begins with it says
+// so itself.
+func summary(prefix string, findings []Finding) Finding {
+	first := findings[0]
+	if !strings.HasPrefix(first.Text, prefix) {
+		first.Text = prefix + ": " + first.Text
+	}
+	var others []string
+	for _, f := range findings[1:] {
+		if f.Severity == Problem && f.about != "" {
+			others = append(others, f.about)
+		}
+	}
+	if len(others) > 0 {
+		first.Text += "; also: " + listed(others, 3)
+	}
+	return first
+}
+
+// listed names the first few.
+func listed(names []string, shown int) string {
+	if len(names) > shown+1 { // "and 1 more" is no shorter than its name
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,93 @@
+package kubelet
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+)
+
+// lastErrors gives a unit's last errors of this boot, the newest last.
+func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
+	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"}, more...)
+	text, err := host.Run(ctx, "journalctl", arguments...)
+	if err != nil {
+		return nil // a machine without a journal has nothing to say
+	}
+	return errorLines(text, count)
+}
+
+// errorLines picks the last distinct errors: lines of klog (E or F and the
+// date), of logrus, and of systemd about the process.
+func errorLines(text string, count int) []string {
+	klog := regexp.MustCompile(`^[EF]\d{4} [\d:.]+ +\d+ [^]]+\] `)
+	other := regexp.MustCompile(`level=(error|fatal)|^Error: |Main process exited|Failed to schedule restart job|^panic: `)
+	var found []string
+	for _, line := range slices.Backward(strings.Split(text, "\n")) {
+		line = strings.TrimSpace(line)
+		prefix := klog.FindString(line)
+		if prefix == "" && !other.MatchString(line) {
+			continue
+		}
+		if line = strings.TrimPrefix(line, prefix); !slices.Contains(found, line) {
+			found = append(found, line)
+		}
+		if len(found) == count {
+			break
+		}
+	}
+	slices.Reverse(found)
+	return found
+}
+
+// plain makes a line of a structured log readable: `"command failed" err="no"`
+// is command failed: no, and of logrus' fields the message is left.
+func plain(line string) string {
+	structured := regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
+	logrus := regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
+	text := line
+	if m := structured.FindStringSubmatch(line); m != nil {
+		text = unquoted(m[1])
+		if m[2] != "" {
+			text += ": " + unquoted(m[2])
+		}
+	} else if m := logrus.FindStringSubmatch(line); m != nil {
+		text = unquoted(m[1])
+	}
+	return shorten(redact.Text(text), longest)
+}
+
+func unquoted(text string) string {
+	if plain, err := strconv.Unquote(text); err == nil {
+		return plain
+	}
+	return strings.Trim(text, `"`)
+}
+
+// inWords are lines as they were said, made readable, for the details.
+func inWords(lines ...string) []string {
+	var all []string
+	for _, line := range lines {
+		if text := plain(line); text != "" && !slices.Contains(all, text) {
+			all = append(all, text)
+		}
+	}
+	return all
+}
+
+const (
+	longest = 300 // characters of somebody else's message
+	brief   = 160 // characters of one in a sentence of ours
+)
+
+func shorten(line string, most int) string {
+	runes := []rune(strings.Join(strings.Fields(line), " "))
+	if len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
+	return string(runes)
+}

@@ -1,0 +1,69 @@
+package kubelet
+
+import (
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// pressure tells of one condition that is not as it should be. The limits are
+// kubelet's own defaults (pkg/kubelet/eviction); a KubeletConfig can change
+// them.
+func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
+	f := Finding{Severity: Problem, about: string(c.Type), Details: inWords(c.Reason + ": " + c.Message)}
+	switch c.Type {
+	case corev1.NodeDiskPressure:
+		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(disks(m.disks)) +
+			"; it wants 10 % free on its own, 15 % on CRI-O's, and 5 % of the inodes"
+		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
+	case corev1.NodeMemoryPressure:
+		free := "it is not known how much is free"
+		if m.memory.total > 0 {
+			free = fmt.Sprintf("%d MiB of %d MiB are free", m.memory.available>>10, m.memory.total>>10)
+		}
+		f.Text = "kubelet evicts pods because memory is short: " + free + "; it wants 100 MiB"
+		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
+	case corev1.NodePIDPressure:
+		f.Text = "kubelet evicts pods because process numbers are short"
+		if m.tasks.most > 0 {
+			f.Text += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.most)
+		}
+		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
+	default:
+		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back", c.Type, c.Reason, shorten(c.Message, brief))
+		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
+	}
+	return f
+}
+
+// disks tells how full each file system is, the same one once.
+func disks(all []host.Usage) string {
+	var texts []string
+	seen := map[host.Usage]bool{}
+	for _, usage := range all {
+		same := usage
+		same.Path = ""
+		if seen[same] || usage.Size == 0 {
+			continue
+		}
+		seen[same] = true
+		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, gibibytes(usage.Free), gibibytes(usage.Size), usage.Free*100/usage.Size)
+		if usage.Inodes > 0 {
+			text += fmt.Sprintf(" and %d %% of its inodes", usage.Unused*100/usage.Inodes)
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func orUnknown(text string) string {
+	if text == "" {
+		return "it is not known which"
+	}
+	return text
+}
+
+func gibibytes(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

@@ -1,0 +1,137 @@
+package kubelet
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+)
+
+// reference is a Secret or ConfigMap that a pod of this node needs.
+type reference struct {
+	kind      string // Secret, ConfigMap
+	namespace string
+	name      string
+	optional  bool // the pod starts without it
+}
+
+func (r reference) String() string { return r.kind + " " + r.namespace + "/" + r.name }
+
+// mostAsked bounds how many objects are asked for in one look, so that a node
+// with many pods is no burden.
+const mostAsked = 30
+
+// absent lists what the pods that are not up refer to and the cluster does not
+// have. A node may read the Secrets and ConfigMaps of its own pods, one by one;
+// only their metadata is asked for, so that no secret comes here. One that is
+// there is not asked for again.
+func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
+	if n.present == nil {
+		n.present = map[reference]bool{}
+	}
+	var absent []reference
+	asked := map[reference]bool{}
+	for _, pod := range pods {
+		if !awaitsObjects(pod) {
+			continue
+		}
+		for _, r := range references(pod) {
+			key := reference{kind: r.kind, namespace: r.namespace, name: r.name}
+			if n.present[key] || (!asked[key] && len(asked) == mostAsked) {
+				continue
+			}
+			asked[key] = true
+			switch err := n.metadata(ctx, key); {
+			case err == nil:
+				n.present[key] = true
+			case apierrors.IsNotFound(err):
+				absent = append(absent, r)
+			} // anything else is not known: it can be that the API server has not linked the pod to this node yet
+		}
+	}
+	return absent
+}
+
+// metadata asks for an object without its data.
+func (n *Node) metadata(ctx context.Context, r reference) error {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	resource := map[string]string{"Secret": "secrets", "ConfigMap": "configmaps"}[r.kind]
+	return n.api.client.CoreV1().RESTClient().Get().Namespace(r.namespace).Resource(resource).Name(r.name). //nolint:wrapcheck // the caller only tells kinds apart
+														SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
+														Do(ctx).Error()
+}
+
+// awaitsObjects tells whether a missing object can be why a pod is not up.
+func awaitsObjects(pod *corev1.Pod) bool {
+	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return false
+	}
+	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
+		return false // it comes from a file and may refer to nothing
+	}
+	return whyNotUp(pod, facts{}) != nil
+}
+
+// references lists what a pod refers to.
+func references(pod *corev1.Pod) []reference {
+	var all []reference
+	add := func(kind, name string, optional *bool) {
+		if name != "" {
+			all = append(all, reference{kind: kind, namespace: pod.Namespace, name: name, optional: optional != nil && *optional})
+		}
+	}
+	for i := range pod.Spec.Volumes {
+		volumeReferences(&pod.Spec.Volumes[i].VolumeSource, add)
+	}
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			environmentReferences(&containers[i], add)
+		}
+	}
+	yes := true // kubelet pulls without it, and says so only in an Event
+	for _, secret := range pod.Spec.ImagePullSecrets {
+		add("Secret", secret.Name, &yes)
+	}
+	return all
+}
+
+func volumeReferences(volume *corev1.VolumeSource, add func(kind, name string, optional *bool)) {
+	switch {
+	case volume.Secret != nil:
+		add("Secret", volume.Secret.SecretName, volume.Secret.Optional)
+	case volume.ConfigMap != nil:
+		add("ConfigMap", volume.ConfigMap.Name, volume.ConfigMap.Optional)
+	case volume.Projected != nil:
+		for _, source := range volume.Projected.Sources {
+			if source.Secret != nil {
+				add("Secret", source.Secret.Name, source.Secret.Optional)
+			}
+			if source.ConfigMap != nil {
+				add("ConfigMap", source.ConfigMap.Name, source.ConfigMap.Optional)
+			}
+		}
+	}
+}
+
+func environmentReferences(container *corev1.Container, add func(kind, name string, optional *bool)) {
+	for _, from := range container.EnvFrom {
+		if from.SecretRef != nil {
+			add("Secret", from.SecretRef.Name, from.SecretRef.Optional)
+		}
+		if from.ConfigMapRef != nil {
+			add("ConfigMap", from.ConfigMapRef.Name, from.ConfigMapRef.Optional)
+		}
+	}
+	for _, variable := range container.Env {
+		if variable.ValueFrom == nil {
+			continue
+		}
+		if ref := variable.ValueFrom.SecretKeyRef; ref != nil {
+			add("Secret", ref.Name, ref.Optional)
+		}
+		if ref := variable.ValueFrom.ConfigMapKeyRef; ref != nil {
+			add("ConfigMap", ref.Name, ref.Optional)
+		}
+	}
+}

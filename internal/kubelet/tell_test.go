@@ -1,0 +1,75 @@
+package kubelet
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestSummary(t *testing.T) {
+	f := func(text, about string, severity Severity) Finding {
+		return Finding{Text: text, about: about, Severity: severity}
+	}
+	for name, test := range map[string]struct {
+		findings []Finding
+		want     string
+	}{
+		"one":           {[]Finding{f("a is so", "a", Problem)}, "Node w is not Ready: a is so"},
+		"says it first": {[]Finding{f("Node w is not Ready yet", "", Problem)}, "Node w is not Ready yet"},
+		"others":        {[]Finding{f("a", "a", Problem), f("state", "", Problem), f("b", "b", Problem), f("c", "c", Warning), f("d", "d", Problem)}, "Node w is not Ready: a; also: b, d"},
+		"many": {
+			[]Finding{f("a", "a", Problem), f("", "b", Problem), f("", "c", Problem), f("", "d", Problem), f("", "e", Problem), f("", "f", Problem)},
+			"Node w is not Ready: a; also: b, c, d and 2 more",
+		},
+	} {
+		if got := summary("Node w is not Ready", test.findings); got.Text != test.want {
+			t.Errorf("%s: %q, want %q", name, got.Text, test.want)
+		}
+	}
+}
+
+func TestTellerKeepsQuietForAMoment(t *testing.T) {
+	passing := Finding{Severity: Problem, Text: "it goes by itself", passing: true}
+	first := Finding{Severity: Problem, Text: "the cause", about: "the cause"}
+	second := Finding{Severity: Problem, Text: "the second", about: "the second", Remedy: "do it"}
+	note := Finding{Severity: Notice, Text: "a note", about: "a note"}
+	unsaid := Finding{Severity: Problem, Text: "a consequence"}
+
+	for name, test := range map[string]struct {
+		patience time.Duration
+		quiet    bool
+		findings []Finding
+		want     []string
+	}{
+		"passing, at first":       {time.Hour, true, []Finding{passing}, nil},
+		"passing, but asked for":  {time.Hour, false, []Finding{passing}, []string{"wait w: it goes by itself"}},
+		"passing, but it lasts":   {0, true, []Finding{passing}, []string{"wait w: it goes by itself", "wait w: it goes by itself"}},
+		"others, at first":        {time.Hour, true, []Finding{first, second}, []string{"wait w: the cause; also: the second", "wait w: the cause; also: the second"}},
+		"others that last, once":  {0, true, []Finding{first, second, note, passing, unsaid}, []string{"wait w: the cause; also: the second", "warning the second", "wait w: the cause; also: the second"}},
+		"nothing is wrong at all": {0, true, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			said := &recorder{}
+			tell := &teller{log: said.log(), patience: test.patience, seen: map[string]time.Time{}}
+			for range 2 {
+				tell.tell("w", test.findings, test.quiet)
+			}
+			var got []string
+			for _, event := range said.events {
+				got = append(got, string(event.Kind)+" "+event.Message)
+			}
+			if name == "passing, but asked for" {
+				got = got[:1]
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if len(test.findings) > 0 && report.CodeOf(tell.last.failure()) != report.Failed {
+				t.Error("the last sentence is not kept for the end")
+			}
+		})
+	}
+}

@@ -1,0 +1,84 @@
+package kubelet
+
+import (
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// unitFindings tells about the units that do not run, those that the others
+// need first.
+func unitFindings(units []unitFacts) []Finding {
+	var all []Finding
+	for _, unit := range units {
+		all = append(all, unitFinding(unit))
+	}
+	return all
+}
+
+func unitFinding(unit unitFacts) Finding {
+	f := Finding{Severity: Problem, about: unit.name, Details: inWords(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
+	named := unit.name
+	if unit.needed != "" {
+		named += ", which " + unit.needed + " needs,"
+	}
+	switch {
+	case unit.state.Load == "not-found":
+		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
+		f.Remedy = unitPackage(unit.name)
+		return f
+	case unit.state.Load == "masked":
+		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
+		return f
+	}
+	f.Text = fmt.Sprintf("%s does not run (%s)", named, idleState(unit.state))
+	why, remedy := because(unit.errors)
+	f.Text += why
+	if remedy != "" {
+		f.Remedy = remedy
+	}
+	return f
+}
+
+// idleState says how a unit is that does not run. One that systemd starts over
+// and over goes through several states a second; they are one to a person, or
+// the same sentence would be told again and again.
+func idleState(state host.UnitState) string {
+	failing := state.Result != "" && state.Result != "success"
+	switch {
+	case state.Load != "" && state.Load != "loaded":
+		return state.Load
+	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
+		return "it ends soon after each start"
+	case state.Active == "activating":
+		return "it is still starting"
+	case failing:
+		return state.Active + ", " + state.Result
+	}
+	return state.Active
+}
+
+// unitPackage is how the package is found that brings a unit. The names of Open
+// vSwitch's differ by release.
+func unitPackage(unit string) string {
+	switch unit {
+	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
+		return "dnf install openvswitch3.1   or newer, from the Fast Datapath repository; then: systemctl start kubelet"
+	case "crio.service":
+		return "dnf install cri-o cri-tools   of the cluster's release; then: systemctl start kubelet"
+	case "kubelet.service":
+		return "hcp-node-agent join   writes it"
+	}
+	return "dnf provides '*/" + unit + "'   names the package to install"
+}
+
+// runtimeFinding tells of a CRI-O that runs and does not answer.
+func runtimeFinding(m machineFacts) []Finding {
+	if m.runtime == nil {
+		return nil
+	}
+	return []Finding{{
+		Severity: Problem, about: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtime.Error(), brief),
+		Remedy: "journalctl -b -u crio; systemctl restart crio   (it restarts kubelet too)",
+	}}
+}
