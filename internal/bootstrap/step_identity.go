@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/netip"
 	"path/filepath"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -15,16 +16,20 @@ import (
 func (j *join) identity(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
-		NodeName: j.name, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
+		NodeName: j.name, MachineID: j.facts.MachineID, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
 		Ledger: j.ledger, Log: log,
 	}
 }
 
 // getIdentity gets the node its client certificate, before kubelet starts.
 func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	result, err := j.identity(log).Obtain(ctx, j.approveOwn(nil))
+	identity := j.identity(log)
+	result, err := identity.Obtain(ctx, j.approveOwn(nil))
 	if err != nil {
 		return outcome{}, err
+	}
+	if renewal := identity.Renewal(time.Now()); renewal.Text != "" {
+		log.Warn(renewal.Text, renewal.Remedy)
 	}
 	summary := "system:node:" + j.name + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
 	if !result.Changed {

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -28,6 +29,8 @@ type api struct {
 	client kubernetes.Interface
 	server string
 	clock  *serverClock
+	proxy  Proxy
+	tls    *tls.Config // how the server is verified; nil where nothing was connected
 }
 
 func connect(config *rest.Config, proxy Proxy) (*api, error) {
@@ -44,7 +47,11 @@ func connect(config *rest.Config, proxy Proxy) (*api, error) {
 	if err != nil {
 		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
 	}
-	return &api{client: client, server: config.Host, clock: clock}, nil
+	verify, err := rest.TLSConfigFor(config)
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	return &api{client: client, server: config.Host, clock: clock, proxy: proxy, tls: verify}, nil
 }
 
 // persist repeats a request until it is answered, until it is clear that
@@ -59,7 +66,7 @@ func (a *api) persist(ctx context.Context, log report.Log, doing string, request
 		if err == nil {
 			return nil
 		}
-		problem := explain(err, a.server)
+		problem := a.explain(ctx, err)
 		if problem.permanent {
 			return problem.failure(doing, err)
 		}

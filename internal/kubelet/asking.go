@@ -31,6 +31,7 @@ type asking struct {
 	anew   bool      // this run has made a new key already
 	shown  types.UID // the CSR that the approver was shown
 	stuck  time.Time // since when it is approved and not issued
+	asked  time.Time // when the CSR that was seen last was created
 	last   standing
 	issued []byte
 }
@@ -96,12 +97,12 @@ func csrSource(a *api, doing, selector string) source[*certificatesv1.Certificat
 	csrs := a.client.CertificatesV1().CertificateSigningRequests()
 	return source[*certificatesv1.CertificateSigningRequest]{
 		doing: doing, selector: selector,
-		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, string, error) {
+		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, metav1.ListMeta, error) {
 			list, err := csrs.List(ctx, options)
 			if err != nil {
-				return nil, "", err //nolint:wrapcheck // persist explains it
+				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
 			}
-			return pointers(list.Items), list.ResourceVersion, nil
+			return pointers(list.Items), list.ListMeta, nil
 		},
 		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return csrs.Watch(ctx, options) //nolint:wrapcheck // follow explains it
@@ -121,13 +122,16 @@ func pointers[T any](items []T) []*T {
 func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
 	log := a.identity.Log
 	before := a.last
-	a.last = assess(found, a.ours, metav1.Now())
+	a.last = assess(found, a.ours, metav1.NewTime(a.api.clock.now()))
+	if found != nil {
+		a.asked = found.CreationTimestamp.Time
+	}
 	switch a.last.phase {
 	case issued:
 		a.issued = a.last.certificate
 		return true, nil
 	case absent:
-		log.Warn("the client CSR "+a.ours.Name+" was deleted before it was approved; it is submitted again", "")
+		log.Warn(goneText(a.ours.Name, before.phase, a.asked, a.key.since, a.api.clock.now()), "")
 		return false, errAgain
 	case pending:
 		a.older = false // what happens now happens in this run
@@ -168,8 +172,8 @@ func (a *asking) hopeless() error {
 }
 
 func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s); on platform None nobody approves it by itself; run on the hosted cluster:",
-		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time))
+	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); on platform None nobody approves it by itself; run on the hosted cluster:",
+		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since))
 }
 
 // unanswered is the failure when the time is up.
@@ -179,34 +183,6 @@ func (a *asking) unanswered() error {
 	}
 	return report.Fail(report.ApprovalMissing, "oc adm certificate approve "+a.ours.Name+"   on the hosted cluster; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
-}
-
-// refused says more about a bootstrap credential that is not accepted.
-func (a *asking) refused(err error) error {
-	const fresh = "get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
-	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
-	switch now := a.api.clock.now(); {
-	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
-		return err
-	case a.credential != nil && now.After(a.credential.NotAfter):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API server's clock says %s: %w",
-			stamp(a.credential.NotAfter), stamp(now), err)
-	case a.credential != nil && now.Before(a.credential.NotBefore):
-		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API server's clock says %s: %w",
-			stamp(a.credential.NotBefore), stamp(now), err)
-	case apierrors.IsUnauthorized(err), anonymous:
-		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", credentialOf(a.credential), err)
-	}
-	return report.Fail(report.CredentialRefused,
-		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper --serviceaccount=openshift-machine-config-operator:node-bootstrapper",
-		"the bootstrap credential may not ask for certificates: %w", err)
-}
-
-func credentialOf(certificate *x509.Certificate) string {
-	if certificate == nil {
-		return ""
-	}
-	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, stamp(certificate.NotAfter))
 }
 
 func leafOfPEM(content []byte) *x509.Certificate {

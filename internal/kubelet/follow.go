@@ -12,39 +12,62 @@ import (
 
 // source is where a set of objects is listed and watched.
 type source[T metav1.Object] struct {
-	doing    string // "watching Node worker-1"
-	selector string // field selector, so that the cost does not grow with the cluster
-	list     func(context.Context, metav1.ListOptions) (items []T, version string, err error)
+	doing    string       // "watching Node worker-1"
+	selector string       // field selector, so that the cost does not grow with the cluster
+	keep     func(T) bool // picks among what the selector lets through; nil: all
+	list     func(context.Context, metav1.ListOptions) (items []T, at metav1.ListMeta, err error)
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
+// pageSize is how many objects are asked for at once, so that memory does not
+// grow with the cluster.
+const pageSize = 100
+
+// all lists the objects, page by page, and tells from which version on they
+// can be watched.
+func (s source[T]) all(ctx context.Context) (objects map[string]T, version string, err error) {
+	objects = map[string]T{}
+	options := metav1.ListOptions{FieldSelector: s.selector, Limit: pageSize}
+	for {
+		items, at, err := s.list(ctx, options)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, item := range items {
+			if s.keep == nil || s.keep(item) {
+				objects[item.GetName()] = item
+			}
+		}
+		if at.Continue == "" {
+			return objects, at.ResourceVersion, nil
+		}
+		options.Continue = at.Continue
+	}
+}
+
 // follow shows see the objects, by name, as they are now, after every change,
-// and at least every tick, until see says that it is done. It outlives an API
-// server that goes away for a while; ctx bounds it, and its error is then
+// and at least every tick, until see says that it is done. It lists them once,
+// and again only when the watch has lost its place, as when the API server was
+// away for a while, which it outlives; ctx bounds it, and its error is then
 // ctx.Err().
 func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s source[T], tick time.Duration, see func(map[string]T) (bool, error)) error {
 	pause := pauses()
+	var version string // from which on to watch; "" when a list is needed
+	var objects map[string]T
 	for {
-		var version string
-		objects := map[string]T{}
-		err := a.persist(ctx, log, s.doing, func(ctx context.Context) error {
-			items, v, err := s.list(ctx, metav1.ListOptions{FieldSelector: s.selector})
+		if version == "" {
+			err := a.persist(ctx, log, s.doing, func(ctx context.Context) (err error) {
+				objects, version, err = s.all(ctx)
+				return err
+			})
 			if err != nil {
 				return err
 			}
-			version = v
-			clear(objects)
-			for _, item := range items {
-				objects[item.GetName()] = item
-			}
-			return nil
-		})
-		if err != nil {
-			return err
 		}
 		started := time.Now()
-		done, err := watchFrom(ctx, a, s, version, objects, tick, see)
-		if done || err != nil {
+		var done bool
+		var err error
+		if done, version, err = watchFrom(ctx, a, s, version, objects, tick, see); done || err != nil {
 			return err
 		}
 		if time.Since(started) > time.Minute {
@@ -57,18 +80,20 @@ func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s sour
 }
 
 // watchFrom shows see the objects and what becomes of them, until it is done
-// or the watch breaks.
-func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, error) {
+// or the watch ends. It tells where the next watch can go on; "" means nowhere.
+func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, string, error) {
 	if done, err := see(objects); done || err != nil {
-		return done, err
+		return done, "", err
 	}
 	seconds := int64(300)
-	watcher, err := s.watch(ctx, metav1.ListOptions{FieldSelector: s.selector, ResourceVersion: version, TimeoutSeconds: &seconds})
+	watcher, err := s.watch(ctx, metav1.ListOptions{
+		FieldSelector: s.selector, ResourceVersion: version, TimeoutSeconds: &seconds, AllowWatchBookmarks: true,
+	})
 	if err != nil {
-		if problem := explain(err, a.server); problem.permanent {
-			return false, problem.failure(s.doing, err)
+		if problem := a.explain(ctx, err); problem.permanent {
+			return false, "", problem.failure(s.doing, err)
 		}
-		return false, nil // the next list tells why, and waits
+		return false, "", nil // the next list tells why, and waits
 	}
 	defer watcher.Stop()
 	ticker := time.NewTicker(tick)
@@ -76,25 +101,37 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 	for {
 		select {
 		case <-ctx.Done():
-			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for
+			return false, "", ctx.Err() //nolint:wrapcheck // the caller says what it waited for
 		case <-ticker.C:
 		case event, open := <-watcher.ResultChan():
-			if !open || !note(objects, event) {
-				return false, nil
+			if !open {
+				return false, version, nil
+			}
+			changed, at := s.note(objects, event)
+			if at == "" {
+				return false, "", nil
+			}
+			if version = at; !changed {
+				continue
 			}
 		}
 		if done, err := see(objects); done || err != nil {
-			return done, err
+			return done, "", err
 		}
 	}
 }
 
-// note takes an event into the objects; false means that the watch has lost
-// its place and a new list is needed.
-func note[T metav1.Object](objects map[string]T, event watch.Event) bool {
+// note takes an event into the objects, and tells whether that changed them
+// and which version they are of; "" means that the watch has lost its place
+// and a new list is needed.
+func (s source[T]) note(objects map[string]T, event watch.Event) (changed bool, version string) {
 	object, fits := event.Object.(T)
 	if !fits {
-		return event.Type == watch.Bookmark
+		return false, ""
+	}
+	version = object.GetResourceVersion()
+	if event.Type == watch.Bookmark || (s.keep != nil && !s.keep(object)) {
+		return false, version
 	}
 	switch event.Type {
 	case watch.Added, watch.Modified:
@@ -102,5 +139,5 @@ func note[T metav1.Object](objects map[string]T, event watch.Event) bool {
 	case watch.Deleted:
 		delete(objects, object.GetName())
 	}
-	return true
+	return true, version
 }

@@ -31,6 +31,7 @@ type Identity struct {
 	Kubeconfig string // kubelet's kubeconfig, KubeconfigPath
 	Bootstrap  []byte // the bootstrap kubeconfig; only Obtain needs it
 	NodeName   string
+	MachineID  string // of this machine; "" leaves open whose a Node of this name is
 	Server     string // URL of the API server; empty: that of Bootstrap
 	CA         []byte // PEM; empty: that of Bootstrap
 	KeyDir     string // the agent's own directory, 0700, where a pending key is kept across runs

@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"k8s.io/client-go/util/keyutil"
 
@@ -25,6 +26,7 @@ type pendingKey struct {
 	path    string
 	private *ecdsa.PrivateKey
 	pem     []byte
+	since   time.Time // when it was made: since then its CSR is waited for
 }
 
 const pendingKeyName = "kubelet-client.key"
@@ -32,7 +34,7 @@ const pendingKeyName = "kubelet-client.key"
 // loadOrMakeKey reads the pending key in dir, or makes one. A file that holds
 // no key is replaced: nothing can depend on it.
 func loadOrMakeKey(dir string) (*pendingKey, error) {
-	key := &pendingKey{path: filepath.Join(dir, pendingKeyName)}
+	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), since: time.Now()}
 	content, err := os.ReadFile(key.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the pending key: %w", err)
@@ -40,6 +42,9 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
 		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
 			key.private, key.pem = private, content
+			if info, err := os.Stat(key.path); err == nil {
+				key.since = info.ModTime()
+			}
 			return key, nil
 		}
 	}

@@ -103,12 +103,12 @@ func (n *Node) source() source[*corev1.Node] {
 	nodes := n.api.client.CoreV1().Nodes()
 	return source[*corev1.Node]{
 		doing: "watching Node " + n.Name, selector: "metadata.name=" + n.Name,
-		list: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, string, error) {
+		list: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
 			list, err := nodes.List(ctx, options)
 			if err != nil {
-				return nil, "", err //nolint:wrapcheck // persist explains it
+				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
 			}
-			return pointers(list.Items), list.ResourceVersion, nil
+			return pointers(list.Items), list.ListMeta, nil
 		},
 		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 			return nodes.Watch(ctx, options) //nolint:wrapcheck // follow explains it

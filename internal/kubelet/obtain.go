@@ -3,12 +3,7 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -38,13 +33,18 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 	if err != nil {
 		return Result{}, err
 	}
-	var result Result
-	if state != Valid {
-		if result, err = i.ask(ctx, approve); err != nil {
-			return result, err
+	if state == Expired {
+		if err := i.doubt(ctx); err != nil {
+			return Result{}, err
 		}
 	}
-	if err := i.verify(ctx); err != nil {
+	var result Result
+	if state == Valid {
+		err = i.verifyStored(ctx)
+	} else {
+		result, err = i.ask(ctx, approve)
+	}
+	if err != nil {
 		return result, err
 	}
 	if leaf := leafOf(i.current()); leaf != nil {
@@ -53,7 +53,9 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 	return result, nil
 }
 
-// ask gets a certificate by a CSR and stores it.
+// ask gets a certificate by a CSR, shows it to the API server and stores it.
+// With the Node of another machine nothing is stored; the key is kept, so that
+// the certificate is found again when that Node is gone.
 func (i *Identity) ask(ctx context.Context, approve Approver) (Result, error) {
 	cluster, err := i.cluster()
 	if err != nil {
@@ -72,40 +74,15 @@ func (i *Identity) ask(ctx context.Context, approve Approver) (Result, error) {
 	if err != nil {
 		return Result{CSR: a.csr()}, err
 	}
-	if err := i.store(ctx, cluster, pair{certificate: certificate, key: a.key.pem}); err != nil {
+	issued := pair{certificate: certificate, key: a.key.pem}
+	verified := i.verify(ctx, clientConfig(cluster, issued), true)
+	if errors.Is(verified, errForeignNode) {
+		return Result{CSR: a.csr()}, verified
+	}
+	if err := i.store(ctx, cluster, issued); err != nil {
 		return Result{CSR: a.csr()}, err
 	}
-	return Result{Changed: true, CSR: a.csr()}, a.key.drop()
-}
-
-// verify asks the API server whether it takes this node's certificate for what
-// it is: a node may read its own Node, also one that does not exist yet.
-func (i *Identity) verify(ctx context.Context) error {
-	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
-	if err != nil {
-		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
-	}
-	connection, err := connect(config, i.Proxy)
-	if err != nil {
-		return err
-	}
-	err = connection.persist(ctx, i.Log, "showing the node's certificate to the API server", func(ctx context.Context) error {
-		_, err := connection.client.CoreV1().Nodes().Get(ctx, i.NodeName, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil
-		}
-		return err //nolint:wrapcheck // persist explains it
-	})
-	if err == nil || report.CodeOf(err) != report.CredentialRefused {
-		return err
-	}
-	detail := ""
-	if leaf := leafOf(i.current()); leaf != nil {
-		detail = fmt.Sprintf(" (of %s, issued by %q, valid until %s)", stamp(leaf.NotBefore), leaf.Issuer, stamp(leaf.NotAfter))
-	}
-	return report.Fail(report.CredentialRefused,
-		fmt.Sprintf("mv %s %s.old   then run join again: it asks for a new certificate", i.Kubeconfig, i.Kubeconfig),
-		"the API server does not accept this node's certificate%s, as after its signer was replaced or the Node's rights were changed: %w", detail, err)
+	return Result{Changed: true, CSR: a.csr()}, errors.Join(verified, a.key.drop())
 }
 
 // timeUp gives the failure when a wait ended because its time was up, and err

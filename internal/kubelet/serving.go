@@ -51,14 +51,22 @@ func (s *Serving) Check() State {
 // meanwhile which CSR is to be approved; ctx bounds the wait.
 func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) {
 	if s.Check() == Valid {
-		return Result{}, nil
+		return Result{}, s.renew(ctx, approve)
 	}
 	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
-	err := follow(ctx, s.api, s.Log, csrSource(s.api, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName), time.Second,
+	err := follow(ctx, s.api, s.Log, s.source(), time.Second,
 		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
 			return w.see(ctx, found)
 		})
 	return Result{Changed: true, CSR: w.shown}, timeUp(ctx, err, w.unanswered)
+}
+
+// source is this node's serving CSRs. The API server cannot pick them by
+// requestor, so those of other nodes come too, in one list, and go at once.
+func (s *Serving) source() source[*certificatesv1.CertificateSigningRequest] {
+	all := csrSource(s.api, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
+	all.keep = func(csr *certificatesv1.CertificateSigningRequest) bool { return csr.Spec.Username == userOf(s.Name) }
+	return all
 }
 
 // servingWait is one wait for the serving certificate.
@@ -77,8 +85,8 @@ func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.
 	if w.Check() == Valid {
 		return true, nil
 	}
-	newest := newestOf(found, userOf(w.Name))
-	if newest == nil {
+	choice := w.choose(found)
+	if choice.csr == nil && choice.misfit == nil {
 		const remedy = "journalctl -b -u kubelet"
 		w.unanswered = report.Fail(report.Failed, remedy, "%s", unasked)
 		if time.Since(w.started) > 10*time.Second { // kubelet needs a moment to register
@@ -86,14 +94,14 @@ func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.
 		}
 		return false, nil
 	}
-	if misfit := w.Fits(newest); misfit != nil {
-		text := fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", newest.Name, misfit)
-		remedy := "oc get csr " + newest.Name + " -o yaml"
-		w.unanswered = report.Fail(report.ApprovalMissing, remedy, "%s", text)
-		w.Log.Wait(text, remedy)
+	if misfit := choice.misfit; misfit != nil {
+		w.unanswered = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
+		w.Log.Wait(misfit.text, misfit.remedy)
+	}
+	if choice.csr == nil {
 		return false, nil
 	}
-	return false, w.judge(ctx, newest)
+	return false, w.judge(ctx, choice.csr)
 }
 
 // judge says what is to be done about a CSR that fits.
@@ -131,19 +139,4 @@ func servingText(csr *certificatesv1.CertificateSigningRequest) string {
 	}
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); on platform None nobody approves it by itself; run on the hosted cluster:",
 		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time))
-}
-
-// newestOf gives the newest CSR of a requestor.
-func newestOf(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) *certificatesv1.CertificateSigningRequest {
-	var newest *certificatesv1.CertificateSigningRequest
-	for _, csr := range found {
-		if csr.Spec.Username != requestor {
-			continue
-		}
-		if newest == nil || newest.CreationTimestamp.Before(&csr.CreationTimestamp) ||
-			(newest.CreationTimestamp.Equal(&csr.CreationTimestamp) && newest.Name < csr.Name) {
-			newest = csr
-		}
-	}
-	return newest
 }

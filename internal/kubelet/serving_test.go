@@ -5,9 +5,6 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestServingCheck(t *testing.T) {
@@ -39,26 +36,5 @@ func TestServingCheck(t *testing.T) {
 				t.Errorf("Check() = %q, want %q", got, test.want)
 			}
 		})
-	}
-}
-
-func TestNewestOf(t *testing.T) {
-	now := time.Now()
-	csr := func(name, user string, age time.Duration) *certificatesv1.CertificateSigningRequest {
-		return &certificatesv1.CertificateSigningRequest{
-			ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.NewTime(now.Add(-age))},
-			Spec:       certificatesv1.CertificateSigningRequestSpec{Username: user},
-		}
-	}
-	found := map[string]*certificatesv1.CertificateSigningRequest{
-		"a": csr("a", "system:node:worker-1", 20*time.Minute),
-		"b": csr("b", "system:node:worker-1", 5*time.Minute),
-		"c": csr("c", "system:node:worker-2", time.Minute),
-	}
-	if got := newestOf(found, "system:node:worker-1"); got == nil || got.Name != "b" {
-		t.Errorf("newestOf() = %v, want b", got)
-	}
-	if got := newestOf(found, "system:node:worker-3"); got != nil {
-		t.Errorf("newestOf() = %v for a node without any", got.Name)
 	}
 }

@@ -29,7 +29,7 @@ type NodeStatus struct {
 func (n *Node) Status(ctx context.Context) (NodeStatus, error) {
 	node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
 	if err != nil {
-		problem := explain(err, n.api.server)
+		problem := n.api.explain(ctx, err)
 		return NodeStatus{}, report.Fail(report.Failed, problem.remedy, "asking the cluster about Node %s: %s", n.Name, problem.text)
 	}
 	return statusOf(node), nil

@@ -1,0 +1,215 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"k8s.io/client-go/util/cert"
+)
+
+// addressesOf parses addresses.
+func addressesOf(texts ...string) []netip.Addr {
+	var all []netip.Addr
+	for _, text := range texts {
+		all = append(all, netip.MustParseAddr(text))
+	}
+	return all
+}
+
+// askServing makes the serving CSR of a node with its own credential, as
+// kubelet does.
+func askServing(t *testing.T, node *Node, address string) string {
+	t.Helper()
+	subject := nodeSubject(node.Name)
+	request, err := cert.MakeCSR(newKey(t), &subject, []string{node.Name}, []net.IP{net.ParseIP(address)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	csr, err := node.api.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), servingRequest(request), metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return csr.Name
+}
+
+func servingRequest(request []byte) *certificatesv1.CertificateSigningRequest {
+	return &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: request, SignerName: certificatesv1.KubeletServingSignerName,
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
+		},
+	}
+}
+
+// crowd fills the cluster with CSRs of other nodes, half of each kind.
+func crowd(t *testing.T, count int) {
+	t.Helper()
+	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+	key := newKey(t)
+	var all sync.WaitGroup
+	var made atomic.Int64
+	for worker := range 8 {
+		all.Go(func() {
+			for n := worker; n < count; n += 8 {
+				name := fmt.Sprintf("crowd-%d", n)
+				subject := nodeSubject(name)
+				request, err := cert.MakeCSR(key, &subject, nil, nil)
+				if err != nil {
+					return
+				}
+				csr := servingRequest(request)
+				if n%2 == 0 {
+					csr.Spec.SignerName, csr.Spec.Usages = certificatesv1.KubeAPIServerClientKubeletSignerName, clientUsages()
+				} else if csr.Spec.Request, err = cert.MakeCSR(key, &subject, []string{name}, nil); err != nil {
+					return
+				}
+				if _, err := csrs.Create(t.Context(), csr, metav1.CreateOptions{}); err == nil {
+					made.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if made.Load() != int64(count) {
+		t.Fatalf("%d of %d CSRs were made", made.Load(), count)
+	}
+}
+
+// counter passes connections on to the API server and counts what comes back.
+type counter struct {
+	address string
+	bytes   atomic.Int64
+}
+
+func newCounter(t *testing.T) *counter {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	c := &counter{address: listener.Addr().String()}
+	go func() {
+		for {
+			client, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go c.pass(client)
+		}
+	}()
+	return c
+}
+
+func (c *counter) pass(client net.Conn) {
+	defer client.Close()
+	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", plane.APIForward)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	go func() { _, _ = io.Copy(server, client); server.Close() }()
+	_, _ = io.Copy(io.MultiWriter(client, c), server)
+}
+
+// Write counts.
+func (c *counter) Write(p []byte) (int, error) {
+	c.bytes.Add(int64(len(p)))
+	return len(p), nil
+}
+
+// clientWait gives the bytes that a node receives until it knows that its
+// client CSR waits, and for two looks at it more.
+func clientWait(t *testing.T, name string) int64 {
+	t.Helper()
+	through := newCounter(t)
+	identity, said := newNode(t, name)
+	identity.Proxy = noProxy
+	identity.Bootstrap = bootstrap(t, func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+		cluster.Server = "https://" + through.address
+	})
+	if _, err := identity.Obtain(within(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "approval of the client CSR") {
+		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+	return through.bytes.Load()
+}
+
+func TestControlPlaneBytesOfTheClientWait(t *testing.T) {
+	before := clientWait(t, "bytes-alone")
+	crowd(t, 500)
+	after := clientWait(t, "bytes-crowd")
+	t.Logf("a node that waits for its client certificate has received %d bytes in an empty cluster, %d bytes among 500 CSRs more", before, after)
+	// Time stamps and serial numbers are not of one length; a single CSR more has 2000 bytes.
+	if difference := after - before; difference > 1000 || difference < -1000 {
+		t.Errorf("what is received grows with the cluster: %d bytes, then %d", before, after)
+	}
+}
+
+func TestControlPlaneServingWaitIsOneList(t *testing.T) {
+	node, identity, said := joinedNode(t, "bytes-serving")
+	crowd(t, 500) // half of them are serving CSRs
+	var mu sync.Mutex
+	var lists, watches []string
+	config, err := clientcmd.BuildConfigFromFlags("", identity.Kubeconfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return roundTripper(func(request *http.Request) (*http.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if query := request.URL.Query(); request.Method == http.MethodGet && query.Get("watch") != "" {
+				watches = append(watches, query.Get("resourceVersion"))
+			} else if request.Method == http.MethodGet {
+				lists = append(lists, query.Get("continue"))
+			}
+			return next.RoundTrip(request)
+		})
+	})
+	through := newCounter(t)
+	config.Host = "https://" + through.address
+	if node.api, err = connect(rest.CopyConfig(config), noProxy); err != nil {
+		t.Fatal(err)
+	}
+	csr := askServing(t, node, "192.0.2.7")
+	serving := &Serving{
+		Node: node, Dir: identity.Dir, Addresses: addressesOf("192.0.2.7"),
+		Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") },
+	}
+	if _, err := serving.Obtain(within(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "oc adm certificate approve "+csr) {
+		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	first := 0
+	for _, from := range lists {
+		if from == "" {
+			first++
+		}
+	}
+	if first != 1 || len(lists) < 3 || len(watches) != 1 || watches[0] == "" || watches[0] == "0" {
+		t.Errorf("a wait among 250 serving CSRs and more made %d lists in %d pages, and watches from %v; want one list in pages, and one watch from where it ended", first, len(lists), watches)
+	}
+	others, err := admin(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{FieldSelector: serving.source().selector})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("a node that waits for its serving certificate has received %d bytes among %d serving CSRs, in %d pages", through.bytes.Load(), len(others.Items), len(lists))
+}

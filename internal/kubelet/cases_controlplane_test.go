@@ -1,0 +1,155 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// isMachine makes the Node tell of a machine, as its kubelet does.
+func isMachine(t *testing.T, node *Node, machineID string) {
+	t.Helper()
+	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{MachineID: machineID}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = node.api.client.CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
+	node, first, _ := joinedNode(t, "twins")
+	register(t, node)
+	renewed := metav1.NowMicro()
+	if _, err := node.api.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "twins"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
+	}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+
+	// A Node that no kubelet has reported yet is nobody's.
+	second, said := newNode(t, "twins")
+	second.MachineID = "2222"
+	first.MachineID = "1111"
+	if _, err := first.Obtain(within(t, time.Minute), nil); err != nil {
+		t.Errorf("Obtain() with a Node without machine-id = %v", err)
+	}
+
+	isMachine(t, node, "1111")
+	result, err := second.Obtain(within(t, time.Minute), byHand(t))
+	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " + stamp(renewed.Time)
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || !strings.Contains(report.RemedyOf(err), "oc delete node twins ") {
+		t.Errorf("Obtain() = %v (code %d, %s), want %q", err, report.CodeOf(err), report.RemedyOf(err), want)
+	}
+	if _, err := os.Lstat(filepath.Dir(second.Dir)); !os.IsNotExist(err) {
+		t.Errorf("the identity of another machine's Node was stored: %v", err)
+	}
+	// One that is stored is refused too, as on a clone of a node.
+	first.MachineID = "3333"
+	if _, err := first.Obtain(within(t, time.Minute), nil); report.CodeOf(err) != report.Refused {
+		t.Errorf("Obtain() of a clone = %v", err)
+	}
+
+	// When the other machine's Node is gone, the certificate is there already.
+	if err := admin(t).CoreV1().Nodes().Delete(t.Context(), "twins", metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := second.Obtain(within(t, time.Minute), nil)
+	if err != nil || again.CSR != result.CSR {
+		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR, said.text())
+	}
+}
+
+func TestControlPlaneNodeOfThisMachine(t *testing.T) {
+	node, _, _ := joinedNode(t, "again")
+	register(t, node)
+	isMachine(t, node, "1111")
+	anew, said := newNode(t, "again")
+	anew.MachineID = "1111"
+	if _, err := anew.Obtain(within(t, time.Minute), byHand(t)); err != nil || !strings.Contains(said.text(), "is there already and is this machine's (machine-id 1111)") {
+		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+}
+
+func TestControlPlaneFailed(t *testing.T) {
+	identity, _ := newNode(t, "failed")
+	fail := func(ctx context.Context, request Request) error {
+		csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+		csr, err := csrs.Get(ctx, request.Name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
+			Type: certificatesv1.CertificateFailed, Status: "True", Reason: "SignerValidationFailure", Message: "the signer's words",
+		})
+		_, err = csrs.UpdateStatus(ctx, csr, metav1.UpdateOptions{})
+		return err
+	}
+	result, err := identity.Obtain(within(t, time.Minute), fail)
+	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: the signer's words)") {
+		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
+	}
+}
+
+// A CSR that was deleted between two runs is submitted again, and says since
+// when it waits.
+func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
+	identity, said := newNode(t, "collected")
+	first, err := identity.Obtain(within(t, 2*time.Second), nil)
+	if err == nil {
+		t.Fatal("nobody approved, and yet there is an identity")
+	}
+	if err := admin(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	day := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(filepath.Join(identity.KeyDir, pendingKeyName), day, day); err != nil { // the first run was a day ago
+		t.Fatal(err)
+	}
+	second, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	if err != nil || second.CSR != first.CSR || !strings.Contains(said.text(), ", waiting since "+stamp(day)) {
+		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; said:\n%s", second, err, first.CSR, said.text())
+	}
+}
+
+// A serving certificate near its end whose CSR waits is told, and approved
+// where somebody may.
+func TestControlPlaneServingRenewal(t *testing.T) {
+	node, identity, said := joinedNode(t, "renewal")
+	serving := &Serving{Node: node, Dir: identity.Dir, Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") }}
+	serving.Addresses = addressesOf("192.0.2.7")
+	template := servingCertificate("renewal", "192.0.2.7")
+	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)
+	write(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), newAuthority(t, "signer").leaf(t, newKey(t), template))
+
+	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || strings.Contains(said.text(), "serving certificate ends") {
+		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.text())
+	}
+	csr := askServing(t, node, "192.0.2.7")
+	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "\noc adm certificate approve "+csr+"\n") {
+		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+	if _, err := serving.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+		t.Errorf("Obtain() with an approver = %v", err)
+	}
+	found, err := admin(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
+	if err != nil || len(found.Status.Conditions) == 0 {
+		t.Errorf("the CSR was not approved: %v", err)
+	}
+}

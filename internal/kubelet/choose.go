@@ -1,0 +1,116 @@
+package kubelet
+
+import (
+	"cmp"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// abandonedAfter is how long kubelet waits for the answer to a serving CSR; it
+// forgets the key then (certificateWaitTimeout in
+// k8s.io/client-go/util/certificate).
+const abandonedAfter = 15 * time.Minute
+
+// choice is which of a node's serving CSRs counts, and what is wrong with the
+// newest, if it is not that one.
+type choice struct {
+	csr    *certificatesv1.CertificateSigningRequest // nil: none that fits
+	misfit *unfit                                    // of the newest; nil when it fits
+}
+
+// unfit is a CSR that must not be approved, and why.
+type unfit struct{ text, remedy string }
+
+// choose picks the newest serving CSR that fits. Older ones count only as long
+// as kubelet waits for them.
+func (s *Serving) choose(found map[string]*certificatesv1.CertificateSigningRequest) choice {
+	var c choice
+	now := s.api.clock.now()
+	for n, csr := range newestFirst(found, userOf(s.Name)) {
+		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= abandonedAfter {
+			break
+		}
+		wrong := s.misfit(csr)
+		if wrong == nil {
+			c.csr = csr
+			break
+		}
+		if n == 0 {
+			c.misfit = wrong
+		}
+	}
+	return c
+}
+
+// newestFirst orders the CSRs of a requestor.
+func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) []*certificatesv1.CertificateSigningRequest {
+	var all []*certificatesv1.CertificateSigningRequest
+	for _, csr := range found {
+		if csr.Spec.Username == requestor {
+			all = append(all, csr)
+		}
+	}
+	slices.SortFunc(all, func(a, b *certificatesv1.CertificateSigningRequest) int {
+		return cmp.Or(b.CreationTimestamp.Compare(a.CreationTimestamp.Time), strings.Compare(b.Name, a.Name))
+	})
+	return all
+}
+
+// misfit says what is wrong with a serving CSR of this node: by names and
+// addresses in words, by all else with the words of Fits. It is nil when the
+// CSR may be approved.
+func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
+	refused := s.Fits(csr)
+	if refused == nil {
+		return nil
+	}
+	why, remedy := refused.Error(), "oc get csr "+csr.Name+" -o yaml"
+	if request, err := parseRequest(csr.Spec.Request); err == nil {
+		addresses := make([]netip.Addr, 0, len(request.IPAddresses))
+		for _, ip := range request.IPAddresses {
+			address, _ := netip.AddrFromSlice(ip)
+			addresses = append(addresses, address.Unmap())
+		}
+		if text, known := s.namesMisfit(request.DNSNames, addresses); known {
+			why, remedy = text, "ip -br address; oc get node "+s.Name+" -o wide; systemctl restart kubelet   makes kubelet ask anew, with the names and addresses of now"
+		}
+	}
+	return &unfit{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}
+}
+
+// namesMisfit says which name or address is wrong.
+func (s *Serving) namesMisfit(names []string, addresses []netip.Addr) (text string, known bool) {
+	has := "it has " + listing(s.Addresses)
+	if len(s.Addresses) == 0 {
+		has = "it has none"
+	}
+	if len(names) != 1 || names[0] != s.Name {
+		asked := strings.Join(names, ", ")
+		if asked == "" {
+			asked = "no name"
+		}
+		return fmt.Sprintf("it asks for %s, and this node is %s", asked, s.Name), true
+	}
+	if len(addresses) == 0 {
+		return "it asks for no address; the Node had none yet when kubelet asked", true
+	}
+	for _, address := range addresses {
+		if !slices.Contains(s.Addresses, address) {
+			return fmt.Sprintf("it asks for the address %s, which this machine has not (%s); another machine asks by this name, or its address has changed since", address, has), true
+		}
+	}
+	return "", false
+}
+
+func listing(addresses []netip.Addr) string {
+	texts := make([]string, 0, len(addresses))
+	for _, address := range addresses {
+		texts = append(texts, address.String())
+	}
+	return strings.Join(texts, ", ")
+}

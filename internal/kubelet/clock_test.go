@@ -1,0 +1,97 @@
+package kubelet
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A server whose certificate is not valid by this machine's clock says what
+// time it is, and so tells whose fault that is.
+func TestExpiredCertificateOrWrongClock(t *testing.T) {
+	now := time.Now()
+	tests := map[string]struct {
+		from, to time.Time // the certificate's validity
+		date     time.Time // the server's clock
+		foreign  bool      // signed by somebody else, so that nothing it says counts
+		want     string
+		remedy   string
+	}{
+		"expired":                {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now, false, "it needs a new one", "disable-pki-reconciliation"},
+		"clock is ahead":         {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now.Add(-30 * time.Hour), false, "this machine's clock is wrong: it says", "chronyc makestep"},
+		"clock is behind":        {now.Add(24 * time.Hour), now.Add(48 * time.Hour), now.Add(30 * time.Hour), false, "this machine's clock is wrong: it says", "chronyc makestep"},
+		"somebody else's answer": {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now.Add(-30 * time.Hour), true, "this cluster's CA has not signed", "openssl"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			ca := newAuthority(t, "ca")
+			key := newKey(t)
+			chain := ca.leaf(t, key, &x509.Certificate{NotBefore: test.from, NotAfter: test.to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+			pair, err := tls.X509KeyPair(chain, keyPEM(t, key))
+			if err != nil {
+				t.Fatal(err)
+			}
+			server := quiet(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if len(r.TLS.PeerCertificates) > 0 || r.Header.Get("Authorization") != "" {
+					t.Error("a credential was shown to a server that was not verified as always")
+				}
+				w.Header().Set("Date", test.date.UTC().Format(http.TimeFormat))
+			})))
+			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
+			server.StartTLS()
+			defer server.Close()
+			trusted := ca.pem
+			if test.foreign {
+				trusted = newAuthority(t, "another").pem
+			}
+			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
+				CAData: trusted, CertData: ca.leaf(t, key, nodeCertificate("worker-1")), KeyData: keyPEM(t, key),
+			}}
+			a, err := connect(config, noProxy)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
+			got := a.explain(t.Context(), err)
+			if !strings.Contains(got.text, test.want) || !strings.Contains(got.remedy, test.remedy) || got.permanent || got.code != report.Failed {
+				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
+			}
+		})
+	}
+}
+
+func TestClocksApart(t *testing.T) {
+	now := time.Now()
+	said := &serverClock{date: now, seenAt: now}
+	if got := said.apart(now.Add(30 * time.Second)); got != "" {
+		t.Errorf("half a minute is worth a word: %q", got)
+	}
+	if got := said.apart(now.Add(-time.Hour)); !strings.Contains(got, stamp(now.Add(-time.Hour))) || !strings.Contains(got, "chronyc makestep") {
+		t.Errorf("apart() = %q", got)
+	}
+	if got := (&serverClock{}).apart(now.Add(time.Hour)); got != "" {
+		t.Errorf("nobody said what time it is, and yet: %q", got)
+	}
+}
+
+func TestClockOf(t *testing.T) {
+	leaf := &x509.Certificate{NotAfter: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
+	before, after := leaf.NotAfter.Add(-time.Hour), leaf.NotAfter.Add(time.Hour)
+	if err := clockOf(leaf, after, after); err != nil {
+		t.Errorf("expired by both clocks: %v", err)
+	}
+	err := clockOf(leaf, before, after)
+	const want = "this machine's clock is wrong: it says 2026-11-01T01:00:00Z, at which this node's certificate has expired (at 2026-11-01T00:00:00Z); the API server's clock says 2026-10-31T23:00:00Z"
+	if err == nil || err.Error() != want || report.CodeOf(err) != report.Refused {
+		t.Errorf("clockOf() = %v, want %q", err, want)
+	}
+}

@@ -1,0 +1,33 @@
+package kubelet
+
+import (
+	"fmt"
+	"time"
+)
+
+// collectedAfter is how long a CSR may be pending until the cluster's
+// collector removes it (pendingExpiration in
+// k8s.io/kubernetes/pkg/controller/certificates/cleaner; it looks once an hour).
+const collectedAfter = 24 * time.Hour
+
+// goneText says why a CSR is not there any more, that it is submitted again,
+// and since when it is waited for. asked is when the one was created that is
+// gone, since when its key was made; now is the server's time.
+func goneText(name string, before phase, asked, since, now time.Time) string {
+	again := "it is submitted again with the same key, which waits since " + stamp(since)
+	switch {
+	case before == approved:
+		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; %s", name, again)
+	case before == pending && now.Sub(asked) >= collectedAfter:
+		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as it does with all such; %s", name, stamp(asked), again)
+	}
+	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
+}
+
+// sinceText is for a CSR that is not the first of its key.
+func sinceText(asked, since time.Time) string {
+	if asked.Sub(since) < time.Minute {
+		return ""
+	}
+	return ", waiting since " + stamp(since)
+}

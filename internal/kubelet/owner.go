@@ -1,0 +1,74 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// errForeignNode marks the refusal to be a Node that another machine is.
+var errForeignNode = errors.New("another machine is the Node of this name")
+
+// owner refuses a Node that is another machine's: two kubelets of one name
+// would take each other's pods down. One without a machine-id was never
+// reported by a kubelet, and is taken. Of a Node that is this machine's it says
+// so when the identity is fresh.
+func (i *Identity) owner(ctx context.Context, connection *api, node *corev1.Node, fresh bool) error {
+	theirs := node.Status.NodeInfo.MachineID
+	switch {
+	case i.MachineID == "" || theirs == "":
+		return nil
+	case strings.EqualFold(theirs, i.MachineID):
+		if fresh {
+			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join goes on with it",
+				node.Name, stamp(node.CreationTimestamp.Time), theirs))
+		}
+		return nil
+	}
+	return foreignNode(node, i.MachineID, lastHeard(node, connection.leaseOf(ctx, node.Name)))
+}
+
+// foreignNode is the refusal.
+func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
+	when := "the cluster has never heard of it"
+	if !heard.IsZero() {
+		when = "the cluster last heard of it at " + stamp(heard)
+	}
+	state := "not Ready"
+	if isReady(node) {
+		state = "Ready"
+	}
+	return report.Fail(report.Refused,
+		"hostnamectl set-hostname ANOTHER-NAME   then run join again; or, if the other machine is gone for good: oc delete node "+node.Name+"   on the hosted cluster, then run join again",
+		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
+		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
+}
+
+// leaseOf is when kubelet last renewed its lease, zero when it is not known.
+// It does so every ten seconds, and tells the rest every five minutes.
+func (a *api) leaseOf(ctx context.Context, name string) time.Time {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	lease, err := a.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
+	if err != nil || lease.Spec.RenewTime == nil {
+		return time.Time{} // the Node's own word then
+	}
+	return lease.Spec.RenewTime.Time
+}
+
+// lastHeard is the latest sign of life of the kubelet of a Node.
+func lastHeard(node *corev1.Node, lease time.Time) time.Time {
+	for _, condition := range node.Status.Conditions {
+		if condition.LastHeartbeatTime.After(lease) {
+			lease = condition.LastHeartbeatTime.Time
+		}
+	}
+	return lease
+}

@@ -1,0 +1,87 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+
+	utilnet "k8s.io/apimachinery/pkg/util/net"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// explain tells why a request was not answered, with what this side knows
+// beside the error: what time it is for the server, and the proxy between.
+func (a *api) explain(ctx context.Context, err error) trouble {
+	if t, known := a.explainClock(ctx, err); known {
+		return t
+	}
+	if t, known := explainProxy(err, a.via(), a.server); known {
+		return t
+	}
+	return explain(err, a.server)
+}
+
+// via is the proxy by which the server is reached, chosen as client-go does;
+// nil when there is none.
+func (a *api) via() *url.URL {
+	choose := a.proxy
+	if choose == nil {
+		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
+	}
+	target, err := url.Parse(a.server)
+	if err != nil {
+		return nil
+	}
+	proxy, err := choose(&http.Request{URL: target})
+	if err != nil {
+		return nil // the request itself fails with this error
+	}
+	return proxy
+}
+
+// explainProxy is for what happens before the server is reached. Of the proxy
+// only host and port are named: its URL can hold a password.
+func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
+	if proxy == nil {
+		return trouble{}, false
+	}
+	t := trouble{code: report.Failed, remedy: "curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
+		"/version   and look at HTTPS_PROXY and NO_PROXY in this command's environment"}
+	var connecting *net.OpError
+	if errors.As(err, &connecting) && connecting.Op == "proxyconnect" {
+		t.text = "the proxy " + proxy.Host + " on the way to " + server + " cannot be reached: " + connecting.Err.Error()
+		return t, true
+	}
+	switch code := connectStatus(err); code {
+	case 0:
+		return trouble{}, false
+	case http.StatusProxyAuthRequired:
+		t.text = "the proxy " + proxy.Host + " wants a user and a password (407)"
+		t.remedy = "put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " + hostOf(server) + " into NO_PROXY"
+	case http.StatusForbidden, http.StatusMethodNotAllowed:
+		t.text = fmt.Sprintf("the proxy %s does not let this machine through to %s (%d)", proxy.Host, hostPort(server), code)
+		t.remedy = "allow CONNECT to " + hostPort(server) + " in the proxy, or take " + hostOf(server) + " into NO_PROXY"
+	default:
+		t.text = fmt.Sprintf("the proxy %s could not reach %s (%d %s)", proxy.Host, hostPort(server), code, http.StatusText(code))
+	}
+	return t, true
+}
+
+// connectStatus is how a proxy refused to connect: Go makes the status text of
+// its answer the whole error (net/http, Transport.dialConn).
+func connectStatus(err error) int {
+	var asked *url.Error
+	if !errors.As(err, &asked) {
+		return 0
+	}
+	for code := http.StatusBadRequest; code <= http.StatusNetworkAuthenticationRequired; code++ {
+		if text := http.StatusText(code); text != "" && asked.Err.Error() == text {
+			return code
+		}
+	}
+	return 0
+}

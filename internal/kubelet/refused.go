@@ -1,0 +1,40 @@
+package kubelet
+
+import (
+	"crypto/x509"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// refused says more about a bootstrap credential that is not accepted.
+func (a *asking) refused(err error) error {
+	const fresh = "get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
+	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
+	switch now := a.api.clock.now(); {
+	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
+		return err
+	case a.credential != nil && now.After(a.credential.NotAfter):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API server's clock says %s%s: %w",
+			stamp(a.credential.NotAfter), stamp(now), a.api.clock.apart(time.Now()), err)
+	case a.credential != nil && now.Before(a.credential.NotBefore):
+		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API server's clock says %s%s: %w",
+			stamp(a.credential.NotBefore), stamp(now), a.api.clock.apart(time.Now()), err)
+	case apierrors.IsUnauthorized(err), anonymous:
+		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", credentialOf(a.credential), err)
+	}
+	return report.Fail(report.CredentialRefused,
+		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper --serviceaccount=openshift-machine-config-operator:node-bootstrapper",
+		"the bootstrap credential may not ask for certificates: %w", err)
+}
+
+func credentialOf(certificate *x509.Certificate) string {
+	if certificate == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, stamp(certificate.NotAfter))
+}

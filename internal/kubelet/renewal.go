@@ -1,0 +1,105 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Renewal is what is to be said about a certificate near its end. kubelet asks
+// for the next one at a moment between 70 and 90 percent of a certificate's
+// life (nextRotationDeadline in k8s.io/client-go/util/certificate).
+type Renewal struct {
+	CSR    string // that waits for an approval; "" when none does
+	Text   string // "" when all is well
+	Remedy string
+}
+
+// the shares of a certificate's life.
+const (
+	mayAsk     = 0.7
+	shouldHave = 0.9
+)
+
+// lived tells how much of a certificate's life is over, from 0 to 1 and beyond.
+func lived(leaf *x509.Certificate, now time.Time) float64 {
+	return float64(now.Sub(leaf.NotBefore)) / float64(leaf.NotAfter.Sub(leaf.NotBefore))
+}
+
+// Renewal tells how it stands with the next client certificate. On a hosted
+// cluster the controller manager approves it by itself, so that only one that
+// has not come is worth a word; it looks at files alone.
+func (i *Identity) Renewal(now time.Time) Renewal {
+	leaf := leafOf(i.current())
+	if leaf == nil || lived(leaf, now) < shouldHave {
+		return Renewal{}
+	}
+	return overdue("client", leaf, "the Node "+i.NodeName+" is lost to the cluster then")
+}
+
+// Renewal tells how it stands with the next serving certificate. Its CSR is one
+// that nobody approves by itself on platform None, and the certificate before
+// still works, so that it is easily overlooked. The API server is asked only
+// when kubelet can have asked for another one.
+func (s *Serving) Renewal(ctx context.Context) (Renewal, error) {
+	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	if leaf == nil || lived(leaf, time.Now()) < mayAsk {
+		return Renewal{}, nil
+	}
+	var found map[string]*certificatesv1.CertificateSigningRequest
+	err := s.api.persist(ctx, s.Log, "looking for the CSR of the next serving certificate", func(ctx context.Context) (err error) {
+		found, _, err = s.source().all(ctx)
+		return err
+	})
+	if err != nil {
+		return Renewal{}, err
+	}
+	return s.renewal(leaf, found, time.Now()), nil
+}
+
+// renewal decides what is to be said.
+func (s *Serving) renewal(leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time) Renewal {
+	choice := s.choose(found)
+	switch csr := choice.csr; {
+	case csr != nil && len(csr.Status.Conditions) == 0:
+		return Renewal{
+			CSR:    csr.Name,
+			Text:   "kubelet's serving certificate ends at " + stamp(leaf.NotAfter) + "; the next one waits for " + servingText(csr),
+			Remedy: "oc adm certificate approve " + csr.Name,
+		}
+	case choice.misfit != nil:
+		return Renewal{Text: "kubelet's serving certificate ends at " + stamp(leaf.NotAfter) + "; " + choice.misfit.text, Remedy: choice.misfit.remedy}
+	case lived(leaf, now) >= shouldHave:
+		return overdue("serving", leaf, "logs, exec and metrics of this node fail then")
+	}
+	return Renewal{}
+}
+
+func overdue(kind string, leaf *x509.Certificate, then string) Renewal {
+	return Renewal{
+		Text:   fmt.Sprintf("kubelet's %s certificate ends at %s, and kubelet has not got the next one; %s", kind, stamp(leaf.NotAfter), then),
+		Remedy: "oc get csr; journalctl -u kubelet -b | grep -i certificate",
+	}
+}
+
+// renew tells of a renewal that waits, and has it approved where there is an
+// approver. Nothing about the present certificate is wrong, so that it is no
+// failure.
+func (s *Serving) renew(ctx context.Context, approve Approver) error {
+	renewal, err := s.Renewal(ctx)
+	switch {
+	case err != nil:
+		s.Log.Warn("kubelet's serving certificate is near its end, and nobody could be asked about the next one: "+err.Error(), report.RemedyOf(err))
+	case renewal.CSR != "" && approve != nil:
+		return approve(ctx, Request{Name: renewal.CSR})
+	case renewal.Text != "":
+		s.Log.Warn(renewal.Text, renewal.Remedy)
+	}
+	return nil
+}
