@@ -49,6 +49,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
 	changed, err := j.run(ctx, Steps())
 	if err == nil {
+		j.beginService(ctx)
 		return changed, j.finish(changed)
 	}
 	if len(j.ledger.Items()) == 0 {

@@ -124,6 +124,9 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if j.systemd == nil {
 		return outcome{}, j.noBus
 	}
+	if err := j.endService(ctx); err != nil {
+		return outcome{}, err
+	}
 	state, err := j.systemd.UnitState(ctx, kubelet.Unit)
 	if err != nil {
 		return outcome{}, err

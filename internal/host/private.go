@@ -11,7 +11,17 @@ import (
 // WritePrivate writes one of the agent's own files, whole and durable, for its
 // user alone, and makes the directory, 0700, where it is missing.
 func WritePrivate(dir, name string, content []byte) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	return writeOwn(dir, name, content, 0o700, 0o600)
+}
+
+// WriteReadable writes one of the agent's own files that everybody may read,
+// whole and durable, and makes the directory, 0755, where it is missing.
+func WriteReadable(dir, name string, content []byte) error {
+	return writeOwn(dir, name, content, 0o755, 0o644)
+}
+
+func writeOwn(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
+	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return fmt.Errorf("making the agent's own directory: %w", err)
 	}
 	tree, err := OpenTree(dir)
@@ -21,7 +31,7 @@ func WritePrivate(dir, name string, content []byte) error {
 	defer tree.Close()
 	batch := tree.NewBatch()
 	defer batch.Abort()
-	if err := batch.Stage("/"+name, content, Attr{Mode: 0o600, UID: os.Geteuid(), GID: os.Getegid()}); err != nil {
+	if err := batch.Stage("/"+name, content, Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}); err != nil {
 		return err
 	}
 	return batch.Commit()

@@ -102,6 +102,17 @@ func (t *Tracker) due(look string, now map[key]bool) []Change {
 	return changes
 }
 
+// unsettled tells whether a look has to be taken again before it is known what
+// is to be told.
+func (t *Tracker) unsettled(look string) bool {
+	for k, s := range t.all {
+		if k.look == look && (!s.told || s.missed > 0) {
+			return true
+		}
+	}
+	return false
+}
+
 // Standing lists what was told and has not gone, the worst and oldest first.
 func (t *Tracker) Standing() []Change {
 	var told []Change

@@ -19,6 +19,9 @@ type Watcher struct {
 	Looks []Look
 	// Limit is the time that one look may take.
 	Limit time.Duration
+	// Again is when a look that has found something new, or no longer finds
+	// something, is taken again to be sure.
+	Again time.Duration
 	// Failed makes a finding of a look that could not be taken.
 	Failed func(error) Finding
 	// Tell is given every change once.
@@ -47,13 +50,20 @@ func (w *Watcher) Run(ctx context.Context) error {
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // it was told to end
 			}
-			due[i] = time.Now().Add(look.Every)
+			due[i] = time.Now().Add(w.pace(look))
 			w.Beat(ctx, w.tracker.Standing())
 		}
 		if !pause(ctx, time.Until(earliest(due))) {
 			return nil
 		}
 	}
+}
+
+func (w *Watcher) pace(look Look) time.Duration {
+	if w.tracker.unsettled(look.Name) {
+		return min(look.Every, w.Again)
+	}
+	return look.Every
 }
 
 func (w *Watcher) once(ctx context.Context, look Look) {

@@ -25,7 +25,7 @@ func (r *recorder) note(text string) {
 func record(looks ...Look) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Watcher = Watcher{
-		Looks: looks, Limit: 10 * time.Second,
+		Looks: looks, Limit: 10 * time.Second, Again: 30 * time.Second,
 		Failed: func(err error) Finding { return Finding{About: "failed", Text: err.Error()} },
 		Tell:   func(_ context.Context, c Change) { r.note("tell " + c.About) },
 		Beat:   func(context.Context, []Change) {},
@@ -127,6 +127,30 @@ func TestRunBeats(t *testing.T) {
 		r.Beat = func(_ context.Context, all []Change) { counts = append(counts, len(all)) }
 		if err := r.Run(ctx); err != nil || !slices.Equal(counts, []int{0, 1, 1}) {
 			t.Errorf("%v, %v", counts, err)
+		}
+	})
+}
+
+// What is new, or gone, is looked at again soon; what stands is not.
+func TestRunLooksAgainToBeSure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)
+		defer cancel()
+		bad := func(context.Context) ([]Finding, error) { return []Finding{{About: "it"}}, nil }
+		var looks int
+		r := record(Look{Name: "rarely", Every: 5 * time.Minute, Find: func(ctx context.Context) ([]Finding, error) {
+			looks++
+			if looks == 2 || looks == 3 || looks == 4 {
+				return bad(ctx)
+			}
+			return nil, nil
+		}})
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{"0 rarely", "300 rarely", "330 rarely", "330 tell it", "630 rarely", "930 rarely", "960 rarely", "960 tell it"}
+		if !slices.Equal(r.notes, want) {
+			t.Errorf("%q, want %q", r.notes, want)
 		}
 	})
 }

@@ -1,0 +1,155 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// looks is what is looked at, and how often. Nothing here costs the cluster
+// more than a few requests a minute for a hundred nodes.
+func (s *service) looks() []watch.Look {
+	return []watch.Look{
+		{Name: "node", Every: time.Minute, Find: s.lookNode},
+		{Name: "host", Every: 10 * time.Minute, Find: s.lookDrift},
+		{Name: "certificates", Every: 15 * time.Minute, Find: s.lookCertificates},
+		{Name: "authorities", Every: time.Hour, Find: s.lookAuthorities},
+		{Name: "images", Every: 6 * time.Hour, Find: s.lookImages},
+	}
+}
+
+// lookNode finds what keeps the Node from being Ready and pods away from it.
+func (s *service) lookNode(ctx context.Context) ([]watch.Finding, error) {
+	return s.found(s.node.Findings(ctx))
+}
+
+// lookDrift finds what somebody has changed of what the join made.
+func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
+	m, err := openMachine(ctx, s.StateDir, false)
+	if err != nil {
+		return nil, err
+	}
+	defer m.close()
+	drift, err := m.ledger.Drift(ctx)
+	if err != nil || len(drift) == 0 {
+		return nil, err
+	}
+	const shown = 3
+	names := make([]string, 0, len(drift))
+	for _, d := range drift {
+		names = append(names, d.Target)
+	}
+	if more := len(names) - shown; more > 0 {
+		names = append(names[:shown], fmt.Sprintf("%d more", more))
+	}
+	return []watch.Finding{{
+		Severity: watch.Warning, About: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
+		Remedy: "hcp-node-agent status   shows all of it; hcp-node-agent join   makes it so again",
+	}}, nil
+}
+
+// lookCertificates finds what is to be said about the next certificates.
+func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error) {
+	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
+	addresses, err := hostAddresses()
+	if err != nil {
+		return nil, err
+	}
+	want := approver.Want{NodeName: s.state.NodeName, Addresses: addresses}
+	serving := &kubelet.Serving{Node: s.node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving}
+	next, err := serving.Renewal(ctx)
+	found := renewal("client certificate", identity.Renewal(time.Now()))
+	return append(found, renewal("serving certificate", next)...), err
+}
+
+func renewal(about string, next kubelet.Renewal) []watch.Finding {
+	if next.Text == "" {
+		return nil
+	}
+	return []watch.Finding{{Severity: watch.Warning, About: about, Text: next.Text, Remedy: next.Remedy}}
+}
+
+// lookAuthorities finds authorities that the node lacks, of the API server's
+// certificate and of those who call kubelet.
+func (s *service) lookAuthorities(ctx context.Context) ([]watch.Finding, error) {
+	found, err := s.found(s.node.Machine.Callers(ctx, kubelet.ClientCAPath, time.Now()))
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := os.ReadFile(kubelet.KubeconfigPath)
+	if err != nil {
+		return found, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	ours, err := kubelet.ClusterOf(kubeconfig)
+	if err != nil {
+		return found, err
+	}
+	unknown, err := s.node.NewAuthorities(ctx, ours)
+	if err != nil || len(unknown) == 0 {
+		return found, err
+	}
+	return append(found, watch.Finding{
+		Severity: watch.Warning, About: "the cluster's authorities",
+		Text: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
+			strings.Join(unknown, "; ")),
+		Remedy: "hcp-node-agent join --user-data STUB   with a fresh stub",
+	}), nil
+}
+
+// lookImages finds whether images can still be pulled, with the pause image,
+// which is there: a pull secret goes stale without a word.
+func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
+	effective, err := crio.Effective(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.found(s.node.Machine.Pullable(ctx, effective.PauseImage))
+}
+
+// found takes over what is found about a node.
+func (s *service) found(all []kubelet.Finding, err error) ([]watch.Finding, error) {
+	found := make([]watch.Finding, 0, len(all))
+	for _, f := range all {
+		found = append(found, watch.Finding{Severity: watch.Severity(f.Severity), About: f.About(), Text: f.Text, Remedy: f.Remedy})
+	}
+	return found, err
+}
+
+// metrics tell how the node is.
+func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metric {
+	counts := map[watch.Severity]float64{}
+	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
+	for _, change := range standing {
+		counts[change.Severity]++
+		since.Samples = append(since.Samples, report.Sample{
+			Labels: [][2]string{{"look", change.Look}, {"severity", string(change.Severity)}, {"about", change.About}}, Value: float64(change.Since.Unix()),
+		})
+	}
+	findings := report.Metric{Name: "hcp_node_agent_findings", Help: "How many things are not as they should be."}
+	for _, severity := range watch.Severities() {
+		findings.Samples = append(findings.Samples, report.Sample{Labels: [][2]string{{"severity", string(severity)}}, Value: counts[severity]})
+	}
+	metrics := []report.Metric{
+		{Name: "hcp_node_agent_info", Help: "The agent and its node.", Samples: []report.Sample{{
+			Labels: [][2]string{{"version", s.Version}, {"node", s.state.NodeName}, {"nodepool", s.state.NodePool}}, Value: 1,
+		}}},
+		{Name: "hcp_node_agent_last_look_timestamp_seconds", Help: "When the agent last looked at its node, in seconds since 1970.", Samples: []report.Sample{{Value: float64(now.Unix())}}},
+		findings, since,
+	}
+	if ends := kubelet.CertificateEnds(kubelet.PKIDirectory); len(ends) > 0 {
+		metric := report.Metric{Name: "hcp_node_agent_certificate_end_timestamp_seconds", Help: "When a certificate of kubelet ends, in seconds since 1970."}
+		for _, end := range ends {
+			metric.Samples = append(metric.Samples, report.Sample{Labels: [][2]string{{"certificate", end.Name}}, Value: float64(end.At.Unix())})
+		}
+		metrics = append(metrics, metric)
+	}
+	return metrics
+}

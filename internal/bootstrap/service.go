@@ -1,0 +1,127 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// serviceUnit runs the service.
+const serviceUnit = "hcp-node-agent.service"
+
+// service watches a node that has joined.
+type service struct {
+	RunOptions
+	state   State
+	log     report.Log
+	systemd *host.Systemd // nil: it does not answer
+	node    *kubelet.Node
+}
+
+func (s *service) open(ctx context.Context) error {
+	facts, err := host.LookFacts(ctx)
+	if err != nil {
+		return err
+	}
+	s.systemd, _ = host.OpenSystemd(ctx) // without it there is less evidence
+	// What the node waits for when a request is repeated is no news here.
+	s.node, err = kubelet.OpenNode(kubelet.KubeconfigPath, s.state.NodeName, nil, report.Log{})
+	if err != nil {
+		s.close()
+		return err
+	}
+	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, "/etc/kubernetes/cni/net.d")
+	return nil
+}
+
+func (s *service) close() {
+	if s.systemd != nil {
+		s.systemd.Close()
+	}
+}
+
+// tell says a change in the journal, and to the cluster.
+func (s *service) tell(ctx context.Context, change watch.Change) {
+	text := change.Text
+	if change.Gone {
+		text = "no longer: " + text
+		s.log.Note(text)
+	} else {
+		s.log.Warn(text, change.Remedy)
+		if change.Remedy != "" {
+			text += " (" + change.Remedy + ")"
+		}
+	}
+	// Where the cluster does not answer there is a finding about that already.
+	if err := s.node.Event(ctx, !change.Gone && change.Severity != watch.Notice, reason(change), text); err != nil && ctx.Err() == nil {
+		s.log.Note(err.Error())
+	}
+}
+
+// reason is the Event's, in CamelCase as Kubernetes has them.
+func reason(change watch.Change) string {
+	if change.Gone {
+		return "HCPNodeAgentResolved"
+	}
+	return "HCPNodeAgentFound"
+}
+
+// beat shows that the watch is alive, and how the node is.
+func (s *service) beat(ctx context.Context, standing []watch.Change) {
+	report.Alive(status(s.state.NodeName, standing))
+	if s.Metrics == "" {
+		return
+	}
+	var out bytes.Buffer
+	err := report.WriteMetrics(&out, s.metrics(standing, time.Now()))
+	if err == nil {
+		err = host.WriteReadable(filepath.Dir(s.Metrics), filepath.Base(s.Metrics), out.Bytes())
+	}
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn(err.Error(), "")
+	}
+}
+
+// status is one line for systemctl status.
+func status(name string, standing []watch.Change) string {
+	if len(standing) == 0 {
+		return name + " is Ready and schedulable"
+	}
+	text := standing[0].Text
+	if more := len(standing) - 1; more > 0 {
+		text = fmt.Sprintf("%s (and %d more; see: hcp-node-agent doctor)", text, more)
+	}
+	return text
+}
+
+// beginService starts the service that watches the node from now on, where it
+// is enabled; a join of its own is that service already.
+func (j *join) beginService(ctx context.Context) {
+	if j.systemd == nil || j.config.Until != config.Defaults().Until {
+		return
+	}
+	unit, err := j.systemd.UnitState(ctx, serviceUnit)
+	if err != nil || unit.File != "enabled" || unit.Active != "inactive" {
+		return
+	}
+	if err := j.systemd.Begin(ctx, serviceUnit); err != nil {
+		report.Log{Sink: j.sink, Step: "schedulable"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+serviceUnit)
+	}
+}
+
+// endService stops the service, which would tell of a node that goes.
+func (j *join) endService(ctx context.Context) error {
+	unit, err := j.systemd.UnitState(ctx, serviceUnit)
+	if err != nil || unit.Active == "inactive" || unit.Active == "failed" || unit.Load != "loaded" {
+		return err
+	}
+	return j.systemd.Stop(ctx, serviceUnit)
+}

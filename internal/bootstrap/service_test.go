@@ -1,0 +1,109 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+func standing() []watch.Change {
+	return []watch.Change{
+		{Look: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: watch.Problem, About: "kubelet", Text: "kubelet.service does not run (failed)"}},
+		{Look: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: watch.Warning, About: "drift", Text: "not as the join left it: /etc/a"}},
+	}
+}
+
+func TestServiceStatus(t *testing.T) {
+	for want, all := range map[string][]watch.Change{
+		"worker-0 is Ready and schedulable":                                              nil,
+		"kubelet.service does not run (failed)":                                          standing()[:1],
+		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": standing(),
+	} {
+		if got := status("worker-0", all); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestServiceMetrics(t *testing.T) {
+	s := &service{RunOptions: RunOptions{Version: "1.2"}, state: State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	var out bytes.Buffer
+	if err := report.WriteMetrics(&out, s.metrics(standing(), time.Unix(1795290600, 0))); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range strings.Lines(out.String()) {
+		// A build machine has no certificates of a kubelet.
+		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "certificate_end") {
+			got = append(got, strings.TrimSpace(line))
+		}
+	}
+	want := []string{
+		`hcp_node_agent_info{version="1.2",node="worker-0",nodepool="clusters/demo"} 1`,
+		`hcp_node_agent_last_look_timestamp_seconds 1795290600`,
+		`hcp_node_agent_findings{severity="problem"} 1`,
+		`hcp_node_agent_findings{severity="warning"} 1`,
+		`hcp_node_agent_findings{severity="note"} 0`,
+		`hcp_node_agent_finding_since_timestamp_seconds{look="node",severity="problem",about="kubelet"} 1795290000`,
+		`hcp_node_agent_finding_since_timestamp_seconds{look="host",severity="warning",about="drift"} 1795290300`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// There is nothing to watch on a host that has not joined; that does not mend
+// itself, so that the unit is not started again.
+func TestRunNeedsAJoin(t *testing.T) {
+	err := Run(t.Context(), RunOptions{Options: Options{StateDir: t.TempDir()}})
+	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "join --user-data") {
+		t.Errorf("%v (%d)", err, report.CodeOf(err))
+	}
+}
+
+// The watch ends when the host has left, and starts over when it has joined
+// another cluster.
+func TestServiceIsOver(t *testing.T) {
+	dir := t.TempDir()
+	joined := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
+	s := &service{RunOptions: RunOptions{Options: Options{StateDir: dir}}, state: joined}
+	check := func(when string, over, failed bool) {
+		t.Helper()
+		if got, err := s.over(); got != over || (err != nil) != failed {
+			t.Errorf("%s: over %t, %v", when, got, err)
+		}
+	}
+	write := func(state State) {
+		t.Helper()
+		if err := writeState(dir, state); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(joined)
+	check("as it was", false, false)
+	joined.LastStep = "ready"
+	write(joined)
+	check("after another run of the join", false, false)
+	joined.APIServer = "https://other.example.com:6443"
+	write(joined)
+	check("after a join to another cluster", true, true)
+	if err := drop(dir, stateFile); err != nil {
+		t.Fatal(err)
+	}
+	check("after leave", true, false)
+}
+
+// Whatever stands in the way of a look is a finding with a remedy.
+func TestNotFoundOut(t *testing.T) {
+	f := notFoundOut(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
+	if f.Severity != watch.Warning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.About == "" {
+		t.Errorf("%+v", f)
+	}
+}

@@ -1,0 +1,88 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// rootBundle is the ConfigMap in every namespace with the authorities of the
+// API server (RootCAConfigMapPublisher in k8s.io/kubernetes). A node may read it
+// in the namespaces of its own pods that mount it.
+const rootBundle = "kube-root-ca.crt"
+
+// NewAuthorities lists the authorities that the cluster has and this node's
+// kubeconfig has not, as while they are replaced. Nothing else tells a node: it
+// works until the API server takes a certificate of a new one. Without a pod
+// that mounts them, nothing is known, and nothing listed.
+func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, error) {
+	pods, err := n.pods(ctx)
+	if err != nil {
+		return nil, err
+	}
+	namespace, found := mounting(pods, rootBundle)
+	if !found {
+		return nil, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	bundle, err := n.api.client.CoreV1().ConfigMaps(namespace).Get(ctx, rootBundle, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+		return nil, nil // the pod has gone meanwhile
+	}
+	if err != nil {
+		problem := explain(err, n.api.server)
+		return nil, report.Fail(report.Failed, problem.remedy, "reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootBundle, problem.text)
+	}
+	return unknownTo(ours.CA, []byte(bundle.Data["ca.crt"]))
+}
+
+// mounting gives a namespace of a pod that has a projected volume of a
+// ConfigMap.
+func mounting(pods []*corev1.Pod, name string) (string, bool) {
+	for _, pod := range pods {
+		for _, volume := range pod.Spec.Volumes {
+			if volume.Projected == nil {
+				continue
+			}
+			for _, source := range volume.Projected.Sources {
+				if source.ConfigMap != nil && source.ConfigMap.Name == name {
+					return pod.Namespace, true
+				}
+			}
+		}
+	}
+	return "", false
+}
+
+// unknownTo names the certificates of a bundle that another one has not. A
+// certificate that was issued anew for the same name and key is no other
+// authority.
+func unknownTo(known, bundle []byte) ([]string, error) {
+	ours, err := certificates(known)
+	if err != nil {
+		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	theirs, err := certificates(bundle)
+	if err != nil {
+		return nil, fmt.Errorf("reading the cluster's authorities: %w", err)
+	}
+	var unknown []string
+	for _, certificate := range theirs {
+		same := func(other *x509.Certificate) bool {
+			return other.Subject.String() == certificate.Subject.String() &&
+				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
+		}
+		if !slices.ContainsFunc(ours, same) {
+			unknown = append(unknown, fmt.Sprintf("%q of %s", certificate.Subject, stamp(certificate.NotBefore)))
+		}
+	}
+	return unknown, nil
+}

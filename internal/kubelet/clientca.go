@@ -1,0 +1,69 @@
+package kubelet
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// ClientCAPath is where a payload puts the authorities that vouch for who calls
+// kubelet: the API server, for logs and exec (authentication.x509.clientCAFile).
+const ClientCAPath = "/etc/kubernetes/kubelet-ca.crt"
+
+// soon is how long before its end an authority is told of: a fresh stub and a
+// maintenance window take a person some weeks.
+const soon = 30 * 24 * time.Hour
+
+// Callers tells whether kubelet still knows who calls it. On platform None
+// nothing brings a node new authorities, and kubelet says in its journal alone
+// that it has refused the API server.
+func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Finding, error) {
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the payload has another place for them
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
+	}
+	authorities, err := certificates(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
+	}
+	return callers(authorities, lastErrors(ctx, Unit, 60, "--since=-1h"), file, now), nil
+}
+
+// callers decides what is to be said: kubelet's own word first, as more than
+// one authority can be there, and the newest is the one in use.
+func callers(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
+	const remedy = "hcp-node-agent join --user-data STUB   with a fresh stub brings the cluster's new ones"
+	f := Finding{about: "kubelet's callers", Remedy: remedy}
+	for _, line := range errors {
+		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
+			f.Severity, f.Details = Problem, []string{plain(line)}
+			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file + "): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
+			return []Finding{f}
+		}
+	}
+	newest := authorities[0]
+	for _, authority := range authorities[1:] {
+		if authority.NotAfter.After(newest.NotAfter) {
+			newest = authority
+		}
+	}
+	switch {
+	case now.After(newest.NotAfter):
+		f.Severity = Problem
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec and metrics of this node fail", stamp(newest.NotAfter), file)
+	case now.Add(soon).After(newest.NotAfter):
+		f.Severity = Warning
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and metrics of this node fail then", stamp(newest.NotAfter), file)
+	default:
+		return nil
+	}
+	return []Finding{f}
+}

@@ -1,0 +1,31 @@
+package kubelet
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+)
+
+// Pullable has CRI-O pull an image that it has, and gives what is wrong where
+// it cannot: with its mirrors, proxies and pull secret, which is all that tells
+// a node that its pull secret has gone stale before a new pod needs it. Only
+// the manifest is fetched.
+func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) {
+	connection, err := grpc.NewClient("unix://"+m.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return nil, fmt.Errorf("connecting to CRI-O: %w", err)
+	}
+	defer connection.Close()
+	_, err = cri.NewImageServiceClient(connection).PullImage(ctx, &cri.PullImageRequest{Image: &cri.ImageSpec{Image: image}})
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("pulling %s: %w", image, ctx.Err())
+	}
+	if err == nil {
+		return nil, nil
+	}
+	why := pulling(image, err.Error(), m.auths())
+	return []Finding{{Severity: Warning, Text: "image " + image + " cannot be pulled: " + why.text, Remedy: why.remedy, about: "pulling images"}}, nil
+}

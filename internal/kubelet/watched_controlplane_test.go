@@ -1,0 +1,89 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// A node may write Events about itself with its own credential; they are found
+// where "oc describe node" looks for them.
+func TestControlPlaneEvent(t *testing.T) {
+	node, _, _ := joinedNode(t, "telling")
+	register(t, node)
+	long := strings.Repeat("ü", 2000) // of two bytes each; the API server takes 1024
+	for message, warning := range map[string]bool{"a taint stays": true, "no longer: a taint stays": false, long: true} {
+		if err := node.Event(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list, err := admin(t).CoreV1().Events("").List(t.Context(), metav1.ListOptions{
+		FieldSelector: "involvedObject.kind=Node,involvedObject.name=telling,involvedObject.uid=telling",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]string{}
+	for _, event := range list.Items {
+		kinds[event.Message] = event.Type + " " + event.Reason + " " + event.Source.Component
+	}
+	if len(kinds) != 3 || kinds["a taint stays"] != "Warning HCPNodeAgentFound hcp-node-agent" ||
+		kinds["no longer: a taint stays"] != "Normal HCPNodeAgentFound hcp-node-agent" {
+		t.Errorf("%q", kinds)
+	}
+}
+
+// A node hears of a new authority of the cluster by what its pods mount, with
+// no more right than it has.
+func TestControlPlaneNewAuthorities(t *testing.T) {
+	node, identity, _ := joinedNode(t, "trusting")
+	register(t, node)
+	ours, err := identity.cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	unknown := func() []string {
+		t.Helper()
+		found, err := node.NewAuthorities(t.Context(), ours)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	if found := unknown(); len(found) > 0 {
+		t.Errorf("without a pod: %q", found)
+	}
+	const namespace = "trusting"
+	if _, err := admin(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	// The cluster's own controller, or the test where none runs, makes it.
+	maps := admin(t).CoreV1().ConfigMaps(namespace)
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootBundle}, Data: map[string]string{"ca.crt": string(ours.CA)}}
+	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		t.Fatal(err)
+	}
+	mounts := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "mounts"},
+		Spec:       corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
+	}
+	mounts.Spec.Volumes = []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
+		Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: rootBundle}}}},
+	}}}}
+	if _, err := admin(t).CoreV1().Pods(namespace).Create(t.Context(), mounts, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if found := unknown(); len(found) > 0 {
+		t.Errorf("the authorities of now: %q", found)
+	}
+	// The node is asked as one of a cluster whose authority was another one.
+	ours.CA = newAuthority(t, "of before").pem
+	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
+		t.Errorf("a new authority: %q", found)
+	}
+}
