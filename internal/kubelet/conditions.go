@@ -87,10 +87,10 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	}
 	ready := conditionOf(f.node, corev1.NodeReady)
 	switch {
-	case !f.thisBoot():
-		said.Text = fmt.Sprintf("Node %s still tells of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
-			f.name, f.node.Status.NodeInfo.BootID, f.boot) + why
-	case ready == nil:
+	case !f.thisBoot() && f.node.Status.NodeInfo.BootID != "":
+		said.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
+			f.node.Status.NodeInfo.BootID, f.boot) + why
+	case ready == nil, !f.thisBoot():
 		said.Text, said.passing = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
 		said.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason) + why

@@ -1,13 +1,17 @@
 package kubelet
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
@@ -105,7 +109,7 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"earlier boot": {facts{node: oldBoot}, []string{
-			"problem Node worker-1 still tells of another boot (before, this one is this): kubelet has not reported yet, or another machine of this name does | journalctl -u kubelet -b",
+			"problem the cluster still has the Node of another boot (before, this one is this): kubelet has not reported yet, or another machine of this name does | journalctl -u kubelet -b",
 		}},
 		"CNI, pods in their order": {facts{node: notReady(cniMessage), machine: machine, pods: []*corev1.Pod{dns, resolver, ovn, proxy}}, []string{
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
@@ -168,5 +172,24 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An API server that does not answer is a finding like the others.
+func TestFindingsWithoutAnAPIServer(t *testing.T) {
+	connection, err := connect(&rest.Config{Host: "https://127.0.0.1:1"}, func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &Node{Name: "worker-1", api: connection}
+	got, err := node.Findings(t.Context())
+	const want = "the cluster does not tell about Node worker-1: nothing listens at https://127.0.0.1:1 (connection refused)"
+	if err != nil || len(got) != 1 || got[0].Text != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
+		t.Errorf("Findings() = %+v, %v", got, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := node.Findings(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Findings() = %v after the end", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // PullSecretPath is where a payload puts the pull secret of the node.
-const PullSecretPath = "/var/lib/kubelet/config.json"
+const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
 // Machine is where the machine itself is asked for reasons. What is left empty
 // is not asked.

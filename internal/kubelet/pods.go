@@ -3,6 +3,7 @@ package kubelet
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,10 +30,13 @@ func (t *podTrouble) command() string {
 
 // finding tells about the pod alone.
 func (t *podTrouble) finding(severity Severity) Finding {
-	return Finding{
-		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details,
-		about: "pod " + t.name(), passing: !t.certain,
+	f := Finding{
+		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details, passing: !t.certain,
 	}
+	if t.certain || t.pod.Spec.HostNetwork { // the others wait for the pod network
+		f.about = "pod " + t.name()
+	}
+	return f
 }
 
 // podTroubles lists the pods that are not up, the likeliest reason for the
@@ -62,6 +66,9 @@ func rank(t *podTrouble) int {
 		place = 0
 	case isNetworkPlugin(t.pod):
 		place = 10
+		if t.pod.Namespace == "openshift-multus" {
+			place = 11 // it waits for the plugin that it calls
+		}
 	case t.pod.Spec.HostNetwork:
 		place = 20
 	}
@@ -132,6 +139,9 @@ func (t *podTrouble) notStarted(f facts) {
 		return
 	}
 	lines := errorsAbout(f.machine.kubelet, t.pod)
+	if t.pausing(lines, f) {
+		return
+	}
 	if c, line, known := knownCause(lines, slices.Concat(surroundings(), runtimeCauses())); known {
 		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
 		return
@@ -145,6 +155,22 @@ func (t *podTrouble) notStarted(f facts) {
 	if !t.pod.Spec.HostNetwork && f.node != nil && networkMissing(f.node) {
 		t.why = "it waits for the pod network"
 	}
+}
+
+// pausing tells of a pause image that cannot be pulled. Without it no pod
+// starts, and no status says so: a pod has no word for its sandbox.
+func (t *podTrouble) pausing(lines []string, f facts) bool {
+	source := regexp.MustCompile(`creating pod sandbox.*(?:initializing source|pinging).*docker://([^\s"]+?): (.*)`)
+	for _, line := range slices.Backward(lines) {
+		if match := source.FindStringSubmatch(line); match != nil {
+			c := pulling(match[1], match[2], f.machine.auths)
+			t.why = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.text
+			t.remedy = "crio config 2>/dev/null | grep pause_image   (hcp-node-agent join sets the release's)\n" + c.remedy
+			t.details, t.certain = inWords(line), true
+			return true
+		}
+	}
+	return false
 }
 
 // errorsAbout are kubelet's lines about one pod.

@@ -54,6 +54,11 @@ func TestWhyNotUp(t *testing.T) {
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today" pod="openshift-ovn-kubernetes/p"`, `"other" pod="ns/other"`),
 			"kubelet cannot start it: CreatePodSandbox for pod failed: rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today", "", false,
 		},
+		"pause image": {
+			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),
+			"CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: DNS of this host gives no address for registry.k8s.io (192.0.2.1:53 no such host)", "crio config", true,
+		},
 		"cgroup drivers": {
 			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods" pod="openshift-ovn-kubernetes/p"`),

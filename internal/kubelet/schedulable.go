@@ -86,7 +86,7 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 	}
 	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
-		if known.key != taint.Key && !(strings.HasPrefix(known.key, "*") && strings.HasSuffix(taint.Key, known.key[1:])) {
+		if !known.is(taint.Key) {
 			continue
 		}
 		f.Text += ": " + fill.Replace(known.story)

@@ -22,12 +22,12 @@ func unitFinding(unit unitFacts) Finding {
 	if unit.needed != "" {
 		named += ", which " + unit.needed + " needs,"
 	}
-	switch {
-	case unit.state.Load == "not-found":
+	switch unit.state.Load {
+	case "not-found":
 		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
 		f.Remedy = unitPackage(unit.name)
 		return f
-	case unit.state.Load == "masked":
+	case "masked":
 		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
 		return f
 	}
