@@ -102,6 +102,9 @@ func unitCauses() []causePattern {
 // runtimeCauses are what goes wrong between kubelet and CRI-O.
 func runtimeCauses() []causePattern {
 	return []causePattern{
+		story(`hostPath type check failed: (\S+) is not an? (\w+)`, "$1, which it mounts from this host, is not there, or is no $2",
+			"hcp-node-agent status   tells whether somebody removed it; hcp-node-agent join   writes the payload's files again"),
+		story(`references non-existent (secret|config) key: ([^\s"\\]+)`, "the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
 		story(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice as parent`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
 		story(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",

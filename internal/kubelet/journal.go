@@ -58,6 +58,9 @@ func plain(line string) string {
 	} else if m := logrus.FindStringSubmatch(line); m != nil {
 		text = unquoted(m[1])
 	}
+	// What differs from one try to the next would make a new sentence of each.
+	text = regexp.MustCompile(`^Operation for .* Error: (MountVolume\S* failed for volume "[^"]+").*? : (.*)$`).ReplaceAllString(text, "$1: $2")
+	text = regexp.MustCompile(` with name "k8s_[^"]+"`).ReplaceAllString(text, "")
 	return shorten(redact.Text(text), longest)
 }
 

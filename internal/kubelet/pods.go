@@ -3,7 +3,6 @@ package kubelet
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -48,6 +47,7 @@ func podTroubles(f facts) []*podTrouble {
 			continue // it is to go
 		}
 		if trouble := whyNotUp(pod, f); trouble != nil {
+			trouble.ofPlatform()
 			troubles = append(troubles, trouble)
 		}
 	}
@@ -55,6 +55,21 @@ func podTroubles(f facts) []*podTrouble {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name(), b.name()))
 	})
 	return troubles
+}
+
+// ofPlatform is for the static pods that hold a cluster's virtual addresses on
+// platforms of their own.
+//
+// field reports: they cannot work on a worker in another network, and take
+// half of a small machine's processor.
+func (t *podTrouble) ofPlatform() {
+	platform, found := strings.CutSuffix(strings.TrimPrefix(t.pod.Namespace, "openshift-"), "-infra")
+	if _, isStatic := t.pod.Annotations[corev1.MirrorPodAnnotationKey]; !found || !isStatic {
+		return
+	}
+	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(t.pod.Name, "-"+t.pod.Spec.NodeName) + ".yaml"
+	t.why += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
+	t.remedy = "hcp-node-agent join --payload-drop " + manifest + "   leaves it out"
 }
 
 // rank orders pods by how much others wait for them: all for the way to the
@@ -128,79 +143,4 @@ func (t *podTrouble) rejected() {
 	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
 		t.why = "kubelet refuses it: " + message
 	}
-}
-
-// notStarted is for a pod of which no container has a word to say: a volume or
-// the sandbox is missing. Its status does not tell, so the cluster's objects
-// and kubelet's journal are asked.
-func (t *podTrouble) notStarted(f facts) {
-	if r, absent := t.absent(f, false); absent {
-		t.missing(r)
-		return
-	}
-	lines := errorsAbout(f.machine.kubelet, t.pod)
-	if t.pausing(lines, f) {
-		return
-	}
-	if c, line, known := knownCause(lines, slices.Concat(surroundings(), runtimeCauses())); known {
-		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
-		return
-	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "network is not ready") })
-	if len(lines) > 0 {
-		t.why, t.details = "kubelet cannot start it: "+shorten(plain(lines[len(lines)-1]), brief), inWords(lines...)
-		return
-	}
-	t.why = "it is being started"
-	if !t.pod.Spec.HostNetwork && f.node != nil && networkMissing(f.node) {
-		t.why = "it waits for the pod network"
-	}
-}
-
-// pausing tells of a pause image that cannot be pulled. Without it no pod
-// starts, and no status says so: a pod has no word for its sandbox.
-func (t *podTrouble) pausing(lines []string, f facts) bool {
-	source := regexp.MustCompile(`creating pod sandbox.*(?:initializing source|pinging).*docker://([^\s"]+?): (.*)`)
-	for _, line := range slices.Backward(lines) {
-		if match := source.FindStringSubmatch(line); match != nil {
-			c := pulling(match[1], match[2], f.machine.auths)
-			t.why = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.text
-			t.remedy = "crio config 2>/dev/null | grep pause_image   (hcp-node-agent join sets the release's)\n" + c.remedy
-			t.details, t.certain = inWords(line), true
-			return true
-		}
-	}
-	return false
-}
-
-// errorsAbout are kubelet's lines about one pod.
-func errorsAbout(lines []string, pod *corev1.Pod) []string {
-	var about []string
-	for _, line := range lines {
-		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) || (pod.UID != "" && strings.Contains(line, string(pod.UID))) {
-			about = append(about, line)
-		}
-	}
-	return about
-}
-
-// absent gives the first object that this pod needs and the cluster does not
-// have; with optional, one that it can start without.
-func (t *podTrouble) absent(f facts, optional bool) (reference, bool) {
-	for _, needed := range references(t.pod) {
-		if needed.optional == optional && slices.Contains(f.absent, needed) {
-			return needed, true
-		}
-	}
-	return reference{}, false
-}
-
-func (t *podTrouble) missing(r reference) {
-	t.certain = true
-	t.why = r.String() + ", which it needs, does not exist"
-	who, remedy := madeBy(r)
-	if who != "" {
-		t.why += "; " + who
-	}
-	t.remedy = remedy
 }

@@ -216,3 +216,13 @@ func TestReferences(t *testing.T) {
 		t.Errorf("references() = %s\nwant %s", strings.Join(got, ", "), want)
 	}
 }
+
+func TestStaticPodOfAPlatform(t *testing.T) {
+	pod := podOf("openshift-vsphere-infra", "keepalived-worker-1", true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})
+	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	got := podTroubles(facts{pods: []*corev1.Pod{pod}})
+	const want = "container main ended with exit code 1; it is a static pod of platform vsphere, which a worker in another network does not need"
+	if len(got) != 1 || got[0].why != want || got[0].command() != "hcp-node-agent join --payload-drop /etc/kubernetes/manifests/keepalived.yaml   leaves it out" {
+		t.Errorf("podTroubles() = %+v", got)
+	}
+}
