@@ -142,6 +142,6 @@ func clusterCauses() []causePattern {
 		story(`Unable to register node with API server" err="([^"\\]+)`, "the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
 		story(`/apis?/.*certificate signed by unknown authority`, "it does not trust who answers as the API server, or the other way round",
 			"hcp-node-agent join   compares the cluster with the kubeconfig"),
-		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join   gets a new one if it has ended"),
+		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join --user-data STUB   gets a new one"),
 	}
 }

@@ -69,7 +69,7 @@ func (t *podTrouble) ofPlatform() {
 	}
 	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(t.pod.Name, "-"+t.pod.Spec.NodeName) + ".yaml"
 	t.why += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	t.remedy = "hcp-node-agent join --payload-drop " + manifest + "   leaves it out"
+	t.remedy = "hcp-node-agent leave   and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
 }
 
 // rank orders pods by how much others wait for them: all for the way to the
