@@ -11,9 +11,13 @@ type cause struct{ text, remedy string }
 
 // knownCause looks for an error that has a story, the newest first; line is
 // the one that tells it.
-func knownCause(lines []string, stories []causePattern) (found cause, line string, known bool) {
+func knownCause(lines []string, stories func() []causePattern) (found cause, line string, known bool) {
+	if len(lines) == 0 {
+		return cause{}, "", false
+	}
+	candidates := stories()
 	for _, line := range slices.Backward(lines) {
-		for _, candidate := range stories {
+		for _, candidate := range candidates {
 			if match := candidate.pattern.FindStringSubmatchIndex(line); match != nil {
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
@@ -41,7 +45,7 @@ func lastSaid(lines []string) string {
 // because is what to add to a sentence about a unit, from its errors: their
 // story, else the last of them.
 func because(lines []string) (text, remedy string) {
-	if c, _, known := knownCause(lines, knownCauses()); known {
+	if c, _, known := knownCause(lines, knownCauses); known {
 		return ": " + c.text, c.remedy
 	}
 	if last := lastSaid(lines); last != "" {

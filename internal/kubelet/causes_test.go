@@ -104,7 +104,7 @@ func TestKnownCause(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, line, known := knownCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses())
+			got, line, known := knownCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses)
 			if !known || got.text != test.want || line != test.line {
 				t.Errorf("knownCause() = %v %q\nwant %q", known, got.text, test.want)
 			}

@@ -80,7 +80,7 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	if remedy == "" {
 		remedy = journal
 	}
-	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(f.machine.kubelet...)}
+	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(lastOf(f.machine.kubelet, 5)...)}
 	if f.node == nil {
 		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []Finding{said}, nil
@@ -120,7 +120,7 @@ func (f facts) reported(ready *corev1.NodeCondition) Finding {
 	case strings.Contains(message, "missing node capacity"):
 		said.Text, said.passing = "kubelet has not measured this machine yet ("+shorten(message, brief)+")", true
 	}
-	if c, _, known := knownCause([]string{ready.Message}, surroundings()); known {
+	if c, _, known := knownCause([]string{ready.Message}, surroundings); known {
 		said.Text, said.Remedy = "kubelet is not well: "+c.text, c.remedy
 	}
 	return said

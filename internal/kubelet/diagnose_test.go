@@ -59,6 +59,9 @@ func TestDiagnose(t *testing.T) {
 	resolver := podOf("openshift-dns", "node-resolver-x", true, unpullable)
 	controller := podOf("openshift-ovn-kubernetes", "ovnkube-node-x", true, running)
 	controller.Status.ContainerStatuses[0].Name = "ovnkube-controller"
+	served := controller.DeepCopy()
+	served.Status.Phase, served.Status.ContainerStatuses[0].Ready = corev1.PodRunning, true
+	multus := podOf("openshift-multus", "multus-x", true, unpullable)
 	failed := func(name, needed string, lines ...string) unitFacts {
 		return unitFacts{name: name, needed: needed, state: host.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, errors: lines}
 	}
@@ -135,6 +138,17 @@ func TestDiagnose(t *testing.T) {
 				"on the management cluster: oc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\noc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 			"problem pod openshift-ovn-kubernetes/ovnkube-node-x is not up: container ovnkube-controller runs, but is not ready | oc -n openshift-ovn-kubernetes describe pod ovnkube-node-x",
+		}},
+		"OVN before multus": {facts{node: notReady(cniMessage), machine: machine, pods: []*corev1.Pod{multus, ovn}}, []string{
+			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
+			"problem pod openshift-multus/multus-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
+		}},
+		"OVN is ready without a range": {facts{node: noSubnet, machine: machine, pods: []*corev1.Pod{served}}, []string{
+			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
+		}},
+		"waits for another unit": {facts{machine: machineFacts{units: []unitFacts{{name: "nodeip-configuration.service", needed: Unit, state: host.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
+			"problem nodeip-configuration.service, which kubelet.service needs, does not run (it is still starting) | journalctl -b -u nodeip-configuration.service",
+			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
 		"PLEG": {facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")}, []string{
 			"problem kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3",

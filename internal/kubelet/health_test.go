@@ -47,7 +47,7 @@ func TestUnwell(t *testing.T) {
 }
 
 func TestWhyNotStarted(t *testing.T) {
-	said := errors.New("restarting crio.service: Unit openvswitch.service not found.")
+	said := errors.New("restarting crio.service: Unit openvswitch.service not found")
 	err := Machine{}.WhyNotStarted(t.Context(), "crio.service", said)
 	const want = "openvswitch.service, which crio.service needs, does not exist on this host (Unit openvswitch.service not found)"
 	if err == nil || err.Error() != want || !errors.Is(err, said) || !strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {

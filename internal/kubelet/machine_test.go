@@ -39,10 +39,13 @@ func TestMachineLook(t *testing.T) {
 func TestRuntimeAnswers(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	m := Machine{Socket: socket}
+	if f := m.look(t.Context()); f.runtime == nil {
+		t.Error("look() does not ask CRI-O")
+	}
 	if err := m.runtime(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("runtime() = %v without a socket", err)
 	}
-	listener, err := net.Listen("unix", socket) //nolint:noctx // it does not wait
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}

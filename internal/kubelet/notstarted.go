@@ -17,10 +17,10 @@ func (t *podTrouble) notStarted(f facts) {
 		return
 	}
 	lines := errorsAbout(f.machine.kubelet, t.pod)
-	if t.pausing(lines, f) {
+	if len(lines) > 0 && t.pausing(lines, f) {
 		return
 	}
-	if c, line, known := knownCause(lines, slices.Concat(surroundings(), runtimeCauses())); known {
+	if c, line, known := knownCause(lines, func() []causePattern { return slices.Concat(surroundings(), runtimeCauses()) }); known {
 		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
 		return
 	}

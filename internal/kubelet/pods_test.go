@@ -54,6 +54,11 @@ func TestWhyNotUp(t *testing.T) {
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today" pod="openshift-ovn-kubernetes/p"`, `"other" pod="ns/other"`),
 			"kubelet cannot start it: CreatePodSandbox for pod failed: rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today", "", false,
 		},
+		"kubelet's first moment with it": {
+			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			journal(`Operation for "{x}" failed. Error: MountVolume.SetUp failed for volume "v" pod "p" : object "openshift-ovn-kubernetes"/"there" not registered pod="openshift-ovn-kubernetes/p"`),
+			"it is being started", "", false,
+		},
 		"pause image": {
 			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),

@@ -26,6 +26,9 @@ func TestPulling(t *testing.T) {
 			[]string{"https://quay.io/openshift-release-dev"},
 			"quay.io refuses this node's pull secret, or has no such image for it", "crictl pull",
 		},
+		"refused, pull secret not readable": {
+			"unauthorized: authentication required", nil, "quay.io refuses this node's pull secret, or has no such image for it", "crictl pull",
+		},
 		"nothing for it": {
 			reading + "unable to retrieve auth token: invalid username/password: unauthorized",
 			[]string{"registry.redhat.io"},

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -77,7 +78,7 @@ func awaitsObjects(pod *corev1.Pod) bool {
 	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
 		return false // it comes from a file and may refer to nothing
 	}
-	return whyNotUp(pod, facts{}) != nil
+	return pod.Status.Phase == corev1.PodPending || slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
 }
 
 // references lists what a pod refers to.
