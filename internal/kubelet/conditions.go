@@ -76,11 +76,11 @@ func clockFinding(f facts) []Finding {
 // named as the cause.
 func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	const journal = "journalctl -u kubelet -b"
-	why, remedy := because(f.machine.kubelet)
+	why, remedy := because(f.machine.recent)
 	if remedy == "" {
 		remedy = journal
 	}
-	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(lastOf(f.machine.kubelet, 5)...)}
+	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.node == nil {
 		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []Finding{said}, nil

@@ -66,7 +66,7 @@ func TestDiagnose(t *testing.T) {
 		return unitFacts{name: name, needed: needed, state: host.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, errors: lines}
 	}
 	machine := machineFacts{cniDir: "/etc/kubernetes/cni/net.d"}
-	journal := func(lines ...string) machineFacts { return machineFacts{kubelet: lines} }
+	journal := func(lines ...string) machineFacts { return machineFacts{recent: lines} }
 	full := machineFacts{
 		disks: []host.Usage{
 			{Path: "/var/lib/kubelet", Size: 30 << 30, Free: 1 << 30, Inodes: 100, Unused: 97},
@@ -149,6 +149,10 @@ func TestDiagnose(t *testing.T) {
 		"waits for another unit": {facts{machine: machineFacts{units: []unitFacts{{name: "nodeip-configuration.service", needed: Unit, state: host.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
 			"problem nodeip-configuration.service, which kubelet.service needs, does not run (it is still starting) | journalctl -b -u nodeip-configuration.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
+		}},
+		"a unit file of somebody": {facts{node: silent, machine: machineFacts{units: []unitFacts{{name: Unit, state: host.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{
+			"problem kubelet.service has a unit file that systemd cannot use (bad-setting) | systemd-analyze verify kubelet.service",
+			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"PLEG": {facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")}, []string{
 			"problem kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3",

@@ -68,8 +68,8 @@ func unwell(answer error, m machineFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.kubelet, 5)...)}
-	why, remedy := because(m.kubelet)
+	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.recent, 5)...)}
+	why, remedy := because(m.recent)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy

@@ -37,7 +37,7 @@ func TestHealthEndsWithItsTime(t *testing.T) {
 
 func TestUnwell(t *testing.T) {
 	answer := errors.New("kubelet answers 500: [-]syncloop failed")
-	if got := unwell(answer, machineFacts{kubelet: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
+	if got := unwell(answer, machineFacts{recent: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
 		t.Errorf("a running kubelet: %q", got.Text)
 	}
 	idle := []unitFacts{{name: "crio.service", needed: Unit, state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: Unit}}

@@ -39,7 +39,7 @@ func ThisMachine(systemd *host.Systemd, cniDirectory string) Machine {
 func (m Machine) look(ctx context.Context) machineFacts {
 	f := machineFacts{
 		units: m.idle(ctx), cniDir: m.CNIDirectory, networks: m.networks(), auths: m.auths(),
-		kubelet: lastErrors(ctx, Unit, 60, "--since=-5min"),
+		kubelet: lastErrors(ctx, Unit, 60, "--since=-6min"), recent: lastErrors(ctx, Unit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
 		f.runtime = m.runtime(ctx)

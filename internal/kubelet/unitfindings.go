@@ -27,6 +27,9 @@ func unitFinding(unit unitFacts) Finding {
 		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
 		f.Remedy = unitPackage(unit.name)
 		return f
+	case "bad-setting", "error":
+		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+unit.state.Load+")", "systemd-analyze verify "+unit.name
+		return f
 	case "masked":
 		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
 		return f
