@@ -57,6 +57,14 @@ func TestExplained(t *testing.T) {
 	wants(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
 		"oc adm taint node "+scene.Node+" team-   if nothing needs it", scene.Node+" is Ready and schedulable")
 
+	// A kubelet of another release than its unit; real systemd and journal tell.
+	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
+		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
+	result = agent(ctx, t, report.Failed, "join")
+	wants(t, result.Stdout, "kubelet.service does not run (it ends soon after each start): it does not know the flag --no-such-flag of its unit: "+
+		"the installed kubelet is not of the payload's release", "kubelet --version   and install the kubelet of the payload's release")
+	mustOutput(ctx, t, "rm /etc/systemd/system/kubelet.service.d/90-site.conf")
+
 	// A taint that stays is a failure that says so.
 	taint(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	result = agent(ctx, t, report.Failed, "join --timeout 45s")
