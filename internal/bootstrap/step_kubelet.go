@@ -40,7 +40,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if action != crio.Nothing {
 		log.Wait("for kubelet to start", "")
 		if err := j.beginKubelet(ctx, action); err != nil {
-			return outcome{}, j.witness().WhyNotStarted(ctx, err)
+			return outcome{}, j.witness().WhyNotStarted(ctx, kubelet.Unit, err)
 		}
 	}
 	if err := kubelet.Health(ctx, kubelet.HealthURL, j.witness(), log); err != nil {

@@ -36,7 +36,7 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	case crio.Nothing:
 	}
 	if err != nil {
-		return outcome{}, j.witness().WhyNotStarted(ctx, err)
+		return outcome{}, j.witness().WhyNotStarted(ctx, crio.Unit, err)
 	}
 	effective, err := crio.Effective(ctx)
 	if err != nil {

@@ -11,9 +11,13 @@ type cause struct{ text, remedy string }
 
 // knownCause looks for an error that has a story, the newest first; line is
 // the one that tells it.
-func knownCause(lines []string, stories []causePattern) (found cause, line string, known bool) {
+func knownCause(lines []string, stories func() []causePattern) (found cause, line string, known bool) {
+	if len(lines) == 0 {
+		return cause{}, "", false
+	}
+	candidates := stories()
 	for _, line := range slices.Backward(lines) {
-		for _, candidate := range stories {
+		for _, candidate := range candidates {
 			if match := candidate.pattern.FindStringSubmatchIndex(line); match != nil {
 				fill := func(template string) string {
 					return strings.TrimSpace(string(candidate.pattern.ExpandString(nil, template, line, match)))
@@ -41,7 +45,7 @@ func lastSaid(lines []string) string {
 // because is what to add to a sentence about a unit, from its errors: their
 // story, else the last of them.
 func because(lines []string) (text, remedy string) {
-	if c, _, known := knownCause(lines, knownCauses()); known {
+	if c, _, known := knownCause(lines, knownCauses); known {
 		return ": " + c.text, c.remedy
 	}
 	if last := lastSaid(lines); last != "" {
@@ -102,6 +106,9 @@ func unitCauses() []causePattern {
 // runtimeCauses are what goes wrong between kubelet and CRI-O.
 func runtimeCauses() []causePattern {
 	return []causePattern{
+		story(`hostPath type check failed: (\S+) is not an? (\w+)`, "$1, which it mounts from this host, is not there, or is no $2",
+			"hcp-node-agent status   tells whether somebody removed it; hcp-node-agent join   writes the payload's files again"),
+		story(`references non-existent (secret|config) key: ([^\s"\\]+)`, "the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
 		story(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice as parent`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
 		story(`expected cgroupsPath to be of format`, "kubelet and CRI-O use different cgroup drivers",
@@ -139,6 +146,6 @@ func clusterCauses() []causePattern {
 		story(`Unable to register node with API server" err="([^"\\]+)`, "the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
 		story(`/apis?/.*certificate signed by unknown authority`, "it does not trust who answers as the API server, or the other way round",
 			"hcp-node-agent join   compares the cluster with the kubeconfig"),
-		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join   gets a new one if it has ended"),
+		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join --user-data STUB   gets a new one"),
 	}
 }

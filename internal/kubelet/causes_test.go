@@ -49,6 +49,11 @@ func TestKnownCause(t *testing.T) {
 			`"Error syncing pod, skipping" err="failed to \"CreatePodSandbox\" for \"x\": rpc error: code = Unknown desc = cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/burstable/podx"`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is systemd)", "crio config",
 		},
+		"a file of the host": {
+			`Operation for "{volumeName:kubernetes.io/host-path/1}" failed. Error: MountVolume.SetUp failed for volume "etc" : hostPath type check failed: /etc/kubernetes/apiserver-url.env is not a file`,
+			"/etc/kubernetes/apiserver-url.env, which it mounts from this host, is not there, or is no file", "hcp-node-agent status",
+		},
+		"a key": {`MountVolume.SetUp failed for volume "c" : references non-existent secret key: tls.crt`, "the secret that it mounts has no key tls.crt", "oc get pods"},
 		"kernel parameter": {
 			`"Failed to start ContainerManager" err="[invalid kernel flag: vm/overcommit_memory, expected value: 1, actual value: 0]"`,
 			"kernel parameter vm/overcommit_memory is 0 and has to be 1", "hcp-node-agent join",
@@ -99,7 +104,7 @@ func TestKnownCause(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, line, known := knownCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses())
+			got, line, known := knownCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses)
 			if !known || got.text != test.want || line != test.line {
 				t.Errorf("knownCause() = %v %q\nwant %q", known, got.text, test.want)
 			}

@@ -76,21 +76,21 @@ func clockFinding(f facts) []Finding {
 // named as the cause.
 func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	const journal = "journalctl -u kubelet -b"
-	why, remedy := because(f.machine.kubelet)
+	why, remedy := because(f.machine.recent)
 	if remedy == "" {
 		remedy = journal
 	}
-	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(f.machine.kubelet...)}
+	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.node == nil {
 		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []Finding{said}, nil
 	}
 	ready := conditionOf(f.node, corev1.NodeReady)
 	switch {
-	case !f.thisBoot():
-		said.Text = fmt.Sprintf("Node %s still tells of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
-			f.name, f.node.Status.NodeInfo.BootID, f.boot) + why
-	case ready == nil:
+	case !f.thisBoot() && f.node.Status.NodeInfo.BootID != "":
+		said.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
+			f.node.Status.NodeInfo.BootID, f.boot) + why
+	case ready == nil, !f.thisBoot():
 		said.Text, said.passing = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
 		said.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
@@ -120,7 +120,7 @@ func (f facts) reported(ready *corev1.NodeCondition) Finding {
 	case strings.Contains(message, "missing node capacity"):
 		said.Text, said.passing = "kubelet has not measured this machine yet ("+shorten(message, brief)+")", true
 	}
-	if c, _, known := knownCause([]string{ready.Message}, surroundings()); known {
+	if c, _, known := knownCause([]string{ready.Message}, surroundings); known {
 		said.Text, said.Remedy = "kubelet is not well: "+c.text, c.remedy
 	}
 	return said

@@ -112,7 +112,7 @@ func (t *podTrouble) crashed(named string, end *corev1.ContainerStateTerminated)
 	case end.Reason == "ContainerCannotRun", end.Reason == "StartError":
 		t.why = named + " cannot be run"
 	}
-	if c, _, known := knownCause(lines, surroundings()); known {
+	if c, _, known := knownCause(lines, surroundings); known {
 		t.why += ": " + c.text
 		if serviceNetwork.MatchString(message) {
 			t.why += "; that is the cluster's service network, which the network plugin (before it: kube-proxy) sets up on this node"
@@ -121,7 +121,7 @@ func (t *podTrouble) crashed(named string, end *corev1.ContainerStateTerminated)
 		t.why += ": " + last
 	}
 	if message != "" {
-		t.details = inWords(lines[max(0, len(lines)-5):]...)
+		t.details = inWords(lastOf(lines, 5)...)
 	}
 }
 

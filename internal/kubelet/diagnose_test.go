@@ -1,13 +1,17 @@
 package kubelet
 
 import (
+	"context"
 	"errors"
+	"net/http"
+	"net/url"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
@@ -55,11 +59,14 @@ func TestDiagnose(t *testing.T) {
 	resolver := podOf("openshift-dns", "node-resolver-x", true, unpullable)
 	controller := podOf("openshift-ovn-kubernetes", "ovnkube-node-x", true, running)
 	controller.Status.ContainerStatuses[0].Name = "ovnkube-controller"
+	served := controller.DeepCopy()
+	served.Status.Phase, served.Status.ContainerStatuses[0].Ready = corev1.PodRunning, true
+	multus := podOf("openshift-multus", "multus-x", true, unpullable)
 	failed := func(name, needed string, lines ...string) unitFacts {
 		return unitFacts{name: name, needed: needed, state: host.UnitState{Load: "loaded", Active: "failed", Result: "exit-code"}, errors: lines}
 	}
 	machine := machineFacts{cniDir: "/etc/kubernetes/cni/net.d"}
-	journal := func(lines ...string) machineFacts { return machineFacts{kubelet: lines} }
+	journal := func(lines ...string) machineFacts { return machineFacts{recent: lines} }
 	full := machineFacts{
 		disks: []host.Usage{
 			{Path: "/var/lib/kubelet", Size: 30 << 30, Free: 1 << 30, Inodes: 100, Unused: 97},
@@ -105,7 +112,7 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"earlier boot": {facts{node: oldBoot}, []string{
-			"problem Node worker-1 still tells of another boot (before, this one is this): kubelet has not reported yet, or another machine of this name does | journalctl -u kubelet -b",
+			"problem the cluster still has the Node of another boot (before, this one is this): kubelet has not reported yet, or another machine of this name does | journalctl -u kubelet -b",
 		}},
 		"CNI, pods in their order": {facts{node: notReady(cniMessage), machine: machine, pods: []*corev1.Pod{dns, resolver, ovn, proxy}}, []string{
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
@@ -131,6 +138,21 @@ func TestDiagnose(t *testing.T) {
 				"on the management cluster: oc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\noc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 			"problem pod openshift-ovn-kubernetes/ovnkube-node-x is not up: container ovnkube-controller runs, but is not ready | oc -n openshift-ovn-kubernetes describe pod ovnkube-node-x",
+		}},
+		"OVN before multus": {facts{node: notReady(cniMessage), machine: machine, pods: []*corev1.Pod{multus, ovn}}, []string{
+			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty); pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
+			"problem pod openshift-multus/multus-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
+		}},
+		"OVN is ready without a range": {facts{node: noSubnet, machine: machine, pods: []*corev1.Pod{served}}, []string{
+			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
+		}},
+		"waits for another unit": {facts{machine: machineFacts{units: []unitFacts{{name: "nodeip-configuration.service", needed: Unit, state: host.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
+			"problem nodeip-configuration.service, which kubelet.service needs, does not run (it is still starting) | journalctl -b -u nodeip-configuration.service",
+			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
+		}},
+		"a unit file of somebody": {facts{node: silent, machine: machineFacts{units: []unitFacts{{name: Unit, state: host.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{
+			"problem kubelet.service has a unit file that systemd cannot use (bad-setting) | systemd-analyze verify kubelet.service",
+			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"PLEG": {facts{node: notReady("PLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s")}, []string{
 			"problem kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow | crictl ps; journalctl -b -u crio; iostat -x 1 3",
@@ -168,5 +190,24 @@ func TestDiagnose(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// An API server that does not answer is a finding like the others.
+func TestFindingsWithoutAnAPIServer(t *testing.T) {
+	connection, err := connect(&rest.Config{Host: "https://127.0.0.1:1"}, func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
+	if err != nil {
+		t.Fatal(err)
+	}
+	node := &Node{Name: "worker-1", api: connection}
+	got, err := node.Findings(t.Context())
+	const want = "the cluster does not tell about Node worker-1: nothing listens at https://127.0.0.1:1 (connection refused)"
+	if err != nil || len(got) != 1 || got[0].Text != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
+		t.Errorf("Findings() = %+v, %v", got, err)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := node.Findings(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("Findings() = %v after the end", err)
 	}
 }

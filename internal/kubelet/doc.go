@@ -6,7 +6,8 @@
 //   - the bootstrap credential creates one CSR, and gets and watches it by name;
 //   - the node's own credential lists and watches serving CSRs, its own Node and
 //     its own pods by field selector, marks its own Node unschedulable and evicts
-//     its own pods.
+//     its own pods, and reads whether the Secrets and ConfigMaps of these pods
+//     exist.
 //
 // Nothing here can approve anything; that is package approver's.
 package kubelet

@@ -25,7 +25,8 @@ type facts struct {
 // machineFacts is what the machine itself tells.
 type machineFacts struct {
 	units    []unitFacts // that do not run, those that the others need first
-	kubelet  []string    // kubelet's errors, the newest last
+	kubelet  []string    // kubelet's errors of the last minutes, the newest last: it tries to pull every five
+	recent   []string    // those of the last minute, which are not over
 	runtime  error       // why CRI-O does not answer at its socket
 	cniDir   string
 	networks []string // network configurations

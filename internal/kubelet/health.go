@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"regexp"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -66,8 +68,8 @@ func unwell(answer error, m machineFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(m.kubelet...)}
-	why, remedy := because(m.kubelet)
+	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.recent, 5)...)}
+	why, remedy := because(m.recent)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy
@@ -75,13 +77,21 @@ func unwell(answer error, m machineFacts) Finding {
 	return f
 }
 
-// WhyNotStarted tells why a unit did not start, where this can be known: the
-// service manager only says that its job failed. err is what it said.
-func (m Machine) WhyNotStarted(ctx context.Context, err error) error {
+// WhyNotStarted tells why a unit did not start or restart, where this can be
+// known: the service manager mostly says only that its job failed. err is what
+// it said.
+func (m Machine) WhyNotStarted(ctx context.Context, unit string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	for _, unit := range m.idle(ctx) {
+	var idle []unitFacts
+	// A unit that runs goes on running when it cannot be started anew.
+	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
+		idle = []unitFacts{{name: missing[1], needed: unit, state: host.UnitState{Load: "not-found"}}}
+	} else {
+		idle = m.idle(ctx)
+	}
+	for _, unit := range idle {
 		if hinders(unit.name, unit.state) { // and not only one that nobody has started yet
 			f := unitFinding(unit)
 			return report.Fail(report.Failed, f.Remedy, "%w", described{text: f.Text, err: err})

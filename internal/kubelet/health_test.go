@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestHealthWaits(t *testing.T) {
@@ -36,11 +37,27 @@ func TestHealthEndsWithItsTime(t *testing.T) {
 
 func TestUnwell(t *testing.T) {
 	answer := errors.New("kubelet answers 500: [-]syncloop failed")
-	if got := unwell(answer, machineFacts{kubelet: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
+	if got := unwell(answer, machineFacts{recent: []string{`"e"`}}); got.Text != "kubelet runs, but is not well: kubelet answers 500: [-]syncloop failed; its last error: e" {
 		t.Errorf("a running kubelet: %q", got.Text)
 	}
 	idle := []unitFacts{{name: "crio.service", needed: Unit, state: host.UnitState{Load: "not-found", Active: "inactive"}}, {name: Unit}}
 	if got := unwell(answer, machineFacts{units: idle}); got.Text != "crio.service, which kubelet.service needs, does not exist on this host (Unit crio.service not found)" {
 		t.Errorf("a missing CRI-O: %q", got.Text)
+	}
+}
+
+func TestWhyNotStarted(t *testing.T) {
+	said := errors.New("restarting crio.service: Unit openvswitch.service not found")
+	err := Machine{}.WhyNotStarted(t.Context(), "crio.service", said)
+	const want = "openvswitch.service, which crio.service needs, does not exist on this host (Unit openvswitch.service not found)"
+	if err == nil || err.Error() != want || !errors.Is(err, said) || !strings.HasPrefix(report.RemedyOf(err), "dnf install openvswitch") {
+		t.Errorf("WhyNotStarted() = %v (%s)", err, report.RemedyOf(err))
+	}
+	other := errors.New("the bus is gone")
+	if err := (Machine{}).WhyNotStarted(t.Context(), "crio.service", other); err != other { //nolint:errorlint // it is to be the very same
+		t.Errorf("WhyNotStarted() = %v", err)
+	}
+	if err := (Machine{}).WhyNotStarted(t.Context(), "crio.service", nil); err != nil {
+		t.Errorf("WhyNotStarted() = %v without an error", err)
 	}
 }

@@ -44,11 +44,16 @@ func errorLines(text string, count int) []string {
 	return found
 }
 
+var (
+	structured = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
+	logrus     = regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
+	mounting   = regexp.MustCompile(`^Operation for .* Error: (MountVolume\S* failed for volume "[^"]+").*? : (.*)$`)
+	sandbox    = regexp.MustCompile(` with name "k8s_[^"]+"`)
+)
+
 // plain makes a line of a structured log readable: `"command failed" err="no"`
 // is command failed: no, and of logrus' fields the message is left.
 func plain(line string) string {
-	structured := regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
-	logrus := regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
 	text := line
 	if m := structured.FindStringSubmatch(line); m != nil {
 		text = unquoted(m[1])
@@ -58,6 +63,9 @@ func plain(line string) string {
 	} else if m := logrus.FindStringSubmatch(line); m != nil {
 		text = unquoted(m[1])
 	}
+	// What differs from one try to the next would make a new sentence of each.
+	text = mounting.ReplaceAllString(text, "$1: $2")
+	text = sandbox.ReplaceAllString(text, "")
 	return shorten(redact.Text(text), longest)
 }
 
@@ -67,6 +75,8 @@ func unquoted(text string) string {
 	}
 	return strings.Trim(text, `"`)
 }
+
+func lastOf(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
 
 // inWords are lines as they were said, made readable, for the details.
 func inWords(lines ...string) []string {

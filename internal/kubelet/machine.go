@@ -15,7 +15,7 @@ import (
 )
 
 // PullSecretPath is where a payload puts the pull secret of the node.
-const PullSecretPath = "/var/lib/kubelet/config.json"
+const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
 // Machine is where the machine itself is asked for reasons. What is left empty
 // is not asked.
@@ -39,7 +39,7 @@ func ThisMachine(systemd *host.Systemd, cniDirectory string) Machine {
 func (m Machine) look(ctx context.Context) machineFacts {
 	f := machineFacts{
 		units: m.idle(ctx), cniDir: m.CNIDirectory, networks: m.networks(), auths: m.auths(),
-		kubelet: lastErrors(ctx, Unit, 60, "--since=-5min"),
+		kubelet: lastErrors(ctx, Unit, 60, "--since=-6min"), recent: lastErrors(ctx, Unit, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
 		f.runtime = m.runtime(ctx)

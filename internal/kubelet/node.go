@@ -95,7 +95,7 @@ func (n *Node) Ready(ctx context.Context) error {
 		tell.tell(prefix, diagnose(known), false)
 		return false, nil
 	})
-	return timeUp(ctx, err, tell.last.failure())
+	return tell.ended(ctx, err)
 }
 
 // source is our Node, by name.

@@ -29,10 +29,13 @@ func (t *podTrouble) command() string {
 
 // finding tells about the pod alone.
 func (t *podTrouble) finding(severity Severity) Finding {
-	return Finding{
-		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details,
-		about: "pod " + t.name(), passing: !t.certain,
+	f := Finding{
+		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details, passing: !t.certain,
 	}
+	if t.certain || t.pod.Spec.HostNetwork { // the others wait for the pod network
+		f.about = "pod " + t.name()
+	}
+	return f
 }
 
 // podTroubles lists the pods that are not up, the likeliest reason for the
@@ -44,6 +47,7 @@ func podTroubles(f facts) []*podTrouble {
 			continue // it is to go
 		}
 		if trouble := whyNotUp(pod, f); trouble != nil {
+			trouble.ofPlatform()
 			troubles = append(troubles, trouble)
 		}
 	}
@@ -51,6 +55,21 @@ func podTroubles(f facts) []*podTrouble {
 		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.name(), b.name()))
 	})
 	return troubles
+}
+
+// ofPlatform is for the static pods that hold a cluster's virtual addresses on
+// platforms of their own.
+//
+// field reports: they cannot work on a worker in another network, and take
+// half of a small machine's processor.
+func (t *podTrouble) ofPlatform() {
+	platform, found := strings.CutSuffix(strings.TrimPrefix(t.pod.Namespace, "openshift-"), "-infra")
+	if _, isStatic := t.pod.Annotations[corev1.MirrorPodAnnotationKey]; !found || !isStatic {
+		return
+	}
+	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(t.pod.Name, "-"+t.pod.Spec.NodeName) + ".yaml"
+	t.why += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
+	t.remedy = "hcp-node-agent leave   and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
 }
 
 // rank orders pods by how much others wait for them: all for the way to the
@@ -62,6 +81,9 @@ func rank(t *podTrouble) int {
 		place = 0
 	case isNetworkPlugin(t.pod):
 		place = 10
+		if t.pod.Namespace == "openshift-multus" {
+			place = 11 // it waits for the plugin that it calls
+		}
 	case t.pod.Spec.HostNetwork:
 		place = 20
 	}
@@ -121,60 +143,4 @@ func (t *podTrouble) rejected() {
 	case "UnexpectedAdmissionError", "SysctlForbidden", "AppArmor":
 		t.why = "kubelet refuses it: " + message
 	}
-}
-
-// notStarted is for a pod of which no container has a word to say: a volume or
-// the sandbox is missing. Its status does not tell, so the cluster's objects
-// and kubelet's journal are asked.
-func (t *podTrouble) notStarted(f facts) {
-	if r, absent := t.absent(f, false); absent {
-		t.missing(r)
-		return
-	}
-	lines := errorsAbout(f.machine.kubelet, t.pod)
-	if c, line, known := knownCause(lines, slices.Concat(surroundings(), runtimeCauses())); known {
-		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
-		return
-	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "network is not ready") })
-	if len(lines) > 0 {
-		t.why, t.details = "kubelet cannot start it: "+shorten(plain(lines[len(lines)-1]), brief), inWords(lines...)
-		return
-	}
-	t.why = "it is being started"
-	if !t.pod.Spec.HostNetwork && f.node != nil && networkMissing(f.node) {
-		t.why = "it waits for the pod network"
-	}
-}
-
-// errorsAbout are kubelet's lines about one pod.
-func errorsAbout(lines []string, pod *corev1.Pod) []string {
-	var about []string
-	for _, line := range lines {
-		if strings.Contains(line, `pod="`+pod.Namespace+"/"+pod.Name+`"`) || (pod.UID != "" && strings.Contains(line, string(pod.UID))) {
-			about = append(about, line)
-		}
-	}
-	return about
-}
-
-// absent gives the first object that this pod needs and the cluster does not
-// have; with optional, one that it can start without.
-func (t *podTrouble) absent(f facts, optional bool) (reference, bool) {
-	for _, needed := range references(t.pod) {
-		if needed.optional == optional && slices.Contains(f.absent, needed) {
-			return needed, true
-		}
-	}
-	return reference{}, false
-}
-
-func (t *podTrouble) missing(r reference) {
-	t.certain = true
-	t.why = r.String() + ", which it needs, does not exist"
-	who, remedy := madeBy(r)
-	if who != "" {
-		t.why += "; " + who
-	}
-	t.remedy = remedy
 }

@@ -54,6 +54,16 @@ func TestWhyNotUp(t *testing.T) {
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today" pod="openshift-ovn-kubernetes/p"`, `"other" pod="ns/other"`),
 			"kubelet cannot start it: CreatePodSandbox for pod failed: rpc error: code = Unknown desc = error creating pod sandbox: pause image: not today", "", false,
 		},
+		"kubelet's first moment with it": {
+			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			journal(`Operation for "{x}" failed. Error: MountVolume.SetUp failed for volume "v" pod "p" : object "openshift-ovn-kubernetes"/"there" not registered pod="openshift-ovn-kubernetes/p"`),
+			"it is being started", "", false,
+		},
+		"pause image": {
+			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
+			journal(`"CreatePodSandbox for pod failed" err="rpc error: code = Unknown desc = error creating pod sandbox with name \"k8s_p\": initializing source docker://registry.k8s.io/pause:3.10: pinging container registry registry.k8s.io: Get \"https://registry.k8s.io/v2/\": dial tcp: lookup registry.k8s.io on 192.0.2.1:53: no such host" pod="openshift-ovn-kubernetes/p"`),
+			"CRI-O's pause image registry.k8s.io/pause:3.10 cannot be pulled: DNS of this host gives no address for registry.k8s.io (192.0.2.1:53 no such host)", "crio config", true,
+		},
 		"cgroup drivers": {
 			plainSpec, one("Pending", corev1.ContainerStatus{State: waiting("ContainerCreating", "")}),
 			journal(`"CreatePodSandbox for pod failed" err="rpc error: cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods" pod="openshift-ovn-kubernetes/p"`),
@@ -209,5 +219,15 @@ func TestReferences(t *testing.T) {
 	const want = "ConfigMap n/files, ConfigMap n/kube-root-ca.crt, Secret n/projected, Secret n/env, ConfigMap n/keyed?, Secret n/pull?"
 	if strings.Join(got, ", ") != want {
 		t.Errorf("references() = %s\nwant %s", strings.Join(got, ", "), want)
+	}
+}
+
+func TestStaticPodOfAPlatform(t *testing.T) {
+	pod := podOf("openshift-vsphere-infra", "keepalived-worker-1", true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})
+	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
+	got := podTroubles(facts{pods: []*corev1.Pod{pod}})
+	const want = "container main ended with exit code 1; it is a static pod of platform vsphere, which a worker in another network does not need"
+	if len(got) != 1 || got[0].why != want || got[0].command() != "hcp-node-agent leave   and then: hcp-node-agent join --user-data STUB --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
+		t.Errorf("podTroubles() = %+v", got)
 	}
 }

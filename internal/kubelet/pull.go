@@ -39,7 +39,7 @@ func pulling(image, message string, auths []string) cause {
 // refused is for a registry that wants a credential, or another one.
 func refused(registry, try string, auths []string) cause {
 	c := cause{
-		text: registry + " refuses this node's pull secret (" + PullSecretPath + "), or has no such image for it",
+		text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A pull secret whose content changes does not reach nodes that have
 		// joined (openshift/hypershift#3259).
 		remedy: try + "\nif the HostedCluster's pull secret is newer: hcp-node-agent join --user-data STUB   with a fresh stub",

@@ -19,12 +19,15 @@ func TestPulling(t *testing.T) {
 		"refused": {
 			reading + "reading manifest sha256:1234 in quay.io/x: unauthorized: access to the requested resource is not authorized",
 			[]string{"quay.io", "registry.redhat.io"},
-			"quay.io refuses this node's pull secret (/var/lib/kubelet/config.json), or has no such image for it", "crictl pull " + image,
+			"quay.io refuses this node's pull secret, or has no such image for it", "crictl pull " + image,
 		},
 		"refused by a path's entry": {
 			reading + "unable to retrieve auth token: invalid username/password: unauthorized",
 			[]string{"https://quay.io/openshift-release-dev"},
-			"quay.io refuses this node's pull secret (/var/lib/kubelet/config.json), or has no such image for it", "crictl pull",
+			"quay.io refuses this node's pull secret, or has no such image for it", "crictl pull",
+		},
+		"refused, pull secret not readable": {
+			"unauthorized: authentication required", nil, "quay.io refuses this node's pull secret, or has no such image for it", "crictl pull",
 		},
 		"nothing for it": {
 			reading + "unable to retrieve auth token: invalid username/password: unauthorized",

@@ -2,9 +2,11 @@ package kubelet
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
 )
 
 // reference is a Secret or ConfigMap that a pod of this node needs.
@@ -56,10 +58,16 @@ func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
 func (n *Node) metadata(ctx context.Context, r reference) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	resource := map[string]string{"Secret": "secrets", "ConfigMap": "configmaps"}[r.kind]
-	return n.api.client.CoreV1().RESTClient().Get().Namespace(r.namespace).Resource(resource).Name(r.name). //nolint:wrapcheck // the caller only tells kinds apart
-														SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1").
-														Do(ctx).Error()
+	return n.request(r).Do(ctx).Error() //nolint:wrapcheck // the caller only tells kinds apart
+}
+
+func (n *Node) request(r reference) *rest.Request {
+	resource := "secrets"
+	if r.kind == "ConfigMap" {
+		resource = "configmaps"
+	}
+	return n.api.client.CoreV1().RESTClient().Get().Namespace(r.namespace).Resource(resource).Name(r.name).
+		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
 // awaitsObjects tells whether a missing object can be why a pod is not up.
@@ -70,7 +78,7 @@ func awaitsObjects(pod *corev1.Pod) bool {
 	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
 		return false // it comes from a file and may refer to nothing
 	}
-	return whyNotUp(pod, facts{}) != nil
+	return pod.Status.Phase == corev1.PodPending || slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
 }
 
 // references lists what a pod refers to.

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,8 +15,9 @@ import (
 // own leave is lifted.
 func (n *Node) Schedulable(ctx context.Context) error {
 	tell := n.teller(n.unseen())
+	known := facts{name: n.Name, boot: n.BootID}
 	var looked time.Time
-	var known facts
+	began := time.Now()
 	err := follow(ctx, n.api, n.Log, n.source(), evidenceEvery, func(found map[string]*corev1.Node) (bool, error) {
 		node := found[n.Name]
 		if node == nil {
@@ -28,20 +30,22 @@ func (n *Node) Schedulable(ctx context.Context) error {
 			n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
 			return false, n.uncordon(ctx)
 		}
-		if len(keepsPodsAway(node)) == 0 {
+		keeping := keepsPodsAway(node)
+		if len(keeping) == 0 {
 			for _, f := range softTaints(node) {
 				n.Log.Note(f.Text)
 			}
 			return true, nil
 		}
-		if time.Since(looked) >= evidenceEvery {
+		staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.passing })
+		if (staying || time.Since(began) >= n.patience) && time.Since(looked) >= evidenceEvery {
 			known, looked = n.look(ctx, node), time.Now()
 		}
 		known.node = node
 		tell.tell("Node "+n.Name+" takes no pods", diagnose(known), true)
 		return false, nil
 	})
-	return timeUp(ctx, err, tell.last.failure())
+	return tell.ended(ctx, err)
 }
 
 // keepsPodsAway lists what keeps pods away, each with its story.
@@ -86,7 +90,7 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 	}
 	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
-		if known.key != taint.Key && !(strings.HasPrefix(known.key, "*") && strings.HasSuffix(taint.Key, known.key[1:])) {
+		if !known.is(taint.Key) {
 			continue
 		}
 		f.Text += ": " + fill.Replace(known.story)

@@ -1,6 +1,10 @@
 package kubelet
 
-import corev1 "k8s.io/api/core/v1"
+import (
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // knownTaint is the story of a taint: who sets it, who removes it. In story and
 // remedy NODE stands for the node's name and KEY for the taint's.
@@ -10,6 +14,11 @@ type knownTaint struct {
 	remedy  string // "" when waiting is all
 	passing bool   // it goes by itself, within seconds of Ready
 	more    func(*corev1.Node) []string
+}
+
+func (k knownTaint) is(key string) bool {
+	end, any := strings.CutPrefix(k.key, "*")
+	return k.key == key || (any && strings.HasSuffix(key, end))
 }
 
 const machineConfig = "machineconfiguration.openshift.io/"

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -67,6 +68,18 @@ func TestKnownTaintsTellEverything(t *testing.T) {
 	} {
 		if !seen[key] {
 			t.Errorf("taint %q has no story", key)
+		}
+	}
+}
+
+func TestDocumentHasEveryTaint(t *testing.T) {
+	document, err := os.ReadFile("../../docs/troubleshooting.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, taint := range knownTaints() {
+		if !strings.Contains(string(document), "`"+taint.key+"`") {
+			t.Errorf("docs/troubleshooting.md has not taint %s", taint.key)
 		}
 	}
 }

@@ -1,6 +1,8 @@
 package kubelet
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -23,6 +25,17 @@ type teller struct {
 
 func (n *Node) teller(last Finding) *teller {
 	return &teller{log: n.Log, patience: n.patience, seen: map[string]time.Time{}, last: last}
+}
+
+// ended is the error for the end of a wait. With it goes what the last
+// sentence was made from.
+func (t *teller) ended(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		for _, detail := range t.last.Details {
+			t.log.Note("said: " + detail)
+		}
+	}
+	return timeUp(ctx, err, t.last.failure())
 }
 
 // tell says what is waited for: the nearest cause in one sentence, and those

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -71,5 +72,20 @@ func TestTellerKeepsQuietForAMoment(t *testing.T) {
 				t.Error("the last sentence is not kept for the end")
 			}
 		})
+	}
+}
+
+// At the end of its time a wait tells also what its sentence was made from.
+func TestTellerEndsWithTheDetails(t *testing.T) {
+	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	said := &recorder{}
+	tell := &teller{log: said.log(), last: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
+	err := tell.ended(ctx, ctx.Err())
+	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" || said.text() != "said: one\n\nsaid: two\n\n" {
+		t.Errorf("ended() = %v; it said %q", err, said.text())
+	}
+	if err := tell.ended(t.Context(), nil); err != nil {
+		t.Errorf("ended() = %v for a wait that ended well", err)
 	}
 }

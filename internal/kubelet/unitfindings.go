@@ -22,12 +22,15 @@ func unitFinding(unit unitFacts) Finding {
 	if unit.needed != "" {
 		named += ", which " + unit.needed + " needs,"
 	}
-	switch {
-	case unit.state.Load == "not-found":
+	switch unit.state.Load {
+	case "not-found":
 		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
 		f.Remedy = unitPackage(unit.name)
 		return f
-	case unit.state.Load == "masked":
+	case "bad-setting", "error":
+		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+unit.state.Load+")", "systemd-analyze verify "+unit.name
+		return f
+	case "masked":
 		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
 		return f
 	}

@@ -1,0 +1,149 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
+)
+
+// What keeps a node out of a cluster is told in one sentence, and when it is
+// mended the join goes on by itself.
+func TestExplained(t *testing.T) {
+	ctx := fresh(t)
+	server := stage.ControlPlane.Switchboard
+	must(t, server.SetNetwork(ctx, false))
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended
+		defer cancel()
+		must(t, server.SetNetwork(ctx, true))
+	})
+
+	// A unit of a package that is not installed.
+	mustOutput(ctx, t, `install -d /etc/systemd/system/crio.service.d
+		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload`)
+	result := agent(ctx, t, report.Failed, joining)
+	wants(t, result.Stdout, "no-such.service, which crio.service needs, does not exist on this host (Unit no-such.service not found)",
+		"dnf provides '*/no-such.service'   names the package to install")
+	mustOutput(ctx, t, "rm /etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload")
+
+	// The network comes late; a pod of it has an image that nobody has; and
+	// somebody has tainted the Node.
+	repository, _, _ := strings.Cut(stage.ControlPlane.WorkloadImage, "@")
+	image := repository + ":none"
+	registry, _, _ := strings.Cut(image, "/")
+	told := inTurn(ctx, t, "hcp-node-agent "+joining,
+		turn{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + scene.Node, func() {
+			taint(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
+			unpullable(ctx, t, image)
+		}},
+		turn{"pod openshift-ovn-kubernetes/unpullable is not up: image " + image + " cannot be pulled: " + registry + " does not have it", func() {
+			must(t, server.SetNetwork(ctx, true))
+		}},
+		turn{"Node " + scene.Node + " takes no pods: taint team=blue:NoSchedule", func() { taint(ctx, t, "null") }},
+	)
+	wants(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
+		"oc adm taint node "+scene.Node+" team-   if nothing needs it", scene.Node+" is Ready and schedulable")
+
+	// A kubelet of another release than its unit; real systemd and journal tell.
+	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
+		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
+	result = agent(ctx, t, report.Failed, "join")
+	wants(t, result.Stdout, "kubelet.service does not run (it ends soon after each start): it does not know the flag --no-such-flag of its unit: "+
+		"the installed kubelet is not of the payload's release", "kubelet --version   and install the kubelet of the payload's release")
+	mustOutput(ctx, t, "rm /etc/systemd/system/kubelet.service.d/90-site.conf")
+
+	// A taint that stays is a failure that says so.
+	taint(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
+	result = agent(ctx, t, report.Failed, "join --timeout 45s")
+	wants(t, result.Stdout, "takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+		"oc adm taint node "+scene.Node+" node.cloudprovider.kubernetes.io/uninitialized-")
+	taint(ctx, t, "null")
+	agent(ctx, t, report.Done, "join")
+}
+
+// taint sets the Node's taints, as an administrator can; the node lifecycle
+// controller adds its own again.
+func taint(ctx context.Context, t *testing.T, taints string) {
+	t.Helper()
+	patch := fmt.Appendf(nil, `{"spec":{"taints":%s}}`, taints)
+	_, err := stage.Client.CoreV1().Nodes().Patch(ctx, scene.Node, types.MergePatchType, patch, metav1.PatchOptions{})
+	must(t, err)
+}
+
+// unpullable puts a pod on the node that looks like one of the network plugin's
+// and can never start.
+func unpullable(ctx context.Context, t *testing.T, image string) {
+	t.Helper()
+	noToken, now := false, int64(0)
+	pods := stage.Client.CoreV1().Pods("openshift-ovn-kubernetes")
+	_, err := pods.Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: "unpullable"},
+		Spec: corev1.PodSpec{
+			NodeName: scene.Node, HostNetwork: true, AutomountServiceAccountToken: &noToken,
+			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
+			Containers:  []corev1.Container{{Name: "main", Image: image}},
+		},
+	}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended
+		defer cancel()
+		must(t, pods.Delete(ctx, "unpullable", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	})
+}
+
+// turn is a text that a command says, and what is done then.
+type turn struct {
+	text string
+	then func()
+}
+
+// inTurn runs a command in the machine that has to end well, and takes the
+// turns in their order.
+func inTurn(ctx context.Context, t *testing.T, command string, turns ...turn) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	defer cancel()
+	watchers := make([]*vm.Watcher, len(turns))
+	writers := make([]io.Writer, len(turns))
+	for n, turn := range turns {
+		watchers[n] = vm.NewWatcher(turn.text)
+		writers[n] = watchers[n]
+	}
+	type ending struct {
+		code int
+		err  error
+	}
+	ended := make(chan ending, 1)
+	all := io.MultiWriter(writers...)
+	go func() {
+		code, err := stage.Machine.RunStream(ctx, command, nil, all, all)
+		ended <- ending{code, err}
+	}()
+	for n, turn := range turns {
+		select {
+		case <-watchers[n].Said:
+			turn.then()
+		case end := <-ended:
+			t.Fatalf("%s ended (%d, %v) before it said %q:\n%s", command, end.code, end.err, turn.text, watchers[0])
+		}
+	}
+	end := <-ended
+	if t.Logf("%s\n%s", command, watchers[0]); end.code != 0 || end.err != nil {
+		t.Fatalf("%s ended with %d, %v", command, end.code, end.err)
+	}
+	return watchers[0].String()
+}
