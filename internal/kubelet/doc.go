@@ -5,8 +5,9 @@
 // Rights used, all of them ones that every node or bootstrapper has:
 //   - the bootstrap credential creates one CSR, and gets and watches it by name;
 //   - the node's own credential lists and watches serving CSRs, its own Node and
-//     its own pods by field selector, marks its own Node unschedulable and evicts
-//     its own pods.
+//     its own pods by field selector, reads its own lease, asks by a dry run
+//     whether it may make its Node, marks its own Node unschedulable and evicts its
+//     own pods.
 //
 // Nothing here can approve anything; that is package approver's.
 package kubelet
