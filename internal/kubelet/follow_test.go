@@ -64,7 +64,9 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 		},
 	}
 	a := &api{server: "https://api.example.com:6443", clock: &serverClock{}}
-	err := follow(t.Context(), a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a wrong turn would wait without end
+	defer cancel()
+	err := follow(ctx, a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
 		var names []string
 		for name := range found {
 			names = append(names, name)
