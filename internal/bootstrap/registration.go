@@ -32,6 +32,12 @@ func (j *join) planRegistration() error {
 	if err != nil {
 		return err
 	}
+	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.hosted() && j.state.NodePool != "" {
+		j.plan.Notes = append(j.plan.Notes, ignition.Note{
+			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unmet, Rule: "registration",
+			Reason: "the name of NodePool " + j.state.NodePool + " cannot be the value of a label",
+		})
+	}
 	content, err := wishes.DropIn(j.launch(false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {

@@ -119,6 +119,10 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			plan:  []ledger.Change{plannedUnit(kubeletUnit), {Kind: ledger.File, Target: units + ".d/99-site.conf"}},
 			want:  "nodePool=demo-workers", note: "nodePool",
 		},
+		"a NodePool that cannot be a label": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			join: func(j *join) { j.state.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+		},
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {
 		t.Run(name, func(t *testing.T) {
