@@ -37,6 +37,12 @@ func continued(c config.Join, state State) config.Join {
 	if len(c.IgnitionOverrides) == 0 {
 		c.IgnitionOverrides = state.Config.IgnitionOverrides
 	}
+	if len(c.Labels) == 0 {
+		c.Labels = state.Config.Labels
+	}
+	if len(c.Taints) == 0 {
+		c.Taints = state.Config.Taints
+	}
 	return c
 }
 

@@ -75,7 +75,10 @@ func (j *join) adapt(ctx context.Context) error {
 		HasModule: func(name string) bool { return host.HasModule(ctx, name) },
 		Tree:      j.tree, User: users, Group: groups, Drop: j.config.Payload.Drop,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return j.planRegistration()
 }
 
 // hosted tells a NodePool of a hosted cluster from the machine-config pool of

@@ -34,6 +34,9 @@ type Join struct {
 	VerifyReach     []string `json:"verifyReach,omitempty"`     // HOST:PORT that has to answer by TCP before the network is changed and after
 	NetworkTimeout  Duration `json:"networkTimeout,omitempty"`  // how long a change of the network may take until the old one comes back; 0 is the default
 
+	Labels []string `json:"nodeLabels,omitempty"` // KEY=VALUE that the Node is registered with
+	Taints []string `json:"nodeTaints,omitempty"` // KEY[=VALUE]:Effect, likewise
+
 	PauseImage  string `json:"pauseImage,omitempty"`
 	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
 
@@ -67,6 +70,9 @@ func (j Join) Validate() error {
 		return fmt.Errorf("timeout is %s; it cannot be negative", time.Duration(j.Timeout))
 	}
 	if err := j.checkNetwork(); err != nil {
+		return err
+	}
+	if err := j.checkRegistration(); err != nil {
 		return err
 	}
 	for _, pattern := range j.Payload.Drop {

@@ -26,6 +26,8 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.BridgeInterface, "bridge-interface", j.BridgeInterface, "the `INTERFACE` that br-ex takes as its uplink (default: that of the default route)")
 	flags.StringSliceVar(&j.VerifyReach, "verify-reach", j.VerifyReach, "`HOST:PORT` that has to answer by TCP before the network is changed (else nothing is) and after (else it is rolled back); can be given again")
 	flags.DurationVar((*time.Duration)(&j.NetworkTimeout), "network-timeout", time.Duration(j.NetworkTimeout), "give the host its network back after `DURATION` when the change is not finished by then, even if this program is dead")
+	flags.StringSliceVar(&j.Labels, "node-label", j.Labels, "register the Node with the label `KEY=VALUE`; can be given again")
+	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be given again")
 	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
 	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(Untils(), ", "))

@@ -14,6 +14,7 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -41,6 +42,19 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Name: "twins"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+
+	// The bootstrap credential cannot see whose it is, so that it takes the node's.
+	config, _, err := readBootstrap(first.Bootstrap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bootstrapper, err := connect(config, noProxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bootstrapper.client.CoreV1().Nodes().Get(t.Context(), "twins", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("the bootstrap credential may read a Node: %v", err)
 	}
 
 	// A Node that no kubelet has reported yet is nobody's.

@@ -27,6 +27,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 		remedy   string
 	}{
 		"expired":                {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now, false, "it needs a new one", "disable-pki-reconciliation"},
+		"not valid yet":          {now.Add(24 * time.Hour), now.Add(48 * time.Hour), now, false, "it needs a new one", "disable-pki-reconciliation"},
 		"clock is ahead":         {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now.Add(-30 * time.Hour), false, "this machine's clock is wrong: it says", "chronyc makestep"},
 		"clock is behind":        {now.Add(24 * time.Hour), now.Add(48 * time.Hour), now.Add(30 * time.Hour), false, "this machine's clock is wrong: it says", "chronyc makestep"},
 		"somebody else's answer": {now.Add(-48 * time.Hour), now.Add(-24 * time.Hour), now.Add(-30 * time.Hour), true, "this cluster's CA has not signed", "openssl"},

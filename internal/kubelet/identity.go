@@ -31,10 +31,11 @@ type Identity struct {
 	Kubeconfig string // kubelet's kubeconfig, KubeconfigPath
 	Bootstrap  []byte // the bootstrap kubeconfig; only Obtain needs it
 	NodeName   string
-	MachineID  string // of this machine; "" leaves open whose a Node of this name is
-	Server     string // URL of the API server; empty: that of Bootstrap
-	CA         []byte // PEM; empty: that of Bootstrap
-	KeyDir     string // the agent's own directory, 0700, where a pending key is kept across runs
+	MachineID  string    // of this machine; "" leaves open whose a Node of this name is
+	Server     string    // URL of the API server; empty: that of Bootstrap
+	CA         []byte    // PEM; empty: that of Bootstrap
+	Register   *Register // the Node that kubelet will make, asked of the cluster; nil: not asked
+	KeyDir     string    // the agent's own directory, 0700, where a pending key is kept across runs
 	Proxy      Proxy
 	Ledger     *ledger.Ledger
 	Log        report.Log // its step is the ledger's

@@ -10,18 +10,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// unitSettings is what kubelet's unit says about its name.
+// unitSettings is what kubelet's unit says about its name and its start.
 type unitSettings struct {
 	environment      map[string]string
-	hostnameOverride string // as in ExecStart, variables not filled in
+	fromFiles        map[string]bool // the variables that a file sets, so that no Environment= counts
+	commands         []string        // ExecStart=, as written
+	hostnameOverride string          // as in ExecStart, variables not filled in
 }
 
 // parseUnit reads a unit and its drop-ins as systemd does: a drop-in adds to a
 // setting, an empty value resets it, and files win over Environment=
 // (systemd.exec(5)).
 func parseUnit(sources NameSources) (unitSettings, error) {
-	var inline, files []string
-	var command string
+	var inline, files, commands []string
 	for _, content := range append([]string{sources.Unit}, sources.DropIns...) {
 		options, err := unit.DeserializeOptions(strings.NewReader(content))
 		if err != nil {
@@ -37,11 +38,11 @@ func parseUnit(sources NameSources) (unitSettings, error) {
 			case "EnvironmentFile":
 				files = addOrReset(files, option.Value)
 			case "ExecStart":
-				command = option.Value
+				commands = addOrReset(commands, option.Value)
 			}
 		}
 	}
-	settings := unitSettings{environment: map[string]string{}}
+	settings := unitSettings{environment: map[string]string{}, fromFiles: map[string]bool{}, commands: commands}
 	for _, line := range inline {
 		for _, word := range words(line) {
 			if name, value, found := strings.Cut(word, "="); found {
@@ -54,7 +55,9 @@ func parseUnit(sources NameSources) (unitSettings, error) {
 			return unitSettings{}, err
 		}
 	}
-	settings.hostnameOverride = flagValue(words(command), "--hostname-override")
+	if len(commands) > 0 {
+		settings.hostnameOverride = flagValue(words(commands[len(commands)-1]), "--hostname-override")
+	}
 	return settings, nil
 }
 
@@ -82,7 +85,7 @@ func (s *unitSettings) addFile(sources NameSources, file string) error {
 		return nil
 	}
 	for name, value := range host.ParseEnv(content) {
-		s.environment[name] = value
+		s.environment[name], s.fromFiles[name] = value, true
 	}
 	return nil
 }

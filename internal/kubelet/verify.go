@@ -35,7 +35,8 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 // it is: a node may read its own Node, also one that does not exist yet. It is
 // the first moment at which the Node can be seen, because the bootstrap
 // credential may read none (ClusterRole system:node-bootstrapper): one of
-// another machine is refused.
+// another machine is refused. Then the cluster is asked whether kubelet may
+// make the Node as it will.
 func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) error {
 	connection, err := connect(config, i.Proxy)
 	if err != nil {
@@ -53,10 +54,15 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 	if err != nil {
 		return i.refusedNode(connection, err)
 	}
-	if node == nil {
+	if node != nil {
+		if err := i.owner(ctx, connection, node, fresh); err != nil {
+			return err
+		}
+	}
+	if i.Register == nil {
 		return nil
 	}
-	return i.owner(ctx, connection, node, fresh)
+	return i.Register.ask(ctx, connection, i.Log, i.NodeName, node)
 }
 
 // refusedNode says more about a node's certificate that is not accepted.

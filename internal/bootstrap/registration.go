@@ -1,0 +1,147 @@
+package bootstrap
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+// registrationPath is where kubelet is told its Node's labels and taints.
+const registrationPath = "/etc/systemd/system/" + kubelet.Unit + ".d/" + kubelet.RegistrationDropIn
+
+// registration is what the Node shall be registered with: what was asked for,
+// and the NodePool's label on a hosted cluster.
+func (j *join) registration() (kubelet.Registration, error) {
+	pool := ""
+	if j.hosted() {
+		pool = j.state.NodePool
+	}
+	return kubelet.NewRegistration(j.config.Labels, j.config.Taints, pool)
+}
+
+// planRegistration adds the drop-in that tells kubelet. A unit that leaves no
+// way to do so is an error when somebody has asked for labels or taints; for
+// the NodePool's label alone it is worth a note.
+func (j *join) planRegistration() error {
+	wishes, err := j.registration()
+	if err != nil {
+		return err
+	}
+	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.hosted() && j.state.NodePool != "" {
+		j.plan.Notes = append(j.plan.Notes, ignition.Note{
+			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unmet, Rule: "registration",
+			Reason: "the name of NodePool " + j.state.NodePool + " cannot be the value of a label",
+		})
+	}
+	content, err := wishes.DropIn(j.launch(false))
+	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
+	switch {
+	case err != nil && len(j.config.Labels)+len(j.config.Taints) > 0:
+		return err
+	case err != nil:
+		rule.Action, rule.Reason = ignition.Unmet, err.Error()
+	case content != "":
+		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+wishes.String()
+		j.plan.Files = append(j.plan.Files, ledger.Change{
+			Kind: ledger.File, Target: registrationPath, Why: "labels and taints of the Node", Want: ledger.FileState([]byte(content), 0o644),
+		})
+	default:
+		if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
+			return nil
+		}
+		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
+		j.plan.Files = append(j.plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Why: rule.Reason})
+	}
+	j.plan.Notes = append(j.plan.Notes, rule)
+	return nil
+}
+
+// register is the Node that is asked of the cluster before kubelet starts; nil
+// where there is no plan yet.
+func (j *join) register() *kubelet.Register {
+	wishes, err := j.registration()
+	if j.plan == nil || err != nil {
+		return nil
+	}
+	return &kubelet.Register{Launch: j.launch(true), Wishes: wishes, Arch: j.facts.Arch, First: j.state.Finished.IsZero()}
+}
+
+// launch is how systemd will start kubelet, with or without our own drop-in:
+// the plan's files over the host's, in the directories of systemd.unit(5).
+func (j *join) launch(ours bool) kubelet.Launch {
+	launch := kubelet.Launch{File: j.asPlanned}
+	dropins := map[string]string{}
+	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
+		if content, found := j.asPlanned(path.Join(dir, kubelet.Unit)); found {
+			launch.Unit = string(content)
+		}
+		for _, name := range j.plannedNames(path.Join(dir, kubelet.Unit+".d")) {
+			if content, found := j.asPlanned(path.Join(dir, kubelet.Unit+".d", name)); found {
+				dropins[name] = string(content) // hides one of the same name in the directories before
+			}
+		}
+	}
+	for _, name := range sortedKeys(dropins) {
+		if strings.HasSuffix(name, ".conf") && (ours || name != kubelet.RegistrationDropIn) {
+			launch.DropIns = append(launch.DropIns, kubelet.DropIn{Name: name, Content: dropins[name]})
+		}
+	}
+	return launch
+}
+
+// asPlanned reads a file as it will be when the plan's files are written. A link
+// reads as empty: systemd takes one to /dev/null for a file without content.
+func (j *join) asPlanned(p string) ([]byte, bool) {
+	for _, change := range slices.Backward(j.plan.Files) {
+		switch {
+		case change.Target != p:
+		case change.Kind == ledger.Link:
+			return nil, change.Want.Present
+		case change.Kind == ledger.File && (!change.Want.Present || change.Want.Digest != ""):
+			return change.Want.Content, change.Want.Present
+		}
+	}
+	return j.asOnHost(p)
+}
+
+// asOnHost reads a file of the host as those read it who follow links:
+// /etc/os-release is one, and so are some drop-ins.
+func (j *join) asOnHost(p string) ([]byte, bool) {
+	for range 10 { // more links than that lead in a circle
+		info, err := j.tree.Lstat(p)
+		switch {
+		case err != nil:
+			return nil, false
+		case info.Type != host.Symlink:
+			content, _, err := j.tree.ReadFile(p)
+			return content, err == nil
+		case info.Link == "/dev/null":
+			return nil, true
+		case path.IsAbs(info.Link):
+			p = info.Link
+		default:
+			p = path.Join(path.Dir(p), info.Link)
+		}
+	}
+	return nil, false
+}
+
+// plannedNames lists a directory as it will be, and the names of files too that
+// will be gone.
+func (j *join) plannedNames(dir string) []string {
+	names, err := j.tree.ReadDir(dir)
+	if err != nil {
+		names = nil // there is none, or nobody may read it
+	}
+	for _, change := range j.plan.Files {
+		if path.Dir(change.Target) == dir {
+			names = append(names, path.Base(change.Target))
+		}
+	}
+	return names
+}

@@ -1,0 +1,211 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	units       = "/etc/systemd/system/kubelet.service"
+	kubeletUnit = "[Service]\nEnvironmentFile=/etc/os-release\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --node-labels=node.openshift.io/os_id=${ID}\n"
+)
+
+func plannedUnit(content string) ledger.Change {
+	return ledger.Change{Kind: ledger.File, Target: units, Want: ledger.FileState([]byte(content), 0o644)}
+}
+
+// joining is a join of the NodePool with a plan, on a host with these files.
+func joining(t *testing.T, files map[string]string, plan ...ledger.Change) *join {
+	t.Helper()
+	root := t.TempDir()
+	for name, content := range files {
+		target := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(target), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		var err error
+		if link, is := strings.CutPrefix(content, "-> "); is {
+			err = os.Symlink(link, target)
+		} else {
+			err = os.WriteFile(target, []byte(content), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths := &ledger.Paths{Tree: tree}
+	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{ledger.File: paths, ledger.Directory: paths})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { book.Close(); tree.Close() })
+	return &join{
+		state:   State{Hosted: true, NodePool: "clusters/demo-workers"},
+		machine: &machine{tree: tree, ledger: book, facts: host.Facts{Arch: "amd64"}},
+		plan:    &ignition.Plan{Files: plan},
+	}
+}
+
+// dropin gives what the plan makes of the drop-in, "" when nothing.
+func dropin(j *join) string {
+	content := ""
+	for _, change := range j.plan.Files {
+		if change.Target == registrationPath {
+			content = string(change.Want.Content)
+		}
+	}
+	return content
+}
+
+func TestRegistrationIsPlanned(t *testing.T) {
+	for name, test := range map[string]struct {
+		files map[string]string
+		plan  []ledger.Change
+		join  func(*join)
+		want  string // in the drop-in; "" means that there is none
+		note  string
+		fails string
+	}{
+		"the NodePool's label": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			want: "--node-labels=node.openshift.io/os_id=${ID},hypershift.openshift.io/nodePool=demo-workers\n",
+			note: "labels hypershift.openshift.io/nodePool=demo-workers",
+		},
+		"a label of that name is a person's": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			join: func(j *join) { j.config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
+			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
+		},
+		"not on a standalone cluster": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			join: func(j *join) { j.state.Hosted = false },
+		},
+		"drop-ins of the plan and the host": {
+			files: map[string]string{
+				units + ".d/20-nodenet.conf":                              "[Service]\nEnvironment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n",
+				"/usr/lib/systemd/system/kubelet.service.d/10-start.conf": "[Service]\nExecStart=\n",
+				units + ".d/10-start.conf":                                "-> /dev/null",
+				"/run/systemd/system/kubelet.service.d/15-more.conf":      "[Service]\nEnvironment=MORE=1\n",
+				registrationPath:                                          "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=old=label\n",
+			},
+			plan: []ledger.Change{plannedUnit(strings.ReplaceAll(kubeletUnit, "${ID}", "${ID},${CUSTOM_KUBELET_LABELS}"))},
+			want: "Environment=\"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker,hypershift.openshift.io/nodePool=demo-workers\"\n", note: "nodePool",
+		},
+		"a unit that leaves no way, and nobody asked": {
+			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
+			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
+			note:  "the drop-in 99-site.conf of its unit sets ExecStart=",
+		},
+		"a unit that leaves no way, and somebody asked": {
+			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
+			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
+			join:  func(j *join) { j.config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
+		},
+		"that drop-in is removed by the plan": {
+			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
+			plan:  []ledger.Change{plannedUnit(kubeletUnit), {Kind: ledger.File, Target: units + ".d/99-site.conf"}},
+			want:  "nodePool=demo-workers", note: "nodePool",
+		},
+		"a NodePool that cannot be a label": {
+			plan: []ledger.Change{plannedUnit(kubeletUnit)},
+			join: func(j *join) { j.state.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+		},
+		"no unit at all": {note: "0 lines ExecStart="},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := joining(t, test.files, test.plan...)
+			if test.join != nil {
+				test.join(j)
+			}
+			err := j.planRegistration()
+			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
+				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
+			}
+			if got := dropin(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("the drop-in is %q, want %q", got, test.want)
+			}
+			notes := ""
+			for _, note := range j.plan.Notes {
+				notes += note.String() + "\n"
+			}
+			if (notes == "") != (test.note == "") || !strings.Contains(notes, test.note) {
+				t.Errorf("the plan notes %q, want %q", notes, test.note)
+			}
+		})
+	}
+}
+
+// Labels that are not asked for any more go with the next join.
+func TestRegistrationIsTakenBack(t *testing.T) {
+	j := joining(t, nil, plannedUnit(kubeletUnit))
+	if err := j.planRegistration(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := j.ledger.Apply(t.Context(), "files", j.plan.Files); err != nil {
+		t.Fatal(err)
+	}
+	j.state.Hosted = false
+	j.plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
+	if err := j.planRegistration(); err != nil {
+		t.Fatal(err)
+	}
+	made, err := j.ledger.Apply(t.Context(), "files", j.plan.Files)
+	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
+		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
+	}
+	if _, found := j.asOnHost(registrationPath); found {
+		t.Error("the drop-in is still there")
+	}
+}
+
+// What is asked of the cluster is what kubelet will send: with our drop-in, and
+// the environment as it will be.
+func TestRegisteredNodeIsAsPlanned(t *testing.T) {
+	j := joining(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
+	j.config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
+	if err := j.planRegistration(); err != nil {
+		t.Fatal(err)
+	}
+	node, err := j.register().Node("worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"a": "b", "hypershift.openshift.io/nodePool": "demo-workers", "node.openshift.io/os_id": "rhel", "kubernetes.io/hostname": "worker-1", "kubernetes.io/arch": "amd64",
+	} {
+		if got := node.Labels[key]; got != want {
+			t.Errorf("label %s=%q, want %q", key, got, want)
+		}
+	}
+	if len(node.Spec.Taints) != 1 || node.Spec.Taints[0].ToString() != "team=blue:NoSchedule" {
+		t.Errorf("taints %v", node.Spec.Taints)
+	}
+}
+
+// Labels and taints stay with a join that goes on.
+func TestRegistrationGoesOn(t *testing.T) {
+	earlier := State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
+	earlier.Started = earlier.Started.AddDate(1, 0, 0)
+	if c := continued(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
+		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
+	}
+	if c := continued(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
+		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
+	}
+	if c := continued(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
+	}
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// Taint is one that a Node is registered with.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// String is the taint as kubelet and oc take it.
+func (t Taint) String() string {
+	if t.Value == "" {
+		return t.Key + ":" + t.Effect
+	}
+	return t.Key + "=" + t.Value + ":" + t.Effect
+}
+
+// ParseLabel reads KEY=VALUE by the API server's own rules. VALUE can be empty.
+func ParseLabel(text string) (key, value string, err error) {
+	key, value, found := strings.Cut(text, "=")
+	if !found {
+		return "", "", fmt.Errorf("%q is not KEY=VALUE", text)
+	}
+	if err := checkKey(text, key); err != nil {
+		return "", "", err
+	}
+	return key, value, checkValue(text, value)
+}
+
+// ParseTaint reads KEY=VALUE:EFFECT or KEY:EFFECT by the API server's own rules.
+func ParseTaint(text string) (Taint, error) {
+	left, effect, found := strings.Cut(text, ":")
+	if !found {
+		return Taint{}, fmt.Errorf("%q is not KEY[=VALUE]:EFFECT", text)
+	}
+	key, value, _ := strings.Cut(left, "=")
+	switch effect {
+	case "NoSchedule", "PreferNoSchedule", "NoExecute":
+	default:
+		return Taint{}, fmt.Errorf("%q: the effect is %q; it can be one of NoSchedule, PreferNoSchedule, NoExecute", text, effect)
+	}
+	if err := checkKey(text, key); err != nil {
+		return Taint{}, err
+	}
+	return Taint{Key: key, Value: value, Effect: effect}, checkValue(text, value)
+}
+
+func checkKey(text, key string) error {
+	if problems := validation.IsQualifiedName(key); len(problems) > 0 {
+		return fmt.Errorf("%q: the key is %q: %s", text, key, problems[0])
+	}
+	return nil
+}
+
+func checkValue(text, value string) error {
+	if problems := validation.IsValidLabelValue(value); len(problems) > 0 {
+		return fmt.Errorf("%q: the value is %q: %s", text, value, problems[0])
+	}
+	return nil
+}
+
+// checkRegistration tells what is wrong with labels and taints.
+func (j Join) checkRegistration() error {
+	for _, text := range j.Labels {
+		if _, _, err := ParseLabel(text); err != nil {
+			return fmt.Errorf("nodeLabels: %w", err)
+		}
+	}
+	for _, text := range j.Taints {
+		if _, err := ParseTaint(text); err != nil {
+			return fmt.Errorf("nodeTaints: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package kubelet
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// remedy says what to leave out, of what a person can leave out: the labels
+// and taints that the cluster's words name, or all when they name none.
+func (r Register) remedy(name, words string) string {
+	var flags, label, taint []string
+	named := strings.FieldsFunc(words, func(c rune) bool {
+		return !strings.ContainsRune("._/-", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	})
+	pick := func(all bool) {
+		for _, text := range r.Wishes.labels() {
+			if key, _, _ := strings.Cut(text, "="); all || slices.Contains(named, key) {
+				flags, label = append(flags, "--node-label "+text), append(label, text)
+			}
+		}
+		for _, t := range r.Wishes.Taints {
+			if all || slices.Contains(named, t.Key) {
+				flags, taint = append(flags, "--node-taint "+t.String()), append(taint, t.String())
+			}
+		}
+	}
+	if pick(false); len(flags) == 0 {
+		if strings.Contains(words, "label") {
+			return "look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's configuration's"
+		}
+		pick(true)
+	}
+	return "join without " + strings.Join(flags, " ") + "   and, once the node is there, on the hosted cluster: " + commandsFor(name, label, taint, "")
+}
+
+// commandsFor are the commands that set labels and taints on a Node that exists.
+func commandsFor(name string, labels, taints []string, overwrite string) string {
+	var commands []string
+	if len(labels) > 0 {
+		commands = append(commands, "oc label node "+name+overwrite+" "+strings.Join(labels, " "))
+	}
+	if len(taints) > 0 {
+		commands = append(commands, "oc adm taint node "+name+overwrite+" "+strings.Join(taints, " "))
+	}
+	return strings.Join(commands, "; ")
+}
+
+// compare says what a Node that was registered before has not: kubelet sets
+// labels and taints only when it makes the Node. Taints are compared by a first
+// join alone, because some are there to be taken away once.
+func (r Register) compare(node *corev1.Node, log report.Log) {
+	var lacks, labels, taints []string
+	for _, text := range r.Wishes.labels() {
+		key, value, _ := strings.Cut(text, "=")
+		has, found := node.Labels[key]
+		if found && has == value {
+			continue
+		}
+		labels = append(labels, text)
+		if found {
+			text += " (it has " + key + "=" + has + ")"
+		}
+		lacks = append(lacks, "label "+text)
+	}
+	for _, taint := range r.Wishes.Taints {
+		if r.First && !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
+			taints, lacks = append(taints, taint.String()), append(lacks, "taint "+taint.String())
+		}
+	}
+	if len(lacks) > 0 {
+		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks, ", ")+"; kubelet sets them only when it makes the Node",
+			commandsFor(node.Name, labels, taints, " --overwrite")+"   on the hosted cluster")
+	}
+}
+
+func sameTaint(t corev1.Taint, wish config.Taint) bool {
+	return t.Key == wish.Key && t.Value == wish.Value && string(t.Effect) == wish.Effect
+}

@@ -1,0 +1,161 @@
+package kubelet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/go-systemd/v22/unit"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// RegistrationDropIn is the drop-in of labels and taints. It comes after the
+// payload's and those of the node's address (20-nodenet.conf), whose
+// CUSTOM_KUBELET_LABELS it takes over.
+const RegistrationDropIn = "30-hcp-node-agent-registration.conf"
+
+// labelsHook is the variable by which MCO's kubelet unit takes labels, from
+// OpenShift 4.19 on.
+const labelsHook = "CUSTOM_KUBELET_LABELS"
+
+const (
+	labelsFlag = "--node-labels"
+	taintsFlag = "--register-with-taints"
+)
+
+// DropIn is the content of RegistrationDropIn by which kubelet registers so; ""
+// when nothing is asked for. Labels go through the unit's own hook where it has
+// one; else, and for taints, the unit's ExecStart= is given once more with the
+// flags. registerWithTaints of a KubeletConfiguration is no way for taints: the
+// file is the cluster's, and the flag wins over it; so its taints are taken
+// into the flag. It is an error when the unit leaves no way.
+func (r Registration) DropIn(launch Launch) (string, error) {
+	if r.Empty() {
+		return "", nil
+	}
+	settings, err := launch.settings()
+	if err != nil {
+		return "", err
+	}
+	command, err := settings.command()
+	if err != nil {
+		return "", report.Fail(report.Refused, "look at: systemctl cat kubelet", "labels and taints cannot be told to kubelet: %w", err)
+	}
+	content := "# Written by hcp-node-agent: what the Node is registered with.\n[Service]\n"
+	rewritten := command
+	hook, hooked := launch.hook(command, settings)
+	switch {
+	case len(r.Labels) == 0:
+		hooked = false
+	case hooked:
+		content += fmt.Sprintf("Environment=\"%s=%s\"\n", labelsHook, strings.TrimPrefix(hook+","+strings.Join(r.labels(), ","), ","))
+	default:
+		rewritten = addLabels(rewritten, strings.Join(r.labels(), ","))
+	}
+	if len(r.Taints) > 0 {
+		all, err := r.allTaints(launch, command)
+		if err != nil {
+			return "", err
+		}
+		rewritten = addFlag(rewritten, taintsFlag+"="+all)
+	}
+	if rewritten != command {
+		content += "ExecStart=\nExecStart=" + rewritten + "\n"
+	}
+	return content, launch.free(hooked, rewritten != command)
+}
+
+// hook is the value that the unit's hook has already, and whether the hook can
+// be used: it is in the flag, no environment file sets it (which would win), and
+// its value needs no quotes.
+func (l Launch) hook(command string, settings unitSettings) (value string, usable bool) {
+	inFlag := slices.ContainsFunc(words(command), func(word string) bool {
+		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsHook+"}")
+	})
+	value = settings.environment[labelsHook]
+	return value, inFlag && !settings.fromFiles[labelsHook] && !strings.ContainsAny(value, "\"'\\ \t\n")
+}
+
+// free refuses when a drop-in that is read after ours would undo it.
+func (l Launch) free(hooked, rewritten bool) error {
+	for _, dropin := range l.after(RegistrationDropIn) {
+		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
+		if err != nil {
+			return report.Fail(report.Usage, "", "reading the drop-in %s of kubelet's unit: %w", dropin.Name, err)
+		}
+		for _, option := range options {
+			starts := rewritten && option.Name == "ExecStart"
+			sets := hooked && option.Name == "Environment" && (option.Value == "" || strings.Contains(option.Value, labelsHook+"="))
+			if option.Section == "Service" && (starts || sets) {
+				return report.Fail(report.Refused, "give that drop-in a name that comes before "+RegistrationDropIn,
+					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others", dropin.Name, option.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// allTaints is the value of the flag: what it, or kubelet's configuration, has
+// already, and ours in place of those of the same key and effect.
+func (r Registration) allTaints(launch Launch, command string) (string, error) {
+	var all []string
+	keep := func(text string) {
+		taint, err := config.ParseTaint(text)
+		ours := slices.ContainsFunc(r.Taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
+		if text != "" && (err != nil || !ours) { // one with a variable in it is taken as it is
+			all = append(all, text)
+		}
+	}
+	if there := flagValue(words(command), taintsFlag); there != "" {
+		for text := range strings.SplitSeq(there, ",") {
+			keep(text)
+		}
+	} else {
+		configured, err := launch.configured(command)
+		if err != nil {
+			return "", err
+		}
+		for _, taint := range configured {
+			keep(taint.String())
+		}
+	}
+	for _, taint := range r.Taints {
+		all = append(all, taint.String())
+	}
+	return strings.Join(all, ","), nil
+}
+
+// addLabels puts labels behind those of the last plain --node-labels=, or adds
+// the flag: kubelet joins the values when it is there more than once.
+func addLabels(command, labels string) string {
+	start := strings.LastIndex(command, labelsFlag+"=")
+	if start < 0 {
+		return addFlag(command, labelsFlag+"="+labels)
+	}
+	word := command[start:]
+	if end := strings.IndexAny(word, " \t\n"); end >= 0 {
+		word = word[:end]
+	}
+	before := command[:start]
+	plain := !strings.ContainsAny(word, "\"'\\") && (before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n"))
+	if !plain {
+		return addFlag(command, labelsFlag+"="+labels)
+	}
+	separator := ","
+	if word == labelsFlag+"=" {
+		separator = ""
+	}
+	return before + word + separator + labels + command[start+len(word):]
+}
+
+// addFlag adds a flag at the end of a command, on a line of its own where the
+// command has several.
+func addFlag(command, flag string) string {
+	command = strings.TrimRight(command, " \t\n\\")
+	if strings.Contains(command, "\\\n") {
+		return command + " \\\n      " + flag
+	}
+	return command + " " + flag
+}

@@ -1,0 +1,132 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	apiruntime "k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func nodeAt(name, version string) *corev1.Node {
+	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
+}
+
+// What is listed and watched, from where on, when watches end in their several
+// ways.
+func TestFollowListsOnceAndGoesOn(t *testing.T) {
+	type event struct {
+		kind   watch.EventType
+		object apiruntime.Object
+	}
+	pages := map[string]struct {
+		items []*corev1.Node
+		at    metav1.ListMeta
+	}{
+		"":   {[]*corev1.Node{nodeAt("ours-1", "1"), nodeAt("other-1", "2")}, metav1.ListMeta{ResourceVersion: "10", Continue: "p2"}},
+		"p2": {[]*corev1.Node{nodeAt("ours-2", "3")}, metav1.ListMeta{ResourceVersion: "10"}},
+	}
+	watches := [][]event{
+		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")}, {watch.Bookmark, nodeAt("", "20")}}, // then its time is up
+		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},                                 // it has lost its place
+		{{watch.Added, nodeAt("ours-9", "22")}},
+	}
+	var asked, seen []string
+	s := source[*corev1.Node]{
+		doing: "watching", keep: func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
+		list: func(_ context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
+			asked = append(asked, "list "+options.Continue)
+			page, known := pages[options.Continue]
+			if !known || options.Limit == 0 {
+				return nil, metav1.ListMeta{}, errors.New("no such page")
+			}
+			return page.items, page.at, nil
+		},
+		watch: func(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+			asked = append(asked, "watch "+options.ResourceVersion)
+			now := watches[0]
+			watches = watches[1:]
+			w := watch.NewFakeWithChanSize(len(now), false)
+			for _, e := range now {
+				w.Action(e.kind, e.object)
+			}
+			w.Stop()
+			return w, nil
+		},
+	}
+	a := &api{server: "https://api.example.com:6443", clock: &serverClock{}}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a wrong turn would wait without end
+	defer cancel()
+	err := follow(ctx, a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
+		var names []string
+		for name := range found {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		seen = append(seen, strings.Join(names, " "))
+		_, done := found["ours-9"]
+		return done, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"list ", "list p2", "watch 10", "watch 20", "list ", "list p2", "watch 10"}, asked); diff != "" {
+		t.Errorf("asked (-want +got):\n%s", diff)
+	}
+	want := []string{
+		"ours-1 ours-2", "ours-1 ours-2 ours-3", // the first watch
+		"ours-1 ours-2 ours-3", "ours-2 ours-3", // the second, which goes on
+		"ours-1 ours-2", "ours-1 ours-2 ours-9", // after the new list
+	}
+	if diff := cmp.Diff(want, seen); diff != "" {
+		t.Errorf("seen (-want +got):\n%s", diff)
+	}
+}
+
+// A CSR that is approved and not issued is told after a moment, and is not a
+// missing approval when the time is up.
+func TestApprovedAndNotIssued(t *testing.T) {
+	key := &pendingKey{private: newKey(t), since: time.Now()}
+	ours, err := clientRequest(key, "worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var said recorder
+	a := &asking{identity: &Identity{NodeName: "worker-1", Log: said.log()}, api: &api{clock: &serverClock{}}, key: key, ours: ours}
+	found := ours.DeepCopy()
+	conditions("Approved")(found)
+	see := func() {
+		if done, err := a.see(t.Context(), found); done || err != nil {
+			t.Fatalf("see() = %v, %v", done, err)
+		}
+	}
+	if see(); said.text() != "" {
+		t.Errorf("in the first moment it says %q", said.text())
+	}
+	a.stuck = a.stuck.Add(-5 * time.Second)
+	see()
+	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + signerRemedy + "\n"
+	if said.text() != want {
+		t.Errorf("said %q, want %q", said.text(), want)
+	}
+	if err := a.unanswered(); report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
+		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
+	}
+	// Whether a certificate has expired is for the server's clock to say.
+	template := nodeCertificate("worker-1")
+	template.NotAfter = time.Now().Add(-time.Minute)
+	found.Status.Certificate = newAuthority(t, "signer").leaf(t, key.private, template)
+	a.api.clock.date, a.api.clock.seenAt = time.Now().Add(-10*time.Minute), time.Now()
+	if done, err := a.see(t.Context(), found); !done || err != nil {
+		t.Errorf("see() = %v, %v of a certificate that is good by the server's clock", done, err)
+	}
+}

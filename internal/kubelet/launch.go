@@ -1,0 +1,93 @@
+package kubelet
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// DropIn is one drop-in of kubelet's unit.
+type DropIn struct{ Name, Content string }
+
+// Launch is all that decides on how systemd starts kubelet.
+type Launch struct {
+	Unit    string   // content of kubelet.service
+	DropIns []DropIn // of all directories, as systemd merges them; the order does not matter
+	// File reads a file as it will be when kubelet starts: environment files,
+	// kubelet's configuration.
+	File func(path string) (content []byte, found bool)
+}
+
+// with is the launch with a drop-in more, or another one of that name.
+func (l Launch) with(dropin DropIn) Launch {
+	l.DropIns = append(l.before(dropin.Name), append([]DropIn{dropin}, l.after(dropin.Name)...)...)
+	return l
+}
+
+// before and after are the drop-ins that systemd reads before and after one of
+// that name.
+func (l Launch) before(name string) []DropIn {
+	return l.sorted(func(d DropIn) bool { return d.Name < name })
+}
+
+func (l Launch) after(name string) []DropIn {
+	return l.sorted(func(d DropIn) bool { return d.Name > name })
+}
+
+func (l Launch) sorted(want func(DropIn) bool) []DropIn {
+	var some []DropIn
+	for _, dropin := range l.DropIns {
+		if want(dropin) {
+			some = append(some, dropin)
+		}
+	}
+	slices.SortFunc(some, func(a, b DropIn) int { return strings.Compare(a.Name, b.Name) })
+	return some
+}
+
+// settings reads unit and drop-ins.
+func (l Launch) settings() (unitSettings, error) {
+	sources := NameSources{Unit: l.Unit, File: l.File}
+	for _, dropin := range l.sorted(func(DropIn) bool { return true }) {
+		sources.DropIns = append(sources.DropIns, dropin.Content)
+	}
+	return parseUnit(sources)
+}
+
+// command is the one ExecStart= that starts kubelet.
+func (s unitSettings) command() (string, error) {
+	if len(s.commands) != 1 {
+		return "", fmt.Errorf("kubelet's unit has %d lines ExecStart=, and not one", len(s.commands))
+	}
+	for _, word := range words(s.commands[0]) {
+		if path.Base(strings.TrimLeft(word, "-@:+!")) == "kubelet" {
+			return s.commands[0], nil
+		}
+	}
+	return "", fmt.Errorf("the ExecStart= of kubelet's unit does not start kubelet itself")
+}
+
+// configured are the taints in kubelet's configuration, which the flag
+// --register-with-taints replaces.
+func (l Launch) configured(command string) ([]config.Taint, error) {
+	file := flagValue(words(command), "--config")
+	if file == "" || l.File == nil {
+		return nil, nil
+	}
+	content, found := l.File(file)
+	if !found {
+		return nil, nil
+	}
+	var kubelet struct {
+		Taints []config.Taint `json:"registerWithTaints"`
+	}
+	if err := yaml.Unmarshal(content, &kubelet); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", file, err)
+	}
+	return kubelet.Taints, nil
+}

@@ -1,0 +1,135 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Register is the Node that kubelet will register, to be asked of the cluster
+// before kubelet starts.
+type Register struct {
+	Launch Launch // with RegistrationDropIn in it
+	Wishes Registration
+	Arch   string // as Go names it
+	First  bool   // no join was finished before: a Node that is there already never had our taints
+}
+
+// Node is the Node as kubelet will ask for it (initialNode in
+// k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go), labels and taints.
+func (r Register) Node(name string) (*corev1.Node, error) {
+	settings, err := r.Launch.settings()
+	if err != nil {
+		return nil, err
+	}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{
+		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: r.Arch,
+		"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": r.Arch,
+	}}}
+	command, err := settings.command()
+	if err != nil {
+		return nil, err
+	}
+	var arguments []string
+	for _, word := range words(command) {
+		arguments = append(arguments, expand(word, settings.environment))
+	}
+	for n, argument := range arguments {
+		value, found := strings.CutPrefix(argument, labelsFlag+"=")
+		if argument == labelsFlag && n+1 < len(arguments) {
+			value, found = arguments[n+1], true
+		}
+		if !found {
+			continue
+		}
+		for label := range strings.SplitSeq(value, ",") {
+			if key, value, _ := strings.Cut(label, "="); key != "" {
+				node.Labels[strings.TrimSpace(key)] = strings.TrimSpace(value)
+			}
+		}
+	}
+	return node, r.taint(node, command, flagValue(arguments, taintsFlag))
+}
+
+// taint adds those of the flag, else of the configuration.
+func (r Register) taint(node *corev1.Node, command, flag string) error {
+	taints, err := r.Launch.configured(command)
+	if err != nil {
+		return err
+	}
+	if flag != "" {
+		taints = nil
+		for text := range strings.SplitSeq(flag, ",") {
+			taint, err := config.ParseTaint(text)
+			if err != nil {
+				return fmt.Errorf("reading %s in kubelet's unit: %w", taintsFlag, err)
+			}
+			taints = append(taints, taint)
+		}
+	}
+	for _, taint := range taints {
+		node.Spec.Taints = append(node.Spec.Taints, corev1.Taint{Key: taint.Key, Value: taint.Value, Effect: corev1.TaintEffect(taint.Effect)})
+	}
+	return nil
+}
+
+// ask asks the cluster to make the Node without making it, with the node's own
+// right. What it refuses, it would refuse kubelet too. there is the Node when
+// it exists; then only its differences are told, and a refusal is no failure:
+// kubelet may go on with the Node that is there.
+func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, there *corev1.Node) error {
+	node, err := r.Node(name)
+	if err != nil {
+		return err
+	}
+	var refusal error
+	err = connection.persist(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
+		_, err := connection.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		refusal = nil
+		switch {
+		case apierrors.IsAlreadyExists(err):
+			return nil
+		case decided(err):
+			refusal = err
+			return nil
+		}
+		return err //nolint:wrapcheck // persist explains it
+	})
+	if err != nil {
+		return err
+	}
+	if there != nil {
+		r.compare(there, log)
+	}
+	switch {
+	case refusal == nil:
+		return nil
+	case strings.Contains(refusal.Error(), "does not support dry run"):
+		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
+		return nil
+	case there != nil:
+		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.remedy(name, refusal.Error()))
+		return nil
+	}
+	return report.Fail(report.Refused, r.remedy(name, refusal.Error()),
+		"the cluster does not take the Node with its labels and taints (%s): %w", r.Wishes, refusal)
+}
+
+// decided tells an answer about the Node from one about the connection.
+func decided(err error) bool {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {
+		return false
+	}
+	code := status.Status().Code
+	return code >= http.StatusBadRequest && code < http.StatusInternalServerError && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests
+}

@@ -1,0 +1,221 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"maps"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// bedLabels are those of a unit that upstream's kubelet and API server take;
+// OpenShift's take node-role.kubernetes.io/worker too.
+const bedLabels = "--node-labels=node.openshift.io/os_id=${ID} \\\n      "
+
+// registering is what a node of the bed registers with these labels and taints.
+func registering(t *testing.T, labels, taints []string) *Register {
+	t.Helper()
+	wishes, err := NewRegistration(labels, taints, "clusters/demo-workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	launch := Launch{Unit: unitWith(bedLabels), File: files(map[string]string{"/etc/os-release": "ID=\"rhel\"\n"})}
+	content, err := wishes.DropIn(launch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Register{Launch: launch.with(DropIn{RegistrationDropIn, content}), Wishes: wishes, Arch: "amd64", First: true}
+}
+
+func TestControlPlaneRegistration(t *testing.T) {
+	identity, said := newNode(t, "labelled")
+	identity.Register = registering(t, []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}, []string{"team=blue:NoSchedule"})
+	if _, err := identity.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+	nodes := admin(t).CoreV1().Nodes()
+	if _, err := nodes.Get(t.Context(), "labelled", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("the question has made the Node: %v", err)
+	}
+
+	// What was asked, made with the node's own right, as kubelet does.
+	node, err := OpenNode(identity.Kubeconfig, "labelled", noProxy, said.log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked, err := identity.Register.Node("labelled")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := node.api.client.CoreV1().Nodes().Create(t.Context(), asked, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]string{
+		"example.com/rack": "7", "topology.kubernetes.io/zone": "b", NodePoolLabel: "demo-workers", "node.openshift.io/os_id": "rhel", "kubernetes.io/hostname": "labelled",
+	} {
+		if made.Labels[key] != want {
+			t.Errorf("label %s=%q, want %q", key, made.Labels[key], want)
+		}
+	}
+	if !strings.Contains(taintsOf(made), "team=blue:NoSchedule") {
+		t.Errorf("taints %s", taintsOf(made))
+	}
+
+	// Another run finds it, and what it lacks of other wishes.
+	identity.Register = registering(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
+	if _, err := identity.Obtain(within(t, time.Minute), nil); err != nil {
+		t.Errorf("Obtain() with the Node there = %v", err)
+	}
+	const want = "Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint quiet:NoExecute;"
+	if !strings.Contains(said.text(), want) || !strings.Contains(said.text(), "oc label node labelled --overwrite example.com/rack=8; oc adm taint node labelled --overwrite quiet:NoExecute ") {
+		t.Errorf("said:\n%s\nwant %q", said.text(), want)
+	}
+}
+
+func TestControlPlaneRegistrationIsRefused(t *testing.T) {
+	identity, said := newNode(t, "restricted")
+	const label = "team.node-restriction.kubernetes.io/secret=yes"
+	identity.Register = registering(t, []string{label, "a=b"}, nil)
+	first, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: team.node-restriction.kubernetes.io/secret`) {
+		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
+	}
+	const remedy = "join without --node-label " + label + "   and, once the node is there, on the hosted cluster: oc label node restricted " + label
+	if report.RemedyOf(err) != remedy {
+		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
+	}
+
+	// Without it, the identity is there already and nobody has to approve again.
+	identity.Register = registering(t, []string{"a=b"}, nil)
+	if second, err := identity.Obtain(within(t, time.Minute), nil); err != nil || second.Changed {
+		t.Errorf("Obtain() = %+v, %v after %s", second, err, first.CSR)
+	}
+
+	// Of a Node that is there a refusal is told, and is no failure.
+	node, err := OpenNode(identity.Kubeconfig, "restricted", noProxy, said.log())
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(t, node)
+	identity.Register = registering(t, []string{label}, nil)
+	if _, err := identity.Obtain(within(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "would not let this Node register anew: ") {
+		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
+	}
+
+	// A label that the payload's unit brings is not a person's to leave out.
+	unit, _ := newNode(t, "restricted-by-unit")
+	unit.Register = registering(t, nil, nil)
+	unit.Register.Launch.Unit = strings.ReplaceAll(unitWith(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
+	unit.Register.Launch.DropIns = nil
+	if _, err := unit.Obtain(within(t, time.Minute), byHand(t)); report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
+		t.Errorf("Obtain() = %v (%s)", err, report.RemedyOf(err))
+	}
+}
+
+// The words of an administrator's own policy are shown as they are.
+func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
+	policies := admin(t).AdmissionregistrationV1()
+	policy := &admissionv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
+		Spec: admissionv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionv1.MatchResources{ResourceRules: []admissionv1.NamedRuleWithOperations{{RuleWithOperations: admissionv1.RuleWithOperations{
+				Operations: []admissionv1.OperationType{admissionv1.Create},
+				Rule:       admissionv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"nodes"}},
+			}}}},
+			Validations: []admissionv1.Validation{{
+				Expression: "!has(object.spec.taints) || !object.spec.taints.exists(t, t.key == 'team' && t.value == 'purple')", Message: "the purple team has no nodes",
+			}},
+		},
+	}
+	if _, err := policies.ValidatingAdmissionPolicies().Create(t.Context(), policy, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	binding := &admissionv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
+		Spec:       admissionv1.ValidatingAdmissionPolicyBindingSpec{PolicyName: "no-purple", ValidationActions: []admissionv1.ValidationAction{admissionv1.Deny}},
+	}
+	if _, err := policies.ValidatingAdmissionPolicyBindings().Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
+	until(t, "the policy to count", func() bool {
+		_, err := admin(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return err != nil
+	})
+	identity, _ := newNode(t, "purple")
+	identity.Register = registering(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
+	_, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' with binding 'no-purple' denied request: the purple team has no nodes") ||
+		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {
+		t.Errorf("Obtain() = %v (code %d, %s)", err, report.CodeOf(err), report.RemedyOf(err))
+	}
+}
+
+// kubelet's own parsing and validation of its flags takes every drop-in. It
+// ends, before it does anything, because its configuration is not there.
+func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
+	bin, err := bed.Build(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := func(launch Launch) string {
+		settings, err := launch.settings()
+		if err != nil {
+			t.Fatal(err)
+		}
+		command, err := settings.command()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var arguments []string
+		begun := false
+		for _, word := range words(command) {
+			if begun {
+				arguments = append(arguments, expand(word, settings.environment))
+			}
+			begun = begun || path.Base(word) == "kubelet"
+		}
+		arguments = append(arguments, "--config="+filepath.Join(t.TempDir(), "none"), "--v=0")
+		output, err := exec.CommandContext(t.Context(), filepath.Join(bin, "kubelet"), arguments...).CombinedOutput()
+		if err == nil {
+			t.Fatalf("kubelet has ended well: %s", output)
+		}
+		return string(output)
+	}
+	all := maps.Clone(launches())
+	all["bed"] = Launch{Unit: unitWith(bedLabels)}
+	for name, launch := range all {
+		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "") // OpenShift's kubelet alone takes it
+		launch.Unit = strings.ReplaceAll(launch.Unit, ",x=${X}:NoExecute", "")
+		content, err := wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule").DropIn(launch)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if said := start(launch.with(DropIn{RegistrationDropIn, content})); !strings.Contains(said, "failed to load kubelet config file") {
+			t.Errorf("%s: kubelet does not take the drop-in: %s", name, said)
+		}
+	}
+	for bad, want := range map[string]string{
+		"--node-labels=kubernetes.io/site=a ":      "unknown 'kubernetes.io' or 'k8s.io' labels",
+		"--register-with-taints=team=blue:Never ":  "invalid taint",
+		"--node-labels=a=b --register-with-taint ": "unknown flag",
+	} {
+		if said := start(Launch{Unit: unitWith(bad)}); !strings.Contains(said, want) {
+			t.Errorf("kubelet takes %s: %s", bad, said)
+		}
+	}
+}

@@ -1,0 +1,235 @@
+package kubelet
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// unitWith is kubelet's unit as the releases have it, but for flags that make no
+// difference here: what begins with labels is what they differ in.
+func unitWith(labels string) string {
+	return `[Unit]
+Requires=crio.service kubelet-dependencies.target
+
+[Service]
+Type=notify
+Environment="KUBELET_NODE_IP=0.0.0.0" "KUBELET_LOG_LEVEL=2"
+EnvironmentFile=/etc/os-release
+EnvironmentFile=-/etc/kubernetes/kubelet-env
+
+ExecStart=/usr/local/bin/kubenswrapper \
+    /usr/bin/kubelet \
+      --config=/etc/kubernetes/kubelet.conf \
+      ` + labels + `--node-ip=${KUBELET_NODE_IP} \
+      --cloud-provider= \
+       \
+      --hostname-override=${KUBELET_NODE_NAME} \
+      --v=${KUBELET_LOG_LEVEL}
+
+Restart=always
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+const (
+	plainLabels  = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID} \\\n      "
+	hookedLabels = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID},${CUSTOM_KUBELET_LABELS} \\\n      "
+)
+
+// files are those of a host, by path.
+func files(content map[string]string) func(string) ([]byte, bool) {
+	return func(path string) ([]byte, bool) {
+		text, found := content[path]
+		return []byte(text), found
+	}
+}
+
+// launches are the kinds of kubelet unit there are.
+func launches() map[string]Launch {
+	release := map[string]string{"/etc/os-release": "ID=\"rhel\"\n"}
+	with := func(path, content string) map[string]string {
+		return map[string]string{"/etc/os-release": release["/etc/os-release"], path: content}
+	}
+	return map[string]Launch{
+		"without-hook": {Unit: unitWith(plainLabels), File: files(release), DropIns: []DropIn{
+			{"20-logging.conf", "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n"}, {"10-mco-default-env.conf", ""},
+		}},
+		"with-hook":      {Unit: unitWith(hookedLabels), File: files(release)},
+		"hook-is-taken":  {Unit: unitWith(hookedLabels), File: files(release), DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" \"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
+		"hook-in-a-file": {Unit: unitWith(hookedLabels), File: files(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
+		"no-labels":      {Unit: unitWith(""), File: files(release)},
+		"one-line":       {Unit: "[Service]\nExecStart=-/usr/bin/kubelet --node-labels= --register-with-taints=old=1:NoSchedule,team=red:NoSchedule,x=${X}:NoExecute\n"},
+		"quoted":         {Unit: "[Service]\nExecStart=/usr/bin/kubelet \"--node-labels=a=1,b=2\" --v 2\n"},
+		"ends-empty":     {Unit: "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=\n"},
+		"configured-taints": {Unit: unitWith(plainLabels), File: files(with("/etc/kubernetes/kubelet.conf",
+			"kind: KubeletConfiguration\nregisterWithTaints:\n- {key: node-role.kubernetes.io/infra, effect: NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
+		"another-start": {Unit: unitWith(plainLabels), File: files(release), DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a --config=/etc/kubernetes/kubelet.conf\n"}}},
+	}
+}
+
+func wishes(t *testing.T, taints ...string) Registration {
+	t.Helper()
+	r, err := NewRegistration([]string{"zone=b", "example.com/rack=7"}, taints, "clusters/demo-workers")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The drop-in for every kind of unit, with labels alone and with taints, and the
+// Node that kubelet then asks for.
+func TestRegistrationDropIn(t *testing.T) {
+	for name, launch := range launches() {
+		for suffix, r := range map[string]Registration{"labels": wishes(t), "taints": wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
+			t.Run(name+"/"+suffix, func(t *testing.T) {
+				content, err := r.DropIn(launch)
+				if err != nil {
+					t.Fatal(err)
+				}
+				golden := filepath.Join("testdata", "registration", name+"."+suffix+".conf")
+				if *update {
+					write(t, golden, []byte(content))
+				}
+				want, err := os.ReadFile(golden)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(string(want), content); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+				sent(t, r, launch, content)
+			})
+		}
+	}
+}
+
+// sent checks the Node that kubelet asks for against what it asked for without
+// the drop-in, and the wishes.
+func sent(t *testing.T, r Registration, launch Launch, content string) {
+	t.Helper()
+	before, err := Register{Launch: launch, Arch: "amd64"}.Node("worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := Register{Launch: launch.with(DropIn{RegistrationDropIn, content}), Arch: "amd64"}.Node("worker-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range r.Labels {
+		before.Labels[key] = value
+	}
+	if diff := cmp.Diff(before.Labels, after.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
+	}
+	for _, taint := range r.Taints {
+		n := 0
+		for _, found := range after.Spec.Taints {
+			if found.Key == taint.Key && string(found.Effect) == taint.Effect {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("taint %s is %d times in %v", taint, n, after.Spec.Taints)
+		}
+	}
+	for _, taint := range before.Spec.Taints {
+		if !strings.Contains(taintsOf(after), taint.Key) {
+			t.Errorf("taint %s is lost: %s", taint.ToString(), taintsOf(after))
+		}
+	}
+}
+
+func taintsOf(node *corev1.Node) string {
+	var all []string
+	for _, taint := range node.Spec.Taints {
+		all = append(all, taint.ToString())
+	}
+	return strings.Join(all, ",")
+}
+
+func TestRegistrationIsRefused(t *testing.T) {
+	tests := map[string]struct {
+		launch Launch
+		want   string
+	}{
+		"no unit":               {Launch{}, "has 0 lines ExecStart="},
+		"two starts":            {Launch{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"}, "has 2 lines ExecStart="},
+		"a shell":               {Launch{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"}, "does not start kubelet itself"},
+		"a later start":         {Launch{Unit: unitWith(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets ExecStart="},
+		"a later hook":          {Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets Environment="},
+		"a later reset":         {Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
+		"a broken unit":         {Launch{Unit: "[Service"}, "reading kubelet's unit"},
+		"a broken later dropin": {Launch{Unit: unitWith(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
+	}
+	for name, test := range tests {
+		_, err := wishes(t).DropIn(test.launch)
+		code := report.CodeOf(err)
+		if err == nil || !strings.Contains(err.Error(), test.want) || (code != report.Refused && code != report.Usage) {
+			t.Errorf("%s: DropIn() = %v (code %d), want %q", name, err, code, test.want)
+		}
+	}
+	later := Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
+	if _, err := wishes(t).DropIn(later); err != nil {
+		t.Errorf("a later drop-in about something else is in the way: %v", err)
+	}
+	if content, err := (Registration{}).DropIn(Launch{}); content != "" || err != nil {
+		t.Errorf("DropIn() of nothing = %q, %v", content, err)
+	}
+}
+
+func TestNewRegistration(t *testing.T) {
+	tests := map[string]struct {
+		labels, taints []string
+		nodePool       string
+		want           string
+	}{
+		"nothing":               {nil, nil, "", ""},
+		"the NodePool's":        {nil, nil, "clusters/demo", "labels hypershift.openshift.io/nodePool=demo"},
+		"a name that is longer": {nil, nil, "clusters/" + strings.Repeat("x", 64), ""},
+		"a person's wins":       {[]string{NodePoolLabel + "=mine"}, nil, "clusters/demo", "labels hypershift.openshift.io/nodePool=mine"},
+		"the later wins":        {[]string{"a=1", "a=2"}, []string{"t=1:NoSchedule", "t=2:NoExecute", "t=3:NoSchedule"}, "", "labels a=2; taints t=2:NoExecute, t=3:NoSchedule"},
+	}
+	for name, test := range tests {
+		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
+		if err != nil || r.String() != test.want || r.Empty() != (test.want == "") {
+			t.Errorf("%s: %q, %v; want %q", name, r, err, test.want)
+		}
+	}
+	for _, bad := range [][2][]string{{{"a"}, nil}, {nil, {"a"}}} {
+		if _, err := NewRegistration(bad[0], bad[1], ""); report.CodeOf(err) != report.Usage {
+			t.Errorf("%v: %v", bad, err)
+		}
+	}
+}
+
+func TestNodeLacks(t *testing.T) {
+	r := Register{Wishes: wishes(t, "team=blue:NoSchedule"), First: true}
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
+	var said recorder
+	r.compare(node, said.log())
+	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
+		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule   on the hosted cluster\n"
+	if said.text() != want {
+		t.Errorf("said %q\nwant %q", said.text(), want)
+	}
+
+	said.events = nil
+	node.Labels["zone"], node.Labels["example.com/rack"] = "b", "7"
+	r.First = false // somebody has taken the taint away since
+	if r.compare(node, said.log()); said.text() != "" {
+		t.Errorf("said %q of a Node that has all", said.text())
+	}
+}
