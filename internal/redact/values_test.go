@@ -65,6 +65,7 @@ func TestFind(t *testing.T) {
 		"kubeconfig":     {"    client-key-data: " + base64.StdEncoding.EncodeToString([]byte(key)) + "\n    token: " + canary + "t\n", []string{canary + "line1", canary + "line2", canary + "t"}},
 		"profile":        {"[wifi-security]\npsk=" + canary + "w\n[vpn-secrets]\nXauth=" + canary + "x\n[ipv4]\nmethod=auto\n", []string{canary + "w", canary + "x"}},
 		"proxy":          {"HTTPS_PROXY=http://me:" + canary + "%2Fp@proxy:3128", []string{canary + "%2Fp", canary + "/p"}},
+		"variables":      {`[{"name":"A","value":"x"},{"name":"DB_PASSWORD","value":"` + canary + `v"}]`, []string{canary + "v"}},
 		"unit":           {`Environment="TOKEN=` + canary + `u" PATH=/bin`, []string{canary + "u"}},
 		"ticket":         {"kind: Ticket\nprivateKey: " + canary + "k\nnode: worker-7\n", []string{canary + "k"}},
 		"nothing secret": {"token: $TOKEN\npassword:\nsecretName: mine\nimage: docker://quay.io/a@sha256:00\nurl: https://me@host/a", nil},
