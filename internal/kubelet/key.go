@@ -32,16 +32,9 @@ const pendingKeyName = "kubelet-client.key"
 // loadOrMakeKey reads the pending key in dir, or makes one. A file that holds
 // no key is replaced: nothing can depend on it.
 func loadOrMakeKey(dir string) (*pendingKey, error) {
-	key := &pendingKey{path: filepath.Join(dir, pendingKeyName)}
-	content, err := os.ReadFile(key.path)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("reading the pending key: %w", err)
-	}
-	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
-		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
-			key.private, key.pem = private, content
-			return key, nil
-		}
+	key, err := loadKey(dir)
+	if err != nil || key.private != nil {
+		return key, err
 	}
 	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("making a key: %w", err)
@@ -50,6 +43,21 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 		return nil, fmt.Errorf("encoding the key: %w", err)
 	}
 	return key, key.save()
+}
+
+// loadKey reads the pending key in dir; one without private has none.
+func loadKey(dir string) (*pendingKey, error) {
+	key := &pendingKey{path: filepath.Join(dir, pendingKeyName)}
+	content, err := os.ReadFile(key.path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the pending key: %w", err)
+	}
+	if parsed, err := keyutil.ParsePrivateKeyPEM(content); err == nil {
+		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
+			key.private, key.pem = private, content
+		}
+	}
+	return key, nil
 }
 
 // save makes the key durable before anything is asked with it.
