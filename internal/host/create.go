@@ -23,7 +23,7 @@ func Create(name string, fill func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("making %s: %w", name, err)
 	}
-	defer os.Remove(file.Name()) // what was renamed is not there any more
+	defer func() { _ = os.Remove(file.Name()) }() // what was renamed is not there any more
 	defer file.Close()
 	if err := fill(file); err != nil {
 		return err
