@@ -17,8 +17,11 @@ import (
 
 // checkBundle refuses a file that cannot be made, before anything is looked at.
 func checkBundle(file string) error {
-	if file == "" {
+	switch file {
+	case "":
 		return nil
+	case "-":
+		return report.Fail(report.Usage, "hcp-node-agent doctor --bundle FILE.tar.gz", "a bundle is made as a file; it cannot be standard output")
 	}
 	if _, err := os.Lstat(file); err == nil {
 		return report.Fail(report.Usage, "give --bundle the name of a file that is not there yet", "%s is there already; a bundle never replaces a file", file)

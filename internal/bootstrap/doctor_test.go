@@ -204,7 +204,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory"} {
+	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
 		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{StateDir: dir}, Bundle: file})
 		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
 			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"regexp"
 	"strings"
 )
@@ -47,7 +48,7 @@ func shapes(text string) string {
 	text = jwt.ReplaceAllString(text, Mask)
 	text = crypt.ReplaceAllString(text, Mask)
 	return encoded.ReplaceAllStringFunc(text, func(run string) string {
-		if strings.Contains(run, " ") || csrName.MatchString(run) || !random(run) {
+		if strings.Contains(run, " ") || csrName.MatchString(run) || public(run) || !random(run) {
 			return run
 		}
 		return Mask
@@ -73,6 +74,16 @@ func maskUserinfo(rest string) string {
 		}
 		return Mask + rest[at:]
 	}
+}
+
+// public tells whether a run of base64's characters is certificates, or requests
+// for them, and nothing else.
+func public(run string) bool {
+	if !strings.HasPrefix(run, "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS") { // -----BEGIN CERTIFICATE
+		return false
+	}
+	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(run, "="))
+	return err == nil && !privateKey.Match(content) && strings.TrimSpace(publicBlock.ReplaceAllLiteralString(string(content), "")) == ""
 }
 
 // random tells whether a run of base64's characters is encoded bytes: they
