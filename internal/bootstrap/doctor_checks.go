@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -48,16 +49,26 @@ func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) 
 		}}, nil
 	}
 	if err := j.adapt(ctx); err != nil {
-		return nil, err
+		return refusal(err)
 	}
 	if err := j.learn(); err != nil {
-		return nil, err
+		return refusal(err)
 	}
 	facts, err := j.admissionFacts(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
 	return checked(preflight.Run(preflight.Admission(), facts)), nil
+}
+
+// refusal is what ends a join at its plan: a sentence for people is a finding,
+// another error means that it is not known.
+func refusal(err error) ([]DoctorFinding, error) {
+	var failure *report.Failure
+	if !errors.As(err, &failure) {
+		return nil, err
+	}
+	return []DoctorFinding{{Severity: DoctorProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
 }
 
 // withPayload is a copy of the join with the payload that was kept, nil where

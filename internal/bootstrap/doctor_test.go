@@ -65,6 +65,13 @@ func TestDoctorTellsChecksAndCodes(t *testing.T) {
 	wantTold(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
 	warning := checked(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.Warning, Message: "hm"}}})
 	wantTold(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
+	ended, err := refusal(report.Fail(report.Refused, "mend", "no name"))
+	if wantTold(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
+		t.Error(err)
+	}
+	if ended, err = refusal(os.ErrPermission); len(ended) > 0 || err == nil {
+		t.Errorf("%+v, %v", ended, err)
+	}
 	hindering := []DoctorFinding{{Severity: DoctorProblem, Text: "now"}}
 	for want, findings := range map[report.Code][]DoctorFinding{
 		report.Done: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
