@@ -26,7 +26,7 @@ func canaries() map[string]string {
 	return map[string]string{
 		"token":        "dG9rZW4tY2FuYXJ5LTAwMDE=",
 		"pull secret":  "pull/canary+pw&2",
-		"identity":     "identitytoken-canary-3",
+		"identity":     "identity&token<canary-3",
 		"key":          "keyLine/Canary+4=",
 		"pending key":  "keyLine/Canary+5=",
 		"client key":   "keyLine/Canary+6=",
@@ -39,6 +39,7 @@ func canaries() map[string]string {
 		"approver":     "approver-canary-13",
 		"stub's proxy": "stub-canary-14",
 		"override":     "override-canary-15",
+		"token file":   "token-file-canary-16",
 	}
 }
 
@@ -50,7 +51,11 @@ func canaryHost(t *testing.T) string {
 	pem := func(line string) string {
 		return "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIFoXcm9sbGluZ0Fyb3VuZFRoZVdvcmxkQWdhaW5BbmRBZ2Fpbg\n" + line + "\n-----END EC PRIVATE KEY-----\n"
 	}
-	pull := `{"auths":{"quay.io":{"auth":"` + b64("puller:"+c["pull secret"]) + `"},"other":{"identitytoken":"` + c["identity"] + `"}}}`
+	inJSON, err := json.Marshal(c["identity"]) // with \u0026, as some write it
+	if err != nil {
+		t.Fatal(err)
+	}
+	pull := `{"auths":{"quay.io":{"auth":"` + b64("puller:"+c["pull secret"]) + `"},"other":{"identitytoken":` + string(inJSON) + `}}}`
 	stub := `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://ignition.example.com/ignition","httpHeaders":[` +
 		`{"name":"NodePool","value":"clusters/demo"},{"name":"Authorization","value":"Bearer ` + c["token"] + `"}]}]},` +
 		`"proxy":{"httpsProxy":"http://me:` + c["stub's proxy"] + `@proxy:3128"}}}`
@@ -74,6 +79,7 @@ func canaryHost(t *testing.T) string {
 		"/etc/systemd/system/kubelet.service.d/20-proxy.conf":    "[Service]\nEnvironment=HTTPS_PROXY=http://me:" + url.PathEscape(c["proxy"]) + "@proxy:3128 API_TOKEN=" + c["drop-in"] + "\n",
 		"/etc/systemd/system/crio.service.d/10-environment.conf": "[Service]\nEnvironment=\"HTTP_PROXY=http://me:" + url.PathEscape(c["proxy"]) + "@proxy:3128\"\n",
 		"/root/approver.kubeconfig":                              "users:\n- user:\n    token: " + c["approver"] + "\n",
+		"/root/token":                                            c["token file"] + "\n",
 		"/etc/kubernetes/cni/net.d/10-ovn.conf":                  "{}",
 	} {
 		name = filepath.Join(root, name)
@@ -157,7 +163,7 @@ func TestBundleHasNoSecret(t *testing.T) {
 	if p.state, err = readState(p.dir); err != nil {
 		t.Fatal(err)
 	}
-	p.state.Config.ApproveWith = "/root/approver.kubeconfig"
+	p.state.Config.ApproveWith, p.state.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
 	if p.inputs.overrides, err = keptOverrides(p.dir); err != nil {
 		t.Fatal(err)
 	}

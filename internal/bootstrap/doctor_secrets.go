@@ -2,7 +2,9 @@ package bootstrap
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -28,10 +30,13 @@ func (g gatherer) secretFiles(configs ...config.Join) []string {
 		}
 	}
 	for _, c := range configs {
-		files = append(files, c.UserData, c.TokenFile, c.ApproveWith)
-		files = append(files, c.IgnitionOverrides...)
+		for _, given := range append([]string{c.UserData, c.TokenFile, c.ApproveWith}, c.IgnitionOverrides...) {
+			if file, err := filepath.Abs(given); err == nil && given != "" && given != "-" {
+				files = append(files, file)
+			}
+		}
 	}
-	return slices.DeleteFunc(files, func(file string) bool { return !path.IsAbs(file) })
+	return files
 }
 
 // secrets lists the secrets in such files, as far as they can be read.
@@ -46,8 +51,8 @@ func (g gatherer) secrets(configs ...config.Join) []string {
 			continue
 		}
 		secrets = append(secrets, redact.Find(string(content))...)
-		if slices.ContainsFunc(configs, func(c config.Join) bool { return c.TokenFile == file }) {
-			secrets = append(secrets, string(content)) // all of it
+		if slices.ContainsFunc(configs, func(c config.Join) bool { return path.Base(c.TokenFile) == path.Base(file) }) {
+			secrets = append(secrets, strings.TrimSpace(string(content))) // all of it
 		}
 	}
 	return secrets

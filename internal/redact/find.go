@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"net/url"
 	"regexp"
 	"slices"
@@ -144,6 +145,10 @@ func (f *finder) keyLines(block string) {
 const shortest = 4
 
 func (f *finder) add(secret string) {
+	var plain string
+	if strings.Contains(secret, `\`) && json.Unmarshal([]byte(`"`+secret+`"`), &plain) == nil && plain != secret {
+		f.add(plain) // it stood in a string of JSON
+	}
 	if len(secret) >= shortest && !f.seen[secret] {
 		f.seen[secret] = true
 		f.found = append(f.found, secret)
