@@ -64,26 +64,26 @@ func written(t *testing.T, limits Limits, pieces ...Piece) (Manifest, map[string
 
 // Of what is too long the end is kept, in whole lines, and it is said.
 func TestBundleIsBounded(t *testing.T) {
-	manifest, got := written(t, Limits{Piece: 12, Total: 30, Time: time.Minute},
-		text("whole", "one\ntwo\n", false),
+	manifest, got := written(t, Limits{Piece: 12, Total: 27, Time: time.Minute},
+		text("whole", "one\nsecret\n", false),
 		text("long", "first line\nsecond\nthird\n", false),
 		text("one long line", "no end of this line", false),
-		text("cut before", "half a secret\nsecret x\n", true),
+		text("cut before", "ecret\nok\n", true),
 		text("rest", "aaa\nbbb\nccc\n", false),
 		text("no room", "dddd\n", false),
 		text("small", "e\n", false),
 	)
-	want := map[string]string{"whole": "one\ntwo\n", "long": "third\n", "one long line": "", "cut before": "*** x\n", "rest": "bbb\nccc\n", "small": "e\n"}
+	want := map[string]string{"whole": "one\n***\n", "long": "third\n", "one long line": "", "cut before": "ok\n", "rest": "bbb\nccc\n", "small": "e\n"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	entries := []Entry{
-		{Name: "whole", Source: "test", Bytes: 8},
+		{Name: "whole", Source: "test", Bytes: 8, Masked: true},
 		{Name: "long", Source: "test", Bytes: 6, Cut: true},
 		{Name: "one long line", Source: "test", Cut: true},
-		{Name: "cut before", Source: "test", Bytes: 6, Cut: true, Masked: true},
+		{Name: "cut before", Source: "test", Bytes: 3, Cut: true},
 		{Name: "rest", Source: "test", Bytes: 8, Cut: true},
-		{Name: "no room", Source: "test", Missing: "there was no room for it: a bundle has 30 bytes at most"},
+		{Name: "no room", Source: "test", Missing: "there was no room for it: a bundle has 27 bytes at most"},
 		{Name: "small", Source: "test", Bytes: 2},
 	}
 	if diff := cmp.Diff(entries, manifest.Pieces); diff != "" {
