@@ -229,7 +229,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, verb := range []string{"join", "plan", "preflight", "status"} {
+	for _, verb := range []string{"join", "plan", "preflight", "status", "doctor"} {
 		for want, args := range map[string][]string{
 			`until is "monday"`:            {"--until", "monday", "--config", good},
 			`"bastion" is not HOST:PORT`:   {"--verify-reach", "bastion", "--config", good},

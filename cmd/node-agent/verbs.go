@@ -22,7 +22,9 @@ type action func(ctx context.Context, flags *pflag.FlagSet, face *face) error
 
 // verbs is the one list of them.
 func verbs() []verb {
-	return []verb{joinVerb(), planVerb(), preflightVerb(), statusVerb(), applyVerb(), leaveVerb(), runVerb(), nodeIPVerb(), versionVerb()}
+	return []verb{
+		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(), nodeIPVerb(), versionVerb(),
+	}
 }
 
 func find(name string) (verb, bool) {

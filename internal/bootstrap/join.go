@@ -116,9 +116,8 @@ func (j *join) fits() error {
 
 // start notes that a join goes on, so that the unit resumes it after a reboot.
 func (j *join) start() error {
-	if j.state.MachineID != "" && j.state.MachineID != j.facts.MachineID {
-		return report.Fail(report.Refused, "rm -rf "+j.dir+"   when this machine was cloned from a node; then join again",
-			"the state in %s was written by another machine (machine-id %s)", j.dir, j.state.MachineID)
+	if err := cloned(j.state, j.facts.MachineID, j.dir); err != nil {
+		return err
 	}
 	if !j.state.Known() {
 		j.state.Started = time.Now().UTC()

@@ -28,23 +28,16 @@ type machine struct {
 // openMachine opens the running host. To change it, the ledger is opened for
 // writing, which needs root and excludes others.
 func openMachine(ctx context.Context, stateDir string, write bool) (*machine, error) {
-	tree, err := host.OpenTree("/")
+	m, err := openHost(ctx, stateDir)
 	if err != nil {
-		return nil, err
-	}
-	m := &machine{tree: tree}
-	if m.facts, err = host.LookFacts(ctx); err != nil {
-		m.close()
+		if m != nil {
+			m.close()
+		}
 		return nil, err
 	}
 	if write && !m.facts.Root {
 		m.close()
 		return nil, report.Fail(report.Refused, "run the same command with sudo", "the agent does not run as root")
-	}
-	m.systemd, m.noBus = host.OpenSystemd(ctx)
-	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
-	if m.nm, err = networkmanager.Open(ctx); err == nil {
-		m.bridge.NM = m.nm // when it does not answer, a check says so
 	}
 	open := ledger.View
 	if write {
@@ -58,6 +51,24 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 		return nil, err
 	}
 	return m, nil
+}
+
+// openHost opens the running host without its ledger. With an error there can
+// be a machine all the same, of which less is known.
+func openHost(ctx context.Context, stateDir string) (*machine, error) {
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{tree: tree}
+	var unknown error
+	m.facts, unknown = host.LookFacts(ctx)
+	m.systemd, m.noBus = host.OpenSystemd(ctx)
+	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
+	if m.nm, err = networkmanager.Open(ctx); err == nil {
+		m.bridge.NM = m.nm // when it does not answer, a check says so
+	}
+	return m, unknown
 }
 
 // drivers are what can change this host.

@@ -38,19 +38,13 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	document.State = state
+	document.State, document.Phase = state, state.progress()
 	m, err := openMachine(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}
 	defer m.close()
 	document.Changes = len(m.ledger.Items())
-	if state.Known() {
-		document.Phase = "joining"
-		if !state.Finished.IsZero() {
-			document.Phase = "joined"
-		}
-	}
 	trouble := func(err error) {
 		if err != nil {
 			document.Trouble = append(document.Trouble, err.Error())

@@ -62,7 +62,7 @@ func (j *join) node(log report.Log) (*kubelet.Node, error) {
 
 // witness is where reasons are looked for on this machine.
 func (j *join) witness() kubelet.Machine {
-	dir := "/etc/kubernetes/cni/net.d"
+	dir := networkDirectory
 	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}

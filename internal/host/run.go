@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -46,11 +47,26 @@ func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (s
 // it ends: so a lock of the file lasts as long as the program does, also when
 // this process is killed meanwhile.
 func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
+	var stdout bytes.Buffer
+	err := runInto(ctx, &stdout, held, stdin, name, args...)
+	return stdout.String(), err
+}
+
+// RunTail is Run for a program that can print much: it gives the last bytes of
+// it, at most so many, and tells whether there were more.
+func RunTail(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error) {
+	stdout := tail{most: most}
+	err = runInto(ctx, &stdout, nil, nil, name, args...)
+	last, cut = stdout.last()
+	return last, cut, err
+}
+
+func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
 	command.WaitDelay = 5 * time.Second // do not hang on a grandchild that keeps the pipe
 	command.Env = childEnvironment(os.Environ())
-	var stdout, stderr bytes.Buffer
-	command.Stdout, command.Stderr = &stdout, &stderr
+	var stderr bytes.Buffer
+	command.Stdout, command.Stderr = stdout, &stderr
 	if held != nil {
 		command.ExtraFiles = []*os.File{held}
 	}
@@ -61,17 +77,17 @@ func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, a
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return "", fmt.Errorf("running %s: %w", name, ErrNoProgram)
+		return fmt.Errorf("running %s: %w", name, ErrNoProgram)
 	case ctx.Err() != nil:
-		return stdout.String(), fmt.Errorf("running %s: %w", name, ctx.Err())
+		return fmt.Errorf("running %s: %w", name, ctx.Err())
 	case errors.As(err, &exit):
-		return stdout.String(), &CommandError{
+		return &CommandError{
 			Argv: append([]string{name}, args...), Code: exit.ExitCode(), Stderr: strings.TrimSpace(stderr.String()),
 		}
 	case err != nil:
-		return "", fmt.Errorf("running %s: %w", name, err)
+		return fmt.Errorf("running %s: %w", name, err)
 	}
-	return stdout.String(), nil
+	return nil
 }
 
 // HasProgram tells whether name can be run.

@@ -34,6 +34,21 @@ const pendingKeyName = "kubelet-client.key"
 // loadOrMakeKey reads the pending key in dir, or makes one. A file that holds
 // no key is replaced: nothing can depend on it.
 func loadOrMakeKey(dir string) (*pendingKey, error) {
+	key, err := loadKey(dir)
+	if err != nil || key.private != nil {
+		return key, err
+	}
+	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {
+		return nil, fmt.Errorf("encoding the key: %w", err)
+	}
+	return key, key.save()
+}
+
+// loadKey reads the pending key in dir; one without private has none.
+func loadKey(dir string) (*pendingKey, error) {
 	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), since: time.Now()}
 	content, err := os.ReadFile(key.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -45,16 +60,9 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 			if info, err := os.Stat(key.path); err == nil {
 				key.since = info.ModTime()
 			}
-			return key, nil
 		}
 	}
-	if key.private, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
-	}
-	if key.pem, err = keyutil.MarshalPrivateKeyToPEM(key.private); err != nil {
-		return nil, fmt.Errorf("encoding the key: %w", err)
-	}
-	return key, key.save()
+	return key, nil
 }
 
 // save makes the key durable before anything is asked with it.

@@ -30,7 +30,7 @@ func secretKey(key string) bool {
 	whole := strings.Join(words, "")
 	return slices.ContainsFunc([]string{
 		"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "keydata", "wepkey",
-		"credential", "cookie", "signature", "authorization", "bearer",
+		"credential", "cookie", "signature", "authorization", "bearer", "presharedkey", "mkacak",
 	}, func(part string) bool { return strings.Contains(whole, part) })
 }
 
@@ -38,23 +38,33 @@ func secretKey(key string) bool {
 // (also inside a string), INI, a shell, a header or a query.
 var keyMark = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
 
-// keyed masks the values of secret keys. What stands behind another key is
-// looked through in turn: Environment=TOKEN=... has two.
+// keyed masks the values of secret keys.
 func keyed(text string) string {
 	var out strings.Builder
+	at := 0
+	secretValues(text, func(from, to int) {
+		out.WriteString(text[at:from])
+		out.WriteString(maskValue(text[from:to]))
+		at = to
+	})
+	out.WriteString(text[at:])
+	return out.String()
+}
+
+// secretValues tells where the values of secret keys are in a text, in their
+// order. What stands behind another key is looked through in turn:
+// Environment=TOKEN=... has two.
+func secretValues(text string, found func(from, to int)) {
 	for at := 0; ; {
 		mark := keyMark.FindStringSubmatchIndex(text[at:])
 		if mark == nil {
-			out.WriteString(text[at:])
-			return out.String()
+			return
 		}
-		key, value := at+mark[2], at+mark[1]
-		out.WriteString(text[at:value])
+		key, end, value := at+mark[2], at+mark[3], at+mark[1]
 		at = value
-		if secretKey(text[key : at-mark[1]+mark[3]]) {
-			length := valueLength(text[value:], text[:key])
-			out.WriteString(maskValue(text[value : value+length]))
-			at += length
+		if secretKey(text[key:end]) {
+			at += valueLength(text[value:], text[:key])
+			found(value, at)
 		}
 	}
 }

@@ -16,6 +16,8 @@ const Mask = "***"
 
 var (
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
+	// privateTail is the end of a key whose beginning was cut off.
+	privateTail = regexp.MustCompile(`(?m)(?:^[A-Za-z0-9+/=]{1,76}[ \t\r]*\n)+-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 	// publicBlock is a certificate or public key: long base64, and no secret.
 	publicBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----[A-Za-z0-9+/=\s\\]*-----END [A-Z0-9 ]+-----`)
 )
@@ -27,6 +29,7 @@ func Text(text string) string {
 		begin, _, _ := strings.Cut(strings.TrimPrefix(block, "-----BEGIN "), "-----")
 		return "(" + Mask + " " + begin + ")"
 	})
+	text = privateTail.ReplaceAllString(text, "("+Mask+" PRIVATE KEY)")
 	var out strings.Builder
 	at := 0
 	for _, block := range publicBlock.FindAllStringIndex(text, -1) {
@@ -40,6 +43,7 @@ func Text(text string) string {
 
 // plain masks a text that has no PEM in it.
 func plain(text string) string {
+	text = sections(text)
 	text = nested(text)
 	text = named(text)
 	text = keyed(text)

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"strings"
 	"testing"
 )
@@ -51,8 +52,17 @@ func TestTextMasks(t *testing.T) {
 		"kubeconfig":              {"    client-key-data: " + long + "\n", "    client-key-data: ***\n"},
 		"JWT":                     {"x eyJhbGciOi." + canary + ".abc y", "x *** y"},
 		"password hash":           {"root:$6$salt$" + canary + "/x:1", "root:***:1"},
+		"htpasswd":                {"me:$apr1$salt$" + canary + "/x\nyou:{SHA}" + canary + "=", "me:***\nyou:***"},
+		"VPN's secrets":           {"[vpn-secrets]\nXauth password=" + canary + "\nother = " + canary + "\n[ipv4]\nmethod=auto", "[vpn-secrets]\nXauth password=***\nother = ***\n[ipv4]\nmethod=auto"},
+		"WireGuard":               {"[wireguard-peer.x]\npreshared-key=" + canary + "\n[macsec]\nmka-cak=" + canary, "[wireguard-peer.x]\npreshared-key=***\n[macsec]\nmka-cak=***"},
+		"ticket":                  {"kind: Ticket\nprivateKey: " + canary + "=\nnode: worker-7", "kind: Ticket\nprivateKey: ***\nnode: worker-7"},
+		"private key's end":       {"a b\n" + canary + "AAAA\nBBBB==\n-----END RSA PRIVATE KEY-----\nb", "a b\n(*** PRIVATE KEY)\nb"},
 		"long base64":             {"data = " + long + "== end", "data = *** end"},
-		"long base64url":          {"x " + long + "_-", "x ***"},
+		"certificate and key": {
+			"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"+canary+"\n-----END PRIVATE KEY-----\n")), "data: ***",
+		},
+		"certificate and text": {"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"+canary)), "data: ***"},
+		"long base64url":       {"x " + long + "_-", "x ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Text(test.text)
@@ -79,6 +89,8 @@ func TestTextKeeps(t *testing.T) {
 		"files of secrets":  "global_auth_file = \"/var/lib/kubelet/config.json\"\ntokenFile: /etc/a\n--token-file /etc/b --password-file=/etc/c",
 		"switches":          "PasswordAuthentication yes\nautomountServiceAccountToken: false\nenableTokenAuth=true\npassword:\n",
 		"variables":         "PASSWORD=$PASSWORD\nTOKEN=\"${TOKEN}\"",
+		"certificate, data": "certificate-authority-data: " + base64.StdEncoding.EncodeToString([]byte(certificate+certificate)),
+		"client CSR":        "oc adm certificate approve node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY",
 		"units":             "[Service]\nExecStart=/usr/bin/kubelet --config=/etc/kubernetes/kubelet.conf --node-ip=${KUBELET_NODE_IP} \\\n  --v=2\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n",
 		"URLs":              "https://api.example.com/a@b http://proxy:3128 https://mirror/x?arch=x86_64",
 		"words":             "the password is asked for, a token is basic to it, bearer of news",

@@ -1,6 +1,7 @@
 package redact
 
 import (
+	"encoding/base64"
 	"regexp"
 	"strings"
 )
@@ -13,9 +14,12 @@ var (
 	flag     = regexp.MustCompile(`(--?[A-Za-z0-9-]+)([ \t]+)([^\s"'-][^\s"']*|"[^"\n]*"|'[^'\n]*')`)
 	user     = regexp.MustCompile(`((?:^|\s)(?:-u|-U|--user|--proxy-user)[ =]*["']?)[^\s:"']+:[^\s"']+`)
 	jwt      = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
-	crypt    = regexp.MustCompile(`\$(?:1|2[abxy]?|5|6|7|y|gy)\$[^\s:"']+`)
-	base64   = regexp.MustCompile(`(?:ssh-[a-z0-9-]+ |ecdsa-[a-z0-9-]+ |sk-[a-z0-9@.-]+ )?[A-Za-z0-9+/_-]{40,}={0,2}`)
-	digest   = regexp.MustCompile(`^sha\d+\b`)
+	crypt    = regexp.MustCompile(`\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2[a-z]*|pbkdf2[a-z0-9-]*)\$[^\s:"']+|\{(?:SHA|SSHA)[0-9]*\}[A-Za-z0-9+/]+={0,2}`)
+	encoded  = regexp.MustCompile(`(?:ssh-[a-z0-9-]+ |ecdsa-[a-z0-9-]+ |sk-[a-z0-9@.-]+ )?[A-Za-z0-9+/_-]{40,}={0,2}`)
+	// csrName is what a person needs to approve a node's certificate request; it
+	// is a digest of public things.
+	csrName = regexp.MustCompile(`^node-csr-[A-Za-z0-9_-]{43}$`)
+	digest  = regexp.MustCompile(`^sha\d+\b`)
 )
 
 // shapes masks what looks like a secret, whatever stands before it.
@@ -43,8 +47,8 @@ func shapes(text string) string {
 	})
 	text = jwt.ReplaceAllString(text, Mask)
 	text = crypt.ReplaceAllString(text, Mask)
-	return base64.ReplaceAllStringFunc(text, func(run string) string {
-		if strings.Contains(run, " ") || !random(run) {
+	return encoded.ReplaceAllStringFunc(text, func(run string) string {
+		if strings.Contains(run, " ") || csrName.MatchString(run) || public(run) || !random(run) {
 			return run
 		}
 		return Mask
@@ -70,6 +74,16 @@ func maskUserinfo(rest string) string {
 		}
 		return Mask + rest[at:]
 	}
+}
+
+// public tells whether a run of base64's characters is certificates, or requests
+// for them, and nothing else.
+func public(run string) bool {
+	if !strings.HasPrefix(run, "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS") { // -----BEGIN CERTIFICATE
+		return false
+	}
+	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(run, "="))
+	return err == nil && !privateKey.Match(content) && strings.TrimSpace(publicBlock.ReplaceAllLiteralString(string(content), "")) == ""
 }
 
 // random tells whether a run of base64's characters is encoded bytes: they

@@ -15,6 +15,7 @@ import (
 func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
+	doctorOfFresh(ctx, t)
 
 	session, err := stage.Machine.Uplink(ctx) // the administrator's, over the interface that br-ex takes
 	must(t, err)
@@ -47,6 +48,8 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 		t.Errorf("the plan of a joined host is not empty: %v", plan.Changes)
 	}
 	noSecrets(ctx, t)
+	doctorOfJoined(ctx, t)
+	doctorOfStopped(ctx, t)
 
 	// What OVN-Kubernetes looks for, and that a restart of NetworkManager keeps it.
 	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 60

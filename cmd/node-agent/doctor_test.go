@@ -1,0 +1,40 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// The machine that runs the tests is examined: text and document end with the
+// same code, and what is wrong is told once.
+func TestDoctor(t *testing.T) {
+	dir := t.TempDir()
+	file, bundle := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "b.tar.gz")
+	if err := os.WriteFile(file, []byte("apiVersion: "+report.APIVersion+"\nkind: "+config.Kind+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	text := call(t, "", "doctor", "--config", file)
+	if text.err != "" || !strings.Contains(text.out, "  join          ") {
+		t.Errorf("code %d, %s%s", text.code, text.out, text.err)
+	}
+	got := call(t, "", "doctor", "--config", file, "--bundle", bundle, "--output", "json")
+	document := decode(t, got.out)
+	findings, _ := document["findings"].([]any)
+	if got.code != text.code || document["kind"] != "DoctorReport" || document["exitCode"] != float64(got.code) || len(findings) == 0 || got.err != "" {
+		t.Errorf("code %d and %d, %s%s", text.code, got.code, got.out, got.err)
+	}
+	made, _ := document["bundle"].(map[string]any)
+	if info, err := os.Stat(bundle); err != nil || info.Mode().Perm() != 0o600 || made["file"] != bundle {
+		t.Errorf("%v, %v, %v", info, err, made)
+	}
+	again := call(t, "", "doctor", "--config", file, "--bundle", bundle)
+	want := said{report.Usage, "", "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\ngive --bundle the name of a file that is not there yet\n"}
+	if again != want {
+		t.Errorf("%+v", again)
+	}
+}

@@ -1,0 +1,94 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkBundle refuses a file that cannot be made, before anything is looked at.
+func checkBundle(file string) error {
+	switch file {
+	case "":
+		return nil
+	case "-":
+		return report.Fail(report.Usage, "hcp-node-agent doctor --bundle FILE.tar.gz", "a bundle is made as a file; it cannot be standard output")
+	}
+	if _, err := os.Lstat(file); err == nil {
+		return report.Fail(report.Usage, "give --bundle the name of a file that is not there yet", "%s is there already; a bundle never replaces a file", file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return report.Fail(report.Usage, "mkdir -p "+filepath.Dir(file), "%s is no directory in which a bundle could be made", filepath.Dir(file))
+	}
+	return nil
+}
+
+// bundle makes the file for a support case.
+func (p *patient) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+	g := gatherer{tree: p.tree, dir: p.dir, run: host.RunTail, limits: bundle.DefaultLimits()}
+	return p.writeBundle(ctx, g, options, document)
+}
+
+func (p *patient) writeBundle(ctx context.Context, g gatherer, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+	file, err := filepath.Abs(options.Bundle)
+	if err != nil {
+		return DoctorBundle{}, err
+	}
+	pieces := append(reportPieces(document), g.pieces()...)
+	pieces = append(pieces, p.ledgerPieces()...)
+	pieces = append(pieces, p.clusterPieces()...)
+	mask := p.mask(ctx, g)
+	made := DoctorBundle{File: file}
+	err = host.Create(file, func(w io.Writer) error {
+		about := bundle.Manifest{Created: document.Time, Hostname: document.Hostname, Version: options.Version}
+		made.Manifest, err = bundle.Write(ctx, w, about, pieces, mask, g.limits)
+		return err
+	})
+	if errors.Is(err, fs.ErrExist) {
+		err = checkBundle(file) // somebody has just made it
+	}
+	return made, err
+}
+
+// mask hides the secrets of this host wherever they stand, and what looks like
+// a secret.
+func (p *patient) mask(ctx context.Context, g gatherer) func(string) string {
+	secrets := g.secrets(p.options.Config, p.state.Config)
+	if j, err := p.withPayload(ctx); err == nil && j != nil {
+		secrets = append(secrets, payloadSecrets(j.payload)...)
+	}
+	if stub := p.inputs.stub; stub != nil {
+		if content, err := stub.Encode(); err == nil { // also one that came from standard input
+			secrets = append(secrets, redact.Find(string(content))...)
+		}
+	}
+	known := redact.NewValues(secrets...)
+	return func(text string) string { return redact.Text(known.Text(text)) }
+}
+
+// reportPieces are what doctor has found, for people and for programs.
+func reportPieces(document DoctorReport) []bundle.Piece {
+	var text, encoded bytes.Buffer
+	document.Print(&text)
+	err := report.WriteJSON(&encoded, document)
+	return []bundle.Piece{
+		ready("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),
+		ready("doctor.json", "hcp-node-agent doctor --output json", encoded.Bytes(), err),
+	}
+}
+
+// ready is a piece that is there already.
+func ready(name, source string, content []byte, err error) bundle.Piece {
+	return bundle.Piece{Name: name, Source: source, Get: func(context.Context) (bundle.Content, error) {
+		return bundle.Content{Bytes: content}, err
+	}}
+}

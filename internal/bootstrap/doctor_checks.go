@@ -1,0 +1,111 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// examineHost asks the checks that a join makes before it has the payload.
+func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	var said notes
+	facts, err := p.hostFacts(ctx, report.Log{Sink: &said})
+	if err != nil {
+		return nil, err
+	}
+	checks := preflight.Host()
+	if !p.facts.Root {
+		// Those that would misjudge what they cannot see; that root is missing is told once.
+		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
+			return slices.Contains([]string{"root", "uplink", "other-cluster"}, c.Name)
+		})
+	}
+	findings := checked(preflight.Run(checks, facts))
+	for _, text := range said {
+		findings = append(findings, DoctorFinding{Severity: DoctorNote, Text: text})
+	}
+	if p.inputs.stub == nil && p.phase() == "none" {
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
+		})
+	}
+	return findings, nil
+}
+
+// examineAdmission asks the checks that a join makes with the payload, where an
+// earlier run has kept one.
+func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	j, err := p.withPayload(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if j == nil {
+		return []DoctorFinding{{
+			Severity: DoctorNote, Text: "the checks that need the NodePool's payload were left out: no run has kept one here",
+			Remedy: "hcp-node-agent plan --user-data stub.ign   fetches it and shows what a join would change",
+		}}, nil
+	}
+	if err := j.adapt(ctx); err != nil {
+		return refusal(err)
+	}
+	if err := j.learn(); err != nil {
+		return refusal(err)
+	}
+	facts, err := j.admissionFacts(ctx, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	return checked(preflight.Run(preflight.Admission(), facts)), nil
+}
+
+// refusal is what ends a join at its plan: a sentence for people is a finding,
+// another error means that it is not known.
+func refusal(err error) ([]DoctorFinding, error) {
+	var failure *report.Failure
+	if !errors.As(err, &failure) {
+		return nil, err
+	}
+	return []DoctorFinding{{Severity: DoctorProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
+}
+
+// withPayload is a copy of the join with the payload that was kept, nil where
+// there is none.
+func (p *patient) withPayload(ctx context.Context) (*join, error) {
+	j := *p.join
+	payload, err := j.keptPayload()
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	j.inputs.overrides = slices.Clone(j.inputs.overrides) // they are read again
+	j.payload, err = j.overridden(ctx, payload, report.Log{})
+	return &j, err
+}
+
+// checked are the findings of checks as doctor tells them.
+func checked(result preflight.Result) []DoctorFinding {
+	var findings []DoctorFinding
+	if result.Err() == nil {
+		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: result.Summary()})
+	}
+	for _, found := range result.Findings {
+		finding := DoctorFinding{Severity: DoctorWarning, Text: found.Message, Remedy: found.Remedy}
+		if found.Severity != preflight.Warning {
+			finding.Severity, finding.Refuses = DoctorProblem, true
+		}
+		findings = append(findings, finding)
+	}
+	return findings
+}
+
+// notes gathers what a look at the host says by the way.
+type notes []string
+
+// Emit takes one event.
+func (n *notes) Emit(event report.Event) {
+	if event.Kind == report.Note || event.Kind == report.Warning {
+		*n = append(*n, event.Message)
+	}
+}

@@ -1,0 +1,73 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// ledgerPieces are what was changed here and when; never a content.
+func (p *patient) ledgerPieces() []bundle.Piece {
+	if p.ledger == nil {
+		return []bundle.Piece{ready("state/ledger.json", "the ledger", nil, p.ledgerErr)}
+	}
+	var out bytes.Buffer
+	err := report.WriteJSON(&out, p.ledger.Summary())
+	return []bundle.Piece{ready("state/ledger.json", "the ledger", out.Bytes(), err)}
+}
+
+// clusterPieces are Node and CSRs as the cluster gives them to this node.
+func (p *patient) clusterPieces() []bundle.Piece {
+	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.Piece {
+		return bundle.Piece{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
+			content, err := get(ctx)
+			return bundle.Content{Bytes: content}, err
+		}}
+	}
+	return []bundle.Piece{
+		ask("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
+			node, err := p.ownNode()
+			if err != nil {
+				return nil, err
+			}
+			return node.Document(ctx)
+		}),
+		ask("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
+			bootstrap, err := p.bootstrapCredential()
+			if err != nil {
+				return nil, err
+			}
+			identity := p.identityFor(bootstrap)
+			node, err := p.ownNode()
+			if err != nil {
+				if bootstrap == nil {
+					return nil, err
+				}
+				return identity.Requests(ctx, identity.RequestNames())
+			}
+			return node.Requests(ctx, identity.RequestNames())
+		}),
+	}
+}
+
+// ownNode is this machine's Node, once it has a credential for it.
+func (p *patient) ownNode() (*kubelet.Node, error) {
+	if p.name == "" {
+		return nil, fmt.Errorf("the node has no name yet")
+	}
+	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+		return nil, fmt.Errorf("the node has no credential: %w", err)
+	}
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, p.name, nil, report.Log{})
+	if err != nil {
+		return nil, err
+	}
+	node.BootID = p.facts.BootID
+	node.Machine = kubelet.Machine{Systemd: p.systemd, CNIDirectory: networkDirectory}
+	return node, nil
+}

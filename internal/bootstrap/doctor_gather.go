@@ -1,0 +1,187 @@
+package bootstrap
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+)
+
+// gatherer gathers what a bundle has of the host's files and programs.
+type gatherer struct {
+	tree   *host.Tree
+	dir    string // of the agent's state
+	run    func(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error)
+	limits bundle.Limits
+}
+
+// pieces are the table of what is gathered.
+func (g gatherer) pieces() []bundle.Piece {
+	return slices.Concat(
+		g.file("state/join.json", path.Join(g.dir, stateFile)),
+		g.file("state/bridge.json", path.Join(g.dir, bridgeFile)),
+		g.listing("state/files.txt", g.dir, path.Join(g.dir, keyDir)),
+
+		g.journal("hcp-node-agent", "hcp-node-agent", "hcp-node-agent*"),
+		g.journal("kubelet", "kubelet"),
+		g.journal("crio", "crio"),
+		g.journal("networkmanager", "NetworkManager"),
+		g.journal("openvswitch", "openvswitch", "ovsdb-server", "ovs-vswitchd"),
+
+		g.command("units/show.txt", "systemctl", "show", "--no-pager",
+			"--property=Id,LoadState,ActiveState,SubState,Result,UnitFileState,ActiveEnterTimestamp,NRestarts,FragmentPath,DropInPaths",
+			"kubelet.service", "crio.service", switchUnit, networkUnit, agentUnit),
+		g.unit("kubelet.service"),
+		g.unit("crio.service"),
+		g.files("crio", "/etc/crio/crio.conf.d"),
+		g.file("kubelet/kubelet.conf", "/etc/kubernetes/kubelet.conf"),
+
+		g.command("network/addresses.json", "ip", "-j", "-d", "address"),
+		g.command("network/routes.json", "ip", "-j", "route", "show", "table", "all"),
+		g.command("network/routes6.json", "ip", "-j", "-6", "route", "show", "table", "all"),
+		g.command("network/rules.json", "ip", "-j", "rule"),
+		g.command("network/rules6.json", "ip", "-j", "-6", "rule"),
+		g.command("network/openvswitch.txt", "ovs-vsctl", "--timeout=10", "show"),
+		g.command("network/nm-general.txt", "nmcli", "general"),
+		g.command("network/nm-devices.txt", "nmcli", "device", "show"),
+		g.command("network/nm-connections.txt", "nmcli", "connection", "show"),
+		g.files("network/profiles", "/etc/NetworkManager/system-connections"),
+		g.files("network/profiles-run", "/run/NetworkManager/system-connections"),
+		g.listing("network/cni.txt", "/etc/kubernetes/cni/net.d", "/etc/cni/net.d"),
+		g.file("network/resolv.conf", "/etc/resolv.conf"),
+
+		g.certificates("certificates.json", kubelet.PKIDirectory),
+
+		g.file("system/os-release", "/usr/lib/os-release"),
+		g.command("system/kernel.txt", "uname", "-a"),
+		g.command("system/packages.txt", "rpm", "-qa"),
+		g.command("system/kubelet.txt", "kubelet", "--version"),
+		g.command("system/crio.txt", "crio", "version"),
+		g.command("system/runc.txt", "runc", "--version"),
+		g.command("system/openvswitch.txt", "ovs-vsctl", "--version"),
+		g.command("system/networkmanager.txt", "NetworkManager", "--version"),
+	)
+}
+
+// command is what a program prints. Its arguments have no secrets, as any.
+func (g gatherer) command(name, program string, args ...string) []bundle.Piece {
+	return []bundle.Piece{{Name: name, Source: strings.Join(append([]string{program}, args...), " "), Get: func(ctx context.Context) (bundle.Content, error) {
+		out, cut, err := g.run(ctx, g.limits.Piece, program, args...)
+		return bundle.Content{Bytes: out, Cut: cut}, err
+	}}}
+}
+
+// journal is what units have said since the boot, the last 5000 lines of it.
+func (g gatherer) journal(name string, units ...string) []bundle.Piece {
+	args := []string{"--boot", "--no-pager", "--quiet", "--output=short-iso-precise", "--lines=5000"}
+	for _, unit := range units {
+		args = append(args, "--unit="+unit)
+	}
+	return g.command("journal/"+name+".log", "journalctl", args...)
+}
+
+// unit is a unit's file and drop-ins, wherever systemd looks for them.
+func (g gatherer) unit(name string) []bundle.Piece {
+	var pieces []bundle.Piece
+	for _, dir := range []string{"/usr/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
+		if there, err := g.tree.Exists(path.Join(dir, name)); err == nil && there {
+			pieces = append(pieces, g.file(path.Join("units", dir, name), path.Join(dir, name))...)
+		}
+		pieces = append(pieces, g.files(path.Join("units", dir, name+".d"), path.Join(dir, name+".d"))...)
+	}
+	return pieces
+}
+
+// file is a file of the host.
+func (g gatherer) file(name, file string) []bundle.Piece {
+	return []bundle.Piece{{Name: name, Source: file, Get: func(context.Context) (bundle.Content, error) {
+		content, err := g.read(file)
+		return bundle.Content{Bytes: content}, err
+	}}}
+}
+
+func (g gatherer) read(file string) ([]byte, error) {
+	info, err := g.tree.Lstat(file)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Type == host.Absent:
+		return nil, fmt.Errorf("there is no %s", file)
+	case info.Type == host.Symlink:
+		return []byte("link to " + info.Link + "\n"), nil
+	case info.Size > int64(g.limits.Piece):
+		return nil, fmt.Errorf("%s has %d bytes", file, info.Size)
+	}
+	content, _, err := g.tree.ReadFile(file)
+	return content, err
+}
+
+// files are all files in a directory; none where there is no such directory.
+func (g gatherer) files(name, dir string) []bundle.Piece {
+	var pieces []bundle.Piece
+	for _, base := range g.names(dir) {
+		if info, err := g.tree.Lstat(path.Join(dir, base)); err == nil && info.Type != host.Directory {
+			pieces = append(pieces, g.file(path.Join(name, base), path.Join(dir, base))...)
+		}
+	}
+	return pieces
+}
+
+func (g gatherer) names(dir string) []string {
+	names, err := g.tree.ReadDir(dir)
+	if err != nil {
+		return nil // it is not there, or not ours to read; the listings tell
+	}
+	return names
+}
+
+// listing tells what is in directories, without contents.
+func (g gatherer) listing(name string, dirs ...string) []bundle.Piece {
+	return []bundle.Piece{{Name: name, Source: "names in " + strings.Join(dirs, ", "), Get: func(context.Context) (bundle.Content, error) {
+		var out strings.Builder
+		for _, dir := range dirs {
+			names, err := g.tree.ReadDir(dir)
+			fmt.Fprintf(&out, "%s:\n", dir)
+			if err != nil {
+				fmt.Fprintf(&out, "  %v\n", err)
+			}
+			for _, base := range names {
+				info, err := g.tree.Lstat(path.Join(dir, base))
+				fmt.Fprintf(&out, "  %-9s %04o %d:%d %9d %s\n", info.Type, info.Mode, info.UID, info.GID, info.Size, base)
+				if err != nil {
+					fmt.Fprintf(&out, "  %v\n", err)
+				}
+			}
+		}
+		return bundle.Content{Bytes: []byte(out.String())}, nil
+	}}}
+}
+
+// certificates tells what the certificates in a directory say. The keys beside
+// them are not read further than to that.
+func (g gatherer) certificates(name, dir string) []bundle.Piece {
+	return []bundle.Piece{{Name: name, Source: "certificates in " + dir, Get: func(context.Context) (bundle.Content, error) {
+		names, err := g.tree.ReadDir(dir)
+		if err != nil {
+			return bundle.Content{}, err
+		}
+		found := map[string][]kubelet.Certificate{}
+		for _, base := range names {
+			content, err := g.read(path.Join(dir, base))
+			if err != nil {
+				continue
+			}
+			if chain, err := kubelet.ParseCertificates(content); err == nil {
+				found[path.Join(dir, base)] = chain
+			}
+		}
+		content, err := json.MarshalIndent(found, "", "  ")
+		return bundle.Content{Bytes: append(content, '\n')}, err
+	}}}
+}

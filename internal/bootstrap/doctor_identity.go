@@ -1,0 +1,172 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// certificateFacts is what kubelet has by way of certificates.
+type certificateFacts struct {
+	Client, Serving             *kubelet.Certificate // nil: there is none
+	WantsClient, WantsServing   bool                 // it has to be there by now
+	Foreign                     error                // why kubelet's identity is not this node's in this cluster
+	Fits                        kubelet.State        // how the serving certificate fits this host
+	Now                         time.Time
+	clientUnread, servingUnread error
+}
+
+func examineCertificates(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.begun() {
+		return nil, nil
+	}
+	f := certificateFacts{WantsClient: p.state.behind("identity"), WantsServing: p.state.behind("serving"), Now: p.now}
+	f.Client, f.clientUnread = kubelet.ReadCertificate(kubelet.ClientCertificate(kubelet.PKIDirectory))
+	f.Serving, f.servingUnread = kubelet.ReadCertificate(kubelet.ServingCertificate(kubelet.PKIDirectory))
+	if p.state.APIServer != "" && p.facts.Root {
+		_, f.Foreign = p.identityFor(nil).Check(ctx)
+	}
+	addresses, err := hostAddresses()
+	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.name}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
+	for _, unread := range []error{f.clientUnread, f.servingUnread} {
+		if err == nil {
+			err = unread
+		}
+	}
+	return f.judge(), err
+}
+
+// identityFor is the identity that the join has got, or will get, this node.
+func (p *patient) identityFor(bootstrap []byte) *kubelet.Identity {
+	return &kubelet.Identity{
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: bootstrap, NodeName: p.name,
+		Server: p.state.APIServer, CA: p.state.APIServerCA, KeyDir: filepath.Join(p.dir, keyDir),
+	}
+}
+
+func (f certificateFacts) judge() []DoctorFinding {
+	const anew = "get a fresh stub, then: hcp-node-agent join --user-data stub.ign   asks for a new certificate"
+	var findings []DoctorFinding
+	if f.Foreign != nil {
+		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
+	}
+	switch {
+	case f.Client != nil:
+		findings = append(findings, f.lifetime("client", *f.Client, anew))
+	case f.WantsClient && f.clientUnread == nil:
+		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
+	}
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving   then: oc adm certificate approve NAME   of this node's newest"
+	switch {
+	case f.Serving != nil && f.Fits == kubelet.Missing:
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
+			Remedy: "systemctl restart kubelet   makes it ask for another; " + approve,
+		})
+	case f.Serving != nil:
+		findings = append(findings, f.lifetime("serving", *f.Serving, approve))
+	case f.WantsServing && f.servingUnread == nil:
+		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: "kubelet has no serving certificate: logs of its pods and exec into them fail", Remedy: approve})
+	}
+	return findings
+}
+
+// lifetime tells whose a certificate is, until when, and whether that is well.
+func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew string) DoctorFinding {
+	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
+	until := c.NotAfter.Format(time.RFC3339)
+	switch {
+	case f.Now.After(c.NotAfter):
+		return DoctorFinding{Severity: DoctorProblem, Text: whose + " expired on " + until, Remedy: renew}
+	case f.Now.Before(c.NotBefore):
+		return DoctorFinding{
+			Severity: DoctorProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
+			Remedy: "chronyc makestep   or: timedatectl set-ntp true",
+		}
+	case c.Late(f.Now):
+		return DoctorFinding{
+			Severity: DoctorWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
+			Remedy: "journalctl -b -u kubelet; oc get csr   (a request that waits for approval)",
+		}
+	}
+	return DoctorFinding{Severity: DoctorOK, Text: whose + " is good until " + until}
+}
+
+// requestFacts is the client CSR of a node that has no certificate yet.
+type requestFacts struct {
+	Pending *kubelet.Pending // nil: none was submitted from here
+	Err     error            // why the cluster could not be asked about it
+	Now     time.Time
+}
+
+func examineRequest(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.begun() || p.name == "" {
+		return nil, nil
+	}
+	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificate(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+		return nil, nil //nolint:nilerr // the part for certificates says it
+	}
+	bootstrap, err := p.bootstrapCredential()
+	if err != nil {
+		return nil, err
+	}
+	f := requestFacts{Now: p.now}
+	f.Pending, f.Err = p.identityFor(bootstrap).Pending(ctx)
+	if f.Pending == nil {
+		return nil, f.Err
+	}
+	return f.judge(), nil
+}
+
+// bootstrapCredential is the kubeconfig that may ask for the node's identity:
+// the kept payload's; nil where it is gone.
+func (p *patient) bootstrapCredential() ([]byte, error) {
+	payload, err := p.keptPayload()
+	if err != nil || payload == nil {
+		return nil, err
+	}
+	content, _, _ := payload.File(bootstrapPath)
+	return content, nil
+}
+
+func (f requestFacts) judge() []DoctorFinding {
+	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
+	approve := "oc adm certificate approve " + f.Pending.Name
+	finding := DoctorFinding{Severity: DoctorProblem}
+	switch f.Pending.Phase {
+	case "pending":
+		finding.Text = fmt.Sprintf("%s has waited for approval for %s; on platform None nobody approves it by itself", request, ago(f.Now, f.Pending.Since))
+		finding.Remedy = approve + "   on the hosted cluster; then: hcp-node-agent join"
+	case "approved":
+		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, ago(f.Now, f.Pending.Since))
+		finding.Remedy = "look at the csrsigning controller in the hosted control plane's kube-controller-manager"
+	case "issued":
+		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join   fetches it"
+	case "absent":
+		finding.Text = request + " is not in the cluster: it was deleted, or collected after a day without approval"
+		finding.Remedy = "hcp-node-agent join   submits it again"
+	case "":
+		finding.Severity, finding.Text, finding.Remedy = DoctorWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
+	default:
+		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
+		finding.Remedy = "oc get csr " + f.Pending.Name + " -o yaml   tells who did this and why; hcp-node-agent join   asks anew, with a new key"
+	}
+	return []DoctorFinding{finding}
+}
+
+// ago is a time that has passed, in few words.
+func ago(now, then time.Time) string {
+	passed := now.Sub(then)
+	if passed < time.Minute {
+		return "less than a minute"
+	}
+	if passed > 48*time.Hour {
+		return fmt.Sprintf("%d days", int(passed.Hours()/24))
+	}
+	text := passed.Round(time.Minute).String() // 3h5m0s
+	return text[:len(text)-len("0s")]
+}

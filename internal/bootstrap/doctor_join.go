@@ -1,0 +1,97 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// joinFacts is what is known of the join itself.
+type joinFacts struct {
+	State   State
+	Err     error // why the state is not known
+	Inputs  error // why what it was begun with is not known
+	Root    bool
+	Busy    bool   // another agent changes this host
+	Machine string // machine-id
+	Dir     string
+}
+
+func examineJoin(_ context.Context, p *patient) ([]DoctorFinding, error) {
+	return joinFacts{
+		State: p.state, Err: p.stateErr, Inputs: p.inputErr, Root: p.facts.Root, Busy: p.busy, Machine: p.facts.MachineID, Dir: p.dir,
+	}.judge(), nil
+}
+
+func (f joinFacts) judge() []DoctorFinding {
+	if f.Err != nil {
+		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
+			return []DoctorFinding{unseen(f.Err, false)}
+		}
+		file := filepath.Join(f.Dir, stateFile)
+		return []DoctorFinding{{
+			Severity: DoctorProblem, Text: f.Err.Error(),
+			Remedy: "mv " + file + " " + file + ".damaged   then: hcp-node-agent join --user-data stub.ign   (what the ledger holds stays, and leave gives it back)",
+		}}
+	}
+	var findings []DoctorFinding
+	if f.Busy {
+		findings = append(findings, DoctorFinding{Severity: DoctorNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
+	}
+	if f.Inputs != nil {
+		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.RemedyOf(f.Inputs)})
+	}
+	if err := cloned(f.State, f.Machine, f.Dir); err != nil {
+		return append(findings, DoctorFinding{Severity: DoctorProblem, Text: err.Error(), Remedy: report.RemedyOf(err)})
+	}
+	return append(findings, f.phase())
+}
+
+func (f joinFacts) phase() DoctorFinding {
+	state := f.State
+	pool := ""
+	if state.NodePool != "" {
+		pool = " NodePool " + state.NodePool
+	}
+	unfinished := DoctorProblem
+	if f.Busy {
+		unfinished = DoctorNote
+	}
+	switch state.phase() {
+	case "none":
+		return DoctorFinding{Severity: DoctorNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
+	case "leaving":
+		return DoctorFinding{
+			Severity: unfinished, Text: fmt.Sprintf("a leave of%s was begun and has not ended; its last part that ended is %q", pool, state.LastStep),
+			Remedy: "hcp-node-agent leave   goes on where it ended",
+		}
+	case "joining":
+		text := "no step of it has ended"
+		if state.LastStep != "" {
+			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.next())
+		}
+		return DoctorFinding{
+			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
+			Remedy: "hcp-node-agent join   goes on where it ended",
+		}
+	}
+	text := fmt.Sprintf("%s joined%s of %s on %s", state.NodeName, pool, state.APIServer, state.Finished.Local().Format(time.DateTime))
+	if until := state.Config.Until; until != "" && until != "schedulable" {
+		text += ", as far as --until " + until
+	}
+	return DoctorFinding{Severity: DoctorOK, Text: text}
+}
+
+// cloned refuses a state that another machine has written.
+func cloned(state State, machine, dir string) error {
+	if state.MachineID == "" || state.MachineID == machine {
+		return nil
+	}
+	return report.Fail(report.Refused, "rm -rf "+dir+"   when this machine was cloned from a node; then join again",
+		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
+}

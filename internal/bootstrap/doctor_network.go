@@ -1,0 +1,55 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// bridgeFacts is how br-ex is.
+type bridgeFacts struct {
+	Wanted bool // it has to be there by now
+	Status ovs.Status
+	Told   ovs.NodeIPs // the addresses that kubelet is told
+}
+
+func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.facts.Root {
+		return nil, nil // Open vSwitch answers root alone, and would seem not to run
+	}
+	status, err := ovs.LookStatus(ctx, p.nm)
+	told, unread := writtenNodeIPs()
+	if unread != nil && err == nil {
+		err = unread
+	}
+	return bridgeFacts{Wanted: p.state.behind("network"), Status: status, Told: told}.judge(), err
+}
+
+func (f bridgeFacts) judge() []DoctorFinding {
+	s := f.Status
+	switch {
+	case !s.Present && f.Wanted:
+		return []DoctorFinding{{Severity: DoctorProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network   makes it so again"}}
+	case !s.Present && s.Exists:
+		return []DoctorFinding{{Severity: DoctorNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
+	case !s.Present:
+		return nil
+	}
+	findings := []DoctorFinding{{Severity: DoctorOK, Text: s.String()}}
+	if profile := s.Profile; profile != nil && profile.File == "" {
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
+			Remedy: "nmcli connection modify " + profile.UUID + " save persistent",
+		})
+	}
+	if told := f.Told.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
+			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
+		})
+	}
+	return findings
+}

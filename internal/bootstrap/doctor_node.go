@@ -1,0 +1,105 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// journalFacts is what kubelet and CRI-O have complained about last.
+type journalFacts struct {
+	Kubelet, CRIO *kubelet.JournalError // nil: nothing
+	Now           time.Time
+}
+
+func examineJournal(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.begun() || !p.facts.Root {
+		return nil, nil
+	}
+	facts := journalFacts{Now: p.now}
+	var errs [2]error
+	facts.Kubelet, errs[0] = kubelet.LastError(ctx, kubelet.Unit)
+	facts.CRIO, errs[1] = kubelet.LastError(ctx, crio.Unit)
+	if err := errors.Join(errs[:]...); err != nil {
+		return nil, err
+	}
+	return facts.judge(), nil
+}
+
+// judge only tells: a unit that is well complains too, at its start above all.
+func (f journalFacts) judge() []DoctorFinding {
+	var findings []DoctorFinding
+	var quiet []string
+	for _, unit := range []struct {
+		name, unit string
+		last       *kubelet.JournalError
+	}{{"kubelet", "kubelet", f.Kubelet}, {"CRI-O", "crio", f.CRIO}} {
+		if unit.last == nil {
+			quiet = append(quiet, unit.name)
+			continue
+		}
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, ago(f.Now, unit.last.Time), unit.last.Text),
+			Remedy: "journalctl -b -u " + unit.unit,
+		})
+	}
+	if len(quiet) > 0 {
+		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+	}
+	return findings
+}
+
+// examineNode asks the cluster how it sees the Node, once the node has a
+// credential for that.
+func examineNode(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.begun() || p.name == "" || !p.facts.Root {
+		return nil, nil
+	}
+	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
+		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
+	}
+	node, err := p.ownNode()
+	if err != nil {
+		return nil, err
+	}
+	return nodeFindings(ctx, node)
+}
+
+// networkDirectory is where CRI-O of a release looks for network
+// configurations.
+const networkDirectory = "/etc/kubernetes/cni/net.d"
+
+// nodeFindings is what is not as it should be of a Node, the nearest cause
+// first.
+func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
+	status, err := node.Status(ctx)
+	if err != nil {
+		return []DoctorFinding{{Severity: DoctorProblem, Text: err.Error(), Remedy: report.RemedyOf(err)}}, nil
+	}
+	return judgeNode(status), nil
+}
+
+func judgeNode(status kubelet.NodeStatus) []DoctorFinding {
+	describe := "oc describe node " + status.Name
+	var findings []DoctorFinding
+	if !status.Ready {
+		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: fmt.Sprintf("Node %s is not Ready (%s)", status.Name, status.Why), Remedy: describe})
+	}
+	if status.Unschedulable {
+		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "Node " + status.Name + " is cordoned: it takes no new pods", Remedy: "oc adm uncordon " + status.Name})
+	}
+	if len(status.Taints) > 0 && !status.Unschedulable {
+		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "Node " + status.Name + " has taints: " + strings.Join(status.Taints, ", "), Remedy: describe})
+	}
+	if len(findings) == 0 {
+		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "Node " + status.String()})
+	}
+	return findings
+}

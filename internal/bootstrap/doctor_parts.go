@@ -1,0 +1,91 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// doctorPart is one part of the examination. It looks at the host in its own
+// time, and what becomes of it does not touch the others.
+type doctorPart struct {
+	name  string
+	limit time.Duration
+	look  func(ctx context.Context, p *patient) ([]DoctorFinding, error)
+}
+
+// doctorParts are the parts in the order of a join.
+func doctorParts() []doctorPart {
+	return []doctorPart{
+		{"join", 10 * time.Second, examineJoin},
+		{"host", 45 * time.Second, examineHost},
+		{"admission", 30 * time.Second, examineAdmission},
+		{"units", 20 * time.Second, examineUnits},
+		{"network", 30 * time.Second, examineBridge},
+		{"leftovers", 20 * time.Second, examineLeftovers},
+		{"drift", time.Minute, examineDrift},
+		{"certificates", 10 * time.Second, examineCertificates},
+		{"request", 20 * time.Second, examineRequest},
+		{"journal", 30 * time.Second, examineJournal},
+		{"node", 30 * time.Second, examineNode},
+	}
+}
+
+// examine looks at one part; what it cannot see it says.
+func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
+	type seen struct {
+		findings []DoctorFinding
+		err      error
+	}
+	found, err := within(ctx, d.limit, func(ctx context.Context) seen {
+		findings, err := d.look(ctx, p)
+		return seen{findings, err}
+	})
+	switch {
+	case err != nil:
+		found.findings = append(found.findings, DoctorFinding{
+			Severity: DoctorWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.limit),
+		})
+	case found.err != nil:
+		found.findings = append(found.findings, unseen(found.err, p.facts.Root))
+	}
+	for i := range found.findings {
+		found.findings[i].Part = d.name
+	}
+	return found.findings
+}
+
+// unseen says that something could not be looked at, and why.
+func unseen(err error, root bool) DoctorFinding {
+	if !root && errors.Is(err, fs.ErrPermission) {
+		return DoctorFinding{Severity: DoctorNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
+	}
+	return DoctorFinding{Severity: DoctorWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
+}
+
+const asRoot = "sudo hcp-node-agent doctor"
+
+// within gives what do gives, or the error of a context that has ended before.
+// A do that does not heed its context is left behind; it shall change nothing
+// that others read.
+func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) T) (T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	result := make(chan T, 1)
+	go func() {
+		defer cancel()
+		result <- do(ctx)
+	}()
+	patience := time.NewTimer(limit + 2*time.Second) // to say what it waited for
+	defer patience.Stop()
+	select {
+	case value := <-result:
+		return value, nil
+	case <-patience.C:
+		var none T
+		return none, context.DeadlineExceeded
+	}
+}

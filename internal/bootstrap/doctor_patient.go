@@ -1,0 +1,80 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// patient is the host that is examined. Nothing in it changes meanwhile: who
+// needs a plan or a payload makes it in a copy of the join.
+type patient struct {
+	*join
+	options   Options
+	stateErr  error // why the state is not known
+	inputErr  error // why the inputs are not known
+	ledgerErr error // why the ledger is not known
+	busy      bool  // another agent changes this host
+	now       time.Time
+}
+
+// meet opens what can be opened of the host.
+func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
+	p := &patient{options: options, now: time.Now()}
+	j := &join{dir: options.StateDir}
+	p.join = j
+	j.state, p.stateErr = readState(j.dir)
+	options.Config.ApproveWith = "" // nothing is approved here
+	j.config = continued(options.Config, j.state)
+	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.state.Known() {
+		j.inputs, p.inputErr = readInputs(options.Config, j.state, j.dir, false, options.Stdin)
+	}
+	if !j.state.Known() {
+		j.state.of(j.inputs.stub)
+	}
+	j.name = j.state.NodeName
+	p.busy, _ = ledger.Locked(j.dir) // without root it is not seen
+	opened, err := within(ctx, 20*time.Second, func(ctx context.Context) opening {
+		m, err := openHost(ctx, j.dir)
+		return opening{m, err}
+	})
+	var findings []DoctorFinding
+	if err = errors.Join(err, opened.err); err != nil {
+		findings = append(findings, DoctorFinding{Part: "host", Severity: DoctorWarning, Text: "the host could not be opened as a whole: " + err.Error()})
+	}
+	if j.machine = opened.machine; j.machine == nil {
+		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &ovs.Driver{Dir: j.dir}}
+		j.tree, _ = host.OpenTree("/") // it has been there before this program
+		j.facts, _ = host.LookFacts(ctx)
+		j.bridge.Tree = j.tree
+	}
+	if j.ledger, p.ledgerErr = ledger.View(j.dir, j.drivers()); p.ledgerErr != nil {
+		j.ledger = nil
+	}
+	if !j.facts.Root {
+		findings = append(findings, DoctorFinding{
+			Part: "host", Severity: DoctorNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: asRoot,
+		})
+	}
+	return p, findings
+}
+
+type opening struct {
+	machine *machine
+	err     error
+}
+
+// phase is how far this host is.
+func (p *patient) phase() string {
+	if p.stateErr != nil {
+		return "unknown"
+	}
+	return p.state.phase()
+}
+
+// begun tells whether a join was begun here and is not being taken back.
+func (p *patient) begun() bool { return p.phase() == "joining" || p.phase() == "joined" }

@@ -1,0 +1,110 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// leftoverFacts is what a run left that was killed.
+type leftoverFacts struct {
+	Move    string // the uplink of a move into br-ex that was not ended
+	Moving  bool
+	Changes []ledger.Item // begun, and not noted as made
+}
+
+func examineLeftovers(_ context.Context, p *patient) ([]DoctorFinding, error) {
+	if p.busy {
+		return nil, nil // they are somebody's work
+	}
+	var facts leftoverFacts
+	var err error
+	if facts.Move, facts.Moving, err = ovs.UnfinishedMove(p.tree, p.dir); err != nil {
+		return nil, err
+	}
+	if p.ledger != nil {
+		facts.Changes = p.ledger.Unfinished()
+	}
+	return facts.judge(), p.ledgerErr
+}
+
+func (f leftoverFacts) judge() []DoctorFinding {
+	var findings []DoctorFinding
+	if f.Moving {
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorProblem, Text: "a move of " + f.Move + " into br-ex was begun and has not ended; the next boot takes it back",
+			Remedy: "hcp-node-agent join   takes it back first, and goes on",
+		})
+	}
+	if len(f.Changes) > 0 {
+		targets := make([]string, 0, len(f.Changes))
+		for _, item := range f.Changes {
+			targets = append(targets, item.Target)
+		}
+		findings = append(findings, DoctorFinding{
+			Severity: DoctorWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, few(targets)),
+			Remedy: "hcp-node-agent join   makes what is missing; hcp-node-agent leave   gives all back",
+		})
+	}
+	return findings
+}
+
+// driftFacts is what somebody has changed of what the join made.
+type driftFacts struct {
+	Drift   []ledger.Difference
+	Changes int // that the ledger holds
+}
+
+func examineDrift(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if p.ledger == nil || p.busy || p.phase() == "leaving" {
+		return nil, nil
+	}
+	drift, err := p.ledger.Drift(ctx)
+	return driftFacts{drift, len(p.ledger.Items())}.judge(), err
+}
+
+func (f driftFacts) judge() []DoctorFinding {
+	var changed []string
+	for _, one := range f.Drift {
+		if !toldByUnits(one) {
+			changed = append(changed, fmt.Sprintf("%s %s is now %s", one.Kind, one.Target, one.Now))
+		}
+	}
+	switch {
+	case len(changed) > 0:
+		return []DoctorFinding{{
+			Severity: DoctorWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
+			Remedy: "hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
+		}}
+	case len(f.Drift) == 0 && f.Changes > 0:
+		return []DoctorFinding{{Severity: DoctorOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+	}
+	return nil
+}
+
+// toldByUnits tells whether a difference is only that a service of the node
+// does not run, which another part tells.
+func toldByUnits(d ledger.Difference) bool {
+	if d.Kind != ledger.Unit {
+		return false
+	}
+	for _, unit := range nodeUnits() {
+		if change := d.Change; unit.name == d.Target {
+			change.Want.Active = ""
+			return change.Same(d.Now)
+		}
+	}
+	return false
+}
+
+// few names the first of many.
+func few(all []string) string {
+	const most = 5
+	if len(all) <= most {
+		return strings.Join(all, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(all[:most], "; "), len(all)-most)
+}

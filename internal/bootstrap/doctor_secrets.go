@@ -1,0 +1,72 @@
+package bootstrap
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+)
+
+// secretFiles are the files of a node that have secrets in them, and those of
+// an administrator who has given them by name.
+func (g gatherer) secretFiles(configs ...config.Join) []string {
+	files := []string{
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapPath, kubelet.KubeconfigPath,
+		"/etc/mco/proxy.env", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
+	}
+	for _, dir := range []string{
+		g.dir, path.Join(g.dir, keyDir), kubelet.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
+		"/etc/NetworkManager/system-connections", "/run/NetworkManager/system-connections",
+		"/etc/systemd/system/kubelet.service.d", "/etc/systemd/system/crio.service.d", "/etc/systemd/system.conf.d", "/etc/ssh",
+	} {
+		for _, name := range g.names(dir) {
+			files = append(files, path.Join(dir, name))
+		}
+	}
+	for _, c := range configs {
+		for _, given := range append([]string{c.UserData, c.TokenFile, c.ApproveWith}, c.IgnitionOverrides...) {
+			if file, err := filepath.Abs(given); err == nil && given != "" && given != "-" {
+				files = append(files, file)
+			}
+		}
+	}
+	return files
+}
+
+// secrets lists the secrets in such files, as far as they can be read.
+func (g gatherer) secrets(configs ...config.Join) []string {
+	var secrets []string
+	for _, file := range g.secretFiles(configs...) {
+		if info, err := g.tree.Lstat(file); err != nil || info.Type != host.Regular {
+			continue
+		}
+		content, err := g.read(file)
+		if err != nil {
+			continue
+		}
+		secrets = append(secrets, redact.Find(string(content))...)
+		if slices.ContainsFunc(configs, func(c config.Join) bool { return path.Base(c.TokenFile) == path.Base(file) }) {
+			secrets = append(secrets, strings.TrimSpace(string(content))) // all of it
+		}
+	}
+	return secrets
+}
+
+// payloadSecrets lists the secrets of a payload: in what it says itself, and in
+// those of its files that are secrets or have the names of proxies.
+func payloadSecrets(payload *ignition.Payload) []string {
+	secrets := redact.Find(string(payload.Raw))
+	for _, file := range payload.Config.Storage.Files {
+		content, mode, _ := payload.File(file.Path)
+		if redact.Secret(file.Path, content, mode) || path.Ext(file.Path) == ".env" {
+			secrets = append(secrets, redact.Find(string(content))...)
+		}
+	}
+	return secrets
+}

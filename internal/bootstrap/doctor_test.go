@@ -1,0 +1,241 @@
+package bootstrap
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bundle"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestDoctorJudgesTheRequest(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	const request = "the client CSR node-csr-x (key SHA256:00)"
+	for phase, want := range map[string]string{
+		"pending":  "problem: " + request + " has waited for approval for 3h5m; on platform None nobody approves it by itself => oc adm certificate approve node-csr-x   on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, and no certificate is issued => look at the csrsigning controller in the hosted control plane's kube-controller-manager",
+		"issued":   "problem: " + request + " has its certificate, which is not on this host yet => hcp-node-agent join   fetches it",
+		"absent":   "problem: " + request + " is not in the cluster: it was deleted, or collected after a day without approval => hcp-node-agent join   submits it again",
+		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml   tells who did this and why; hcp-node-agent join   asks anew, with a new key",
+		"":         "warning: " + request + ": what became of it is not known: no way => look",
+	} {
+		f := requestFacts{Now: now, Pending: &kubelet.Pending{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f.Err = report.Fail(report.Failed, "look", "no way")
+		wantTold(t, []string{want}, f.judge())
+	}
+	for passed, want := range map[time.Duration]string{time.Second: "less than a minute", time.Minute: "1m", 90 * time.Minute: "1h30m", 47 * time.Hour: "47h0m", 72 * time.Hour: "3 days"} {
+		if got := ago(now, now.Add(-passed)); got != want {
+			t.Errorf("%s is %q, want %q", passed, got, want)
+		}
+	}
+}
+
+func TestDoctorJudgesJournalAndNode(t *testing.T) {
+	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
+	wantTold(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.judge())
+	wantTold(t, []string{
+		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
+	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.judge())
+
+	wantTold(t, []string{"ok: Node worker-7 is Ready and schedulable, kubelet v1.31.4"}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Ready: true, Kubelet: "v1.31.4"}))
+	wantTold(t, []string{
+		"problem: Node worker-7 is not Ready (KubeletNotReady: no network) => oc describe node worker-7", "warning: Node worker-7 has taints: a:NoSchedule, b:NoExecute => oc describe node worker-7",
+	}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Why: "KubeletNotReady: no network", Taints: []string{"a:NoSchedule", "b:NoExecute"}}))
+	wantTold(t, []string{"warning: Node worker-7 is cordoned: it takes no new pods => oc adm uncordon worker-7"}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Ready: true, Unschedulable: true, Taints: []string{"x"}}))
+}
+
+func TestDoctorTellsChecksAndCodes(t *testing.T) {
+	refusing := checked(preflight.Result{Checked: 3, Findings: []preflight.Finding{
+		{Check: "a", Severity: preflight.Error, Message: "no", Remedy: "mend"}, {Check: "b", Severity: preflight.Warning, Message: "hm"}, {Check: "c", Severity: preflight.Reboot, Message: "old", Remedy: "reboot"},
+	}})
+	wantTold(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
+	warning := checked(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.Warning, Message: "hm"}}})
+	wantTold(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
+	ended, err := refusal(report.Fail(report.Refused, "mend", "no name"))
+	if wantTold(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
+		t.Error(err)
+	}
+	if ended, err = refusal(os.ErrPermission); len(ended) > 0 || err == nil {
+		t.Errorf("%+v, %v", ended, err)
+	}
+	hindering := []DoctorFinding{{Severity: DoctorProblem, Text: "now"}}
+	for want, findings := range map[report.Code][]DoctorFinding{
+		report.Done: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
+	} {
+		if code := report.CodeOf(DoctorReport{Findings: findings}.Err()); code != want {
+			t.Errorf("code %d, want %d", code, want)
+		}
+	}
+}
+
+// The worst comes first; what two parts see is said once; what others have said
+// is made fit to be shown.
+func TestDoctorSorts(t *testing.T) {
+	got := sorted([]DoctorFinding{
+		{Part: "a", Severity: DoctorOK, Text: "fine"},
+		{Part: "b", Severity: DoctorProblem, Text: "foreign", Refuses: true},
+		{Part: "c", Severity: DoctorWarning, Text: "it said \x1b[2Jpassword=hunter2"},
+		{Part: "d", Severity: DoctorProblem, Text: "foreign"},
+		{Part: "e", Severity: DoctorNote, Text: "note", Remedy: "a\nb"},
+		{Part: "f", Severity: DoctorProblem, Text: "last"},
+	})
+	want := []DoctorFinding{
+		{Part: "d", Severity: DoctorProblem, Text: "foreign"},
+		{Part: "f", Severity: DoctorProblem, Text: "last"},
+		{Part: "c", Severity: DoctorWarning, Text: "it said  [2Jpassword=***"},
+		{Part: "e", Severity: DoctorNote, Text: "note", Remedy: "a\nb"},
+		{Part: "a", Severity: DoctorOK, Text: "fine"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// A part that fails, hangs, or may not look says so, and no more.
+func TestDoctorPartsAreApart(t *testing.T) {
+	p := &patient{join: &join{machine: &machine{}}}
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) }) // after the last of them
+	found := []DoctorFinding{{Severity: DoctorOK, Text: "half of it"}}
+	for name, test := range map[string]struct {
+		look func(context.Context, *patient) ([]DoctorFinding, error)
+		want []string
+	}{
+		"well": {func(context.Context, *patient) ([]DoctorFinding, error) { return found, nil }, []string{"ok: half of it"}},
+		"fails": {func(context.Context, *patient) ([]DoctorFinding, error) {
+			return found, report.Fail(report.Failed, "mend", "broken")
+		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
+		"hangs":      {func(context.Context, *patient) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		"is patient": {func(ctx context.Context, _ *patient) ([]DoctorFinding, error) { <-ctx.Done(); return nil, ctx.Err() }, []string{"warning: could not be looked at: context deadline exceeded"}},
+		"may not":    {func(context.Context, *patient) ([]DoctorFinding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			findings := doctorPart{name: "x", limit: 10 * time.Millisecond, look: test.look}.examine(t.Context(), p)
+			wantTold(t, test.want, findings)
+			for _, finding := range findings {
+				if finding.Part != "x" {
+					t.Errorf("it is of part %q", finding.Part)
+				}
+			}
+		})
+	}
+}
+
+// The machine that runs the tests: whatever it is, it is examined to the end,
+// and nothing is made on it.
+func TestDoctorExaminesThisMachine(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	examined := func() DoctorReport {
+		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{Config: config.Defaults(), StateDir: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return document
+	}
+	document := examined()
+	has := func(part, text string) bool {
+		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Part == part && strings.Contains(f.Text, text) })
+	}
+	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were left out") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+		t.Errorf("%+v", document)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("it made the state directory")
+	}
+	// With a state that cannot be read, the rest is looked at all the same.
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	document = examined()
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were left out") || document.ExitCode != report.Failed {
+		t.Errorf("%+v", document)
+	}
+}
+
+func TestDoctorText(t *testing.T) {
+	document := DoctorReport{
+		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
+		Findings: []DoctorFinding{
+			{Part: "units", Severity: DoctorProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Part: "certificates", Severity: DoctorWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
+			{Part: "journal", Severity: DoctorWarning, Text: "another"},
+			{Part: "host", Severity: DoctorOK, Text: "18 checks"},
+		},
+		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Pieces: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
+	}
+	const want = `  problem  units         kubelet.service does not run (inactive)
+                           systemctl start kubelet
+  warning  certificates  two lines
+                         of text
+                           first
+                           second
+  warning  journal       another
+  ok       host          18 checks
+worker-7: 1 problem, 2 warnings
+/root/b.tar.gz: 1 pieces, 2 kB before compression (manifest.json lists them); secrets are masked
+`
+	var out bytes.Buffer
+	document.Print(&out)
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	out.Reset()
+	DoctorReport{Findings: document.Findings[3:]}.Print(&out)
+	if out.String() != "  ok       host          18 checks\nthis host: all is well\n" {
+		t.Errorf("%q", out.String())
+	}
+	encoded, err := json.Marshal(document)
+	if err != nil || !strings.Contains(string(encoded), `"kind":"DoctorReport"`) || !strings.Contains(string(encoded), `"part":"units","severity":"problem"`) {
+		t.Errorf("%s, %v", encoded, err)
+	}
+}
+
+func TestDoctorRefusesToReplaceAFile(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	if err := os.WriteFile(there, []byte("kept"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for file, want := range map[string]string{there: "is there already", filepath.Join(dir, "none", "b"): "is no directory", "-": "cannot be standard output"} {
+		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{StateDir: dir}, Bundle: file})
+		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) || len(document.Findings) > 0 {
+			t.Errorf("%s: %v, %d findings", file, err, len(document.Findings))
+		}
+	}
+	if content, err := os.ReadFile(there); err != nil || string(content) != "kept" {
+		t.Errorf("%q, %v", content, err)
+	}
+	// One that comes while the others are gathered.
+	late := filepath.Join(dir, "late")
+	g := gatherer{dir: "/none", limits: bundle.DefaultLimits()}
+	var err error
+	if g.tree, err = host.OpenTree(dir); err != nil {
+		t.Fatal(err)
+	}
+	defer g.tree.Close()
+	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
+		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
+	}
+	p := &patient{join: &join{dir: filepath.Join(dir, "none"), machine: &machine{tree: g.tree}}}
+	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
+		t.Errorf("over a file that came meanwhile: %v", err)
+	}
+	if content, err := os.ReadFile(late); err != nil || string(content) != "theirs" {
+		t.Errorf("%q, %v", content, err)
+	}
+}

@@ -1,0 +1,48 @@
+package bootstrap
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Print writes the report for a person.
+func (r DoctorReport) Print(w io.Writer) {
+	for _, finding := range r.Findings {
+		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Part, indented(finding.Text))
+		if finding.Remedy != "" {
+			fmt.Fprintf(w, "  %-8s %-12s    %s\n", "", "", strings.ReplaceAll(finding.Remedy, "\n", "\n"+strings.Repeat(" ", 27)))
+		}
+	}
+	var counts []string
+	for _, one := range []struct {
+		severity DoctorSeverity
+		word     string
+	}{{DoctorProblem, "problem"}, {DoctorWarning, "warning"}, {DoctorNote, "note"}} {
+		switch n := r.Count(one.severity); n {
+		case 0:
+		case 1:
+			counts = append(counts, "1 "+one.word)
+		default:
+			counts = append(counts, fmt.Sprintf("%d %ss", n, one.word))
+		}
+	}
+	if len(counts) == 0 {
+		counts = []string{"all is well"}
+	}
+	fmt.Fprintf(w, "%s: %s\n", orThis(r.Hostname), strings.Join(counts, ", "))
+	if r.Bundle != nil {
+		fmt.Fprintf(w, "%s: %s\n", r.Bundle.File, r.Bundle.Manifest)
+	}
+}
+
+func indented(text string) string {
+	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25))
+}
+
+func orThis(name string) string {
+	if name == "" {
+		return "this host"
+	}
+	return name
+}

@@ -1,0 +1,111 @@
+package bootstrap
+
+import (
+	"context"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+const (
+	agentUnit   = "hcp-node-agent.service"
+	switchUnit  = "openvswitch.service"
+	networkUnit = "NetworkManager.service" // that it runs is a check of preflight
+)
+
+// nodeUnits are the services of a node, each with the step that starts it, in
+// the order in which they need each other.
+func nodeUnits() []struct{ name, step string } {
+	return []struct{ name, step string }{{switchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.Unit, "kubelet"}}
+}
+
+// ownUnits are the agent's, with what it means that one has failed.
+func ownUnits() []struct{ name, means string } {
+	return []struct{ name, means string }{
+		{agentUnit, "a join that was interrupted did not go on"},
+		{ovs.NodeIPUnit, "kubelet was told the address of an earlier boot"},
+		{"hcp-node-agent-ovn-remote.service", "ovn-controller can have found the database of before the boot"},
+	}
+}
+
+// unitFacts is how the services are.
+type unitFacts struct {
+	States map[string]host.UnitState
+	Wanted map[string]bool // those that have to run by now
+}
+
+func examineUnits(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if p.systemd == nil {
+		return nil, nil // a check of the host says why
+	}
+	facts := unitFacts{States: map[string]host.UnitState{}, Wanted: map[string]bool{}}
+	names := []string{networkUnit}
+	for _, unit := range nodeUnits() {
+		names = append(names, unit.name)
+		facts.Wanted[unit.name] = p.state.behind(unit.step)
+	}
+	for _, unit := range ownUnits() {
+		names = append(names, unit.name)
+	}
+	for _, name := range names {
+		state, err := p.systemd.UnitState(ctx, name)
+		if err != nil {
+			return facts.judge(), err
+		}
+		facts.States[name] = state
+	}
+	return facts.judge(), nil
+}
+
+func (f unitFacts) judge() []DoctorFinding {
+	var findings []DoctorFinding
+	var run []string
+	if f.States[networkUnit].Active == "active" {
+		run = append(run, networkUnit)
+	}
+	for _, unit := range nodeUnits() {
+		state, known := f.States[unit.name]
+		switch {
+		case !known:
+		case state.Active == "active":
+			run = append(run, unit.name)
+		case f.Wanted[unit.name]:
+			findings = append(findings, idle(unit.name, state))
+		}
+	}
+	for _, unit := range ownUnits() {
+		if f.States[unit.name].Active == "failed" {
+			findings = append(findings, DoctorFinding{
+				Severity: DoctorWarning, Text: unit.name + " has failed: " + unit.means, Remedy: "journalctl -b -u " + unit.name,
+			})
+		}
+	}
+	if len(run) > 0 {
+		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "running: " + strings.Join(run, ", ")})
+	}
+	return findings
+}
+
+// idle tells of a unit that does not run and should.
+func idle(name string, state host.UnitState) DoctorFinding {
+	failing := state.Result != "" && state.Result != "success"
+	short := strings.TrimSuffix(name, ".service")
+	finding := DoctorFinding{Severity: DoctorProblem, Remedy: "systemctl start " + short + "   why it ended: journalctl -b -u " + short}
+	switch {
+	case state.Load != "loaded":
+		finding.Text = name + " does not run: systemd says " + state.Load
+		finding.Remedy = "systemctl cat " + name
+	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
+		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", "journalctl -b -u "+short
+	case state.Active == "activating":
+		finding.Severity, finding.Text, finding.Remedy = DoctorWarning, name+" is starting ("+state.Sub+")", "systemctl status "+short
+	case failing:
+		finding.Text = name + " does not run (" + state.Active + ", " + state.Result + ")"
+	default:
+		finding.Text = name + " does not run (" + state.Active + ")"
+	}
+	return finding
+}

@@ -1,0 +1,66 @@
+package kubelet
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Certificate is what a certificate says; there is no key in it.
+type Certificate struct {
+	Subject     string    `json:"subject"`
+	Issuer      string    `json:"issuer"`
+	Names       []string  `json:"names,omitempty"` // DNS names and addresses
+	NotBefore   time.Time `json:"notBefore"`
+	NotAfter    time.Time `json:"notAfter"`
+	Fingerprint string    `json:"fingerprint"` // of the public key
+}
+
+// ReadCertificate reads the first certificate of a PEM file, which can have a
+// key too; nil where there is no such file.
+func ReadCertificate(file string) (*Certificate, error) {
+	content, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil //nolint:nilnil // there is none, and that is no error
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading certificate: %w", err)
+	}
+	chain, err := ParseCertificates(content)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	return &chain[0], nil
+}
+
+// ParseCertificates reads the certificates of a PEM file, of which there is one
+// at least.
+func ParseCertificates(content []byte) ([]Certificate, error) {
+	chain, err := certificates(content)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Certificate, 0, len(chain))
+	for _, one := range chain {
+		all = append(all, certificateOf(one))
+	}
+	return all, nil
+}
+
+func certificateOf(c *x509.Certificate) Certificate {
+	return Certificate{
+		Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: namesOf(c),
+		NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(), Fingerprint: Fingerprint(c.PublicKey),
+	}
+}
+
+// Late tells whether a certificate should have been renewed by now: kubelet does
+// it when 70 to 90 percent of its time have passed (nextRotationDeadline in
+// k8s.io/client-go/util/certificate).
+func (c Certificate) Late(now time.Time) bool {
+	whole := c.NotAfter.Sub(c.NotBefore)
+	return now.After(c.NotAfter.Add(-whole / 10))
+}

@@ -1,0 +1,71 @@
+package kubelet
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestReadCertificate(t *testing.T) {
+	dir := t.TempDir()
+	if c, err := ReadCertificate(filepath.Join(dir, "none.pem")); c != nil || err != nil {
+		t.Errorf("where there is none: %+v, %v", c, err)
+	}
+	key := newKey(t)
+	template := servingCertificate("worker-7", "192.0.2.7", "2001:db8::7")
+	template.NotBefore, template.NotAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 11, 0, 0, 0, 0, time.UTC)
+	content := append(newAuthority(t, "signer").leaf(t, key, template), keyPEM(t, key)...)
+	file := filepath.Join(dir, "a.pem")
+	for text, want := range map[string]*Certificate{
+		string(content): {
+			Subject: "CN=system:node:worker-7,O=system:nodes", Issuer: "CN=signer", Names: []string{"worker-7", "192.0.2.7", "2001:db8::7"},
+			NotBefore: template.NotBefore, NotAfter: template.NotAfter, Fingerprint: Fingerprint(&key.PublicKey),
+		},
+		"":                        nil,
+		string(keyPEM(t, key)):    nil,
+		string(content[10:]) + "": nil,
+	} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadCertificate(file)
+		if diff := cmp.Diff(want, got); diff != "" || (err == nil) != (want != nil) {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+	c := Certificate{NotBefore: template.NotBefore, NotAfter: template.NotAfter} // 100 days
+	for day, late := range map[int]bool{-1: false, 50: false, 89: false, 91: true, 101: true} {
+		if c.Late(template.NotBefore.AddDate(0, 0, day)) != late {
+			t.Errorf("on day %d it is late: %t", day, !late)
+		}
+	}
+}
+
+func TestLastErrorOf(t *testing.T) {
+	line := func(micros, message string) string {
+		return `{"__REALTIME_TIMESTAMP":"` + micros + `","MESSAGE":` + message + `}` + "\n"
+	}
+	const klog = `"E0102 03:04:05.000000    1234 kubelet.go:1] \"Container runtime network not ready\""`
+	for name, test := range map[string]struct {
+		journal string
+		want    *JournalError
+	}{
+		"nothing":  {"", nil},
+		"no error": {line("1767323045000000", `"I0102 03:04:05.000000    1234 kubelet.go:1] \"fine\""`), nil},
+		"the last": {
+			line("1767323045000000", `"Error: an older one"`) + line("1767323046000000", klog) + line("1767323047000000", `"I0102 fine"`),
+			&JournalError{time.UnixMicro(1767323046000000).UTC(), `"Container runtime network not ready"`},
+		},
+		"CRI-O, and no text": {
+			line("1767323045000000", `"time=\"2026\" level=error msg=\"no\""`) + line("1767323046000000", `[1,2]`) + "torn {",
+			&JournalError{time.UnixMicro(1767323045000000).UTC(), `time="2026" level=error msg="no"`},
+		},
+	} {
+		if diff := cmp.Diff(test.want, lastErrorOf(test.journal)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}

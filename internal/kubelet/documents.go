@@ -1,0 +1,108 @@
+package kubelet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Document is the Node as the cluster gives it, in JSON, without the record of
+// who set which of its fields.
+func (n *Node) Document(ctx context.Context) ([]byte, error) {
+	node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	if err != nil {
+		return nil, explain(err, n.api.server).failure("asking the cluster about Node "+n.Name, err)
+	}
+	node.ManagedFields = nil
+	return document(node)
+}
+
+// Requests are this node's CSRs as the cluster gives them, in JSON: its client
+// CSRs of these names, and the newest of kubelet for its serving certificate.
+func (n *Node) Requests(ctx context.Context, names []string) ([]byte, error) {
+	return requests(ctx, n.api, n.Name, names)
+}
+
+// Requests is the same with the bootstrap credential, while the node has none
+// of its own.
+func (i *Identity) Requests(ctx context.Context, names []string) ([]byte, error) {
+	connection, err := i.bootstrapAPI()
+	if err != nil {
+		return nil, err
+	}
+	return requests(ctx, connection, i.NodeName, names)
+}
+
+// RequestNames are the names that client CSRs of this node have, by the keys
+// that it has: that of its certificate, and that of a request under way.
+func (i *Identity) RequestNames() []string {
+	var names []string
+	add := func(publicKey any) {
+		if name, err := csrName(publicKey, i.NodeName); err == nil {
+			names = append(names, name)
+		}
+	}
+	if leaf := leafOf(i.current()); leaf != nil {
+		add(leaf.PublicKey)
+	}
+	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
+		add(&key.private.PublicKey)
+	}
+	return names
+}
+
+// ServingCertificate is the path of kubelet's current serving certificate.
+func ServingCertificate(dir string) string { return filepath.Join(dir, "kubelet-server-current.pem") }
+
+// ClientCertificate is the path of kubelet's current client certificate.
+func ClientCertificate(dir string) string { return (&Identity{Dir: dir}).current() }
+
+func requests(ctx context.Context, a *api, node string, names []string) ([]byte, error) {
+	csrs := a.client.CertificatesV1().CertificateSigningRequests()
+	own := map[string]*certificatesv1.CertificateSigningRequest{}
+	for _, name := range names {
+		csr, err := csrs.Get(ctx, name, metav1.GetOptions{})
+		switch {
+		case err == nil:
+			own[name] = csr
+		case !apierrors.IsNotFound(err): // they are collected an hour after their approval
+			return nil, explain(err, a.server).failure("asking the cluster about the CSR "+name, err)
+		}
+	}
+	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + certificatesv1.KubeletServingSignerName, Limit: 500}
+	for {
+		list, err := csrs.List(ctx, options)
+		if err != nil {
+			return nil, explain(err, a.server).failure("asking the cluster for serving CSRs", err)
+		}
+		page := map[string]*certificatesv1.CertificateSigningRequest{}
+		for n := range list.Items {
+			page[list.Items[n].Name] = &list.Items[n]
+		}
+		if newest := newestOf(page, userOf(node)); newest != nil {
+			own[newest.Name] = newest // of each page: there are few
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			break
+		}
+	}
+	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
+	for _, csr := range own {
+		csr.ManagedFields = nil
+		all = append(all, csr)
+	}
+	return document(all)
+}
+
+func document(value any) ([]byte, error) {
+	content, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("encoding what the cluster gave: %w", err)
+	}
+	return append(content, '\n'), nil
+}

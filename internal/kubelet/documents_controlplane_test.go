@@ -1,0 +1,116 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"encoding/json"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A request is known by its key from the first run on, whatever becomes of it.
+func TestControlPlanePending(t *testing.T) {
+	identity, _ := newNode(t, "asks")
+	look := func() *Pending {
+		pending, err := identity.Pending(within(t, time.Minute))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pending
+	}
+	if pending := look(); pending != nil {
+		t.Errorf("before the first run: %+v", pending)
+	}
+	if _, err := identity.Obtain(within(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+		t.Fatal(err)
+	}
+	csr := requestsOf(t, "asks")[0]
+	pending := look()
+	if pending == nil || pending.Name != csr.Name || pending.Phase != "pending" || !pending.Since.Equal(csr.CreationTimestamp.Time) || !strings.HasPrefix(pending.Fingerprint, "SHA256:") {
+		t.Errorf("while it waits: %+v", pending)
+	}
+	answer(t, csr.Name, certificatesv1.CertificateDenied)
+	if denied := look(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" || denied.Name != pending.Name {
+		t.Errorf("denied: %+v", denied)
+	}
+	if err := admin(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr.Name, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if gone := look(); gone.Phase != "absent" || gone.Name != pending.Name {
+		t.Errorf("deleted: %+v", gone)
+	}
+	identity.Bootstrap = nil
+	if unasked, err := identity.Pending(t.Context()); err == nil || unasked == nil || unasked.Name != pending.Name || unasked.Phase != "" {
+		t.Errorf("without a credential: %+v, %v", unasked, err)
+	}
+}
+
+// What a node can give of itself from the cluster: its Node, its own CSRs, and
+// no other's.
+func TestControlPlaneDocuments(t *testing.T) {
+	other, _, _ := joinedNode(t, "somebody")
+	node, identity, _ := joinedNode(t, "documented")
+	serving := func(n *Node) string {
+		subject := nodeSubject(n.Name)
+		request, err := cert.MakeCSR(newKey(t), &subject, []string{n.Name}, []net.IP{net.ParseIP("192.0.2.7")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		csr, err := n.api.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+			ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
+			Spec: certificatesv1.CertificateSigningRequestSpec{
+				Request: request, SignerName: certificatesv1.KubeletServingSignerName,
+				Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageServerAuth},
+			},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return csr.Name
+	}
+	client := requestsOf(t, "documented")[0].Name
+	serving(other)
+	wanted := map[string]bool{serving(node): true, client: true}
+
+	content, err := node.Requests(within(t, time.Minute), append(identity.RequestNames(), "node-csr-collected"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bootstrapped, err := identity.Requests(within(t, time.Minute), identity.RequestNames())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, content := range [][]byte{content, bootstrapped} {
+		var csrs []certificatesv1.CertificateSigningRequest
+		if err := json.Unmarshal(content, &csrs); err != nil {
+			t.Fatal(err)
+		}
+		for _, csr := range csrs {
+			if !wanted[csr.Name] {
+				t.Errorf("%s of %s is none of its own", csr.Name, csr.Spec.Username)
+			}
+		}
+		if len(csrs) != 2 {
+			t.Errorf("%d CSRs: %s", len(csrs), content)
+		}
+	}
+
+	if _, err := node.Document(within(t, time.Minute)); err == nil {
+		t.Error("there is no Node yet")
+	}
+	register(t, node)
+	content, err = node.Document(within(t, time.Minute))
+	var found corev1.Node
+	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" || strings.Contains(string(content), "managedFields") {
+		t.Errorf("%s, %v", content, err)
+	}
+}

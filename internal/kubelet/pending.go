@@ -1,0 +1,63 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Pending is the client CSR of a key that has no certificate yet.
+type Pending struct {
+	Name        string    `json:"name"`
+	Fingerprint string    `json:"fingerprint"`      // of the public key
+	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" when the cluster was not asked
+	Detail      string    `json:"detail,omitempty"` // reason and message of a refusal
+	Since       time.Time `json:"since,omitzero"`   // when it was submitted
+}
+
+// Pending tells about the client CSR that an earlier run has submitted; nil
+// where there is no key of one. It makes nothing. With an error the cluster
+// could not be asked, and the name is known all the same.
+func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
+	key, err := loadKey(i.KeyDir)
+	if err != nil || key.private == nil {
+		return nil, err
+	}
+	ours, err := clientRequest(key, i.NodeName)
+	if err != nil {
+		return nil, err
+	}
+	pending := &Pending{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	connection, err := i.bootstrapAPI()
+	if err != nil {
+		return pending, err
+	}
+	found, err := connection.client.CertificatesV1().CertificateSigningRequests().Get(ctx, ours.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		found, err = nil, nil
+	}
+	if err != nil {
+		return pending, explain(err, connection.server).failure("asking the cluster about the client CSR", err)
+	}
+	at := assess(found, ours, metav1.Now())
+	pending.Phase, pending.Detail = string(at.phase), at.detail
+	if found != nil {
+		pending.Since = found.CreationTimestamp.Time
+	}
+	return pending, nil
+}
+
+// bootstrapAPI is a connection with the bootstrap credential.
+func (i *Identity) bootstrapAPI() (*api, error) {
+	if i.Bootstrap == nil {
+		return nil, errors.New("there is no bootstrap credential on this host (any more)")
+	}
+	config, _, err := readBootstrap(i.Bootstrap)
+	if err != nil {
+		return nil, err
+	}
+	return connect(config, i.Proxy)
+}

@@ -1,0 +1,60 @@
+package ledger
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+// A change that others make is never a leftover; one whose making was broken
+// off is, until a run has settled it.
+func TestUnfinished(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	l := open(t, dir, root)
+	change := Change{Kind: File, Target: "/a", Why: "test", Want: own(FileState([]byte("new"), 0o600))}
+	if _, err := l.Bracket(t.Context(), "kubelet", Change{Kind: Contents, Target: "/b"}); err != nil {
+		t.Fatal(err)
+	}
+	if left := l.Unfinished(); len(left) > 0 {
+		t.Errorf("what others make is left: %+v", left)
+	}
+	if _, err := l.intend(record{Step: "files"}, []Pending{{Change: change}}); err != nil {
+		t.Fatal(err)
+	}
+	if left := l.Unfinished(); len(left) != 1 || left[0].Target != "/a" || left[0].Step != "files" {
+		t.Errorf("after a kill: %+v", left)
+	}
+	if _, err := l.Apply(t.Context(), "again", []Change{change}); err != nil {
+		t.Fatal(err)
+	}
+	if left := l.Unfinished(); len(left) > 0 {
+		t.Errorf("after the next run: %+v", left)
+	}
+	summary := l.Summary()
+	if len(summary) != 2 || summary[1].Target != "/a" || summary[1].Step != "again" || summary[1].Why != "test" || !summary[1].Done || summary[0].Done || !summary[1].When.After(summary[0].When) {
+		t.Errorf("%+v", summary)
+	}
+}
+
+func TestLocked(t *testing.T) {
+	dir := t.TempDir()
+	if locked, err := Locked(filepath.Join(dir, "none")); locked || err != nil {
+		t.Errorf("without a ledger: %t, %v", locked, err)
+	}
+	l, err := Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if locked, err := Locked(dir); !locked || err != nil {
+		t.Errorf("while it is open: %t, %v", locked, err)
+	}
+	l.Close()
+	for range 2 { // looking leaves it free
+		if locked, err := Locked(dir); locked || err != nil {
+			t.Errorf("after it was closed: %t, %v", locked, err)
+		}
+	}
+	if l, err = Open(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}

@@ -1,0 +1,156 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Find lists the secrets in a text that says which they are: a user-data stub,
+// a pull secret, a kubeconfig, a key, a profile of NetworkManager, a unit's
+// environment. With Values they are then masked wherever else they stand. What
+// a secret is made of is listed too: the password in a pull secret's auth, the
+// lines of a key.
+func Find(text string) []string {
+	f := finder{seen: map[string]bool{}}
+	f.text(text)
+	return f.found
+}
+
+type finder struct {
+	found []string
+	seen  map[string]bool
+}
+
+func (f *finder) text(text string) {
+	for _, block := range privateKey.FindAllString(text, -1) {
+		f.keyLines(block)
+	}
+	secretValues(text, func(from, to int) { f.value(text[from:to]) })
+	f.pairs(text)
+	f.sections(text)
+	for _, part := range scheme.FindAllString(text, -1) {
+		f.value(part)
+	}
+	for _, part := range link.FindAllStringSubmatch(text, -1) {
+		f.userinfo(part[2])
+	}
+	for _, part := range userinfo.FindAllString(text, -1) {
+		f.userinfo(part)
+	}
+	for _, shape := range []*regexp.Regexp{jwt, crypt} {
+		for _, part := range shape.FindAllString(text, -1) {
+			f.add(part)
+		}
+	}
+}
+
+// pairs finds the values that have their names beside them.
+func (f *finder) pairs(text string) {
+	for _, part := range pair.FindAllStringSubmatch(text, -1) {
+		length := 0
+		if secretKey(part[2]) {
+			length = valueLength(part[4], "")
+			f.value(part[4][:length])
+		}
+		f.pairs(part[4][length:]) // a match goes to the end of its line
+	}
+}
+
+// sections finds what is below a heading such as [vpn-secrets].
+func (f *finder) sections(text string) {
+	secret := false
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\r\n")
+		if heading := section.FindStringSubmatch(line); heading != nil {
+			secret = strings.HasSuffix(heading[1], "-secrets")
+		} else if part := setting.FindStringSubmatch(line); secret && part != nil {
+			f.value(part[2])
+		}
+	}
+}
+
+// userinfo takes what stands before the host of a URL without its scheme.
+func (f *finder) userinfo(rest string) {
+	end := strings.LastIndexByte(rest, '@')
+	if end < 0 || digest.MatchString(rest[end+1:]) {
+		return
+	}
+	_, password, found := strings.Cut(rest[:end], ":")
+	if !found {
+		return // a user alone, or an @ in a path
+	}
+	f.add(password)
+	if plain, err := url.PathUnescape(password); err == nil {
+		f.add(plain)
+	}
+}
+
+// value takes what stands behind a secret key, or a whole header.
+func (f *finder) value(value string) {
+	if maskValue(value) == value {
+		return // a variable, a switch, nothing
+	}
+	value = strings.Trim(value, `\"' []`)
+	f.add(value)
+	for _, kind := range []string{"bearer ", "basic "} {
+		if len(value) > len(kind) && strings.EqualFold(value[:len(kind)], kind) {
+			value = strings.TrimSpace(value[len(kind):])
+			f.add(value)
+		}
+	}
+	f.decoded(value)
+}
+
+// decoded looks into base64: the auth of a pull secret is USER:PASSWORD, the
+// key of a kubeconfig a whole PEM file.
+func (f *finder) decoded(value string) {
+	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
+	if err != nil || !printable(content) {
+		return
+	}
+	plain := string(content)
+	if strings.Contains(plain, "\n") {
+		f.text(plain)
+		return
+	}
+	f.add(plain)
+	if _, password, found := strings.Cut(plain, ":"); found {
+		f.add(password)
+	}
+}
+
+func printable(content []byte) bool {
+	return utf8.Valid(content) && !slices.ContainsFunc([]rune(string(content)), func(r rune) bool {
+		return !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t'
+	})
+}
+
+// keyLines takes the lines of a key: any of them alone is part of the secret.
+func (f *finder) keyLines(block string) {
+	for line := range strings.SplitSeq(strings.ReplaceAll(block, `\n`, "\n"), "\n") {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "-----") && !strings.Contains(line, ":") {
+			f.add(line)
+		}
+	}
+}
+
+// shortest is how many characters a secret has at least that is looked for by
+// its value: shorter ones are words of every text.
+const shortest = 4
+
+func (f *finder) add(secret string) {
+	var plain string
+	if strings.Contains(secret, `\`) && json.Unmarshal([]byte(`"`+secret+`"`), &plain) == nil && plain != secret {
+		f.add(plain) // it stood in a string of JSON
+	}
+	if len(secret) >= shortest && !f.seen[secret] {
+		f.seen[secret] = true
+		f.found = append(f.found, secret)
+	}
+}

@@ -1,0 +1,30 @@
+package redact
+
+import (
+	"regexp"
+	"strings"
+)
+
+var (
+	section = regexp.MustCompile(`^[ \t]*\[([^\[\]]+)\][ \t]*$`)
+	setting = regexp.MustCompile(`^([ \t]*[^\s=\[#;][^=\n]*=[ \t]*)(.+)$`)
+)
+
+// sections masks every value below a heading such as [vpn-secrets], where the
+// keyfiles of NetworkManager have secrets under any key.
+func sections(text string) string {
+	if !strings.Contains(text, "-secrets]") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	secret := false
+	for i, line := range lines {
+		bare := strings.TrimSuffix(line, "\r")
+		if heading := section.FindStringSubmatch(bare); heading != nil {
+			secret = strings.HasSuffix(heading[1], "-secrets")
+		} else if part := setting.FindStringSubmatch(bare); secret && part != nil {
+			lines[i] = part[1] + maskValue(part[2])
+		}
+	}
+	return strings.Join(lines, "\n")
+}

@@ -1,0 +1,103 @@
+package redact
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+const known = "Canary&7/+ value"
+
+// A secret that is known is masked in every form that it can have.
+func TestValuesMaskEveryForm(t *testing.T) {
+	values := NewValues(known, "abc", "")
+	quoted, err := json.Marshal(known)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"plain":      "x" + known + "y",
+		"JSON":       strings.Trim(string(quoted), `"`),
+		"query":      url.QueryEscape(known),
+		"path":       url.PathEscape(known),
+		"lower case": percent.ReplaceAllStringFunc(url.QueryEscape(known), strings.ToLower),
+		"twice":      known + known,
+	} {
+		got := values.Text("before " + text + " after")
+		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, Mask) || strings.Contains(got, "Canary") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	for before := range 7 {
+		for after := range 7 {
+			whole := strings.Repeat("<", before) + known + strings.Repeat(">", after)
+			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
+				got := values.Text(encoding.EncodeToString([]byte(whole)))
+				if plain, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(got, "=")); !strings.Contains(got, Mask) || strings.Contains(string(plain), "nary") {
+					t.Errorf("%d before, %d after: %q", before, after, got)
+				}
+			}
+		}
+	}
+	if text := "abc and nothing known"; values.Text(text) != text || (Values{}).Text(text) != text {
+		t.Error("what is no secret was changed")
+	}
+}
+
+// Of every kind of text that holds secrets they are all found, and what they
+// are made of.
+func TestFind(t *testing.T) {
+	auth := base64.StdEncoding.EncodeToString([]byte("puller:" + canary + "pw"))
+	key := "-----BEGIN EC PRIVATE KEY-----\n" + canary + "line1\n" + canary + "line2\n-----END EC PRIVATE KEY-----\n"
+	for name, test := range map[string]struct {
+		text string
+		want []string
+	}{
+		"stub":           {`{"httpHeaders":[{"name":"Authorization","value":"Bearer ` + canary + `AAAA"},{"name":"NodePool","value":"a/b"}]}`, []string{"Bearer " + canary + "AAAA", canary + "AAAA"}},
+		"pull secret":    {`{"auths":{"quay.io":{"auth":"` + auth + `","email":"a@b"}}}`, []string{auth, "puller:" + canary + "pw", canary + "pw"}},
+		"key":            {key, []string{canary + "line1", canary + "line2"}},
+		"key in JSON":    {`{"k":"` + strings.ReplaceAll(key, "\n", `\n`) + `"}`, []string{canary + "line1", canary + "line2"}},
+		"kubeconfig":     {"    client-key-data: " + base64.StdEncoding.EncodeToString([]byte(key)) + "\n    token: " + canary + "t\n", []string{canary + "line1", canary + "line2", canary + "t"}},
+		"profile":        {"[wifi-security]\npsk=" + canary + "w\n[vpn-secrets]\nXauth=" + canary + "x\n[ipv4]\nmethod=auto\n", []string{canary + "w", canary + "x"}},
+		"proxy":          {"HTTPS_PROXY=http://me:" + canary + "%2Fp@proxy:3128", []string{canary + "%2Fp", canary + "/p"}},
+		"variables":      {`[{"name":"A","value":"x"},{"name":"DB_PASSWORD","value":"` + canary + `v"}]`, []string{canary + "v"}},
+		"unit":           {`Environment="TOKEN=` + canary + `u" PATH=/bin`, []string{canary + "u"}},
+		"escaped":        {`{"password":"` + canary + `\u0026\/x"}`, []string{canary + "&/x", canary + `\u0026\/x`}},
+		"ticket":         {"kind: Ticket\nprivateKey: " + canary + "k\nnode: worker-7\n", []string{canary + "k"}},
+		"nothing secret": {"token: $TOKEN\npassword:\nsecretName: mine\nimage: docker://quay.io/a@sha256:00\nurl: https://me@host/a", nil},
+	} {
+		got := Find(test.text)
+		for _, want := range test.want {
+			if !slices.Contains(got, want) {
+				t.Errorf("%s: %q is not found in %q", name, want, got)
+			}
+		}
+		if len(test.want) == 0 && len(got) > 0 {
+			t.Errorf("%s: %s", name, cmp.Diff(test.want, got))
+		}
+	}
+}
+
+// Wherever a known secret stands, nothing of it is left.
+func FuzzValues(f *testing.F) {
+	f.Add("secret", "before", "after")
+	f.Add("s3cr&t/+", "", "s3c")
+	f.Add("aXaXa", "aX", "aXaXa")
+	f.Fuzz(func(t *testing.T, secret, before, after string) {
+		if len(secret) < shortest || strings.Contains(secret, "*") {
+			return
+		}
+		values := NewValues(secret)
+		for _, text := range []string{before + secret + after, before + url.QueryEscape(secret) + after} {
+			got := values.Text(text)
+			if slices.ContainsFunc(strings.Split(got, Mask), func(part string) bool { return strings.Contains(part, secret) }) {
+				t.Errorf("%q masked in %q is %q", secret, text, got)
+			}
+		}
+	})
+}

@@ -1,0 +1,90 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// doctorOfFresh examines a machine that has never joined, without a stub and
+// with one; nothing is in the way of a join.
+func doctorOfFresh(ctx context.Context, t *testing.T) {
+	t.Helper()
+	wants(t, agent(ctx, t, report.Done, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
+	asked := agent(ctx, t, report.Done, "doctor --user-data "+scene.Stub)
+	if strings.Contains(asked.Stdout, "was not asked") {
+		t.Error("with a stub the ignition server was not asked")
+	}
+	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent 2>/dev/null || true"); left != "" {
+		t.Errorf("it left %s", left)
+	}
+}
+
+// doctorOfJoined examines a node that is well.
+func doctorOfJoined(ctx context.Context, t *testing.T) {
+	t.Helper()
+	out := agent(ctx, t, report.Done, "doctor").Stdout
+	wants(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
+		"changes are as the join left them", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
+		"ok       admission     8 checks", "Node worker-0 is Ready and schedulable")
+	for _, text := range []string{"problem ", "could not be looked at", "was left", "not seen"} {
+		if strings.Contains(out, text) {
+			t.Errorf("of a node that is well it says %q", text)
+		}
+	}
+	asUser := mustOutput(ctx, t, "setpriv --reuid 65534 --regid 65534 --clear-groups hcp-node-agent doctor")
+	wants(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
+}
+
+// canary is a secret of the host where no name tells that it is one.
+const canary = "/etc/systemd/system/crio.service.d/99-canary.conf"
+
+// doctorOfStopped examines a node whose kubelet does not run, and makes a bundle,
+// in which no secret of the host is; kubelet runs again after it.
+func doctorOfStopped(ctx context.Context, t *testing.T) {
+	t.Helper()
+	mustOutput(ctx, t, "systemctl stop kubelet")
+	out := agent(ctx, t, report.Failed, "doctor").Stdout
+	wants(t, out, "problem  units         kubelet.service does not run (inactive", "systemctl start kubelet")
+
+	mustOutput(ctx, t, `umask 077; cd /root
+		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' stub.ign | sed 's/^Bearer //' >needles
+		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json | grep . >>needles
+		sed -n '/PRIVATE KEY/,/PRIVATE KEY/p' /var/lib/kubelet/pki/kubelet-client-current.pem | grep -v -- ----- >>needles
+		sed 's/^/# /' needles >`+canary)
+	var document bootstrap.DoctorReport
+	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Failed, "doctor --bundle /root/b.tar.gz --output json").Stdout), &document))
+	if document.ExitCode != report.Failed || document.Phase != "joined" || document.Bundle == nil {
+		t.Errorf("%+v", document)
+	}
+	there := map[string]bool{}
+	for _, piece := range document.Bundle.Pieces {
+		there[piece.Name] = piece.Missing == "" && piece.Bytes > 0
+	}
+	for _, name := range []string{
+		"doctor.txt", "doctor.json", "state/join.json", "state/ledger.json", "journal/kubelet.log", "journal/crio.log", "journal/networkmanager.log",
+		"units/show.txt", "units/etc/systemd/system/kubelet.service", "network/addresses.json", "network/openvswitch.txt", "network/nm-devices.txt",
+		"certificates.json", "cluster/node.json", "cluster/csr.json", "units" + canary,
+	} {
+		if !there[name] {
+			t.Errorf("the bundle has no %s", name)
+		}
+	}
+	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b; [ "$(wc -l <needles)" -ge 5 ] && echo there are needles
+		grep -rlFf needles /root/b || echo and none of them is in it; grep -c '^# \*\*\*$' b/units`+canary+`; jq -r .metadata.name b/cluster/node.json
+		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json; hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canary)
+	lines := strings.SplitN(found, "\n", 5)
+	want := []string{"600", "there are needles", "and none of them is in it"}
+	if len(lines) < 5 || strings.Join(lines[:3], "\n") != strings.Join(want, "\n") || lines[3] == "0" ||
+		lines[4] != "worker-0\n1\nBundleManifest\nhcp-node-agent doctor: /root/b.tar.gz is there already; a bundle never replaces a file" {
+		t.Errorf("the bundle: %s", found)
+	}
+	mustOutput(ctx, t, "systemctl start kubelet")
+}
