@@ -16,7 +16,7 @@ func (j *join) identity(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
 		NodeName: j.name, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
-		Ledger: j.ledger, Log: log,
+		Ledger: j.ledger, Log: log, Annotate: j.annotate(),
 	}
 }
 

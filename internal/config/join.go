@@ -36,6 +36,10 @@ type Join struct {
 
 	PauseImage  string `json:"pauseImage,omitempty"`
 	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
+	Ticket      string `json:"ticket,omitempty"`      // path of the node's ticket, or "-"
+
+	Labels []string `json:"nodeLabels,omitempty"` // key=value, for the Node
+	Taints []string `json:"nodeTaints,omitempty"` // key=value:Effect, for the Node
 
 	Until         string   `json:"until,omitempty"`
 	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"crypto"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -34,9 +35,12 @@ type Identity struct {
 	Server     string // URL of the API server; empty: that of Bootstrap
 	CA         []byte // PEM; empty: that of Bootstrap
 	KeyDir     string // the agent's own directory, 0700, where a pending key is kept across runs
-	Proxy      Proxy
-	Ledger     *ledger.Ledger
-	Log        report.Log // its step is the ledger's
+	// Annotate gives what the client CSR with this public key is annotated
+	// with, so that an approver can know the node by it; nil for nothing.
+	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
+	Proxy    Proxy
+	Ledger   *ledger.Ledger
+	Log      report.Log // its step is the ledger's
 }
 
 // State is what kubelet has by way of identity.
