@@ -41,9 +41,14 @@ func Show(content []byte, now time.Time) (Public, error) {
 	if err != nil {
 		return Public{}, err
 	}
+	return t.Public(now), nil
+}
+
+// Public gives what may be shown of a ticket.
+func (t *Ticket) Public(now time.Time) Public {
 	p := public(KindTicket, t.ID, t.NodeName, t.Expires, now, t.ClusterCA, t.key.Public())
 	p.Labels, p.Taints, p.HasStub = t.Labels, t.Taints, t.Stub != nil
-	return p, nil
+	return p
 }
 
 func public(kind, id, node string, expires, now time.Time, authorities []Hash, key crypto.PublicKey) Public {
