@@ -54,7 +54,7 @@ func Decide(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts 
 		return decideServing(csr, claims, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
 		return Decision{Verdict: Leave}
-	case strings.HasPrefix(csr.Spec.Username, nodePrefix):
+	case csr.Spec.Username == nodePrefix+lookInto(csr).node:
 		// A renewal, which the cluster itself approves (selfnodeclient).
 		return Decision{Verdict: Leave}
 	}

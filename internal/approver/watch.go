@@ -45,7 +45,13 @@ func (a *Approver) Watch(ctx context.Context) error {
 		if a.dir.changed() || !ready {
 			a.loadClaims()
 		}
-		version, err := a.sweep(ctx)
+		version, err := "", error(nil)
+		if !ready {
+			err = a.mayNote(ctx)
+		}
+		if err == nil {
+			version, err = a.sweep(ctx)
+		}
 		if err != nil && ctx.Err() == nil {
 			err = a.explain(err)
 			if !ready && stays(err) {
@@ -57,7 +63,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 				a.status(trouble)
 			}
 			tries++
-			pause(ctx, time.Duration(rand.Float64()*float64(min(30*time.Second, time.Second<<min(tries, 5))))) //nolint:gosec // only spreads the load
+			pause(ctx, time.Duration(rand.Float64()*float64(min(15*time.Second, time.Second<<min(tries, 4))))) //nolint:gosec // only spreads the load
 			continue
 		}
 		if trouble != "" {
@@ -74,6 +80,15 @@ func (a *Approver) Watch(ctx context.Context) error {
 		a.follow(ctx, version)
 	}
 	return nil
+}
+
+// mayNote tells at once whether used tickets can be noted, and not only when
+// the first node is there.
+func (a *Approver) mayNote(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := a.bindings.read(ctx)
+	return err
 }
 
 func (a *Approver) status(text string) {
