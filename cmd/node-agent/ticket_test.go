@@ -49,12 +49,12 @@ func kubeconfig(ca string) string {
 		"users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
 }
 
-const stubToken = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // of no server
+const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // of no server
 
 func TestTicketCreate(t *testing.T) {
 	dir, ca := t.TempDir(), authority(t)
 	config := put(t, dir, "kubeconfig", kubeconfig(ca))
-	stub, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", Token: []byte(stubToken), CA: []byte(ca), NodePool: "clusters/a"})
+	stub, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", Token: []byte(uuid), CA: []byte(ca), NodePool: "clusters/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestTicketCreate(t *testing.T) {
 			if shown.code != report.Done || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Fingerprint()) || !strings.Contains(shown.out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.code, shown.out, shown.err)
 			}
-			for _, secret := range []string{stubToken, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(stubToken))} {
+			for _, secret := range []string{uuid, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(uuid))} {
 				if strings.Contains(shown.out+shown.err+got.out, secret) {
 					t.Errorf("a secret is shown: %s", shown.out)
 				}

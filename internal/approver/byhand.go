@@ -172,15 +172,19 @@ func (a *Approver) servingByHand(ctx context.Context, node ByHand, all []*certif
 
 // asAnswered tells whether a CSR is approved already.
 func (a *Approver) asAnswered(csr *certificatesv1.CertificateSigningRequest, d Decision) (bool, error) {
+	approved := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
 			return false, report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", csr.Name, condition.Type, condition.Reason)
 		}
-		d.Reason = "it was approved already (" + condition.Reason + ")"
-		a.tellOf(csr, d)
-		return true, nil
+		approved = condition.Reason
 	}
-	return false, nil
+	if approved == "" {
+		return false, nil
+	}
+	d.Reason = "it was approved already (" + approved + ")"
+	a.tellOf(csr, d)
+	return true, nil
 }
 
 func (a *Approver) approveByHand(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {

@@ -175,7 +175,7 @@ func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watc
 	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
 	defer window.Stop()
 	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
-	for open := true; ; {
+	for {
 		csr, isCSR := event.Object.(*certificatesv1.CertificateSigningRequest)
 		switch {
 		case !isCSR:
@@ -189,11 +189,11 @@ func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watc
 		if len(batch) == 0 || len(batch) == most {
 			break
 		}
+		open := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-window.C:
-			open = false
 		case event, open = <-watcher.ResultChan():
 		}
 		if !open {

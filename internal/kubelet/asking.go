@@ -78,8 +78,8 @@ func (a *asking) submit(ctx context.Context) error {
 	}
 	a.older, a.stuck, a.last = false, time.Time{}, standing{phase: absent}
 	if a.ours.Annotations, err = a.annotations(); err != nil {
-		a.older = true // it can be approved by now; if it is not, see tells the error
-		return nil
+		a.older = true
+		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
 	}
 	return a.api.persist(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
 		_, err := a.api.client.CertificatesV1().CertificateSigningRequests().Create(ctx, a.ours, metav1.CreateOptions{})

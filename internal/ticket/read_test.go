@@ -32,7 +32,7 @@ func spoil(t *testing.T, text, old, changed string) string {
 
 func TestReadersAreStrict(t *testing.T) {
 	ticketText, claimText := encoded(t)
-	_, rest, _ := strings.Cut(ticketText, "privateKey: |\n")
+	before, rest, _ := strings.Cut(ticketText, "privateKey: |\n")
 	key := strings.TrimSpace(strings.Split(rest, "\n")[1])
 	change := func(text, old, changed string) string { return spoil(t, text, old, changed) }
 	for name, test := range map[string]struct {
@@ -69,7 +69,7 @@ func TestReadersAreStrict(t *testing.T) {
 		"no key":                {change(claimText, "publicKey", "#"), true, ""},
 		"another kind of key":   {change(claimText, "MCowBQYDK2VwAyEA", "MCowBQYDK2VuAyEA"), true, "publicKey: it is not one Ed25519 key"},
 		"private key damaged":   {change(ticketText, key, "A"+key[1:]), false, "privateKey: it is not one Ed25519 key"},
-		"private key missing":   {ticketText[:strings.Index(ticketText, "privateKey")], false, "privateKey: it is not one Ed25519 key"},
+		"private key missing":   {before, false, "privateKey: it is not one Ed25519 key"},
 		"a secret in a claim":   {claimText + "privateKey: x\n", true, "a secret must not be in a claim"},
 		"a claim's in a ticket": {ticketText + "addresses: []\n", false, "are a claim's"},
 		"bad label":             {change(ticketText, "plain=", "plain"), false, "labels: \"plain\" is not key=value"},

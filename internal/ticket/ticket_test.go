@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const secretStub = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
+const stubText = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
@@ -52,7 +52,7 @@ func full(t testing.TB) Wish {
 		NodeName: "worker-7.example.com", ClusterCA: append(authority(t), authority(t)...),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
 		Labels:    []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
-		Stub: []byte(secretStub),
+		Stub: []byte(stubText),
 	}
 }
 
