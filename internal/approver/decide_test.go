@@ -87,6 +87,11 @@ func TestDecide(t *testing.T) {
 	renewal.spec.Username, renewal.spec.Groups = "system:node:worker-1", []string{"system:nodes", "system:authenticated"}
 	other := clientOf(key)
 	other.spec.SignerName = "kubernetes.io/kube-apiserver-client"
+	grouped := clientOf(key)
+	grouped.spec.Groups = append(grouped.spec.Groups, "system:masters")
+	replayed := clientOf(newKey(t)).csr(t)
+	withGroup := grouped.csr(t)
+	replayed.Annotations, withGroup.Annotations = client.Annotations, client.Annotations
 	serving := servingOf(key).csr(t)
 	good := Facts{Now: now, Authorities: cluster, Bound: map[string]string{}}
 	with := func(change func(*Facts)) Facts {
@@ -119,6 +124,9 @@ func TestDecide(t *testing.T) {
 		"expired":                    {waiting, claims, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refuse, "expired at"},
 		"another cluster":            {waiting, claims, with(func(f *Facts) { f.Authorities = foreign }), Refuse, "is for another cluster"},
 		"a Node is there":            {waiting, claims, with(func(f *Facts) { f.NodeExists = true }), Refuse, "a Node worker-1 is in the cluster already"},
+		"one group more":             {withGroup, claims, good, Refuse, "its groups are"},
+		"replayed on another key":    {replayed, claims, good, Refuse, "its proof was not made"},
+		"no ticket":                  {clientOf(key).csr(t), claims, good, Refuse, "it carries no ticket, and the node worker-1 has one"},
 		"no room for the note":       {waiting, claims, with(func(f *Facts) { f.Full = true }), Leave, "is full"},
 		"full, but noted before":     {waiting, claims, func() Facts { f := used(mine); f.Full = true; return f }(), Approve, ""},
 		"no claim":                   {waiting, nil, good, Leave, "no claim of its ticket"},
