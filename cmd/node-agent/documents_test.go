@@ -36,7 +36,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			for _, match := range agentCommand.FindAllStringSubmatch(block, -1) {
 				checked++
-				if err := canBeTyped(match[1], strings.Fields(match[2])); err != nil {
+				if err := canBeTyped(split(append([]string{match[1]}, strings.Fields(match[2])...))); err != nil {
 					t.Errorf("%s: %q: %v", filepath.Base(document), strings.TrimSpace(match[0]), err)
 				}
 			}

@@ -36,7 +36,7 @@ type console struct {
 func run(ctx context.Context, args []string, io console) report.Code {
 	name := "help"
 	if len(args) > 0 {
-		name, args = args[0], args[1:]
+		name, args = split(args)
 	}
 	if name == "help" || name == "--help" || name == "-h" {
 		usage(io.out)
@@ -46,6 +46,9 @@ func run(ctx context.Context, args []string, io console) report.Code {
 		name = "version"
 	}
 	verb, known := find(name)
+	if more := under(name); !known && len(more) > 0 {
+		return half(io, name, args, more)
+	}
 	if !known {
 		fmt.Fprintf(io.err, "hcp-node-agent: there is no verb %q\nsee: hcp-node-agent help\n", name)
 		return report.Usage
@@ -61,7 +64,9 @@ func run(ctx context.Context, args []string, io console) report.Code {
 	case errors.Is(err, pflag.ErrHelp):
 		verb.usage(io.out, flags)
 		return report.Done
-	case err == nil && flags.NArg() > 0:
+	case err == nil && verb.takes != "" && flags.NArg() != 1:
+		err = fmt.Errorf("it takes one argument: %s", verb.takes)
+	case err == nil && verb.takes == "" && flags.NArg() > 0:
 		err = fmt.Errorf("%q is not a flag; %s takes no other arguments", flags.Arg(0), name)
 	case err == nil && *output != "text" && *output != "json":
 		err = fmt.Errorf("--output is %q; it can be text or json", *output)
@@ -74,4 +79,15 @@ func run(ctx context.Context, args []string, io console) report.Code {
 	err = do(ctx, flags, face)
 	face.failure(name, err)
 	return report.CodeOf(err)
+}
+
+// half is for the first word of verbs that have two.
+func half(io console, name string, args []string, verbs []verb) report.Code {
+	if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
+		list(io.out, verbs)
+		return report.Done
+	}
+	fmt.Fprintf(io.err, "hcp-node-agent: %q needs another word:\n", name)
+	list(io.err, verbs)
+	return report.Usage
 }

@@ -49,6 +49,10 @@ func call(t *testing.T, stdin string, args ...string) said {
 
 func TestCommandLinesThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
+		"ticket":                    "hcp-node-agent: \"ticket\" needs another word:\n" + listed("ticket"),
+		"ticket mint":               "hcp-node-agent: \"ticket\" needs another word:\n" + listed("ticket"),
+		"ticket show":               "hcp-node-agent ticket show: it takes one argument: FILE\nsee: hcp-node-agent ticket show --help\n",
+		"ticket show a b":           "hcp-node-agent ticket show: it takes one argument: FILE\nsee: hcp-node-agent ticket show --help\n",
 		"jion":                      "hcp-node-agent: there is no verb \"jion\"\nsee: hcp-node-agent help\n",
 		"--user-data stub.ign":      "hcp-node-agent: there is no verb \"--user-data\"\nsee: hcp-node-agent help\n",
 		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
@@ -72,6 +76,12 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 	}
 }
 
+func listed(word string) string {
+	var out strings.Builder
+	list(&out, under(word))
+	return out.String()
+}
+
 func TestHelp(t *testing.T) {
 	help := call(t, "")
 	if help.code != report.Done || help.err != "" {
@@ -83,7 +93,7 @@ func TestHelp(t *testing.T) {
 		}
 	}
 	for _, v := range verbs() {
-		if !strings.Contains(help.out, fmt.Sprintf("  %-10s %s\n", v.name, v.does)) {
+		if !strings.Contains(help.out, fmt.Sprintf("  %-14s %s\n", v.name, v.does)) {
 			t.Errorf("help does not list %s", v.name)
 		}
 	}
@@ -92,7 +102,7 @@ func TestHelp(t *testing.T) {
 func TestHelpOfEveryVerb(t *testing.T) {
 	for _, v := range verbs() {
 		t.Run(v.name, func(t *testing.T) {
-			got := call(t, "", v.name, "--help")
+			got := call(t, "", append(strings.Fields(v.name), "--help")...)
 			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, "hcp-node-agent "+v.name+": "+v.does+"\n") {
 				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 			}

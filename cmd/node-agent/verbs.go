@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -11,9 +12,10 @@ import (
 
 // verb is one thing that the agent can be told to do.
 type verb struct {
-	name string
-	does string // one line for the list
-	more string // for its own help
+	name  string // one word, or two like "ticket create"
+	does  string // one line for the list
+	more  string // for its own help
+	takes string // what its one argument is; "" when it takes none
 	// prepare binds the verb's flags and gives what runs it.
 	prepare func(*pflag.FlagSet) action
 }
@@ -23,7 +25,8 @@ type action func(ctx context.Context, flags *pflag.FlagSet, face *face) error
 // verbs is the one list of them.
 func verbs() []verb {
 	return []verb{
-		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(), nodeIPVerb(), versionVerb(),
+		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(),
+		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), versionVerb(),
 	}
 }
 
@@ -36,13 +39,33 @@ func find(name string) (verb, bool) {
 	return verb{}, false
 }
 
+// split takes the verb's name off a command line: two words where there is such
+// a verb, else one.
+func split(args []string) (name string, rest []string) {
+	if len(args) > 1 {
+		if _, known := find(args[0] + " " + args[1]); known {
+			return args[0] + " " + args[1], args[2:]
+		}
+	}
+	return args[0], args[1:]
+}
+
+// under lists the verbs of two words that begin with this one.
+func under(word string) []verb {
+	return slices.DeleteFunc(verbs(), func(v verb) bool { return !strings.HasPrefix(v.name, word+" ") })
+}
+
 func usage(w io.Writer) {
 	fmt.Fprint(w, "hcp-node-agent turns a plain RHEL machine into a worker of an OpenShift Hosted Control Plane cluster\n\n")
 	fmt.Fprint(w, "  hcp-node-agent join --user-data stub.ign\n\nverbs:\n")
-	for _, v := range verbs() {
-		fmt.Fprintf(w, "  %-10s %s\n", v.name, v.does)
-	}
+	list(w, verbs())
 	fmt.Fprint(w, "\nsee: hcp-node-agent VERB --help\n\n", exitCodes)
+}
+
+func list(w io.Writer, verbs []verb) {
+	for _, v := range verbs {
+		fmt.Fprintf(w, "  %-14s %s\n", v.name, v.does)
+	}
 }
 
 const exitCodes = `exit codes:

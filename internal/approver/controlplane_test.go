@@ -3,8 +3,10 @@
 package approver
 
 import (
+	"context"
 	"crypto/ecdsa"
 	"crypto/x509/pkix"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -25,7 +27,13 @@ import (
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
-	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, m.Run))
+	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, func() int {
+		if err := grantRights(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return m.Run()
+	}))
 }
 
 // client connects with a kubeconfig, to the server as it is reached from here;

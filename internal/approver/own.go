@@ -86,14 +86,18 @@ func approve(ctx context.Context, client kubernetes.Interface, want Want, name s
 			return fmt.Errorf("the CSR %s is %s already (%s)", name, condition.Type, condition.Reason)
 		}
 	}
+	return setApproved(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
+}
+
+// setApproved approves a CSR as it was judged: the update carries the resource
+// version, so it fails with a conflict if anybody changed the CSR since.
+func setApproved(ctx context.Context, client kubernetes.Interface, csr *certificatesv1.CertificateSigningRequest, message string) error {
+	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason,
-		Message: "hcp-node-agent join --approve-with on " + want.NodeName + " approved its own CSR",
+		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
 	})
-	// The update carries the resource version, so it fails if anybody changed
-	// the CSR after it was judged.
-	_, err = csrs.UpdateApproval(ctx, name, csr, metav1.UpdateOptions{})
-	return err //nolint:wrapcheck // inWords tells it
+	_, err := client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, csr.Name, csr, metav1.UpdateOptions{})
+	return err //nolint:wrapcheck // who asked for it tells it
 }
 
 // Own tells whether a CSR is one of the node's own two.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
@@ -26,7 +27,11 @@ type Refusal struct {
 
 // Error says what was found and what was due.
 func (r *Refusal) Error() string {
-	return fmt.Sprintf("its %s is %s, and not %s", r.Rule, r.Found, r.Due)
+	is := "is"
+	if strings.HasSuffix(r.Rule, "s") { // groups, usages, names
+		is = "are"
+	}
+	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Due)
 }
 
 func refuse(rule string, found, due any) error {
@@ -90,14 +95,14 @@ func (w Want) Serving(csr *certificatesv1.CertificateSigningRequest) error {
 func (w Want) addresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
 		// Of a kubelet whose Node has no address yet; it asks again when it has.
-		return refuse("names", "without any address", "with this machine's")
+		return refuse("names", "without any address", "with the node's own")
 	}
 	for _, ip := range request.IPAddresses {
 		address, valid := netip.AddrFromSlice(ip)
 		address = address.Unmap()
 		local := address.IsLoopback() || address.IsUnspecified() || address.IsMulticast() || address.IsLinkLocalUnicast()
 		if !valid || local || !slices.Contains(w.Addresses, address) {
-			return refuse("names", "with the address "+ip.String(), fmt.Sprintf("of this machine's %v", w.Addresses))
+			return refuse("names", "with the address "+ip.String(), fmt.Sprintf("those of the node alone, %v", w.Addresses))
 		}
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // inputs is what a join reads before it touches anything. All of it is secret.
@@ -17,6 +18,7 @@ type inputs struct {
 	stub      *ignition.Stub
 	approver  []byte     // kubeconfig that may approve; nil when nobody gave one
 	overrides []override // merged over the payload, in this order
+	ticket    *ticket.Ticket
 }
 
 // readInputs reads the stub, single values, the approver's kubeconfig and what
@@ -27,6 +29,9 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		return in, err
 	}
 	var err error
+	if in.ticket, err = readTicket(c, state, dir, resume, stdin); err != nil {
+		return in, err
+	}
 	if in.overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
 		return in, err
 	}
@@ -37,6 +42,8 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	}
 	var raw []byte
 	switch {
+	case !resume && c.UserData == "" && c.Endpoint == "" && in.ticket != nil && in.ticket.Stub != nil:
+		raw = in.ticket.Stub
 	case resume || (c.UserData == "" && c.Endpoint == "" && state.Known()):
 		// The stub of the unfinished join; a finished one needs none.
 		raw, err = read(dir, stubFile)
@@ -77,13 +84,13 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 // oneOfStandardInput refuses a second reader of standard input.
 func oneOfStandardInput(c config.Join) error {
 	var readers []string
-	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith}, c.IgnitionOverrides) {
+	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.Ticket}, c.IgnitionOverrides) {
 		if one == "-" {
 			readers = append(readers, one)
 		}
 	}
 	if len(readers) > 1 {
-		return usage("standard input can be one of --user-data, --approve-with and --ignition-override, not several")
+		return usage("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
 	}
 	return nil
 }

@@ -90,6 +90,7 @@ func begin(ctx context.Context, options Options) (*join, error) {
 	if j.inputs, err = readInputs(options.Config, state, j.dir, options.Resume, options.Stdin); err != nil {
 		return nil, err
 	}
+	j.config = withTicket(j.config, j.inputs.ticket)
 	if err := j.fits(); err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (j *join) start() error {
 	j.state.Config = j.config
 	j.state.MachineID = j.facts.MachineID
 	j.state.of(j.inputs.stub)
-	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+	if err := errors.Join(keepOverrides(j.dir, j.inputs.overrides), keepTicket(j.dir, j.inputs.ticket)); err != nil {
 		return err
 	}
 	if stub := j.inputs.stub; stub != nil {
@@ -146,13 +147,13 @@ func (j *join) remember(step string) error {
 	return writeState(j.dir, j.state)
 }
 
-// finish notes that the join has come to its end; the token is not needed any
-// more, and goes.
+// finish notes that the join has come to its end; token and ticket are not
+// needed any more, and go.
 func (j *join) finish(changed bool) error {
 	if j.state.Finished.IsZero() {
 		j.state.Finished = time.Now().UTC()
 	}
-	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, stubFile))
+	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, stubFile), drop(j.dir, ticketFile))
 	if err != nil {
 		return err
 	}

@@ -76,7 +76,7 @@ func (j *join) forget() error {
 		return err
 	}
 	var errs []error
-	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, bridgeFile, stateFile} {
+	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, ticketFile, bridgeFile, stateFile} {
 		errs = append(errs, drop(j.dir, name))
 	}
 	return errors.Join(errs...)

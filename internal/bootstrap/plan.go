@@ -100,6 +100,7 @@ func look(ctx context.Context, options Options) (*join, error) {
 	if j.inputs, err = readInputs(options.Config, state, j.dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
+	j.config = withTicket(j.config, j.inputs.ticket)
 	j.state.of(j.inputs.stub)
 	j.machine, err = openMachine(ctx, options.StateDir, false)
 	return j, err

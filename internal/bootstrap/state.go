@@ -24,6 +24,7 @@ const (
 	stubFile    = "stub.ign"    // while a join is unfinished, so that the unit can resume it
 	payloadFile = "payload.ign" // so that a restart never asks for the token again
 	keyDir      = "keys"
+	ticketFile  = "ticket" // while a join is unfinished
 
 	bridgeFile = "bridge.json" // the move into br-ex that was made, and its gap
 

@@ -17,7 +17,7 @@ func (j *join) identity(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
 		NodeName: j.name, MachineID: j.facts.MachineID, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
-		Register: j.register(), Ledger: j.ledger, Log: log,
+		Register: j.register(), Ledger: j.ledger, Log: log, Annotate: j.annotate(),
 	}
 }
 

@@ -46,7 +46,7 @@ func (j *join) learn() error {
 			"the payload's %s cannot be used: %w", bootstrapPath, err)
 	}
 	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA
-	return nil
+	return j.ticketFits()
 }
 
 // adapt turns the payload into the plan for this host.

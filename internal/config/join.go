@@ -39,6 +39,7 @@ type Join struct {
 
 	PauseImage  string `json:"pauseImage,omitempty"`
 	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
+	Ticket      string `json:"ticket,omitempty"`      // path of the node's ticket, or "-"
 
 	Until         string   `json:"until,omitempty"`
 	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end

@@ -30,6 +30,7 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringSliceVar(&j.Taints, "node-taint", j.Taints, "register the Node with the taint `KEY[=VALUE]:EFFECT`; can be given again")
 	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
+	flags.StringVar(&j.Ticket, "ticket", j.Ticket, "the node's ticket, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
 	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(Untils(), ", "))
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "give up after `DURATION`; 0 waits without end")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "leave out `STEPS`, comma-separated")

@@ -78,6 +78,10 @@ func (a *asking) submit(ctx context.Context) error {
 		return err
 	}
 	a.older, a.stuck, a.last = false, time.Time{}, standing{phase: absent}
+	if a.ours.Annotations, err = a.annotations(); err != nil {
+		a.older = true
+		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
+	}
 	return a.api.persist(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
 		_, err := a.api.client.CertificatesV1().CertificateSigningRequests().Create(ctx, a.ours, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
@@ -126,6 +130,9 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 	if found != nil {
 		a.asked = found.CreationTimestamp.Time
 	}
+	if _, err := a.annotations(); err != nil && (a.last.phase == absent || a.last.phase == pending) {
+		return false, err
+	}
 	switch a.last.phase {
 	case issued:
 		a.issued = a.last.certificate
@@ -135,7 +142,7 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 		return false, errAgain
 	case pending:
 		a.older = false // what happens now happens in this run
-		log.Wait(a.pendingText(found), "oc adm certificate approve "+a.ours.Name)
+		log.Wait(a.pendingText(found), a.approveCommand())
 		if a.approve != nil && a.shown != found.UID {
 			a.shown = found.UID
 			return false, a.approve(ctx, Request{Name: a.ours.Name, PublicKey: &a.key.private.PublicKey})
@@ -172,8 +179,8 @@ func (a *asking) hopeless() error {
 }
 
 func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); on platform None nobody approves it by itself; run on the hosted cluster:",
-		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since))
+	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run on the hosted cluster:",
+		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since), a.whoApproves())
 }
 
 // unanswered is the failure when the time is up.

@@ -27,7 +27,7 @@ func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, erro
 	if err != nil {
 		return nil, err
 	}
-	namespace, found := mounting(pods, rootBundle)
+	namespace, found := mountedIn(pods, rootBundle)
 	if !found {
 		return nil, nil
 	}
@@ -44,9 +44,9 @@ func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, erro
 	return unknownTo(ours.CA, []byte(bundle.Data["ca.crt"]))
 }
 
-// mounting gives a namespace of a pod that has a projected volume of a
+// mountedIn gives a namespace of a pod that has a projected volume of a
 // ConfigMap.
-func mounting(pods []*corev1.Pod, name string) (string, bool) {
+func mountedIn(pods []*corev1.Pod, name string) (string, bool) {
 	for _, pod := range pods {
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Projected == nil {

@@ -57,10 +57,7 @@ func certificateOf(c *x509.Certificate) Certificate {
 	}
 }
 
-// Late tells whether a certificate should have been renewed by now: kubelet does
-// it when 70 to 90 percent of its time have passed (nextRotationDeadline in
-// k8s.io/client-go/util/certificate).
+// Late tells whether a certificate should have been renewed by now.
 func (c Certificate) Late(now time.Time) bool {
-	whole := c.NotAfter.Sub(c.NotBefore)
-	return now.After(c.NotAfter.Add(-whole / 10))
+	return lived(c.NotBefore, c.NotAfter, now) >= shouldHave
 }

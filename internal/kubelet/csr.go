@@ -83,6 +83,7 @@ const (
 	somebodys   phase = "somebody else's" // of this name, but not this key's
 	outOfDate   phase = "out of date"     // its certificate has expired
 	notAskedFor phase = "not asked for"   // its certificate is not what was asked for
+	otherTicket phase = "of another ticket, or of none"
 )
 
 // standing is a CSR in one glance.
@@ -120,6 +121,8 @@ func assess(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Ti
 		return assessCertificate(found.Status.Certificate, ours, now)
 	case isApproved:
 		return standing{phase: approved}
+	case !annotatedAs(found, ours):
+		return standing{phase: otherTicket, detail: "it carries no proof of this node's ticket, and what a CSR carries cannot be changed"}
 	}
 	return standing{phase: pending}
 }

@@ -74,22 +74,12 @@ func requests(ctx context.Context, a *api, node string, names []string) ([]byte,
 			return nil, explain(err, a.server).failure("asking the cluster about the CSR "+name, err)
 		}
 	}
-	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + certificatesv1.KubeletServingSignerName, Limit: 500}
-	for {
-		list, err := csrs.List(ctx, options)
-		if err != nil {
-			return nil, explain(err, a.server).failure("asking the cluster for serving CSRs", err)
-		}
-		page := map[string]*certificatesv1.CertificateSigningRequest{}
-		for n := range list.Items {
-			page[list.Items[n].Name] = &list.Items[n]
-		}
-		if newest := newestOf(page, userOf(node)); newest != nil {
-			own[newest.Name] = newest // of each page: there are few
-		}
-		if options.Continue = list.Continue; options.Continue == "" {
-			break
-		}
+	serving, _, err := csrSource(a, "", "spec.signerName="+certificatesv1.KubeletServingSignerName).all(ctx)
+	if err != nil {
+		return nil, explain(err, a.server).failure("asking the cluster for serving CSRs", err)
+	}
+	if newest := newestFirst(serving, userOf(node)); len(newest) > 0 {
+		own[newest[0].Name] = newest[0]
 	}
 	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
 	for _, csr := range own {

@@ -1,9 +1,6 @@
 package kubelet
 
-import (
-	"path/filepath"
-	"time"
-)
+import "time"
 
 // CertificateEnd is when one of kubelet's certificates ends.
 type CertificateEnd struct {
@@ -14,8 +11,8 @@ type CertificateEnd struct {
 // CertificateEnds tells when kubelet's certificates end, those that are there.
 func CertificateEnds(dir string) []CertificateEnd {
 	var ends []CertificateEnd
-	for _, one := range []struct{ name, file string }{{"client", "kubelet-client-current.pem"}, {"serving", "kubelet-server-current.pem"}} {
-		if leaf := leafOf(filepath.Join(dir, one.file)); leaf != nil {
+	for _, one := range []struct{ name, file string }{{"client", ClientCertificate(dir)}, {"serving", ServingCertificate(dir)}} {
+		if leaf := leafOf(one.file); leaf != nil {
 			ends = append(ends, CertificateEnd{Name: one.name, At: leaf.NotAfter})
 		}
 	}

@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"context"
+	"crypto"
 	"crypto/x509"
 	"errors"
 	"fmt"
@@ -36,9 +37,12 @@ type Identity struct {
 	CA         []byte    // PEM; empty: that of Bootstrap
 	Register   *Register // the Node that kubelet will make, asked of the cluster; nil: not asked
 	KeyDir     string    // the agent's own directory, 0700, where a pending key is kept across runs
-	Proxy      Proxy
-	Ledger     *ledger.Ledger
-	Log        report.Log // its step is the ledger's
+	// Annotate gives what the client CSR with this public key is annotated
+	// with, so that an approver can know the node by it; nil for nothing.
+	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
+	Proxy    Proxy
+	Ledger   *ledger.Ledger
+	Log      report.Log // its step is the ledger's
 }
 
 // State is what kubelet has by way of identity.

@@ -28,8 +28,8 @@ const (
 )
 
 // lived tells how much of a certificate's life is over, from 0 to 1 and beyond.
-func lived(leaf *x509.Certificate, now time.Time) float64 {
-	return float64(now.Sub(leaf.NotBefore)) / float64(leaf.NotAfter.Sub(leaf.NotBefore))
+func lived(from, until, now time.Time) float64 {
+	return float64(now.Sub(from)) / float64(until.Sub(from))
 }
 
 // Renewal tells how it stands with the next client certificate. On a hosted
@@ -37,7 +37,7 @@ func lived(leaf *x509.Certificate, now time.Time) float64 {
 // has not come is worth a word; it looks at files alone.
 func (i *Identity) Renewal(now time.Time) Renewal {
 	leaf := leafOf(i.current())
-	if leaf == nil || lived(leaf, now) < shouldHave {
+	if leaf == nil || lived(leaf.NotBefore, leaf.NotAfter, now) < shouldHave {
 		return Renewal{}
 	}
 	return overdue("client", leaf, "the Node "+i.NodeName+" is lost to the cluster then")
@@ -49,7 +49,7 @@ func (i *Identity) Renewal(now time.Time) Renewal {
 // when kubelet can have asked for another one.
 func (s *Serving) Renewal(ctx context.Context) (Renewal, error) {
 	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
-	if leaf == nil || lived(leaf, time.Now()) < mayAsk {
+	if leaf == nil || lived(leaf.NotBefore, leaf.NotAfter, time.Now()) < mayAsk {
 		return Renewal{}, nil
 	}
 	var found map[string]*certificatesv1.CertificateSigningRequest
@@ -75,7 +75,7 @@ func (s *Serving) renewal(leaf *x509.Certificate, found map[string]*certificates
 		}
 	case choice.misfit != nil:
 		return Renewal{Text: "kubelet's serving certificate ends at " + stamp(leaf.NotAfter) + "; " + choice.misfit.text, Remedy: choice.misfit.remedy}
-	case lived(leaf, now) >= shouldHave:
+	case lived(leaf.NotBefore, leaf.NotAfter, now) >= shouldHave:
 		return overdue("serving", leaf, "logs, exec and metrics of this node fail then")
 	}
 	return Renewal{}

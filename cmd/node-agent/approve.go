@@ -1,0 +1,167 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// approveOptions are the flags of approve.
+type approveOptions struct {
+	claims, kubeconfig, namespace, configMap string
+	node, fingerprint                        string
+	addresses                                []string
+	watch                                    bool
+	timeout                                  time.Duration
+}
+
+func approveVerb() verb {
+	return verb{
+		name: "approve",
+		does: "approve nodes: all that come with a ticket whose claim is here, or one by hand",
+		more: `
+runs where the hosted cluster is administered, not on a node: the right to approve is the right to become any node.
+  approve --claims DIR [--watch]                 every CSR that proves the ticket of a claim in DIR, and no other; with --watch without end
+  approve --node NAME --fingerprint SHA256:...   one client CSR, by the key that join shows on the node; with --address IP also the
+                                                 node's serving CSR, when it comes
+Nothing is ever denied. A ticket is good for one key: which, is noted in a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml
+makes it, and the rights that this needs).`,
+		prepare: func(flags *pflag.FlagSet) action {
+			var o approveOptions
+			flags.StringVar(&o.claims, "claims", "", "`DIR` with NAME.claim files; it is read anew when it changes")
+			flags.BoolVar(&o.watch, "watch", false, "go on without end, with what comes")
+			flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
+			flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve by hand")
+			flags.StringVar(&o.fingerprint, "fingerprint", "", "of the one node's key, as join shows it: `SHA256:DIGITS`")
+			flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the one node's serving certificate may name; can be given again")
+			flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the one node's CSRs, as a `DURATION`; 0 waits without end")
+			flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace, "`NAMESPACE` of the ConfigMap in which used tickets are noted")
+			flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error { return o.run(ctx, face) }
+		},
+	}
+}
+
+func badApprove(format string, args ...any) error {
+	return report.Fail(report.Usage, "see: hcp-node-agent approve --help", format, args...)
+}
+
+func (o approveOptions) check() error {
+	switch {
+	case o.kubeconfig == "":
+		return badApprove("approve needs --kubeconfig of the hosted cluster")
+	case (o.claims == "") == (o.node == ""):
+		return badApprove("give one of --claims DIR and --node NAME")
+	case o.claims != "" && (o.fingerprint != "" || len(o.addresses) > 0):
+		return badApprove("--fingerprint and --address are for --node; a claim has its own")
+	case o.node != "" && o.watch:
+		return badApprove("--watch is for --claims")
+	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
+		return badApprove("--node needs --fingerprint, --address or both")
+	}
+	if o.claims == "" {
+		return nil
+	}
+	if info, err := os.Stat(o.claims); err != nil {
+		return badApprove("reading --claims: %w", err)
+	} else if !info.IsDir() {
+		return badApprove("--claims %s is not a directory", o.claims)
+	}
+	return nil
+}
+
+func (o approveOptions) run(ctx context.Context, face *face) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	addresses, err := parseAddresses(o.addresses)
+	if err != nil {
+		return badApprove("--address: %w", err)
+	}
+	kubeconfig, err := o.readKubeconfig(face.in)
+	if err != nil {
+		return badApprove("reading --kubeconfig: %w", err)
+	}
+	notify := report.Notify{}
+	a, err := approver.Open(approver.Options{
+		Kubeconfig: kubeconfig, Claims: o.claims, Namespace: o.namespace, ConfigMap: o.configMap,
+		Tell: func(told approver.Told) { tell(face, told) }, Status: notify.Status, Ready: func() { notify.Ready("watching") },
+	})
+	switch {
+	case err != nil:
+		return err
+	case o.watch:
+		return a.Watch(ctx)
+	case o.claims != "":
+		return a.Once(ctx)
+	}
+	if o.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, o.timeout)
+		defer cancel()
+	}
+	return a.ByHand(ctx, approver.ByHand{
+		NodeName: o.node, Fingerprint: o.fingerprint, Addresses: addresses, Log: report.Log{Sink: face.sink, Step: "approve"},
+	})
+}
+
+func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {
+	if o.kubeconfig == "-" {
+		return io.ReadAll(io.LimitReader(stdin, 1<<20))
+	}
+	return os.ReadFile(o.kubeconfig)
+}
+
+type toldLine struct {
+	report.TypeMeta
+	approver.Told
+}
+
+// tell writes one line for each decision.
+func tell(face *face, told approver.Told) {
+	if face.json {
+		line, err := json.Marshal(toldLine{report.Meta("ApproverEvent"), told})
+		if err == nil {
+			fmt.Fprintf(face.out, "%s\n", line)
+		}
+		return
+	}
+	fmt.Fprintln(face.out, toldText(told))
+}
+
+func toldText(told approver.Told) string {
+	words := []string{fmt.Sprintf("%-8s", told.Verdict)}
+	if told.CSR != "" {
+		kind := "client"
+		if strings.HasSuffix(told.Signer, "kubelet-serving") {
+			kind = "serving"
+		}
+		node := told.Node
+		if ticket.CheckNodeName(node) != nil {
+			node = strconv.Quote(node) // whoever asked has written it
+		}
+		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, told.CSR))
+		if told.Key != "" {
+			words = append(words, "(key "+told.Key+")")
+		}
+	}
+	text := strings.Join(words, " ")
+	if told.Reason != "" {
+		text += ": " + told.Reason
+	}
+	if told.Remedy != "" {
+		text += "; " + told.Remedy
+	}
+	return strings.ReplaceAll(text, "\n", " ")
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+func TestApproveRefuses(t *testing.T) {
+	dir := t.TempDir()
+	config := put(t, dir, "kubeconfig", kubeconfig(authority(t)))
+	fingerprint := "SHA256:" + strings.Repeat("0", 64)
+	for line, want := range map[string]string{
+		"":                       "approve needs --kubeconfig",
+		"--kubeconfig " + config: "give one of --claims DIR and --node NAME",
+		"--claims " + dir + " --node a --kubeconfig " + config:                                           "give one of --claims DIR and --node NAME",
+		"--claims /gone --kubeconfig " + config:                                                          "reading --claims: stat /gone",
+		"--claims " + config + " --kubeconfig " + config:                                                 "is not a directory",
+		"--claims " + dir + " --fingerprint x --kubeconfig " + config:                                    "are for --node",
+		"--claims " + dir + " --kubeconfig /gone":                                                        "reading --kubeconfig: open /gone",
+		"--claims " + dir + " --kubeconfig -":                                                            "reading the approver's kubeconfig",
+		"--claims " + dir + " --kubeconfig " + config:                                                    "runs a program to get its credential",
+		"--node a --kubeconfig " + config:                                                                "needs --fingerprint, --address or both",
+		"--node a --watch --fingerprint x --kubeconfig " + config:                                        "--watch is for --claims",
+		"--node a --address x --kubeconfig " + config:                                                    "\"x\" is not an IP address",
+		"--node a --fingerprint " + fingerprint + " --kubeconfig " + put(t, dir, "noca", kubeconfig("")): "kubeconfig",
+	} {
+		got := call(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
+		if got.code != report.Usage || got.out != "" || !strings.HasPrefix(got.err, "hcp-node-agent approve: ") || !strings.Contains(got.err, want) {
+			t.Errorf("%s: code %d, %s%s, want %q", line, got.code, got.out, got.err, want)
+		}
+	}
+}
+
+// One decision is one line, whatever a stranger has written into a CSR.
+func TestADecisionIsOneLine(t *testing.T) {
+	told := approver.Told{Verdict: approver.Refuse, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
+	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
+	if got := toldText(told); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// parsed reads a command line of approve as main does.
+func parsed(t *testing.T, args []string) *pflag.FlagSet {
+	t.Helper()
+	if len(args) == 0 || args[0] != "approve" {
+		t.Fatalf("%q does not approve", args)
+	}
+	flags := pflag.NewFlagSet("approve", pflag.ContinueOnError)
+	flags.StringP("output", "o", "text", "")
+	approveVerb().prepare(flags)
+	if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
+		t.Fatalf("%q: %v", args, err)
+	}
+	for _, needed := range []string{"claims", "watch", "kubeconfig"} {
+		if !flags.Changed(needed) {
+			t.Errorf("%q lacks --%s", args, needed)
+		}
+	}
+	return flags
+}
+
+func TestApproverUnit(t *testing.T) {
+	content, err := os.ReadFile("../../systemd/hcp-node-agent-approver.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	setting := func(name string) string {
+		match := regexp.MustCompile(`(?m)^` + name + `=(.*)$`).FindStringSubmatch(string(content))
+		if match == nil {
+			t.Fatalf("the unit has no %s", name)
+		}
+		return match[1]
+	}
+	flags := parsed(t, strings.Fields(setting("ExecStart"))[1:])
+	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" || !strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
+		t.Errorf("the kubeconfig is %s", path)
+	}
+	for _, code := range []report.Code{report.Usage, report.CredentialRefused} {
+		if !slices.Contains(strings.Fields(setting("RestartPreventExitStatus")), strconv.Itoa(int(code))) {
+			t.Errorf("the unit is started again after %d", code)
+		}
+	}
+	if setting("Type") != "notify" || setting("DynamicUser") != "yes" || setting("TimeoutStartSec") != "infinity" {
+		t.Error("the unit does not wait for READY, or runs as somebody")
+	}
+}
+
+func TestApproverDeployment(t *testing.T) {
+	documents, err := rights.Documents("approver.yaml")
+	if err != nil || len(documents) != 1 {
+		t.Fatal(len(documents), err)
+	}
+	var deployment appsv1.Deployment
+	if err := yaml.UnmarshalStrict([]byte(documents[0]), &deployment); err != nil {
+		t.Fatal(err)
+	}
+	pod := deployment.Spec.Template.Spec
+	container := pod.Containers[0]
+	flags := parsed(t, container.Args)
+	var mounts []string
+	for _, mount := range container.VolumeMounts {
+		if !mount.ReadOnly {
+			t.Errorf("%s can be written to", mount.MountPath)
+		}
+		mounts = append(mounts, mount.MountPath)
+	}
+	claims, _ := flags.GetString("claims")
+	path, _ := flags.GetString("kubeconfig")
+	if !slices.Equal(mounts, []string{claims, strings.TrimSuffix(path, "/kubeconfig")}) || len(pod.Volumes) != 2 {
+		t.Errorf("mounted are %q, used %s and %s", mounts, claims, path)
+	}
+	security := container.SecurityContext
+	if !*pod.SecurityContext.RunAsNonRoot || *pod.AutomountServiceAccountToken || !*security.ReadOnlyRootFilesystem || *security.AllowPrivilegeEscalation || security.Capabilities.Drop[0] != "ALL" {
+		t.Error("the pod has more rights than it needs")
+	}
+}

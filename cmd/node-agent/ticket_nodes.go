@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// ticketNode is a node that shall have a ticket.
+type ticketNode struct {
+	name      string
+	addresses []netip.Addr
+}
+
+// parseNodes reads one node a line, its name and then its addresses; what
+// stands behind a # is for people.
+func parseNodes(content []byte) ([]ticketNode, error) {
+	var nodes []ticketNode
+	lines := bufio.NewScanner(bytes.NewReader(content))
+	for number := 1; lines.Scan(); number++ {
+		text, _, _ := strings.Cut(lines.Text(), "#")
+		words := strings.Fields(text)
+		if len(words) == 0 {
+			continue
+		}
+		addresses, err := parseAddresses(words[1:])
+		if err == nil {
+			err = ticket.CheckNodeName(words[0])
+		}
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		nodes = append(nodes, ticketNode{words[0], addresses})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading lines: %w", err)
+	}
+	return nodes, nil
+}
+
+func parseAddresses(texts []string) ([]netip.Addr, error) {
+	var addresses []netip.Addr
+	for _, text := range texts {
+		address, err := netip.ParseAddr(text)
+		if err != nil {
+			return nil, fmt.Errorf("%q is not an IP address", text)
+		}
+		if err := ticket.CheckAddress(address); err != nil {
+			return nil, err
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
+}

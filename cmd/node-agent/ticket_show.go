@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+type ticketDocument struct {
+	report.TypeMeta
+	ticket.Public
+	result
+}
+
+func ticketShowVerb() verb {
+	return verb{
+		name: "ticket show", takes: "FILE",
+		does: "tell what a ticket or a claim says, without its secret: ticket show FILE",
+		prepare: func(*pflag.FlagSet) action {
+			return func(_ context.Context, flags *pflag.FlagSet, face *face) error {
+				shown, err := showTicket(flags.Arg(0))
+				if err != nil && !face.json {
+					return err
+				}
+				document := ticketDocument{report.Meta("TicketShown"), shown, resultOf(err)}
+				if writeErr := face.document(document, func(w io.Writer) { sayTicket(w, shown) }); writeErr != nil && err == nil {
+					err = writeErr
+				}
+				return err
+			}
+		},
+	}
+}
+
+func showTicket(path string) (ticket.Public, error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return ticket.Public{}, report.Fail(report.Usage, "see: hcp-node-agent ticket show --help", "reading the file: %w", err)
+	}
+	shown, err := ticket.Show(content, time.Now())
+	if err != nil {
+		return shown, report.Fail(report.Usage, "hcp-node-agent ticket create --node NAME --kubeconfig FILE   makes a ticket and its claim", "%s: %w", path, err)
+	}
+	return shown, nil
+}
+
+func sayTicket(w io.Writer, t ticket.Public) {
+	until := "until " + t.Expires.Local().Format(time.DateTime)
+	if t.Expired {
+		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
+	}
+	fmt.Fprintf(w, "%s %s of %s, %s\n", strings.ToLower(t.Kind), t.ID, t.NodeName, until)
+	row := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(w, "  %-12s %s\n", name, value)
+		}
+	}
+	row("public key", t.Fingerprint)
+	for _, ca := range t.ClusterCA {
+		row("cluster CA", string(ca))
+	}
+	if t.Kind == ticket.KindClaim {
+		row("addresses", addresses(t.Addresses))
+	}
+	row("labels", strings.Join(t.Labels, " "))
+	row("taints", strings.Join(t.Taints, " "))
+	if t.HasStub {
+		row("stub", "is in it")
+	}
+}

@@ -1,0 +1,95 @@
+package approver
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// claimsDir is a directory of NAME.claim files. It is read anew when one of
+// them changes, comes or goes.
+type claimsDir struct {
+	path string
+	seen string // what the directory looked like when it was read
+}
+
+// look describes the files by name, size and time; links are followed, as a
+// mounted ConfigMap is one of links.
+func (d *claimsDir) look() string {
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return err.Error()
+	}
+	var seen strings.Builder
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ticket.ClaimSuffix) {
+			continue
+		}
+		info, err := os.Stat(filepath.Join(d.path, entry.Name()))
+		if err != nil {
+			fmt.Fprintf(&seen, "%s %v\n", entry.Name(), err)
+			continue
+		}
+		fmt.Fprintf(&seen, "%s %d %d\n", entry.Name(), info.Size(), info.ModTime().UnixNano())
+	}
+	return seen.String()
+}
+
+func (d *claimsDir) changed() bool { return d.look() != d.seen }
+
+// load reads the claims. One that cannot be read does not stop the others; a
+// directory that cannot be read has none, so that nothing is approved by claims
+// that are perhaps withdrawn.
+func (d *claimsDir) load() (Claims, []error) {
+	d.seen = d.look() // before the reading: what changes meanwhile is seen by the next look
+	entries, err := os.ReadDir(d.path)
+	if err != nil {
+		return NewClaims(nil), []error{fmt.Errorf("reading the directory of claims: %w", err)}
+	}
+	var problems []error
+	from := map[string]string{} // ticket to file
+	var list []*ticket.Claim
+	for _, entry := range entries {
+		if !strings.HasSuffix(entry.Name(), ticket.ClaimSuffix) {
+			continue
+		}
+		claim, err := readClaim(filepath.Join(d.path, entry.Name()))
+		if err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", entry.Name(), err))
+			continue
+		}
+		if first, taken := from[claim.ID]; taken {
+			// Which of them is meant nobody can know, so neither counts.
+			problems = append(problems, fmt.Errorf("%s and %s are claims of the same ticket %s; neither is used", first, entry.Name(), claim.ID))
+			list = slices.DeleteFunc(list, func(other *ticket.Claim) bool { return other.ID == claim.ID })
+			continue
+		}
+		from[claim.ID] = entry.Name()
+		list = append(list, claim)
+	}
+	return NewClaims(list), problems
+}
+
+const mostClaimBytes = 64 << 10 // more than a claim may have: its reader says so
+
+func readClaim(path string) (*ticket.Claim, error) {
+	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, errors.New("it is not a file"))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening the claim: %w", err)
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(file, mostClaimBytes))
+	if err != nil {
+		return nil, fmt.Errorf("reading the claim: %w", err)
+	}
+	return ticket.ParseClaim(content)
+}

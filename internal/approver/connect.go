@@ -1,0 +1,66 @@
+package approver
+
+import (
+	"fmt"
+
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// connection is a hosted cluster as its approver reaches it.
+type connection struct {
+	client      kubernetes.Interface
+	server      string
+	authorities []ticket.Hash
+}
+
+const caRemedy = "give a kubeconfig that has the cluster's certificate-authority-data"
+
+func connect(kubeconfig []byte) (connection, error) {
+	config, err := approverConfig(kubeconfig)
+	if err != nil {
+		return connection{}, err
+	}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return connection{}, report.Fail(report.Usage, "give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
+	}
+	authorities, err := ticket.Authorities(config.CAData)
+	if err != nil {
+		// Claims are of a cluster, and its CA is what a cluster is known by.
+		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
+	}
+	config.QPS = -1 // one request follows the other, and the server has limits of its own
+	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return connection{}, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	return connection{client: client, server: config.Host, authorities: authorities}, nil
+}
+
+// ClusterCA gives the CA bundle (PEM) that a kubeconfig trusts its cluster by.
+// How the kubeconfig logs in does not matter, and is not tried.
+func ClusterCA(kubeconfig []byte) ([]byte, error) {
+	file, err := clientcmd.Load(kubeconfig)
+	if err != nil {
+		return nil, report.Fail(report.Usage, caRemedy, "reading the kubeconfig: %w", err)
+	}
+	current := file.Contexts[file.CurrentContext]
+	if current == nil || file.Clusters[current.Cluster] == nil {
+		return nil, report.Fail(report.Usage, caRemedy, "reading the kubeconfig: it has no current context with a cluster")
+	}
+	config := &rest.Config{TLSClientConfig: rest.TLSClientConfig{
+		CAFile: file.Clusters[current.Cluster].CertificateAuthority, CAData: file.Clusters[current.Cluster].CertificateAuthorityData,
+	}}
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return nil, report.Fail(report.Usage, caRemedy, "reading the cluster's CA: %w", err)
+	}
+	if len(config.CAData) == 0 {
+		return nil, report.Fail(report.Usage, caRemedy+", or the CA itself: --ca FILE", "the kubeconfig names no CA of the cluster")
+	}
+	return config.CAData, nil
+}

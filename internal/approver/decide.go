@@ -1,0 +1,219 @@
+package approver
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"net/netip"
+	"strings"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// Verdict is what becomes of a CSR. None is ever denied: a person can always
+// approve what is left or refused here.
+type Verdict string
+
+// The verdicts.
+const (
+	Approve Verdict = "approved"
+	Leave   Verdict = "left"    // not for this approver
+	Refuse  Verdict = "refused" // it names a claim, or a node that has one, and breaks a rule
+)
+
+// Decision is a verdict and why.
+type Decision struct {
+	Verdict Verdict
+	Reason  string // "" when there is nothing worth telling
+	Remedy  string
+	Node    string
+	Claim   *ticket.Claim // by which it is approved
+	Key     string        // fingerprint of the CSR's public key
+}
+
+// Facts are what is known of the cluster when a CSR is judged.
+type Facts struct {
+	Now         time.Time
+	Authorities []ticket.Hash           // of the cluster's CA, as the approver's own kubeconfig has it
+	Bound       map[string]string       // ticket to fingerprint of the key that it was used for
+	Full        bool                    // no more bindings can be kept
+	NodeExists  bool                    // a Node of the claim's name
+	NodesOf     map[netip.Addr][]string // which Nodes have which address
+}
+
+// Decide judges a CSR by the claims and the facts. It is the only place where
+// that is done, and it looks at nothing else.
+func Decide(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
+	switch {
+	case answered(csr):
+		return Decision{Verdict: Leave}
+	case csr.Spec.SignerName == certificatesv1.KubeletServingSignerName:
+		return decideServing(csr, claims, facts)
+	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
+		return Decision{Verdict: Leave}
+	case csr.Spec.Username == nodePrefix+lookInto(csr).node:
+		// A renewal, which the cluster itself approves (selfnodeclient).
+		return Decision{Verdict: Leave}
+	}
+	return decideClient(csr, claims, facts)
+}
+
+func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
+	request := lookInto(csr)
+	d := Decision{Verdict: Refuse, Node: request.node, Key: request.fingerprint}
+	id := csr.Annotations[ticket.AnnotationID]
+	claim := claims.byID[id]
+	if claim == nil {
+		return unclaimed(d, id, claims)
+	}
+	d.Node = claim.NodeName
+	want := Want{NodeName: claim.NodeName, PublicKey: request.key}
+	for _, rule := range []func() error{
+		func() error { return claim.InTime(facts.Now) },
+		func() error { return want.Client(csr) },
+		func() error { return claim.Verify(facts.Authorities, request.key, csr.Annotations) },
+	} {
+		if err := rule(); err != nil {
+			d.Reason = err.Error()
+			return d
+		}
+	}
+	switch bound := facts.Bound[id]; {
+	case facts.NodeExists:
+		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
+		d.Remedy = "oc delete node " + d.Node + "   if its machine is gone or made anew; it is approved after that"
+		return d
+	case bound != "" && bound != d.Key:
+		d.Reason = fmt.Sprintf("the ticket %s was used already, with another key (%s)", id, bound)
+		d.Remedy = "hcp-node-agent ticket create --node " + d.Node + " --kubeconfig FILE   if the machine was made anew; look who has the ticket if it was not"
+		return d
+	case bound == "" && facts.Full:
+		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
+		return d
+	}
+	d.Verdict, d.Claim = Approve, claim
+	return d
+}
+
+// unclaimed is for a client CSR of no claim that is here.
+func unclaimed(d Decision, id string, claims Claims) Decision {
+	of := claims.byNode[d.Node]
+	switch {
+	case len(of) > 0 && id == "":
+		d.Reason = fmt.Sprintf("it carries no ticket, and the node %s has one (%s)", d.Node, of[0].ID)
+	case len(of) > 0:
+		d.Reason = fmt.Sprintf("there is no claim of its ticket %q; the node %s has the ticket %s", shorten(id), d.Node, of[0].ID)
+	case id == "":
+		d.Verdict, d.Reason = Leave, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", d.Node)
+	default:
+		d.Verdict, d.Reason = Leave, fmt.Sprintf("there is no claim of its ticket %q", shorten(id))
+	}
+	return d
+}
+
+func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
+	request := lookInto(csr)
+	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
+	if !isNode {
+		name = request.node // Want refuses it below, when this node has a claim
+	}
+	d := Decision{Verdict: Leave, Node: name, Key: request.fingerprint, Remedy: "oc adm certificate approve " + csr.Name + "   after a look at its names"}
+	if len(claims.byNode[name]) == 0 {
+		d.Reason = fmt.Sprintf("there is no claim for the node %q", shorten(name))
+		return d
+	}
+	claim := boundClaim(claims.byNode[name], facts)
+	switch {
+	case claim == nil:
+		d.Reason = "no ticket of " + name + " was used in this cluster: it did not get its identity by its claim"
+		return d
+	case len(claim.Addresses) == 0:
+		d.Reason = "the claim of " + name + " names no addresses, so a person has to look at those of the CSR"
+		return d
+	}
+	d.Verdict, d.Remedy = Refuse, ""
+	if err := (Want{NodeName: name, Addresses: claim.Addresses}).Serving(csr); err != nil {
+		d.Reason = err.Error()
+		return d
+	}
+	if d.Reason = request.takenFrom(name, facts.NodesOf); d.Reason != "" {
+		return d
+	}
+	d.Verdict, d.Claim = Approve, claim
+	return d
+}
+
+// boundClaim gives the newest claim of a node by which it came in. Its time
+// does not matter any more: it is how long the ticket could be used.
+func boundClaim(of []*ticket.Claim, facts Facts) *ticket.Claim {
+	for _, claim := range of {
+		if facts.Bound[claim.ID] != "" && claim.Fits(facts.Authorities) == nil {
+			return claim
+		}
+	}
+	return nil
+}
+
+// answered tells whether somebody has decided on a CSR already.
+func answered(csr *certificatesv1.CertificateSigningRequest) bool {
+	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
+}
+
+// touches tells whether a CSR has anything to do with the claims, so that a
+// look at the cluster is worth while.
+func touches(csr *certificatesv1.CertificateSigningRequest, claims Claims) bool {
+	_, ticketed := claims.byID[csr.Annotations[ticket.AnnotationID]]
+	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
+	return ticketed || len(claims.byNode[lookInto(csr).node]) > 0 || len(claims.byNode[requestor]) > 0
+}
+
+// inside is what a CSR says of itself, before any rule is applied.
+type inside struct {
+	node        string // "" when the subject is not a node's
+	key         any
+	fingerprint string
+	addresses   []netip.Addr
+}
+
+func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
+	block, _ := pem.Decode(csr.Spec.Request)
+	if block == nil {
+		return inside{}
+	}
+	request, err := x509.ParseCertificateRequest(block.Bytes)
+	if err != nil {
+		return inside{}
+	}
+	in := inside{key: request.PublicKey, fingerprint: Fingerprint(request.PublicKey)}
+	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
+		in.node = name
+	}
+	for _, ip := range request.IPAddresses {
+		if address, valid := netip.AddrFromSlice(ip); valid {
+			in.addresses = append(in.addresses, address.Unmap())
+		}
+	}
+	return in
+}
+
+// takenFrom says which of the CSR's addresses is another Node's; "" for none.
+func (in inside) takenFrom(name string, nodesOf map[netip.Addr][]string) string {
+	for _, address := range in.addresses {
+		for _, owner := range nodesOf[address] {
+			if owner != name {
+				return fmt.Sprintf("the address %s is that of the Node %s", address, owner)
+			}
+		}
+	}
+	return ""
+}
+
+func shorten(text string) string {
+	if len(text) > 80 {
+		return strings.ToValidUTF8(text[:80], "") + "…"
+	}
+	return text
+}

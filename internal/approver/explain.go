@@ -1,0 +1,28 @@
+package approver
+
+import (
+	"errors"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml   with the hosted cluster's administrator, and use the credential of its service account"
+
+// explain says what an error means for who runs an approver.
+func (a *Approver) explain(err error) error {
+	var told *report.Failure
+	switch {
+	case err == nil, errors.As(err, &told):
+		return err
+	case apierrors.IsUnauthorized(err):
+		return report.Fail(report.CredentialRefused, rightsRemedy, "%s does not accept the approver's credential: %w", a.server, err)
+	case apierrors.IsForbidden(err):
+		return report.Fail(report.CredentialRefused, rightsRemedy, "the approver's credential lacks a right on %s: %w", a.server, err)
+	}
+	return report.Fail(report.Failed, "curl -k "+a.server+"/livez", "%s: %w", a.server, err)
+}
+
+// stays tells whether an error will be the same next time.
+func stays(err error) bool { return report.CodeOf(err) != report.Failed }

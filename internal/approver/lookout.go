@@ -1,0 +1,75 @@
+package approver
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// lookout asks the cluster for facts, each once.
+type lookout struct {
+	connection
+	nodesOf map[netip.Addr][]string
+}
+
+// at completes the facts for one CSR that would be approved otherwise.
+func (l *lookout) at(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
+	var err error
+	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
+		facts.NodeExists, err = nodeExists(ctx, l.connection, node)
+		return facts, err
+	}
+	if l.nodesOf == nil {
+		if l.nodesOf, err = nodesOfAddresses(ctx, l.connection); err != nil {
+			return facts, err
+		}
+	}
+	facts.NodesOf = l.nodesOf
+	return facts, nil
+}
+
+func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("looking for a Node %s: %w", name, err)
+	}
+	return true, nil
+}
+
+// pageSize is how many objects come in one answer.
+const pageSize = 500
+
+// nodesOfAddresses tells which Nodes have which address. It is asked for only
+// when a serving CSR keeps all other rules: Nodes are large, and change all the
+// time, so to watch them would cost more.
+func nodesOfAddresses(ctx context.Context, c connection) (map[netip.Addr][]string, error) {
+	nodesOf := map[netip.Addr][]string{}
+	options := metav1.ListOptions{Limit: pageSize}
+	for {
+		limited, cancel := bounded(ctx)
+		page, err := c.client.CoreV1().Nodes().List(limited, options)
+		cancel()
+		if err != nil {
+			return nil, fmt.Errorf("listing Nodes for their addresses: %w", err)
+		}
+		for _, node := range page.Items {
+			for _, one := range node.Status.Addresses {
+				if address, err := netip.ParseAddr(one.Address); err == nil {
+					nodesOf[address.Unmap()] = append(nodesOf[address.Unmap()], node.Name)
+				}
+			}
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return nodesOf, nil
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package approver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+)
+
+// How often a watching approver looks again at all CSRs, though none has
+// changed: what was refused because of a Node, a binding or a claim's time can
+// be right later.
+const (
+	lookAgain        = 5 * time.Minute
+	lookAgainForSome = 30 * time.Second // while one waits that has to do with a claim
+	pollClaims       = 2 * time.Second
+)
+
+// Once decides on all CSRs that are there.
+func (a *Approver) Once(ctx context.Context) error {
+	a.loadClaims()
+	for {
+		a.crossed = false
+		if _, err := a.sweep(ctx); err != nil {
+			return a.explain(err)
+		}
+		if !a.crossed {
+			return nil
+		}
+	}
+}
+
+// Watch decides on all CSRs that are there and that come, until ctx ends, which
+// is no error. It outlives an API server that goes away. An error that would
+// stay, like a credential without the rights, ends it only at the start.
+func (a *Approver) Watch(ctx context.Context) error {
+	trouble, tries, ready := "", 0, false
+	for ctx.Err() == nil {
+		if a.dir.changed() || !ready {
+			a.loadClaims()
+		}
+		version, err := "", error(nil)
+		if !ready {
+			err = a.mayNote(ctx)
+		}
+		if err == nil {
+			version, err = a.sweep(ctx)
+		}
+		if err != nil && ctx.Err() == nil {
+			err = a.explain(err)
+			if !ready && stays(err) {
+				return err
+			}
+			if trouble != err.Error() {
+				trouble = err.Error()
+				a.tell(Told{Verdict: Warned, Reason: trouble, Remedy: "it is tried again, without end"})
+				a.status(trouble)
+			}
+			tries++
+			pause(ctx, time.Duration(rand.Float64()*float64(min(15*time.Second, time.Second<<min(tries, 4))))) //nolint:gosec // only spreads the load
+			continue
+		}
+		if trouble != "" {
+			a.tell(Told{Verdict: Noted, Reason: "the API server answers again"})
+		}
+		trouble, tries = "", 0
+		if !ready && ctx.Err() == nil {
+			ready = true
+			if a.options.Ready != nil {
+				a.options.Ready()
+			}
+		}
+		a.status(fmt.Sprintf("%d claims; %d CSRs approved since the start, %d left or refused wait", a.claims.Len(), a.approved, len(a.told)))
+		a.follow(ctx, version)
+	}
+	return nil
+}
+
+// mayNote tells at once whether used tickets can be noted, and not only when
+// the first node is there.
+func (a *Approver) mayNote(ctx context.Context) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	_, err := a.bindings.read(ctx)
+	return err
+}
+
+func (a *Approver) status(text string) {
+	if a.options.Status != nil {
+		a.options.Status(text)
+	}
+}
+
+// sweep decides on all CSRs, page by page, and gives the version after which to
+// watch. Nothing is kept of a CSR but what was told of it while it waits.
+func (a *Approver) sweep(ctx context.Context) (string, error) {
+	a.unsettled = false
+	options := metav1.ListOptions{Limit: pageSize}
+	there := map[types.UID]bool{}
+	for {
+		limited, cancel := bounded(ctx)
+		page, err := a.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
+		cancel()
+		if err != nil {
+			return "", fmt.Errorf("listing CSRs: %w", err)
+		}
+		var batch []*certificatesv1.CertificateSigningRequest
+		for n := range page.Items {
+			if !answered(&page.Items[n]) {
+				batch = append(batch, &page.Items[n])
+				there[page.Items[n].UID] = true
+			}
+		}
+		if err := a.judge(ctx, batch); err != nil {
+			return "", err
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			for uid := range a.told {
+				if !there[uid] {
+					delete(a.told, uid)
+				}
+			}
+			return page.ResourceVersion, nil
+		}
+	}
+}
+
+// follow decides on what changes, until it is time to look at all again: when
+// the claims change, now and then, and when the watch breaks.
+func (a *Approver) follow(ctx context.Context, version string) {
+	again := lookAgain
+	if a.unsettled {
+		again = lookAgainForSome
+	}
+	ctx, cancel := context.WithTimeout(ctx, again)
+	defer cancel()
+	seconds := int64(again.Seconds()) + 1
+	watcher, err := a.client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
+	if err != nil {
+		pause(ctx, time.Second) // the next list tells why
+		return
+	}
+	defer watcher.Stop()
+	claims := time.NewTicker(pollClaims)
+	defer claims.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-claims.C:
+			if a.dir.changed() {
+				return
+			}
+		case event, open := <-watcher.ResultChan():
+			if !open || a.take(ctx, watcher, event) != nil {
+				pause(ctx, time.Second) // the next list tells why, and does what was left undone
+				return
+			}
+		}
+	}
+}
+
+var errBroken = errors.New("the watch has lost its place")
+
+// take decides on a CSR that has changed, together with those that come right
+// after it: a fleet asks all at once, and then one write notes many tickets.
+func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watch.Event) error {
+	const most = 100
+	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
+	defer window.Stop()
+	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
+	for {
+		csr, isCSR := event.Object.(*certificatesv1.CertificateSigningRequest)
+		switch {
+		case !isCSR:
+			return errBroken
+		case event.Type == watch.Deleted, answered(csr):
+			delete(batch, csr.UID)
+			delete(a.told, csr.UID)
+		default:
+			batch[csr.UID] = csr
+		}
+		if len(batch) == 0 || len(batch) == most {
+			break
+		}
+		open := false
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-window.C:
+		case event, open = <-watcher.ResultChan():
+		}
+		if !open {
+			break
+		}
+	}
+	list := make([]*certificatesv1.CertificateSigningRequest, 0, len(batch))
+	for _, csr := range batch {
+		list = append(list, csr)
+	}
+	return a.judge(ctx, list)
+}

@@ -1,0 +1,139 @@
+package bootstrap
+
+import (
+	"crypto"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+const freshTicket = "hcp-node-agent ticket create --node NAME --kubeconfig FILE   where the cluster's kubeconfig is, for a new one"
+
+// readTicket reads the ticket that is given now, else the one that an
+// unfinished join has kept; nil when there is none. A kept one may have expired:
+// it matters only if the node still has to ask for something with it.
+func readTicket(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*ticket.Ticket, error) {
+	if resume || (c.Ticket == "" && !given(c, state)) {
+		content, err := read(dir, ticketFile)
+		if err != nil || content == nil {
+			return nil, err
+		}
+		return parseTicket(content)
+	}
+	if c.Ticket == "" {
+		return nil, nil //nolint:nilnil // most nodes have none
+	}
+	content, err := readInput(c.Ticket, stdin, "--ticket")
+	if err != nil {
+		return nil, err
+	}
+	t, err := parseTicket(content)
+	if err != nil || !state.Finished.IsZero() {
+		return t, err // a node that has joined does not need it any more
+	}
+	return t, inTime(t)
+}
+
+func parseTicket(content []byte) (*ticket.Ticket, error) {
+	t, err := ticket.ParseTicket(content)
+	if err != nil {
+		return nil, report.Fail(report.Usage, freshTicket, "%w", err)
+	}
+	return t, nil
+}
+
+func inTime(t *ticket.Ticket) error {
+	if err := t.InTime(time.Now()); err != nil {
+		return report.Fail(report.CredentialRefused, freshTicket, "%w by this host's clock", err)
+	}
+	return nil
+}
+
+// keepTicket keeps the ticket for the runs to come; its stub is kept as every
+// stub is.
+func keepTicket(dir string, t *ticket.Ticket) error {
+	if t == nil {
+		return drop(dir, ticketFile)
+	}
+	kept := *t
+	kept.Stub = nil
+	content, err := kept.Encode()
+	if err != nil {
+		return err
+	}
+	return keep(dir, ticketFile, content)
+}
+
+// withTicket adds the ticket's labels and taints to those of the
+// configuration, which win: they are nearer to the host.
+func withTicket(c config.Join, t *ticket.Ticket) config.Join {
+	if t == nil {
+		return c
+	}
+	c.Labels = unlessNamed(c.Labels, t.Labels, func(label string) string {
+		key, _, _ := strings.Cut(label, "=")
+		return key
+	})
+	c.Taints = unlessNamed(c.Taints, t.Taints, func(taint string) string {
+		rest, effect, _ := strings.Cut(taint, ":")
+		key, _, _ := strings.Cut(rest, "=")
+		return key + ":" + effect
+	})
+	return c
+}
+
+// unlessNamed gives the list with those of more that it has none of that name of.
+func unlessNamed(list, more []string, name func(string) string) []string {
+	list = slices.Clone(list)
+	for _, one := range more {
+		if !slices.ContainsFunc(list, func(other string) bool { return name(other) == name(one) }) {
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// ticketFits refuses a ticket of another node or another cluster, while
+// nothing is changed yet.
+func (j *join) ticketFits() error {
+	t := j.inputs.ticket
+	if t == nil {
+		return nil
+	}
+	if t.NodeName != j.name {
+		return report.Fail(report.Refused, fmt.Sprintf("give this host the ticket of %s, or the name of the ticket: hostnamectl set-hostname %s", j.name, t.NodeName),
+			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.name)
+	}
+	cluster, err := ticket.Authorities(j.state.APIServerCA)
+	if err == nil {
+		err = t.Fits(cluster)
+	}
+	if err != nil {
+		return report.Fail(report.Refused, freshTicket, "the ticket cannot be used with %s: %w", j.state.APIServer, err)
+	}
+	return nil
+}
+
+// annotate proves the ticket in the client CSR; nil when there is no ticket.
+func (j *join) annotate() func(crypto.PublicKey) (map[string]string, error) {
+	t := j.inputs.ticket
+	if t == nil {
+		return nil
+	}
+	return func(publicKey crypto.PublicKey) (map[string]string, error) {
+		if err := inTime(t); err != nil {
+			return nil, err
+		}
+		cluster, err := ticket.Authorities(j.state.APIServerCA)
+		if err != nil {
+			return nil, err
+		}
+		return t.Prove(cluster, publicKey)
+	}
+}

@@ -1,0 +1,88 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"crypto"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// proof annotates as a ticket does.
+func proof(value string) func(crypto.PublicKey) (map[string]string, error) {
+	return func(key crypto.PublicKey) (map[string]string, error) {
+		return map[string]string{"example.com/proof": value + " of " + Fingerprint(key)}, nil
+	}
+}
+
+// An annotation can be set only when the CSR is made; so with another ticket,
+// or the first one, it is a new key and a new CSR, and with the same it is not.
+func TestControlPlaneAnnotations(t *testing.T) {
+	identity, said := newNode(t, "annotated")
+	waiting := func() certificatesv1.CertificateSigningRequest {
+		t.Helper()
+		result, err := identity.Obtain(within(t, 3*time.Second), nil)
+		if report.CodeOf(err) != report.ApprovalMissing {
+			t.Fatalf("Obtain() = %v", err)
+		}
+		csr, err := admin(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return *csr
+	}
+	plain := waiting()
+	if len(plain.Annotations) != 0 || !strings.Contains(said.text(), "on platform None nobody approves it by itself") {
+		t.Errorf("without a ticket: %v; said:\n%s", plain.Annotations, said.text())
+	}
+
+	identity.Annotate = proof("first")
+	first := waiting()
+	request, err := parseRequest(first.Spec.Request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want, _ := identity.Annotate(request.PublicKey); first.Name == plain.Name || first.Annotations["example.com/proof"] != want["example.com/proof"] {
+		t.Errorf("with a ticket: %s after %s, annotations %v", first.Name, plain.Name, first.Annotations)
+	}
+	for _, want := range []string{
+		plain.Name + " is of another ticket, or of none", "a new one is submitted with a new key",
+		"it carries the proof of this node's ticket", "hcp-node-agent approve --claims DIR --kubeconfig FILE", "oc adm certificate approve " + first.Name,
+	} {
+		if !strings.Contains(said.text(), want) {
+			t.Errorf("it did not say %q, but:\n%s", want, said.text())
+		}
+	}
+	if again := waiting(); again.UID != first.UID {
+		t.Errorf("with the same ticket there is another CSR: %s after %s", again.Name, first.Name)
+	}
+
+	identity.Annotate = proof("second")
+	second := waiting()
+	if second.Name == first.Name || !strings.Contains(second.Annotations["example.com/proof"], "second of ") {
+		t.Errorf("with another ticket: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
+	}
+
+	// A ticket that cannot be used any more ends the wait, but not when the CSR
+	// was approved in time.
+	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
+	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
+	if _, err := identity.Obtain(within(t, time.Minute), nil); !errors.Is(err, expired) {
+		t.Errorf("Obtain() = %v, want that the ticket has expired", err)
+	}
+	if all := requestsOf(t, "annotated"); len(all) != 3 {
+		t.Errorf("there are %d CSRs, want the three that were asked for", len(all))
+	}
+	answer(t, second.Name, certificatesv1.CertificateApproved)
+	result, err := identity.Obtain(within(t, time.Minute), nil)
+	if err != nil || result.CSR != second.Name {
+		t.Errorf("Obtain() = %+v, %v", result, err)
+	}
+}

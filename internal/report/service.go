@@ -1,0 +1,15 @@
+package report
+
+import (
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+// Ready tells systemd that a service has begun its work, and how it is.
+func (Notify) Ready(status string) {
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS="+status) // a state that is lost harms nothing
+}
+
+// Status tells systemd how a service is.
+func (Notify) Status(status string) {
+	_, _ = daemon.SdNotify(false, "STATUS="+status)
+}

@@ -1,0 +1,109 @@
+package ticket
+
+import (
+	"crypto"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Hash is the SHA-256 of something public: "SHA256:" and 64 hexadecimal digits.
+type Hash string
+
+const hashPrefix = "SHA256:"
+
+func hashOf(content []byte) Hash {
+	sum := sha256.Sum256(content)
+	return Hash(hashPrefix + hex.EncodeToString(sum[:]))
+}
+
+// bytes gives the 32 bytes of a hash.
+func (h Hash) bytes() ([]byte, error) {
+	digits, found := strings.CutPrefix(string(h), hashPrefix)
+	sum, err := hex.DecodeString(digits)
+	if !found || err != nil || len(sum) != sha256.Size || digits != strings.ToLower(digits) {
+		return nil, fmt.Errorf("%q is not %s and 64 hexadecimal digits", shorten(string(h)), hashPrefix)
+	}
+	return sum, nil
+}
+
+// mostAuthorities is how many certificates a cluster's CA bundle may have: one
+// or two, and a few more while they are rotated.
+const mostAuthorities = 16
+
+// Authorities gives the hashes of the certificates in a PEM bundle, in its
+// order, each once. A cluster is known by one of them: a bundle grows and
+// shrinks while authorities are rotated.
+func Authorities(bundle []byte) ([]Hash, error) {
+	var all []Hash
+	for rest := bundle; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return nil, fmt.Errorf("reading the cluster's CA: %w", err)
+		}
+		if hash := hashOf(block.Bytes); !slices.Contains(all, hash) {
+			all = append(all, hash)
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return nil, errors.New("reading the cluster's CA: there is no certificate in PEM form")
+	case len(all) > mostAuthorities:
+		return nil, fmt.Errorf("reading the cluster's CA: it has %d certificates, and at most %d are taken", len(all), mostAuthorities)
+	}
+	return all, nil
+}
+
+// common gives those of a that are in b too.
+func common(a, b []Hash) []Hash {
+	return slices.DeleteFunc(slices.Clone(a), func(hash Hash) bool { return !slices.Contains(b, hash) })
+}
+
+// Fits tells whether the ticket is for the cluster with these authorities.
+func (t *Ticket) Fits(cluster []Hash) error { return fits("ticket", t.ID, t.ClusterCA, cluster) }
+
+// Fits tells whether the claim is for the cluster with these authorities.
+func (c *Claim) Fits(cluster []Hash) error { return fits("claim", c.ID, c.ClusterCA, cluster) }
+
+func fits(kind, id string, ours, cluster []Hash) error {
+	if len(common(ours, cluster)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, texts(ours), texts(cluster))
+}
+
+func texts(hashes []Hash) string {
+	all := make([]string, 0, len(hashes))
+	for _, hash := range hashes {
+		all = append(all, string(hash))
+	}
+	return strings.Join(all, " or ")
+}
+
+// fingerprint is the hash of a public key's PKIX form, as
+// "openssl pkey -pubin -outform DER | sha256sum" gives it.
+func fingerprint(key crypto.PublicKey) string {
+	der, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		return hashPrefix + "unknown"
+	}
+	return string(hashOf(der))
+}
+
+func shorten(text string) string {
+	if len(text) > 80 {
+		return strings.ToValidUTF8(text[:80], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,58 @@
+package ticket
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// Encode writes the ticket, its secrets too.
+func (t *Ticket) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKCS8PrivateKey(t.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the ticket's key: %w", err)
+	}
+	body, err := yaml.Marshal(document{
+		APIVersion: APIVersion, Kind: KindTicket, ID: t.ID, NodeName: t.NodeName, Expires: stamp(t.Expires), ClusterCA: t.ClusterCA,
+		Labels: t.Labels, Taints: t.Taints, Stub: string(t.Stub), PrivateKey: encodeBlock(privateBlock, der),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding the ticket: %w", err)
+	}
+	head := "# A secret: who has it can become the node " + t.NodeName + ".\n# On that host: hcp-node-agent join --ticket FILE\n"
+	return append([]byte(head), body...), nil
+}
+
+// Encode writes the claim.
+func (c *Claim) Encode() ([]byte, error) {
+	der, err := x509.MarshalPKIXPublicKey(c.key)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the claim's key: %w", err)
+	}
+	d := document{
+		APIVersion: APIVersion, Kind: KindClaim, ID: c.ID, NodeName: c.NodeName, Expires: stamp(c.Expires), ClusterCA: c.ClusterCA,
+		PublicKey: encodeBlock(publicBlock, der),
+	}
+	if len(c.Addresses) > 0 {
+		addresses := make([]string, 0, len(c.Addresses))
+		for _, address := range c.Addresses {
+			addresses = append(addresses, address.String())
+		}
+		d.Addresses = &addresses
+	}
+	body, err := yaml.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encoding the claim: %w", err)
+	}
+	head := "# No secret. It lets the node " + c.NodeName + " be approved: hcp-node-agent approve --claims DIR\n"
+	return append([]byte(head), body...), nil
+}
+
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func encodeBlock(kind string, der []byte) string {
+	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
+}

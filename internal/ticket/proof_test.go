@@ -1,0 +1,99 @@
+package ticket
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"encoding/hex"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestProof(t *testing.T) {
+	wish := full(t)
+	ticket, claim := made(t, wish)
+	cluster, err := Authorities(wish.ClusterCA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, other := newKey(t), newKey(t)
+	proof, err := ticket.Prove(cluster, &key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := ticket.Prove(cluster, &key.PublicKey); err != nil || !maps.Equal(proof, again) {
+		t.Errorf("the same ticket and key give %v and %v, %v", proof, again, err)
+	}
+	foreign, err := Authorities(authority(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	another, anotherClaim := made(t, wish)
+	theirs, err := another.Prove(cluster, &key.PublicKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(name, value string) map[string]string {
+		changed := maps.Clone(proof)
+		changed[name] = value
+		return changed
+	}
+	renamed := *claim
+	renamed.NodeName = "worker-8"
+	for name, test := range map[string]struct {
+		claim       *Claim
+		cluster     []Hash
+		key         any
+		annotations map[string]string
+		want        string
+	}{
+		"as it should be":         {claim, cluster, &key.PublicKey, proof, ""},
+		"the CA was rotated":      {claim, append(slices.Clone(foreign), cluster[0]), &key.PublicKey, proof, ""},
+		"no authority in common":  {claim, foreign, &key.PublicKey, proof, "is for another cluster"},
+		"signed for the other CA": {claim, cluster[1:], &key.PublicKey, proof, "was not made with the ticket"},
+		"another key":             {claim, cluster, &other.PublicKey, proof, "was not made with the ticket"},
+		"another name":            {&renamed, cluster, &key.PublicKey, proof, "was not made with the ticket"},
+		"another ticket":          {claim, cluster, &key.PublicKey, theirs, "it is of the ticket"},
+		"another claim":           {anotherClaim, cluster, &key.PublicKey, with(AnnotationID, another.ID), "was not made with the ticket"},
+		"no annotations":          {claim, cluster, &key.PublicKey, nil, "it is of the ticket"},
+		"no proof":                {claim, cluster, &key.PublicKey, with(AnnotationProof, ""), "not one of version v1"},
+		"another version":         {claim, cluster, &key.PublicKey, with(AnnotationProof, "v2:"+strings.TrimPrefix(proof[AnnotationProof], "v1:")), "not one of version v1"},
+		"rubbish":                 {claim, cluster, &key.PublicKey, with(AnnotationProof, "v1:!"), "no signature"},
+		"cut":                     {claim, cluster, &key.PublicKey, with(AnnotationProof, proof[AnnotationProof][:40]), "no signature"},
+		"longer":                  {claim, cluster, &key.PublicKey, with(AnnotationProof, proof[AnnotationProof]+strings.Repeat("A", 1<<20)), "not one of version v1"},
+		"no public key":           {claim, cluster, "x", proof, "encoding public key"},
+	} {
+		err := test.claim.Verify(test.cluster, test.key, test.annotations)
+		if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
+			t.Errorf("%s: Verify() = %v, want %q", name, err, test.want)
+		}
+		if err != nil && len(err.Error()) > 1000 {
+			t.Errorf("%s: the sentence has %d characters", name, len(err.Error()))
+		}
+	}
+	if _, err := ticket.Prove(foreign, &key.PublicKey); err == nil || !strings.Contains(err.Error(), "another cluster") {
+		t.Errorf("Prove() in another cluster = %v", err)
+	}
+}
+
+// What is signed is a format: tickets given out must stay good.
+func TestWhatIsSigned(t *testing.T) {
+	public, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") // of RFC 8032, 7.1
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := message(Hash(hashPrefix+strings.Repeat("ab", 32)), strings.Repeat("cd", 16), "worker-7", ed25519.PublicKey(public))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const digest = "06e3fd8fda29bb60ab59557de61edb0aecdb231134be30e75b455f8e1b792fa9" // by sha256sum
+	const want = "AAAAHmhjcC1ub2RlLWFnZW50IHRpY2tldCBwcm9vZiB2MQAAACCrq6urq6urq6urq6urq6urq6urq6urq6urq6urq6urqwAAACBjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2RjZGNkY2RjZAAAAAh3b3JrZXItNwAAACA="
+	if len(got) < 32 {
+		t.Fatal("too short")
+	}
+	head, tail := base64.StdEncoding.EncodeToString(got[:len(got)-32]), hex.EncodeToString(got[len(got)-32:])
+	if head != want || tail != digest {
+		t.Errorf("signed is %s and then %s", head, tail)
+	}
+}

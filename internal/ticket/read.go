@@ -1,0 +1,172 @@
+package ticket
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"sigs.k8s.io/yaml"
+)
+
+// How long the documents may be, in bytes. A ticket has four hundred, with a
+// stub some thousands.
+const (
+	ticketLimit = 256 << 10
+	claimLimit  = 16 << 10
+)
+
+// document is either kind as it is written.
+type document struct {
+	APIVersion string    `json:"apiVersion"`
+	Kind       string    `json:"kind"`
+	ID         string    `json:"id"`
+	NodeName   string    `json:"nodeName"`
+	Expires    string    `json:"expires"`
+	ClusterCA  []Hash    `json:"clusterCA"`
+	Addresses  *[]string `json:"addresses,omitempty"`  // of a claim
+	PublicKey  string    `json:"publicKey,omitempty"`  // of a claim, PEM
+	Labels     []string  `json:"labels,omitempty"`     // of a ticket
+	Taints     []string  `json:"taints,omitempty"`     // of a ticket
+	Stub       string    `json:"stub,omitempty"`       // of a ticket
+	PrivateKey string    `json:"privateKey,omitempty"` // of a ticket, PEM
+}
+
+// ParseTicket reads a ticket. It does not look at the time.
+func ParseTicket(content []byte) (*Ticket, error) {
+	d, expires, err := parse(content, KindTicket, ticketLimit)
+	if err != nil {
+		return nil, err
+	}
+	if d.PublicKey != "" || d.Addresses != nil {
+		return nil, errors.New("reading the ticket: publicKey and addresses are a claim's, and not a ticket's")
+	}
+	t := &Ticket{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA, Labels: d.Labels, Taints: d.Taints}
+	if d.Stub != "" {
+		t.Stub = []byte(d.Stub)
+	}
+	if t.key, err = privateKey(d.PrivateKey); err != nil {
+		return nil, fmt.Errorf("reading the ticket: privateKey: %w", err)
+	}
+	if err := errors.Join(checkAll("labels", d.Labels, checkLabel), checkAll("taints", d.Taints, checkTaint)); err != nil {
+		return nil, fmt.Errorf("reading the ticket: %w", err)
+	}
+	return t, nil
+}
+
+// ParseClaim reads a claim. It does not look at the time.
+func ParseClaim(content []byte) (*Claim, error) {
+	d, expires, err := parse(content, KindClaim, claimLimit)
+	if err != nil {
+		return nil, err
+	}
+	if d.PrivateKey != "" || d.Stub != "" || d.Labels != nil || d.Taints != nil {
+		return nil, errors.New("reading the claim: privateKey, stub, labels and taints are a ticket's; a secret must not be in a claim")
+	}
+	c := &Claim{ID: d.ID, NodeName: d.NodeName, Expires: expires, ClusterCA: d.ClusterCA}
+	if c.key, err = publicKey(d.PublicKey); err != nil {
+		return nil, fmt.Errorf("reading the claim: publicKey: %w", err)
+	}
+	if d.Addresses == nil {
+		return c, nil
+	}
+	if err := checkAll("addresses", *d.Addresses, func(text string) error {
+		address, err := netip.ParseAddr(text)
+		if err == nil {
+			err = CheckAddress(address)
+		}
+		c.Addresses = append(c.Addresses, address)
+		return err
+	}); err != nil {
+		return nil, fmt.Errorf("reading the claim: %w", err)
+	}
+	return c, nil
+}
+
+// parse reads what both kinds have in common.
+func parse(content []byte, kind string, limit int) (document, time.Time, error) {
+	d, err := decode(content, kind, limit)
+	if err != nil {
+		return d, time.Time{}, err
+	}
+	if err := checkID(d.ID); err != nil {
+		return d, time.Time{}, fmt.Errorf("reading the %s: id: %w", noun(kind), err)
+	}
+	if err := CheckNodeName(d.NodeName); err != nil {
+		return d, time.Time{}, fmt.Errorf("reading the %s: nodeName: %w", noun(kind), err)
+	}
+	expires, err := time.Parse(time.RFC3339, d.Expires)
+	if err != nil || expires.Nanosecond() != 0 {
+		return d, time.Time{}, fmt.Errorf("reading the %s: expires: %q is not a time like 2026-01-31T12:00:00Z", noun(kind), shorten(d.Expires))
+	}
+	if len(d.ClusterCA) == 0 || len(d.ClusterCA) > mostAuthorities {
+		return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA has %d hashes; it can have 1 to %d", noun(kind), len(d.ClusterCA), mostAuthorities)
+	}
+	for _, hash := range d.ClusterCA {
+		if _, err := hash.bytes(); err != nil {
+			return d, time.Time{}, fmt.Errorf("reading the %s: clusterCA: %w", noun(kind), err)
+		}
+	}
+	return d, expires.UTC(), nil
+}
+
+func decode(content []byte, kind string, limit int) (document, error) {
+	var d document
+	if len(content) > limit {
+		return d, fmt.Errorf("reading the %s: it has more than %d KiB", noun(kind), limit>>10)
+	}
+	if len(bytes.TrimSpace(content)) == 0 {
+		return d, fmt.Errorf("reading the %s: it is empty", noun(kind))
+	}
+	if several(content) {
+		return d, fmt.Errorf("reading the %s: there is more than one document in it", noun(kind))
+	}
+	// What is wrong is told without the text: it can have the key in it.
+	var head struct {
+		APIVersion string `json:"apiVersion"`
+		Kind       string `json:"kind"`
+	}
+	if err := yaml.Unmarshal(content, &head); err != nil {
+		return d, fmt.Errorf("reading the %s: it is no YAML, or a value is of another type than it should be", noun(kind))
+	}
+	if head.APIVersion != APIVersion || head.Kind != kind {
+		return d, fmt.Errorf("reading the %s: it has apiVersion %q and kind %q, and %q and %q are due",
+			noun(kind), shorten(head.APIVersion), shorten(head.Kind), APIVersion, kind)
+	}
+	if err := yaml.UnmarshalStrict(content, &d); err != nil {
+		return d, fmt.Errorf("reading the %s: a field is unknown, there twice, or of another type than it should be; the fields are %s", noun(kind), fields(kind))
+	}
+	return d, nil
+}
+
+// several tells whether there is more than one YAML document: the parser would
+// read the first and pass over the others.
+func several(content []byte) bool {
+	begun := false
+	for line := range bytes.Lines(content) {
+		line = bytes.TrimRight(line, " \t\r\n")
+		mark := bytes.Equal(line, []byte("---")) || bytes.HasPrefix(line, []byte("--- ")) || bytes.Equal(line, []byte("..."))
+		switch {
+		case mark && begun:
+			return true
+		case mark, len(line) > 0 && line[0] != '#' && line[0] != '%':
+			begun = true
+		}
+	}
+	return false
+}
+
+func fields(kind string) string {
+	if kind == KindTicket {
+		return "apiVersion, kind, id, nodeName, expires, clusterCA, labels, taints, stub and privateKey"
+	}
+	return "apiVersion, kind, id, nodeName, expires, clusterCA, addresses and publicKey"
+}
+
+func noun(kind string) string {
+	if kind == KindTicket {
+		return "ticket"
+	}
+	return "claim"
+}

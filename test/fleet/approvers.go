@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+// process is a running "approve --watch", as an administrator runs it, with the
+// rights that deploy gives.
+type process struct {
+	command *exec.Cmd
+	wire    *wire
+	errors  *os.File
+	mu      sync.Mutex
+	told    []approver.Told
+	done    chan struct{} // closed when all that it told is read
+}
+
+// approverResult is what one approver did and took.
+type approverResult struct {
+	approved int
+	received int64   // bytes
+	cpu      float64 // seconds
+	peak     float64 // of memory, in MiB
+}
+
+func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, claims string) (*process, error) {
+	w, err := newWire(plane.APIForward)
+	if err != nil {
+		return nil, err
+	}
+	kubeconfig, err := rights.Kubeconfig(ctx, admin, plane.Kubeconfig, w.server())
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.CreateTemp(dir, "approver-*.kubeconfig")
+	if err != nil {
+		return nil, fmt.Errorf("writing the approver's kubeconfig: %w", err)
+	}
+	_, err = file.Write(kubeconfig)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("writing the approver's kubeconfig: %w", err)
+	}
+	p := &process{wire: w, done: make(chan struct{})}
+	if p.errors, err = os.Create(filepath.Join(dir, filepath.Base(file.Name())+".log")); err != nil {
+		return nil, fmt.Errorf("making the approver's log: %w", err)
+	}
+	p.command = exec.CommandContext(ctx, agent, "approve", "--watch", "--claims", claims, "--kubeconfig", file.Name(), "--output", "json")
+	p.command.Stderr = p.errors
+	out, err := p.command.StdoutPipe()
+	if err != nil {
+		return nil, fmt.Errorf("starting an approver: %w", err)
+	}
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("starting an approver: %w", err)
+	}
+	go p.listen(out)
+	return p, nil
+}
+
+func (p *process) listen(out io.Reader) {
+	defer close(p.done)
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		var told approver.Told
+		if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
+			told.Reason = "unreadable: " + lines.Text()
+		}
+		p.mu.Lock()
+		p.told = append(p.told, told)
+		p.mu.Unlock()
+	}
+}
+
+// stop ends the approver as systemd does, and gives what it did.
+func (p *process) stop() (approverResult, error) {
+	defer p.wire.listener.Close()
+	defer p.errors.Close()
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		return approverResult{}, fmt.Errorf("stopping an approver: %w", err)
+	}
+	<-p.done
+	if err := p.command.Wait(); err != nil {
+		said, _ := os.ReadFile(p.errors.Name())
+		return approverResult{}, fmt.Errorf("an approver ended with %w: %s", err, said)
+	}
+	r := approverResult{received: p.wire.received.Load()}
+	state := p.command.ProcessState
+	r.cpu = (state.UserTime() + state.SystemTime()).Seconds()
+	if usage, known := state.SysUsage().(*syscall.Rusage); known {
+		r.peak = float64(usage.Maxrss) / 1024
+	}
+	for _, told := range p.told {
+		if told.Verdict == approver.Approve {
+			r.approved++
+		}
+	}
+	return r, nil
+}

@@ -1,0 +1,208 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
+)
+
+type measured struct {
+	foreign   int           // CSRs that must not be approved
+	asked     time.Duration // until the last node had asked
+	issued    time.Duration // until the last node had its certificate, from the first question on
+	approvers [2]approverResult
+	waiting   int64 // bytes that a node received that waited all the while
+}
+
+// measure runs one fleet against a control plane of its own.
+func measure(ctx context.Context, agent string, count int) (r measured, err error) {
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	dir, err := os.MkdirTemp("", "fleet-")
+	if err != nil {
+		return r, fmt.Errorf("making a folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	plane, err := bed.Start(ctx, bed.Options{Dir: filepath.Join(dir, "plane")})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, plane.Close()) }()
+	f := &fleet{plane: plane, dir: dir, claims: filepath.Join(dir, "claims")}
+	if err := f.prepare(ctx, count); err != nil {
+		return r, err
+	}
+	return f.run(ctx, agent)
+}
+
+type fleet struct {
+	plane            *bed.ControlPlane
+	dir, claims      string
+	cluster          []ticket.Hash
+	nodes            []*node
+	waiting          *node
+	admin, bootstrap kubernetes.Interface
+}
+
+func (f *fleet) prepare(ctx context.Context, count int) error {
+	later := filepath.Join(f.dir, "later")
+	if err := errors.Join(os.MkdirAll(f.claims, 0o700), os.MkdirAll(later, 0o700)); err != nil {
+		return fmt.Errorf("making folders: %w", err)
+	}
+	ca, err := os.ReadFile(f.plane.ClusterCA)
+	if err != nil {
+		return fmt.Errorf("reading the cluster's CA: %w", err)
+	}
+	if f.cluster, err = ticket.Authorities(ca); err != nil {
+		return err
+	}
+	for n := range count {
+		made, err := newNode(fmt.Sprintf("fleet-%04d", n), ca, f.claims)
+		if err != nil {
+			return err
+		}
+		f.nodes = append(f.nodes, made)
+	}
+	if f.waiting, err = newNode("fleet-waiting", ca, later); err != nil {
+		return err
+	}
+	kubeconfig, err := os.ReadFile(f.plane.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	if f.admin, err = connect(kubeconfig); err != nil {
+		return err
+	}
+	stolen, err := bootstrapKubeconfig(f.plane, "https://"+f.plane.APIForward)
+	if err != nil {
+		return err
+	}
+	if f.bootstrap, err = connect(stolen); err != nil {
+		return err
+	}
+	return rights.Grant(ctx, f.admin)
+}
+
+func connect(kubeconfig []byte) (kubernetes.Interface, error) {
+	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading a kubeconfig: %w", err)
+	}
+	config.QPS = -1
+	config.ContentType = "application/vnd.kubernetes.protobuf"
+	return kubernetes.NewForConfig(config)
+}
+
+func (f *fleet) run(ctx context.Context, agent string) (r measured, err error) {
+	waiting, err := startWaiting(ctx, f.plane, f.waiting, f.cluster, f.dir)
+	if err != nil {
+		return r, err
+	}
+	defer waiting.wire.listener.Close()
+	var approvers [2]*process
+	for i := range approvers {
+		if approvers[i], err = startApprover(ctx, agent, f.plane, f.admin, f.dir, f.claims); err != nil {
+			return r, err
+		}
+	}
+	begun := time.Now()
+	foreign, err := askAll(ctx, f.bootstrap, f.cluster, f.nodes)
+	r.asked, r.foreign = time.Since(begun), len(foreign)
+	if err != nil {
+		return r, err
+	}
+	if err := f.awaitIssued(ctx); err != nil {
+		return r, err
+	}
+	r.issued = time.Since(begun)
+	// Now the claim of the node that has waited all the while.
+	name := f.waiting.name + ticket.ClaimSuffix
+	if err := os.Rename(filepath.Join(f.dir, "later", name), filepath.Join(f.claims, name)); err != nil {
+		return r, fmt.Errorf("giving the last claim: %w", err)
+	}
+	if err := <-waiting.done; err != nil {
+		return r, fmt.Errorf("the waiting node: %w", err)
+	}
+	r.waiting = waiting.wire.received.Load()
+	for i, p := range approvers {
+		if r.approvers[i], err = p.stop(); err != nil {
+			return r, err
+		}
+	}
+	return r, f.check(ctx, foreign, approvers)
+}
+
+// awaitIssued waits until every node of the fleet has its certificate.
+func (f *fleet) awaitIssued(ctx context.Context) error {
+	missing := map[string]bool{}
+	for _, n := range f.nodes {
+		missing[n.csr] = true
+	}
+	for {
+		list, err := f.admin.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return fmt.Errorf("looking at the CSRs (%d are not issued): %w", len(missing), err)
+		}
+		for _, csr := range list.Items {
+			if len(csr.Status.Certificate) > 0 {
+				delete(missing, csr.Name)
+			}
+		}
+		if len(missing) == 0 {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%d CSRs are not issued: %w", len(missing), ctx.Err())
+		case <-time.After(500 * time.Millisecond):
+		}
+	}
+}
+
+// check tells whether each node was approved once, and nobody else.
+func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*process) error {
+	times := map[string]int{}
+	for _, p := range approvers {
+		for _, told := range p.told {
+			if told.Verdict == "approved" {
+				times[told.CSR]++
+			}
+		}
+	}
+	list, err := f.admin.CertificatesV1().CertificateSigningRequests().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return fmt.Errorf("looking at the CSRs: %w", err)
+	}
+	conditions := map[string][]certificatesv1.CertificateSigningRequestCondition{}
+	for _, csr := range list.Items {
+		conditions[csr.Name] = csr.Status.Conditions
+	}
+	var errs []error
+	for _, n := range f.nodes {
+		if times[n.csr] != 1 || len(conditions[n.csr]) != 1 {
+			errs = append(errs, fmt.Errorf("%s was approved %d times, and its CSR has the conditions %v", n.name, times[n.csr], conditions[n.csr]))
+		}
+		delete(times, n.csr)
+	}
+	for _, name := range foreign {
+		if times[name] > 0 || len(conditions[name]) > 0 {
+			errs = append(errs, fmt.Errorf("%s of somebody without a right has the conditions %v", name, conditions[name]))
+		}
+	}
+	if len(times) != 1 { // the waiting node's
+		errs = append(errs, fmt.Errorf("others were approved: %v", times))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509/pkix"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// node is a simulated one: its ticket, and the CSR that it made.
+type node struct {
+	name   string
+	ticket *ticket.Ticket
+	csr    string
+}
+
+// newNode makes a node's ticket and puts the claim into a directory.
+func newNode(name string, ca []byte, claims string) (*node, error) {
+	made, claim, err := ticket.New(ticket.Wish{NodeName: name, ClusterCA: ca}, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	content, err := claim.Encode()
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(filepath.Join(claims, name+ticket.ClaimSuffix), content, 0o600); err != nil {
+		return nil, fmt.Errorf("writing the claim: %w", err)
+	}
+	return &node{name: name, ticket: made}, nil
+}
+
+// ask submits the node's client CSR with its ticket, as join does. Every tenth
+// time two others ask as well: one with no ticket, and one who has copied the
+// annotations and has another key.
+func (n *node) ask(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, withForeign bool) ([]string, error) {
+	key, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	annotations, err := n.ticket.Prove(cluster, &key.PublicKey)
+	if err != nil {
+		return nil, err
+	}
+	if n.csr, err = submit(ctx, client, key, n.name, annotations); err != nil || !withForeign {
+		return nil, err
+	}
+	thief, err := newKey()
+	if err != nil {
+		return nil, err
+	}
+	bare, err := submit(ctx, client, thief, n.name, nil)
+	if err != nil {
+		return nil, err
+	}
+	copied, err := submit(ctx, client, thief, n.name, annotations)
+	return []string{bare, copied}, err
+}
+
+func newKey() (*ecdsa.PrivateKey, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	return key, nil
+}
+
+func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.PrivateKey, name string, annotations map[string]string) (string, error) {
+	subject := pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
+	request, err := cert.MakeCSR(key, &subject, nil, nil)
+	if err != nil {
+		return "", fmt.Errorf("making a CSR: %w", err)
+	}
+	csr, err := client.CertificatesV1().CertificateSigningRequests().Create(ctx, &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-csr-", Annotations: annotations},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
+			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		return "", fmt.Errorf("submitting a CSR: %w", err)
+	}
+	return csr.Name, nil
+}
+
+// askAll lets all nodes ask, eight at a time; it gives the CSRs of those who
+// must not come in.
+func askAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, nodes []*node) ([]string, error) {
+	var mu sync.Mutex
+	var foreign []string
+	var errs []error
+	var asking sync.WaitGroup
+	for worker := range 8 {
+		asking.Go(func() {
+			for n := worker; n < len(nodes); n += 8 {
+				more, err := nodes[n].ask(ctx, client, cluster, n%10 == 0)
+				mu.Lock()
+				foreign, errs = append(foreign, more...), append(errs, err)
+				mu.Unlock()
+			}
+		})
+	}
+	asking.Wait()
+	return foreign, errors.Join(errs...)
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"crypto"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// waitingNode waits as join does, with its code, while the fleet comes in.
+type waitingNode struct {
+	wire *wire
+	done chan error
+}
+
+// waits takes what is said, and tells when it waits for approval.
+type waits struct{ begun chan struct{} }
+
+func (w waits) Emit(event report.Event) {
+	if event.Kind == report.Waiting {
+		select {
+		case w.begun <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// startWaiting returns when the node has asked and waits.
+func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []ticket.Hash, dir string) (*waitingNode, error) {
+	w, err := newWire(plane.APIForward)
+	if err != nil {
+		return nil, err
+	}
+	bootstrap, err := bootstrapKubeconfig(plane, w.server())
+	if err != nil {
+		return nil, err
+	}
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		return nil, err
+	}
+	paths := &ledger.Paths{Tree: tree}
+	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
+		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+	})
+	if err != nil {
+		return nil, errors.Join(err, tree.Close())
+	}
+	said := waits{begun: make(chan struct{}, 1)}
+	identity := &kubelet.Identity{
+		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), Bootstrap: bootstrap,
+		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: said, Step: "identity"},
+		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.ticket.Prove(cluster, key) },
+	}
+	node := &waitingNode{wire: w, done: make(chan error, 1)}
+	go func() {
+		defer tree.Close()
+		defer book.Close()
+		_, err := identity.Obtain(ctx, nil)
+		node.done <- err
+	}()
+	select {
+	case <-said.begun:
+		return node, nil
+	case err := <-node.done:
+		return nil, fmt.Errorf("the waiting node did not wait: %w", err)
+	}
+}
+
+// bootstrapKubeconfig is the payload's, with the server as it is reached here.
+func bootstrapKubeconfig(plane *bed.ControlPlane, server string) ([]byte, error) {
+	content, err := os.ReadFile(plane.BootstrapKubeconfig)
+	if err != nil {
+		return nil, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
+	}
+	file, err := clientcmd.Load(content)
+	if err != nil {
+		return nil, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
+	}
+	for _, cluster := range file.Clusters {
+		cluster.Server = server
+	}
+	return clientcmd.Write(*file)
+}

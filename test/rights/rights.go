@@ -1,0 +1,114 @@
+// Package rights gives tests the approver's rights, as the files in deploy give
+// them, and a credential that has those and no others.
+package rights
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/yaml"
+)
+
+// Documents gives the YAML documents of a file in deploy.
+func Documents(name string) ([]string, error) {
+	_, here, _, known := runtime.Caller(0)
+	if !known {
+		return nil, errors.New("looking for deploy: this program does not know where its sources are")
+	}
+	content, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "deploy", name))
+	if err != nil {
+		return nil, fmt.Errorf("reading the manifest: %w", err)
+	}
+	return strings.Split(string(content), "\n---\n"), nil
+}
+
+// Grant creates what deploy/approver-rbac.yaml has, as it is there.
+func Grant(ctx context.Context, client kubernetes.Interface) error {
+	documents, err := Documents("approver-rbac.yaml")
+	if err != nil {
+		return err
+	}
+	for _, document := range documents {
+		if err := create(ctx, client, []byte(document)); err != nil {
+			return fmt.Errorf("creating what approver-rbac.yaml has: %w", err)
+		}
+	}
+	return nil
+}
+
+func create(ctx context.Context, client kubernetes.Interface, document []byte) error {
+	var head metav1.TypeMeta
+	if err := yaml.Unmarshal(document, &head); err != nil {
+		return err
+	}
+	var err error
+	switch head.Kind {
+	case "ServiceAccount":
+		object, bad := read[corev1.ServiceAccount](document)
+		_, err = client.CoreV1().ServiceAccounts(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	case "ConfigMap":
+		object, bad := read[corev1.ConfigMap](document)
+		_, err = client.CoreV1().ConfigMaps(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	case "ClusterRole":
+		object, bad := read[rbacv1.ClusterRole](document)
+		_, err = client.RbacV1().ClusterRoles().Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	case "ClusterRoleBinding":
+		object, bad := read[rbacv1.ClusterRoleBinding](document)
+		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	case "Role":
+		object, bad := read[rbacv1.Role](document)
+		_, err = client.RbacV1().Roles(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	case "RoleBinding":
+		object, bad := read[rbacv1.RoleBinding](document)
+		_, err = client.RbacV1().RoleBindings(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+		err = errors.Join(bad, err)
+	default:
+		return fmt.Errorf("%q is a kind that is not known here", head.Kind)
+	}
+	return err
+}
+
+func read[T any](document []byte) (*T, error) {
+	object := new(T)
+	return object, yaml.UnmarshalStrict(document, object)
+}
+
+// Kubeconfig gives a kubeconfig of the approver's service account, with a token
+// that is good for an hour. The administrator's kubeconfig says which CA the
+// cluster has; server is where it is reached.
+func Kubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
+	hour := int64(3600)
+	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-agent-approver",
+		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("getting a token for the approver: %w", err)
+	}
+	file, err := clientcmd.LoadFromFile(administrators)
+	if err != nil {
+		return nil, fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	cluster := file.Clusters[file.Contexts[file.CurrentContext].Cluster]
+	config := clientcmdapi.NewConfig()
+	config.Clusters["c"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: cluster.CertificateAuthorityData}
+	config.AuthInfos["u"] = &clientcmdapi.AuthInfo{Token: token.Status.Token}
+	config.Contexts["x"] = &clientcmdapi.Context{Cluster: "c", AuthInfo: "u"}
+	config.CurrentContext = "x"
+	return clientcmd.Write(*config)
+}
