@@ -147,7 +147,7 @@ func TestDiagnose(t *testing.T) {
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 		}},
 		"waits for another unit": {facts{machine: machineFacts{units: []unitFacts{{name: "nodeip-configuration.service", needed: Unit, state: host.UnitState{Load: "loaded", Active: "activating", Sub: "start"}}}}}, []string{
-			"problem nodeip-configuration.service, which kubelet.service needs, does not run (it is still starting) | journalctl -b -u nodeip-configuration.service",
+			"problem nodeip-configuration.service, which kubelet.service needs, is still starting | journalctl -b -u nodeip-configuration.service",
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
 		"a unit file of somebody": {facts{node: silent, machine: machineFacts{units: []unitFacts{{name: Unit, state: host.UnitState{Load: "bad-setting", Active: "inactive"}}}}}, []string{

@@ -35,6 +35,9 @@ func unitFinding(unit unitFacts) Finding {
 		return f
 	}
 	f.Text = fmt.Sprintf("%s does not run (%s)", named, idleState(unit.state))
+	if starting(unit.state) {
+		f.Text, f.passing = named+" is still starting", true
+	}
 	why, remedy := because(unit.errors)
 	f.Text += why
 	if remedy != "" {
@@ -53,12 +56,15 @@ func idleState(state host.UnitState) string {
 		return state.Load
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
 		return "it ends soon after each start"
-	case state.Active == "activating":
-		return "it is still starting"
 	case failing:
 		return state.Active + ", " + state.Result
 	}
 	return state.Active
+}
+
+// starting tells of a unit on its way up that has not failed yet.
+func starting(state host.UnitState) bool {
+	return state.Active == "activating" && state.Sub != "auto-restart" && (state.Result == "" || state.Result == "success")
 }
 
 // unitPackage is how the package is found that brings a unit. The names of Open
