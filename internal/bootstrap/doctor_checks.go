@@ -13,6 +13,13 @@ import (
 func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	var said notes
 	facts, err := p.hostFacts(ctx, report.Log{Sink: &said})
+	if err != nil && p.systemd != nil {
+		// A service manager that does not answer any more is one finding, and hides
+		// none of the others.
+		j, m := *p.join, *p.machine
+		m.systemd, m.noBus, j.machine = nil, err, &m
+		facts, err = j.hostFacts(ctx, report.Log{Sink: &said})
+	}
 	if err != nil {
 		return nil, err
 	}

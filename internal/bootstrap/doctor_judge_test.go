@@ -141,10 +141,11 @@ func TestDoctorJudgesBridgeAndRecords(t *testing.T) {
 		}},
 
 		"no drift": {driftFacts{Changes: 3}, []string{"ok: 3 changes are as the join left them"}},
-		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "host"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3}, []string{
+		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "host"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
 			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
 		}},
-		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3}, []string{}},
+		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},
+		"drift that is not known":   {driftFacts{Changes: 3, Partial: true}, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) { wantTold(t, test.want, test.facts.judge()) })
 	}

@@ -38,7 +38,8 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 	}
 	j.name = j.state.NodeName
 	p.busy, _ = ledger.Locked(j.dir) // without root it is not seen
-	opened, err := within(ctx, 20*time.Second, func(ctx context.Context) opening {
+	// With the context of all: the connection to systemd ends with its own.
+	opened, err := within(ctx, 20*time.Second, func(context.Context) opening {
 		m, err := openHost(ctx, j.dir)
 		return opening{m, err}
 	})

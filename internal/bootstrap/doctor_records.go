@@ -55,7 +55,8 @@ func (f leftoverFacts) judge() []DoctorFinding {
 // driftFacts is what somebody has changed of what the join made.
 type driftFacts struct {
 	Drift   []ledger.Difference
-	Changes int // that the ledger holds
+	Changes int  // that the ledger holds
+	Partial bool // some of them could not be looked at
 }
 
 func examineDrift(ctx context.Context, p *patient) ([]DoctorFinding, error) {
@@ -63,7 +64,7 @@ func examineDrift(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 		return nil, nil
 	}
 	drift, err := p.ledger.Drift(ctx)
-	return driftFacts{drift, len(p.ledger.Items())}.judge(), err
+	return driftFacts{drift, len(p.ledger.Items()), err != nil}.judge(), err
 }
 
 func (f driftFacts) judge() []DoctorFinding {
@@ -79,7 +80,7 @@ func (f driftFacts) judge() []DoctorFinding {
 			Severity: DoctorWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
 			Remedy: "hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
 		}}
-	case len(f.Drift) == 0 && f.Changes > 0:
+	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
 		return []DoctorFinding{{Severity: DoctorOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
 	}
 	return nil
