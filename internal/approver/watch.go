@@ -22,7 +22,7 @@ const (
 	pollClaims       = 2 * time.Second
 )
 
-// Once decides on all CSRs that are there.
+// Once decides on all CSRs that are there, and tells how many there were.
 func (a *Approver) Once(ctx context.Context) error {
 	a.loadClaims()
 	for {
@@ -31,6 +31,7 @@ func (a *Approver) Once(ctx context.Context) error {
 			return a.explain(err)
 		}
 		if !a.crossed {
+			a.tell(Told{Verdict: Noted, Reason: a.sum()})
 			return nil
 		}
 	}
@@ -76,7 +77,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 				a.options.Ready()
 			}
 		}
-		a.status(fmt.Sprintf("%d claims; %d CSRs approved since the start, %d left or refused wait", a.claims.Len(), a.approved, len(a.told)))
+		a.status(a.sum())
 		a.follow(ctx, version)
 	}
 	return nil
@@ -89,6 +90,10 @@ func (a *Approver) mayNote(ctx context.Context) error {
 	defer cancel()
 	_, err := a.bindings.read(ctx)
 	return err
+}
+
+func (a *Approver) sum() string {
+	return fmt.Sprintf("%d claims; %d CSRs approved, %d left or refused", a.claims.Len(), a.approved, len(a.told))
 }
 
 func (a *Approver) status(text string) {
