@@ -18,7 +18,7 @@ import (
 // be right later.
 const (
 	lookAgain        = 5 * time.Minute
-	lookAgainForSome = 30 * time.Second // while one waits that has to do with a claim
+	lookAgainForSome = 30 * time.Second // at first, while one waits that has to do with a claim; then less and less often
 	pollClaims       = 2 * time.Second
 )
 
@@ -139,13 +139,9 @@ func (a *Approver) sweep(ctx context.Context) (string, error) {
 // follow decides on what changes, until it is time to look at all again: when
 // the claims change, now and then, and when the watch breaks.
 func (a *Approver) follow(ctx context.Context, version string) {
-	again := lookAgain
-	if a.unsettled {
-		again = lookAgainForSome
-	}
-	ctx, cancel := context.WithTimeout(ctx, again)
+	ctx, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
-	seconds := int64(again.Seconds()) + 1
+	started, seconds := time.Now(), int64(lookAgain.Seconds())+1
 	watcher, err := a.client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
 		pause(ctx, time.Second) // the next list tells why
@@ -160,6 +156,10 @@ func (a *Approver) follow(ctx context.Context, version string) {
 			return
 		case <-claims.C:
 			if a.dir.changed() {
+				return
+			}
+			if a.unsettled && time.Since(started) > a.patience {
+				a.patience = min(2*a.patience, lookAgain)
 				return
 			}
 		case event, open := <-watcher.ResultChan():
