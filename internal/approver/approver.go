@@ -49,6 +49,8 @@ type Approver struct {
 	told      map[types.UID]string // the last reason that was told of each CSR that waits
 	broken    map[string]bool      // problems of claims that were told
 	unsettled bool                 // something could be decided otherwise without a change of its CSR
+	patience  time.Duration        // how long to wait until it is looked at again
+	soon      time.Duration        // what patience begins with
 	crossed   bool                 // somebody else wrote a CSR while it was approved
 	approved  int
 }
@@ -62,7 +64,7 @@ func Open(options Options) (*Approver, error) {
 	return &Approver{
 		connection: connection, options: options, claims: NewClaims(nil),
 		bindings: bindings{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
-		dir:      claimsDir{path: options.Claims}, told: map[types.UID]string{}, broken: map[string]bool{},
+		dir:      claimsDir{path: options.Claims}, told: map[types.UID]string{}, broken: map[string]bool{}, patience: lookAgainForSome, soon: lookAgainForSome,
 	}, nil
 }
 
@@ -78,6 +80,7 @@ func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decis
 			return
 		}
 		a.told[csr.UID] = d.Reason
+		a.patience = a.soon
 	}
 	told := Told{
 		Verdict: d.Verdict, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,

@@ -15,8 +15,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-func deleteNow() metav1.DeleteOptions { return metav1.DeleteOptions{} }
-
 // makeNodeOnce makes a Node that the test itself deletes.
 func makeNodeOnce(t *testing.T, name, address string) {
 	t.Helper()

@@ -18,11 +18,11 @@ import (
 // be right later.
 const (
 	lookAgain        = 5 * time.Minute
-	lookAgainForSome = 30 * time.Second // while one waits that has to do with a claim
+	lookAgainForSome = 30 * time.Second // at first, while one waits that has to do with a claim; then less and less often
 	pollClaims       = 2 * time.Second
 )
 
-// Once decides on all CSRs that are there.
+// Once decides on all CSRs that are there, and tells how many there were.
 func (a *Approver) Once(ctx context.Context) error {
 	a.loadClaims()
 	for {
@@ -31,6 +31,7 @@ func (a *Approver) Once(ctx context.Context) error {
 			return a.explain(err)
 		}
 		if !a.crossed {
+			a.tell(Told{Verdict: Noted, Reason: a.sum()})
 			return nil
 		}
 	}
@@ -76,7 +77,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 				a.options.Ready()
 			}
 		}
-		a.status(fmt.Sprintf("%d claims; %d CSRs approved since the start, %d left or refused wait", a.claims.Len(), a.approved, len(a.told)))
+		a.status(a.sum())
 		a.follow(ctx, version)
 	}
 	return nil
@@ -89,6 +90,10 @@ func (a *Approver) mayNote(ctx context.Context) error {
 	defer cancel()
 	_, err := a.bindings.read(ctx)
 	return err
+}
+
+func (a *Approver) sum() string {
+	return fmt.Sprintf("%d claims; %d CSRs approved, %d left or refused", a.claims.Len(), a.approved, len(a.told))
 }
 
 func (a *Approver) status(text string) {
@@ -134,13 +139,9 @@ func (a *Approver) sweep(ctx context.Context) (string, error) {
 // follow decides on what changes, until it is time to look at all again: when
 // the claims change, now and then, and when the watch breaks.
 func (a *Approver) follow(ctx context.Context, version string) {
-	again := lookAgain
-	if a.unsettled {
-		again = lookAgainForSome
-	}
-	ctx, cancel := context.WithTimeout(ctx, again)
+	ctx, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
-	seconds := int64(again.Seconds()) + 1
+	started, seconds := time.Now(), int64(lookAgain.Seconds())+1
 	watcher, err := a.client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
 		pause(ctx, time.Second) // the next list tells why
@@ -155,6 +156,10 @@ func (a *Approver) follow(ctx context.Context, version string) {
 			return
 		case <-claims.C:
 			if a.dir.changed() {
+				return
+			}
+			if a.unsettled && time.Since(started) > a.patience {
+				a.patience = min(2*a.patience, lookAgain)
 				return
 			}
 		case event, open := <-watcher.ResultChan():

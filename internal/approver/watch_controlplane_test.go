@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
@@ -203,14 +204,21 @@ func TestControlPlaneNodeIsDeleted(t *testing.T) {
 	makeNodeOnce(t, "reborn", "192.0.2.90")
 	csr, _ := comeIn(t, s.ticket("reborn", clusterCA(t), 0))
 	a := s.approver(fleetKubeconfig)
-	if err := a.Once(t.Context()); err != nil || s.of(csr).Verdict != Refuse || !strings.HasPrefix(s.of(csr).Remedy, "oc delete node reborn") || !a.unsettled {
-		t.Fatalf("%+v, %v", s.of(csr), err)
-	}
-	if err := nodes.Delete(t.Context(), "reborn", deleteNow()); err != nil {
+	a.soon = time.Second
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error)
+	go func() { done <- a.Watch(ctx) }()
+	until(t, "a word about the Node", func() bool {
+		told := s.of(csr)
+		return told.Verdict == Refuse && strings.HasPrefix(told.Remedy, "oc delete node reborn")
+	})
+	if err := nodes.Delete(t.Context(), "reborn", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Once(t.Context()); err != nil || approvals(t, csr) != byAgent {
-		t.Errorf("%q, %+v, %v", approvals(t, csr), s.of(csr), err)
+	issued(t, csr)
+	stop()
+	if err := <-done; err != nil {
+		t.Errorf("Watch() = %v", err)
 	}
 }
 

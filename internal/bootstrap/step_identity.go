@@ -84,6 +84,9 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 		Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses,
 		Fits: want.Serving,
 	}
+	if j.inputs.ticket != nil && serving.Check() != kubelet.Valid {
+		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
+	}
 	result, err := serving.Obtain(ctx, j.approveOwn(addresses))
 	if err != nil {
 		return outcome{}, err

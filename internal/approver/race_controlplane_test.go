@@ -1,0 +1,79 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Two keys for each of some tickets, and two approvers that have both read the
+// notes and have chosen different keys. The first to write is right; the other
+// sees it, and takes its choice back.
+func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
+	const count = 5
+	s := newScene(t)
+	keys := map[string][2]string{} // by ticket, in the order of asking
+	var batch []*certificatesv1.CertificateSigningRequest
+	for n := range count {
+		made := s.ticket(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
+		var pair [2]string
+		for i := range pair {
+			name, key := comeIn(t, made)
+			csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			pair[i], batch = Fingerprint(&key.PublicKey), append(batch, csr)
+		}
+		keys[made.ID] = pair
+	}
+	first, second := s.approver(fleetKubeconfig), s.approver(fleetKubeconfig)
+	first.loadClaims()
+	second.loadClaims()
+	ordered, reversed := batch, slices.Clone(batch)
+	slices.Reverse(reversed)
+
+	all, was, fresh, err := first.decide(t.Context(), ordered, &lookout{connection: first.connection})
+	if err != nil || len(fresh) != count {
+		t.Fatalf("the first would note %v: %v", fresh, err)
+	}
+	_, late, others, err := second.decide(t.Context(), reversed, &lookout{connection: second.connection})
+	if err != nil || len(others) != count {
+		t.Fatalf("the second would note %v: %v", others, err)
+	}
+	for id := range keys {
+		if fresh[id] != keys[id][0] || others[id] != keys[id][1] {
+			t.Fatalf("both have chosen the same key of %s", id)
+		}
+	}
+	if err := first.bindings.add(t.Context(), was, fresh); err != nil {
+		t.Fatal(err)
+	}
+	if err := second.bindings.add(t.Context(), late, others); !apierrors.IsConflict(err) {
+		t.Fatalf("the second wrote over the first: %v", err)
+	}
+	if err := second.judge(t.Context(), reversed); err != nil { // as it does after a conflict
+		t.Fatal(err)
+	}
+	if err := first.carryOut(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	for i, csr := range batch {
+		want := byAgent
+		if i%2 == 1 {
+			want = ""
+		}
+		if got := approvals(t, csr.Name); got != want {
+			t.Errorf("key %d of its ticket: the CSR is %q, want %q (%+v)", i%2, got, want, s.of(csr.Name))
+		}
+	}
+	if !first.crossed {
+		t.Error("the first did not see that the second has approved already")
+	}
+}
