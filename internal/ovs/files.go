@@ -12,11 +12,11 @@ import (
 const (
 	// appliedFile makes configure-ovs.sh leave br-ex alone, from OpenShift 4.16.
 	appliedFile = "/etc/nmstate/openshift/applied"
-	// routerFile keeps the kernel from hearing routers on br-ex itself, at each
-	// boot as soon as the interface is there (systemd's udev rules apply what
-	// sysctl.d says of an interface when it is added). NetworkManager does that
-	// too, but a little later: what the kernel has heard until then stays as
-	// routes beside NetworkManager's.
+	// routerFile keeps the kernel from hearing routers on br-ex itself as soon as
+	// the interface is there (systemd's udev rules apply what sysctl.d says of an
+	// interface when it is added). NetworkManager does that too, but a little
+	// later: what the kernel has heard until then stays as routes beside
+	// NetworkManager's.
 	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
 	// uplinkHintFile is where configure-ovs.sh remembers the uplink.
 	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
@@ -45,18 +45,28 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if hearsRouters(facts) {
-		changes = append(changes, fileChange(routerFile, "NetworkManager alone hears routers on br-ex",
-			"# NetworkManager alone hears routers on br-ex\n-net.ipv6.conf."+BridgeName+".accept_ra = 0\n"))
+	if profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile)); ours {
+		changes = append(changes, routerFiles(profile.Settings)...)
 	}
 	return append(changes, NodeIPFiles(node)...), nil
 }
 
-// hearsRouters tells whether NetworkManager hears routers on a br-ex of ours; a
-// profile that leaves IPv6 to the kernel needs the kernel to.
-func hearsRouters(facts Facts) bool {
-	profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile))
-	return ours && profile.Settings.Method(networkmanager.IPv6) != "ignore"
+// Before are the files that must be there when br-ex comes.
+func (m Move) Before() []ledger.Change {
+	if m.AlreadyThere {
+		return nil
+	}
+	return routerFiles(m.Profiles.BridgeIP)
+}
+
+// routerFiles keep the kernel from hearing routers on a br-ex of ours, unless
+// its profile leaves IPv6 to the kernel.
+func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
+	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
+		return nil
+	}
+	const why = "NetworkManager alone hears routers on br-ex"
+	return []ledger.Change{fileChange(routerFile, why, "# "+why+"\n-net.ipv6.conf."+BridgeName+".accept_ra = 0\n")}
 }
 
 // NodeIPFiles tell kubelet, CRI-O and the cluster's own units which addresses

@@ -163,6 +163,13 @@ func TestFilesForRouters(t *testing.T) {
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
 			}
+			if test.profile != bridgeIPProfile {
+				return
+			}
+			before := Move{Profiles: Profiles{BridgeIP: settings}}.Before()
+			if len(before) > 0 != test.want || len(Move{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
+				t.Errorf("before a move: %v", before)
+			}
 		})
 	}
 }
