@@ -158,7 +158,7 @@ func TestFilesForRouters(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == routerFile && strings.HasSuffix(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra = 0\n")
+				return c.Target == routerFile && strings.Contains(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
 			})
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
