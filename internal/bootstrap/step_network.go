@@ -36,7 +36,7 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 		return outcome{}, err
 	}
 	j.bridge.Prepare(move, log, j.reach())
-	made, err := j.ledger.Apply(ctx, "network", []ledger.Change{move.Change()})
+	made, err := j.ledger.Apply(ctx, "network", append(move.Before(), move.Change()))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -12,11 +12,9 @@ import (
 const (
 	// appliedFile makes configure-ovs.sh leave br-ex alone, from OpenShift 4.16.
 	appliedFile = "/etc/nmstate/openshift/applied"
-	// routerFile keeps the kernel from hearing routers on br-ex itself, at each
-	// boot as soon as the interface is there (systemd's udev rules apply what
-	// sysctl.d says of an interface when it is added). NetworkManager does that
-	// too, but a little later: what the kernel has heard until then stays as
-	// routes beside NetworkManager's.
+	// routerFile keeps the kernel from configuring br-ex by itself, from the
+	// moment at which the interface is there: systemd's udev rules apply what
+	// sysctl.d says of an interface when it is added.
 	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
 	// uplinkHintFile is where configure-ovs.sh remembers the uplink.
 	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
@@ -45,18 +43,37 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if hearsRouters(facts) {
-		changes = append(changes, fileChange(routerFile, "NetworkManager alone hears routers on br-ex",
-			"# NetworkManager alone hears routers on br-ex\n-net.ipv6.conf."+BridgeName+".accept_ra = 0\n"))
+	if profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile)); ours {
+		changes = append(changes, routerFiles(profile.Settings)...)
 	}
 	return append(changes, NodeIPFiles(node)...), nil
 }
 
-// hearsRouters tells whether NetworkManager hears routers on a br-ex of ours; a
-// profile that leaves IPv6 to the kernel needs the kernel to.
-func hearsRouters(facts Facts) bool {
-	profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile))
-	return ours && profile.Settings.Method(networkmanager.IPv6) != "ignore"
+// Before are the files that must be there when br-ex comes.
+func (m Move) Before() []ledger.Change {
+	if m.AlreadyThere {
+		return nil
+	}
+	return routerFiles(m.Profiles.BridgeIP)
+}
+
+// routerFiles keep the kernel from hearing routers on a br-ex of ours, unless
+// its profile leaves IPv6 to the kernel. NetworkManager hears them itself, but
+// to set an interface's token it lets the kernel listen for a moment, and even
+// ask (_l3_commit_ip6_token in nm-l3cfg.c, 1.42): what the kernel makes of the
+// answer stays beside NetworkManager's. It also takes the link-local address
+// upon itself, and switches IPv6 off and on for that when the kernel has it
+// still (_dev_addrgenmode6_set in nm-device.c).
+func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
+	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
+		return nil
+	}
+	const why = "NetworkManager alone hears routers on br-ex"
+	content := "# " + why + "\n"
+	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
+		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"
+	}
+	return []ledger.Change{fileChange(routerFile, why, content)}
 }
 
 // NodeIPFiles tell kubelet, CRI-O and the cluster's own units which addresses

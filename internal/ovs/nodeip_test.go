@@ -158,10 +158,17 @@ func TestFilesForRouters(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == routerFile && strings.HasSuffix(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra = 0\n")
+				return c.Target == routerFile && strings.Contains(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
 			})
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
+			}
+			if test.profile != bridgeIPProfile {
+				return
+			}
+			before := Move{Profiles: Profiles{BridgeIP: settings}}.Before()
+			if len(before) > 0 != test.want || len(Move{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
+				t.Errorf("before a move: %v", before)
 			}
 		})
 	}
