@@ -68,6 +68,6 @@ func (p *patient) ownNode() (*kubelet.Node, error) {
 		return nil, err
 	}
 	node.BootID = p.facts.BootID
-	node.Machine = kubelet.Machine{Systemd: p.systemd, CNIDirectory: networkDirectory}
+	node.Machine = kubelet.ThisMachine(p.systemd, networkDirectory)
 	return node, nil
 }

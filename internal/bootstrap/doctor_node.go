@@ -10,7 +10,6 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // journalFacts is what kubelet and CRI-O have complained about last.
@@ -79,27 +78,20 @@ const networkDirectory = "/etc/kubernetes/cni/net.d"
 // nodeFindings is what is not as it should be of a Node, the nearest cause
 // first.
 func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
-	status, err := node.Status(ctx)
+	found, err := node.Findings(ctx)
 	if err != nil {
-		return []DoctorFinding{{Severity: DoctorProblem, Text: err.Error(), Remedy: report.RemedyOf(err)}}, nil
+		return nil, err
 	}
-	return judgeNode(status), nil
+	return judgeNode(node.Name, found), nil
 }
 
-func judgeNode(status kubelet.NodeStatus) []DoctorFinding {
-	describe := "oc describe node " + status.Name
-	var findings []DoctorFinding
-	if !status.Ready {
-		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: fmt.Sprintf("Node %s is not Ready (%s)", status.Name, status.Why), Remedy: describe})
+func judgeNode(name string, found []kubelet.Finding) []DoctorFinding {
+	if len(found) == 0 {
+		return []DoctorFinding{{Severity: DoctorOK, Text: "Node " + name + " is Ready and schedulable"}}
 	}
-	if status.Unschedulable {
-		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "Node " + status.Name + " is cordoned: it takes no new pods", Remedy: "oc adm uncordon " + status.Name})
-	}
-	if len(status.Taints) > 0 && !status.Unschedulable {
-		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "Node " + status.Name + " has taints: " + strings.Join(status.Taints, ", "), Remedy: describe})
-	}
-	if len(findings) == 0 {
-		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "Node " + status.String()})
+	findings := make([]DoctorFinding, 0, len(found))
+	for _, f := range found {
+		findings = append(findings, DoctorFinding{Severity: DoctorSeverity(f.Severity), Text: f.Text, Remedy: f.Remedy})
 	}
 	return findings
 }

@@ -51,11 +51,10 @@ func TestDoctorJudgesJournalAndNode(t *testing.T) {
 		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
 	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.judge())
 
-	wantTold(t, []string{"ok: Node worker-7 is Ready and schedulable, kubelet v1.31.4"}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Ready: true, Kubelet: "v1.31.4"}))
-	wantTold(t, []string{
-		"problem: Node worker-7 is not Ready (KubeletNotReady: no network) => oc describe node worker-7", "warning: Node worker-7 has taints: a:NoSchedule, b:NoExecute => oc describe node worker-7",
-	}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Why: "KubeletNotReady: no network", Taints: []string{"a:NoSchedule", "b:NoExecute"}}))
-	wantTold(t, []string{"warning: Node worker-7 is cordoned: it takes no new pods => oc adm uncordon worker-7"}, judgeNode(kubelet.NodeStatus{Name: "worker-7", Ready: true, Unschedulable: true, Taints: []string{"x"}}))
+	wantTold(t, []string{"ok: Node worker-7 is Ready and schedulable"}, judgeNode("worker-7", nil))
+	wantTold(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, judgeNode("worker-7", []kubelet.Finding{
+		{Severity: kubelet.Problem, Text: "no network", Remedy: "journalctl"}, {Severity: kubelet.Warning, Text: "the disk fills"}, {Severity: kubelet.Notice, Text: "cordoned"},
+	}))
 }
 
 func TestDoctorTellsChecksAndCodes(t *testing.T) {

@@ -38,7 +38,7 @@ func (s *service) open(ctx context.Context) error {
 		s.close()
 		return err
 	}
-	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, "/etc/kubernetes/cni/net.d")
+	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, networkDirectory)
 	return nil
 }
 
