@@ -1,6 +1,8 @@
 package ovs
 
 import (
+	"net"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
@@ -61,6 +63,17 @@ func ownMAC(facts Facts, link host.Link) bool {
 		link = below
 	}
 	return true
+}
+
+// pinned tells whether br-ex gets the uplink's MAC by its profile. One that the
+// uplink only borrows is left to Open vSwitch, which takes the port's. But it
+// takes none that is locally administered, as those of virtual machines are,
+// and makes one up at every boot (find_local_hw_addr in ovs/vswitchd/bridge.c):
+// the borrowed one is better than one that nobody knows.
+func pinned(facts Facts, link host.Link) bool {
+	const local = 0x02 // IEEE 802, of the first byte
+	mac, err := net.ParseMAC(link.MAC)
+	return ownMAC(facts, link) || (err == nil && len(mac) > 0 && mac[0]&local != 0)
 }
 
 func (f Facts) linkAt(index int) (host.Link, bool) {

@@ -34,6 +34,26 @@ func TestOwnMAC(t *testing.T) {
 	}
 }
 
+func TestPinned(t *testing.T) {
+	for name, test := range map[string]struct {
+		mac      string
+		borrowed bool
+		want     bool
+	}{
+		"a NIC's":                      {"00:1b:21:12:34:56", false, true},
+		"borrowed":                     {"00:1b:21:12:34:56", true, false},
+		"borrowed by a machine of KVM": {"52:54:00:12:34:56", true, true},
+		"borrowed and unreadable":      {"", true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			link := host.Link{Name: "bond0", Index: 5, MAC: test.mac, BorrowsMAC: test.borrowed}
+			if got := pinned(Facts{Links: []host.Link{link}}, link); got != test.want {
+				t.Errorf("%t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
 // A bond that gives its addresses up, and gets them back, must otherwise be as
 // it is in use: NetworkManager reapplies nothing else.
 func TestSilence(t *testing.T) {

@@ -51,7 +51,9 @@ for f in -4 -6; do
   ip $f route show table all | grep -vE 'dev (ctl0|lo) |^(multicast|anycast|ff00::/8) |^fe80|^local fe80' | sed -E "s/ expires [^ ]+//; s/ +$//; s/^/route $f /"
   ip $f rule | sed "s/^/rule $f /"
 done | sort
-ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort
+# With fail_over_mac a bond has the MAC of the member that is active.
+ip -br link | awk '{print "link", $1, $3}' | grep -v ovs-system | sort | if grep -qs '^\(active\|follow\)' /sys/class/net/bond0/bonding/fail_over_mac; then
+  sed "s/^link bond0 $(cat /sys/class/net/"$(cat /sys/class/net/bond0/bonding/active_slave)"/address)$/link bond0 of its active member/"; else cat; fi
 # NetworkManager makes up profiles for lo, and for a second card without one,
 # anew at every start.
 for uuid in $(nmcli -g UUID,TYPE connection show | grep -v ':loopback$' | cut -d: -f1 | sort); do
