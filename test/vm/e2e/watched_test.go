@@ -3,7 +3,11 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -11,24 +15,36 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// TestWatched lets the service watch a node after its join: it says what comes
-// and what goes, to systemd, to the journal, in an Event and in the metrics, is
-// small, and ends with leave.
-func TestWatched(t *testing.T) {
+// TestTicketAndWatch joins with a ticket and nobody watching: the approver on
+// the administrator's side knows the node by its claim. Then the service watches
+// the node: it says what comes and what goes, to systemd, to the journal, in an
+// Event and in the metrics, is small, and ends with leave.
+func TestTicketAndWatch(t *testing.T) {
 	ctx := fresh(t)
-	agent(ctx, t, report.Done, "join --user-data /root/stub.ign --approve-with /root/approver.kubeconfig")
+	ticket(ctx, t)
+	result := agent(ctx, t, report.Done, "join --user-data "+scene.Stub+" --ticket /root/worker-0.ticket")
+	wants(t, result.Stdout, "it carries the proof of this node's ticket")
+	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	must(t, err)
+	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {
+		t.Errorf("the Node has the labels %v", node.Labels)
+	}
+	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent"); strings.Contains(left, "ticket") {
+		t.Errorf("the ticket is kept: %s", left)
+	}
 	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
 
 	taint(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q 'taint team=blue:NoSchedule'")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 1' /run/hcp-node-agent/metrics.prom`)
 	event(ctx, t, corev1.EventTypeWarning, "taint team=blue:NoSchedule")
-	taint(ctx, t, `[]`)
+	taint(ctx, t, "null")
 	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'no longer: .*taint team=blue:NoSchedule'")
 	event(ctx, t, corev1.EventTypeNormal, "no longer: ")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 0' /run/hcp-node-agent/metrics.prom`)
@@ -48,10 +64,34 @@ func TestWatched(t *testing.T) {
 	}
 }
 
-func taint(ctx context.Context, t *testing.T, taints string) {
+// ticket makes a ticket, puts it into the machine, and has the agent approve by
+// its claim on the administrator's side for as long as the test lasts.
+func ticket(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := stage.Client.CoreV1().Nodes().Patch(ctx, "worker-0", types.MergePatchType, []byte(`{"spec":{"taints":`+taints+`}}`), metav1.PatchOptions{})
+	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
 	must(t, err)
+	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	dir := t.TempDir()
+	own := func(ctx context.Context, args ...string) *exec.Cmd {
+		command := exec.CommandContext(ctx, "../../../bin/hcp-node-agent", args...)
+		command.Stdout, command.Stderr = t.Output(), t.Output()
+		return command
+	}
+	kubeconfig := stage.ControlPlane.Kubeconfig
+	must(t, own(ctx, "ticket", "create", "--node", scene.Node, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
+	content, err := os.ReadFile(filepath.Join(dir, scene.Node+".ticket"))
+	must(t, err)
+	must(t, stage.Machine.Put(ctx, "/root/worker-0.ticket", bytes.NewReader(content), 0o600))
+	ctx, stop := context.WithCancel(ctx)
+	approve := own(ctx, "approve", "--claims", dir, "--watch", "--kubeconfig", kubeconfig)
+	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
+	must(t, approve.Start())
+	t.Cleanup(func() {
+		stop()
+		_ = approve.Wait() // it was told to end
+	})
 }
 
 // await waits until a command succeeds in the machine; the service looks once a
