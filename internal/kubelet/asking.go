@@ -188,7 +188,7 @@ func (a *asking) unanswered() error {
 	if a.last.phase == approved {
 		return report.Fail(report.Failed, signerRemedy, "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
 	}
-	return report.Fail(report.ApprovalMissing, "oc adm certificate approve "+a.ours.Name+"   on the hosted cluster; then run join again: it finds the same CSR",
+	return report.Fail(report.ApprovalMissing, a.approveCommand()+"   on the hosted cluster; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
 }
 
