@@ -48,7 +48,8 @@ type unitFacts struct {
 	errors []string // its last errors, the newest last
 }
 
-// look gathers the facts about the Node as it was last seen.
+// look gathers the facts about the Node as it was last seen. What is gathered
+// while ctx ends is not whole, and worth nothing.
 func (n *Node) look(ctx context.Context, node *corev1.Node) facts {
 	f := facts{name: n.Name, boot: n.BootID, node: node, machine: n.Machine.look(ctx), ahead: n.api.ahead()}
 	if f.pods, f.noPods = n.pods(ctx); f.noPods == nil {

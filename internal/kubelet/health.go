@@ -31,7 +31,11 @@ func Health(ctx context.Context, url string, machine Machine, log report.Log) er
 		}
 		if time.Since(started) > evidenceEvery && time.Since(asked) > evidenceEvery {
 			asked = time.Now()
-			last = unwell(answer, machine.look(ctx))
+			facts := machine.look(ctx)
+			if ctx.Err() != nil {
+				return ended(ctx, last.failure())
+			}
+			last = unwell(answer, facts)
 			log.Wait(last.Text, last.Remedy)
 			if failedFor(ctx, machine) {
 				return last.failure()

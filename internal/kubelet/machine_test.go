@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -44,6 +45,11 @@ func TestRuntimeAnswers(t *testing.T) {
 	}
 	if err := m.runtime(t.Context()); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("runtime() = %v without a socket", err)
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := m.runtime(over); err != nil {
+		t.Errorf("runtime() = %v when our own time is over", err)
 	}
 	listener, err := net.Listen("unix", socket)
 	if err != nil {

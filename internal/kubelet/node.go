@@ -87,6 +87,9 @@ func (n *Node) Ready(ctx context.Context) error {
 		if time.Since(looked) >= evidenceEvery {
 			known, looked = n.look(ctx, node), time.Now()
 		}
+		if ctx.Err() != nil {
+			return false, nil // follow says so; the last sentence stays
+		}
 		known.node = node
 		prefix := "Node " + n.Name + " is not Ready"
 		if node == nil {

@@ -41,6 +41,9 @@ func (n *Node) Schedulable(ctx context.Context) error {
 		if (staying || time.Since(began) >= n.patience) && time.Since(looked) >= evidenceEvery {
 			known, looked = n.look(ctx, node), time.Now()
 		}
+		if ctx.Err() != nil {
+			return false, nil // follow says so; the last sentence stays
+		}
 		known.node = node
 		tell.tell("Node "+n.Name+" takes no pods", diagnose(known), true)
 		return false, nil

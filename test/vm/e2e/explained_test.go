@@ -63,7 +63,7 @@ func TestExplained(t *testing.T) {
 	// A taint that stays is a failure that says so.
 	taint(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	result = agent(ctx, t, report.Failed, "join --timeout 30s --skip "+checked+",kubelet,serving,ready")
-	wants(t, result.Stdout, "takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+	wants(t, result.Stdout, "fail  schedulable Node "+scene.Node+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
 		"oc adm taint node "+scene.Node+" node.cloudprovider.kubernetes.io/uninitialized-")
 	taint(ctx, t, "null")
 
