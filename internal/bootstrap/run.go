@@ -41,7 +41,7 @@ func Run(ctx context.Context, options RunOptions) error {
 		return err
 	}
 	defer s.close()
-	report.Ready("watching " + state.NodeName)
+	report.Notify{}.Ready("watching " + state.NodeName)
 	return (&watch.Watcher{
 		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
 		Tell: s.tell, Beat: s.beat, Over: s.over,

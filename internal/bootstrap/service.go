@@ -76,7 +76,7 @@ func reason(change watch.Change) string {
 
 // beat shows that the watch is alive, and how the node is.
 func (s *service) beat(ctx context.Context, standing []watch.Change) {
-	report.Alive(status(s.state.NodeName, standing))
+	report.Notify{}.Alive(status(s.state.NodeName, standing))
 	if s.Metrics == "" {
 		return
 	}

@@ -94,6 +94,9 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if !result.Changed {
 		return same("kubelet has its serving certificate")
 	}
+	if result.CSR == "" { // it was approved before it was seen
+		return changed("kubelet has its serving certificate")
+	}
 	return changed("kubelet has its serving certificate (CSR %s)", result.CSR)
 }
 

@@ -21,13 +21,3 @@ func (Notify) Emit(event Event) {
 	}
 	_, _ = daemon.SdNotify(false, "STATUS="+status) // a status that is lost harms nothing
 }
-
-// Ready tells systemd that the service does its work now.
-func Ready(status string) {
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS="+status) // without systemd nobody waits for it
-}
-
-// Alive tells systemd that the service has not got stuck, and how things are.
-func Alive(status string) {
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog+"\nSTATUS="+status) // a lost one is followed by the next
-}

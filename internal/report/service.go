@@ -13,3 +13,8 @@ func (Notify) Ready(status string) {
 func (Notify) Status(status string) {
 	_, _ = daemon.SdNotify(false, "STATUS="+status)
 }
+
+// Alive tells systemd that the service has not got stuck, and how things are.
+func (Notify) Alive(status string) {
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog+"\nSTATUS="+status) // a lost one is followed by the next
+}
