@@ -111,7 +111,7 @@ func (m Machine) runtime(ctx context.Context) error {
 	defer connection.Close()
 	_, err = cri.NewRuntimeServiceClient(connection).Version(bounded, &cri.VersionRequest{})
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // our own time is over, which is no evidence about CRI-O
+		return nil // our own time is over, which is no evidence about CRI-O
 	}
 	return err //nolint:wrapcheck // told as it is, behind a sentence
 }

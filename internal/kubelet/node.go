@@ -88,7 +88,7 @@ func (n *Node) Ready(ctx context.Context) error {
 			known, looked = n.look(ctx, node), time.Now()
 		}
 		if ctx.Err() != nil {
-			return false, nil // follow says so; the last sentence stays
+			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
 		}
 		known.node = node
 		prefix := "Node " + n.Name + " is not Ready"

@@ -118,7 +118,7 @@ type turn struct {
 // turns in their order.
 func inTurn(ctx context.Context, t *testing.T, command string, turns ...turn) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	watchers := make([]*vm.Watcher, len(turns))
 	writers := make([]io.Writer, len(turns))
