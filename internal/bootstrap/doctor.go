@@ -13,25 +13,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// DoctorSeverity is how much a finding of doctor matters.
-type DoctorSeverity string
-
-// The severities, the best first. A problem hinders the node now, or a check
-// that found it would refuse a join.
-const (
-	DoctorOK      DoctorSeverity = "ok"
-	DoctorNote    DoctorSeverity = "note"
-	DoctorWarning DoctorSeverity = "warning"
-	DoctorProblem DoctorSeverity = "problem"
-)
-
 // DoctorFinding is one thing that doctor has found.
 type DoctorFinding struct {
-	Part     string         `json:"part"` // of the examination
-	Severity DoctorSeverity `json:"severity"`
-	Text     string         `json:"text"`
-	Remedy   string         `json:"remedy,omitempty"`  // the next command, line by line
-	Refuses  bool           `json:"refuses,omitempty"` // a check that a join makes found it, and refuses for it
+	Part     string          `json:"part"` // of the examination
+	Severity report.Severity `json:"severity"`
+	Text     string          `json:"text"`
+	Remedy   string          `json:"remedy,omitempty"`  // the next command, line by line
+	Refuses  bool            `json:"refuses,omitempty"` // a check that a join makes found it, and refuses for it
 }
 
 // DoctorReport is all that doctor has found, the worst first.
@@ -94,7 +82,7 @@ func (r DoctorReport) Err() error {
 	now, refusals := 0, 0
 	for _, finding := range r.Findings {
 		switch {
-		case finding.Severity != DoctorProblem:
+		case finding.Severity != report.SeverityProblem:
 		case finding.Refuses:
 			refusals++
 		default:
@@ -111,7 +99,7 @@ func (r DoctorReport) Err() error {
 }
 
 // Count tells how many findings have a severity.
-func (r DoctorReport) Count(severity DoctorSeverity) int {
+func (r DoctorReport) Count(severity report.Severity) int {
 	n := 0
 	for _, finding := range r.Findings {
 		if finding.Severity == severity {
@@ -124,7 +112,7 @@ func (r DoctorReport) Count(severity DoctorSeverity) int {
 // sorted makes findings fit to be shown: the worst first, each once, in plain
 // characters and without secrets, which can be in what others have said.
 func sorted(findings []DoctorFinding) []DoctorFinding {
-	order := []DoctorSeverity{DoctorProblem, DoctorWarning, DoctorNote, DoctorOK}
+	order := report.Severities()
 	for i := range findings {
 		findings[i].Text, findings[i].Remedy = redact.Text(plain(findings[i].Text)), plain(findings[i].Remedy)
 	}

@@ -167,7 +167,7 @@ func TestBundleHasNoSecret(t *testing.T) {
 	if p.inputs.overrides, err = keptOverrides(p.dir); err != nil {
 		t.Fatal(err)
 	}
-	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Part: "journal", Severity: DoctorNote, Text: spoken()}}}
+	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Part: "journal", Severity: report.SeverityNote, Text: spoken()}}}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
 	made, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: file, Version: "test"}, document)
 	if err != nil {

@@ -32,11 +32,11 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	}
 	findings := checked(preflight.Run(checks, facts))
 	for _, text := range said {
-		findings = append(findings, DoctorFinding{Severity: DoctorNote, Text: text})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: text})
 	}
 	if p.inputs.stub == nil && p.phase() == "none" {
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
+			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
 	}
 	return findings, nil
@@ -51,7 +51,7 @@ func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) 
 	}
 	if j == nil {
 		return []DoctorFinding{{
-			Severity: DoctorNote, Text: "the checks that need the NodePool's payload were left out: no run has kept one here",
+			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were left out: no run has kept one here",
 			Remedy: "hcp-node-agent plan --user-data stub.ign   fetches it and shows what a join would change",
 		}}, nil
 	}
@@ -75,7 +75,7 @@ func refusal(err error) ([]DoctorFinding, error) {
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []DoctorFinding{{Severity: DoctorProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
 }
 
 // withPayload is a copy of the join with the payload that was kept, nil where
@@ -95,12 +95,12 @@ func (p *patient) withPayload(ctx context.Context) (*join, error) {
 func checked(result preflight.Result) []DoctorFinding {
 	var findings []DoctorFinding
 	if result.Err() == nil {
-		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: result.Summary()})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: result.Summary()})
 	}
 	for _, found := range result.Findings {
-		finding := DoctorFinding{Severity: DoctorWarning, Text: found.Message, Remedy: found.Remedy}
+		finding := DoctorFinding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
 		if found.Severity != preflight.Warning {
-			finding.Severity, finding.Refuses = DoctorProblem, true
+			finding.Severity, finding.Refuses = report.SeverityProblem, true
 		}
 		findings = append(findings, finding)
 	}

@@ -52,25 +52,25 @@ func (f certificateFacts) judge() []DoctorFinding {
 	const anew = "get a fresh stub, then: hcp-node-agent join --user-data stub.ign   asks for a new certificate"
 	var findings []DoctorFinding
 	if f.Foreign != nil {
-		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
 	}
 	switch {
 	case f.Client != nil:
 		findings = append(findings, f.lifetime("client", *f.Client, anew))
 	case f.WantsClient && f.clientUnread == nil:
-		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving   then: oc adm certificate approve NAME   of this node's newest"
 	switch {
 	case f.Serving != nil && f.Fits == kubelet.Missing:
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
 			Remedy: "systemctl restart kubelet   makes it ask for another; " + approve,
 		})
 	case f.Serving != nil:
 		findings = append(findings, f.lifetime("serving", *f.Serving, approve))
 	case f.WantsServing && f.servingUnread == nil:
-		findings = append(findings, DoctorFinding{Severity: DoctorProblem, Text: "kubelet has no serving certificate: logs of its pods and exec into them fail", Remedy: approve})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no serving certificate: logs of its pods and exec into them fail", Remedy: approve})
 	}
 	return findings
 }
@@ -81,19 +81,19 @@ func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew str
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return DoctorFinding{Severity: DoctorProblem, Text: whose + " expired on " + until, Remedy: renew}
+		return DoctorFinding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: renew}
 	case f.Now.Before(c.NotBefore):
 		return DoctorFinding{
-			Severity: DoctorProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
 			Remedy: "chronyc makestep   or: timedatectl set-ntp true",
 		}
 	case c.Late(f.Now):
 		return DoctorFinding{
-			Severity: DoctorWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
+			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
 			Remedy: "journalctl -b -u kubelet; oc get csr   (a request that waits for approval)",
 		}
 	}
-	return DoctorFinding{Severity: DoctorOK, Text: whose + " is good until " + until}
+	return DoctorFinding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
 }
 
 // requestFacts is the client CSR of a node that has no certificate yet.
@@ -136,7 +136,7 @@ func (p *patient) bootstrapCredential() ([]byte, error) {
 func (f requestFacts) judge() []DoctorFinding {
 	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
 	approve := "oc adm certificate approve " + f.Pending.Name
-	finding := DoctorFinding{Severity: DoctorProblem}
+	finding := DoctorFinding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
 		finding.Text = fmt.Sprintf("%s has waited for approval for %s; on platform None nobody approves it by itself", request, ago(f.Now, f.Pending.Since))
@@ -150,7 +150,7 @@ func (f requestFacts) judge() []DoctorFinding {
 		finding.Text = request + " is not in the cluster: it was deleted, or collected after a day without approval"
 		finding.Remedy = "hcp-node-agent join   submits it again"
 	case "":
-		finding.Severity, finding.Text, finding.Remedy = DoctorWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
 	default:
 		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
 		finding.Remedy = "oc get csr " + f.Pending.Name + " -o yaml   tells who did this and why; hcp-node-agent join   asks anew, with a new key"

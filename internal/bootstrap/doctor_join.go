@@ -35,19 +35,19 @@ func (f joinFacts) judge() []DoctorFinding {
 		}
 		file := filepath.Join(f.Dir, stateFile)
 		return []DoctorFinding{{
-			Severity: DoctorProblem, Text: f.Err.Error(),
+			Severity: report.SeverityProblem, Text: f.Err.Error(),
 			Remedy: "mv " + file + " " + file + ".damaged   then: hcp-node-agent join --user-data stub.ign   (what the ledger holds stays, and leave gives it back)",
 		}}
 	}
 	var findings []DoctorFinding
 	if f.Busy {
-		findings = append(findings, DoctorFinding{Severity: DoctorNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
 	if f.Inputs != nil {
-		findings = append(findings, DoctorFinding{Severity: DoctorWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.RemedyOf(f.Inputs)})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.RemedyOf(f.Inputs)})
 	}
 	if err := cloned(f.State, f.Machine, f.Dir); err != nil {
-		return append(findings, DoctorFinding{Severity: DoctorProblem, Text: err.Error(), Remedy: report.RemedyOf(err)})
+		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.RemedyOf(err)})
 	}
 	return append(findings, f.phase())
 }
@@ -58,13 +58,13 @@ func (f joinFacts) phase() DoctorFinding {
 	if state.NodePool != "" {
 		pool = " NodePool " + state.NodePool
 	}
-	unfinished := DoctorProblem
+	unfinished := report.SeverityProblem
 	if f.Busy {
-		unfinished = DoctorNote
+		unfinished = report.SeverityNote
 	}
 	switch state.phase() {
 	case "none":
-		return DoctorFinding{Severity: DoctorNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
+		return DoctorFinding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
 	case "leaving":
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("a leave of%s was begun and has not ended; its last part that ended is %q", pool, state.LastStep),
@@ -84,7 +84,7 @@ func (f joinFacts) phase() DoctorFinding {
 	if until := state.Config.Until; until != "" && until != "schedulable" {
 		text += ", as far as --until " + until
 	}
-	return DoctorFinding{Severity: DoctorOK, Text: text}
+	return DoctorFinding{Severity: report.SeverityOK, Text: text}
 }
 
 // cloned refuses a state that another machine has written.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // bridgeFacts is how br-ex is.
@@ -32,22 +33,22 @@ func (f bridgeFacts) judge() []DoctorFinding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Wanted:
-		return []DoctorFinding{{Severity: DoctorProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network   makes it so again"}}
+		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network   makes it so again"}}
 	case !s.Present && s.Exists:
-		return []DoctorFinding{{Severity: DoctorNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
+		return []DoctorFinding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
 	case !s.Present:
 		return nil
 	}
-	findings := []DoctorFinding{{Severity: DoctorOK, Text: s.String()}}
+	findings := []DoctorFinding{{Severity: report.SeverityOK, Text: s.String()}}
 	if profile := s.Profile; profile != nil && profile.File == "" {
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
+			Severity: report.SeverityWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
 			Remedy: "nmcli connection modify " + profile.UUID + " save persistent",
 		})
 	}
 	if told := f.Told.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
+			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",
 		})
 	}

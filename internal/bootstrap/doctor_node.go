@@ -10,6 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // journalFacts is what kubelet and CRI-O have complained about last.
@@ -45,12 +46,12 @@ func (f journalFacts) judge() []DoctorFinding {
 			continue
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, ago(f.Now, unit.last.Time), unit.last.Text),
+			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, ago(f.Now, unit.last.Time), unit.last.Text),
 			Remedy: "journalctl -b -u " + unit.unit,
 		})
 	}
 	if len(quiet) > 0 {
-		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "no error in the last lines of " + strings.Join(quiet, " and ") + " since the boot"})
 	}
 	return findings
 }
@@ -87,11 +88,11 @@ func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, err
 
 func judgeNode(name string, found []kubelet.Finding) []DoctorFinding {
 	if len(found) == 0 {
-		return []DoctorFinding{{Severity: DoctorOK, Text: "Node " + name + " is Ready and schedulable"}}
+		return []DoctorFinding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
 	}
 	findings := make([]DoctorFinding, 0, len(found))
 	for _, f := range found {
-		findings = append(findings, DoctorFinding{Severity: DoctorSeverity(f.Severity), Text: f.Text, Remedy: f.Remedy})
+		findings = append(findings, DoctorFinding{Severity: f.Severity, Text: f.Text, Remedy: f.Remedy})
 	}
 	return findings
 }

@@ -48,7 +48,7 @@ func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
 	switch {
 	case err != nil:
 		found.findings = append(found.findings, DoctorFinding{
-			Severity: DoctorWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.limit),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.limit),
 		})
 	case found.err != nil:
 		found.findings = append(found.findings, unseen(found.err, p.facts.Root))
@@ -62,9 +62,9 @@ func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
 // unseen says that something could not be looked at, and why.
 func unseen(err error, root bool) DoctorFinding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return DoctorFinding{Severity: DoctorNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
+		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
 	}
-	return DoctorFinding{Severity: DoctorWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
+	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 const asRoot = "sudo hcp-node-agent doctor"

@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // patient is the host that is examined. Nothing in it changes meanwhile: who
@@ -45,7 +46,7 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 	})
 	var findings []DoctorFinding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, DoctorFinding{Part: "host", Severity: DoctorWarning, Text: "the host could not be opened as a whole: " + err.Error()})
+		findings = append(findings, DoctorFinding{Part: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if j.machine = opened.machine; j.machine == nil {
 		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &ovs.Driver{Dir: j.dir}}
@@ -58,7 +59,7 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 	}
 	if !j.facts.Root {
 		findings = append(findings, DoctorFinding{
-			Part: "host", Severity: DoctorNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: asRoot,
+			Part: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: asRoot,
 		})
 	}
 	return p, findings

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // leftoverFacts is what a run left that was killed.
@@ -35,7 +36,7 @@ func (f leftoverFacts) judge() []DoctorFinding {
 	var findings []DoctorFinding
 	if f.Moving {
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorProblem, Text: "a move of " + f.Move + " into br-ex was begun and has not ended; the next boot takes it back",
+			Severity: report.SeverityProblem, Text: "a move of " + f.Move + " into br-ex was begun and has not ended; the next boot takes it back",
 			Remedy: "hcp-node-agent join   takes it back first, and goes on",
 		})
 	}
@@ -45,7 +46,7 @@ func (f leftoverFacts) judge() []DoctorFinding {
 			targets = append(targets, item.Target)
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: DoctorWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, few(targets)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, few(targets)),
 			Remedy: "hcp-node-agent join   makes what is missing; hcp-node-agent leave   gives all back",
 		})
 	}
@@ -77,11 +78,11 @@ func (f driftFacts) judge() []DoctorFinding {
 	switch {
 	case len(changed) > 0:
 		return []DoctorFinding{{
-			Severity: DoctorWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
 			Remedy: "hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
-		return []DoctorFinding{{Severity: DoctorOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
+		return []DoctorFinding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func TestDoctorJudgesJournalAndNode(t *testing.T) {
 
 	wantTold(t, []string{"ok: Node worker-7 is Ready and schedulable"}, judgeNode("worker-7", nil))
 	wantTold(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, judgeNode("worker-7", []kubelet.Finding{
-		{Severity: kubelet.Problem, Text: "no network", Remedy: "journalctl"}, {Severity: kubelet.Warning, Text: "the disk fills"}, {Severity: kubelet.Notice, Text: "cordoned"},
+		{Severity: report.SeverityProblem, Text: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Text: "the disk fills"}, {Severity: report.SeverityNote, Text: "cordoned"},
 	}))
 }
 
@@ -71,7 +71,7 @@ func TestDoctorTellsChecksAndCodes(t *testing.T) {
 	if ended, err = refusal(os.ErrPermission); len(ended) > 0 || err == nil {
 		t.Errorf("%+v, %v", ended, err)
 	}
-	hindering := []DoctorFinding{{Severity: DoctorProblem, Text: "now"}}
+	hindering := []DoctorFinding{{Severity: report.SeverityProblem, Text: "now"}}
 	for want, findings := range map[report.Code][]DoctorFinding{
 		report.Done: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
 	} {
@@ -85,19 +85,19 @@ func TestDoctorTellsChecksAndCodes(t *testing.T) {
 // is made fit to be shown.
 func TestDoctorSorts(t *testing.T) {
 	got := sorted([]DoctorFinding{
-		{Part: "a", Severity: DoctorOK, Text: "fine"},
-		{Part: "b", Severity: DoctorProblem, Text: "foreign", Refuses: true},
-		{Part: "c", Severity: DoctorWarning, Text: "it said \x1b[2Jpassword=hunter2"},
-		{Part: "d", Severity: DoctorProblem, Text: "foreign"},
-		{Part: "e", Severity: DoctorNote, Text: "note", Remedy: "a\nb"},
-		{Part: "f", Severity: DoctorProblem, Text: "last"},
+		{Part: "a", Severity: report.SeverityOK, Text: "fine"},
+		{Part: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
+		{Part: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
+		{Part: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Part: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Part: "f", Severity: report.SeverityProblem, Text: "last"},
 	})
 	want := []DoctorFinding{
-		{Part: "d", Severity: DoctorProblem, Text: "foreign"},
-		{Part: "f", Severity: DoctorProblem, Text: "last"},
-		{Part: "c", Severity: DoctorWarning, Text: "it said  [2Jpassword=***"},
-		{Part: "e", Severity: DoctorNote, Text: "note", Remedy: "a\nb"},
-		{Part: "a", Severity: DoctorOK, Text: "fine"},
+		{Part: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Part: "f", Severity: report.SeverityProblem, Text: "last"},
+		{Part: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
+		{Part: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Part: "a", Severity: report.SeverityOK, Text: "fine"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -109,7 +109,7 @@ func TestDoctorPartsAreApart(t *testing.T) {
 	p := &patient{join: &join{machine: &machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last of them
-	found := []DoctorFinding{{Severity: DoctorOK, Text: "half of it"}}
+	found := []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}}
 	for name, test := range map[string]struct {
 		look func(context.Context, *patient) ([]DoctorFinding, error)
 		want []string
@@ -179,10 +179,10 @@ func TestDoctorText(t *testing.T) {
 	document := DoctorReport{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
 		Findings: []DoctorFinding{
-			{Part: "units", Severity: DoctorProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
-			{Part: "certificates", Severity: DoctorWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
-			{Part: "journal", Severity: DoctorWarning, Text: "another"},
-			{Part: "host", Severity: DoctorOK, Text: "18 checks"},
+			{Part: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Part: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
+			{Part: "journal", Severity: report.SeverityWarning, Text: "another"},
+			{Part: "host", Severity: report.SeverityOK, Text: "18 checks"},
 		},
 		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Pieces: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Print writes the report for a person.
@@ -16,9 +18,9 @@ func (r DoctorReport) Print(w io.Writer) {
 	}
 	var counts []string
 	for _, one := range []struct {
-		severity DoctorSeverity
+		severity report.Severity
 		word     string
-	}{{DoctorProblem, "problem"}, {DoctorWarning, "warning"}, {DoctorNote, "note"}} {
+	}{{report.SeverityProblem, "problem"}, {report.SeverityWarning, "warning"}, {report.SeverityNote, "note"}} {
 		switch n := r.Count(one.severity); n {
 		case 0:
 		case 1:

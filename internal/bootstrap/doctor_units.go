@@ -8,6 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const (
@@ -79,12 +80,12 @@ func (f unitFacts) judge() []DoctorFinding {
 	for _, unit := range ownUnits() {
 		if f.States[unit.name].Active == "failed" {
 			findings = append(findings, DoctorFinding{
-				Severity: DoctorWarning, Text: unit.name + " has failed: " + unit.means, Remedy: "journalctl -b -u " + unit.name,
+				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: "journalctl -b -u " + unit.name,
 			})
 		}
 	}
 	if len(run) > 0 {
-		findings = append(findings, DoctorFinding{Severity: DoctorOK, Text: "running: " + strings.Join(run, ", ")})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: "running: " + strings.Join(run, ", ")})
 	}
 	return findings
 }
@@ -93,7 +94,7 @@ func (f unitFacts) judge() []DoctorFinding {
 func idle(name string, state host.UnitState) DoctorFinding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := DoctorFinding{Severity: DoctorProblem, Remedy: "systemctl start " + short + "   why it ended: journalctl -b -u " + short}
+	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: "systemctl start " + short + "   why it ended: journalctl -b -u " + short}
 	switch {
 	case state.Load != "loaded":
 		finding.Text = name + " does not run: systemd says " + state.Load
@@ -101,7 +102,7 @@ func idle(name string, state host.UnitState) DoctorFinding {
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
 		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", "journalctl -b -u "+short
 	case state.Active == "activating":
-		finding.Severity, finding.Text, finding.Remedy = DoctorWarning, name+" is starting ("+state.Sub+")", "systemctl status "+short
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", "systemctl status "+short
 	case failing:
 		finding.Text = name + " does not run (" + state.Active + ", " + state.Result + ")"
 	default:

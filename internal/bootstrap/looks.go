@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -51,7 +52,7 @@ func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 		names = append(names[:shown], fmt.Sprintf("%d more", more))
 	}
 	return []watch.Finding{{
-		Severity: watch.Warning, About: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
+		Severity: report.SeverityWarning, About: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
 		Remedy: "hcp-node-agent status   shows all of it; hcp-node-agent join   makes it so again",
 	}}, nil
 }
@@ -74,7 +75,7 @@ func renewal(about string, next kubelet.Renewal) []watch.Finding {
 	if next.Text == "" {
 		return nil
 	}
-	return []watch.Finding{{Severity: watch.Warning, About: about, Text: next.Text, Remedy: next.Remedy}}
+	return []watch.Finding{{Severity: report.SeverityWarning, About: about, Text: next.Text, Remedy: next.Remedy}}
 }
 
 // lookAuthorities finds authorities that the node lacks, of the API server's
@@ -97,7 +98,7 @@ func (s *service) lookAuthorities(ctx context.Context) ([]watch.Finding, error) 
 		return found, err
 	}
 	return append(found, watch.Finding{
-		Severity: watch.Warning, About: "the cluster's authorities",
+		Severity: report.SeverityWarning, About: "the cluster's authorities",
 		Text: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
 			strings.Join(unknown, "; ")),
 		Remedy: "hcp-node-agent join --user-data STUB   with a fresh stub",
@@ -118,14 +119,14 @@ func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
 func (s *service) found(all []kubelet.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {
-		found = append(found, watch.Finding{Severity: watch.Severity(f.Severity), About: f.About(), Text: f.Text, Remedy: f.Remedy})
+		found = append(found, watch.Finding{Severity: f.Severity, About: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy})
 	}
 	return found, err
 }
 
 // metrics tell how the node is.
 func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metric {
-	counts := map[watch.Severity]float64{}
+	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
 	for _, change := range standing {
 		counts[change.Severity]++
@@ -134,7 +135,7 @@ func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metri
 		})
 	}
 	findings := report.Metric{Name: "hcp_node_agent_findings", Help: "How many things are not as they should be."}
-	for _, severity := range watch.Severities() {
+	for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityWarning, report.SeverityNote} {
 		findings.Samples = append(findings.Samples, report.Sample{Labels: [][2]string{{"severity", string(severity)}}, Value: counts[severity]})
 	}
 	metrics := []report.Metric{

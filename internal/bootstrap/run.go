@@ -50,7 +50,7 @@ func Run(ctx context.Context, options RunOptions) error {
 
 // notFoundOut makes a finding of a look that could not be taken.
 func notFoundOut(err error) watch.Finding {
-	return watch.Finding{Severity: watch.Warning, About: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
+	return watch.Finding{Severity: report.SeverityWarning, About: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
 }
 
 // over tells whether the host has left the cluster, or joins anew: the next

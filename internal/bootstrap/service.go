@@ -61,7 +61,7 @@ func (s *service) tell(ctx context.Context, change watch.Change) {
 		}
 	}
 	// Where the cluster does not answer there is a finding about that already.
-	if err := s.node.Event(ctx, !change.Gone && change.Severity != watch.Notice, reason(change), text); err != nil && ctx.Err() == nil {
+	if err := s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text); err != nil && ctx.Err() == nil {
 		s.log.Note(err.Error())
 	}
 }

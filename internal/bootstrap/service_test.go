@@ -15,8 +15,8 @@ import (
 
 func standing() []watch.Change {
 	return []watch.Change{
-		{Look: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: watch.Problem, About: "kubelet", Text: "kubelet.service does not run (failed)"}},
-		{Look: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: watch.Warning, About: "drift", Text: "not as the join left it: /etc/a"}},
+		{Look: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: report.SeverityProblem, About: "kubelet", Text: "kubelet.service does not run (failed)"}},
+		{Look: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: report.SeverityWarning, About: "drift", Text: "not as the join left it: /etc/a"}},
 	}
 }
 
@@ -103,7 +103,7 @@ func TestServiceIsOver(t *testing.T) {
 // Whatever stands in the way of a look is a finding with a remedy.
 func TestNotFoundOut(t *testing.T) {
 	f := notFoundOut(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
-	if f.Severity != watch.Warning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.About == "" {
+	if f.Severity != report.SeverityWarning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.About == "" {
 		t.Errorf("%+v", f)
 	}
 }

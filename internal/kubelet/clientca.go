@@ -9,6 +9,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // ClientCAPath is where a payload puts the authorities that vouch for who calls
@@ -41,10 +43,10 @@ func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Fin
 // one authority can be there, and the newest is the one in use.
 func callers(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
 	const remedy = "hcp-node-agent join --user-data STUB   with a fresh stub brings the cluster's new ones"
-	f := Finding{about: "kubelet's callers", Remedy: remedy}
+	f := Finding{About: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
-			f.Severity, f.Details = Problem, []string{plain(line)}
+			f.Severity, f.Details = report.SeverityProblem, []string{plain(line)}
 			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file + "): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
 			return []Finding{f}
 		}
@@ -57,10 +59,10 @@ func callers(authorities []*x509.Certificate, errors []string, file string, now 
 	}
 	switch {
 	case now.After(newest.NotAfter):
-		f.Severity = Problem
+		f.Severity = report.SeverityProblem
 		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec and metrics of this node fail", stamp(newest.NotAfter), file)
 	case now.Add(soon).After(newest.NotAfter):
-		f.Severity = Warning
+		f.Severity = report.SeverityWarning
 		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and metrics of this node fail then", stamp(newest.NotAfter), file)
 	default:
 		return nil

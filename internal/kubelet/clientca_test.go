@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestCallers(t *testing.T) {
@@ -14,14 +16,14 @@ func TestCallers(t *testing.T) {
 	for name, test := range map[string]struct {
 		authorities []*x509.Certificate
 		errors      []string
-		severity    Severity // "": nothing to say
+		severity    report.Severity // "": nothing to say
 		text        string
 	}{
 		"all is well":              {[]*x509.Certificate{until(300)}, nil, "", ""},
 		"the older one has ended":  {[]*x509.Certificate{until(-10), until(300)}, nil, "", ""},
-		"near its end":             {[]*x509.Certificate{until(-10), until(20)}, nil, Warning, "ends at 2026-12-11T12:00:00Z (ca.crt)"},
-		"ended":                    {[]*x509.Certificate{until(-1), until(-10)}, nil, Problem, "has ended at 2026-11-20T12:00:00Z"},
-		"the API server has other": {[]*x509.Certificate{until(300)}, []string{refusal}, Problem, "refuses calls"},
+		"near its end":             {[]*x509.Certificate{until(-10), until(20)}, nil, report.SeverityWarning, "ends at 2026-12-11T12:00:00Z (ca.crt)"},
+		"ended":                    {[]*x509.Certificate{until(-1), until(-10)}, nil, report.SeverityProblem, "has ended at 2026-11-20T12:00:00Z"},
+		"the API server has other": {[]*x509.Certificate{until(300)}, []string{refusal}, report.SeverityProblem, "refuses calls"},
 		"a token is refused":       {[]*x509.Certificate{until(300)}, []string{`"Unable to authenticate the request" err="invalid bearer token"`}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // serviceNetwork is the first address of the usual service networks, where a
@@ -29,11 +31,11 @@ func diagnose(f facts) []Finding {
 		return nil
 	}
 	all := slices.Concat(unitFindings(f.machine.units), runtimeFinding(f.machine), clockFinding(f))
-	severity := Warning
+	severity := report.SeverityWarning
 	var told *podTrouble
 	troubles := podTroubles(f)
 	if !ready {
-		severity = Problem
+		severity = report.SeverityProblem
 		var state []Finding
 		state, told = f.state(troubles)
 		all = append(all, state...)
@@ -66,7 +68,7 @@ func clockFinding(f facts) []Finding {
 		how = "behind"
 	}
 	return []Finding{{
-		Severity: Problem, about: "the clock",
+		Severity: report.SeverityProblem, About: "the clock",
 		Text:   fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold", f.ahead.Abs().Round(time.Minute), how),
 		Remedy: "chronyc makestep   or: timedatectl set-ntp true",
 	}}
@@ -80,7 +82,7 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	if remedy == "" {
 		remedy = journal
 	}
-	said := Finding{Severity: Problem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
+	said := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.node == nil {
 		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []Finding{said}, nil
@@ -105,7 +107,7 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 // reported is for what kubelet says about itself, but for the network.
 func (f facts) reported(ready *corev1.NodeCondition) Finding {
 	said := Finding{
-		Severity: Problem, Remedy: "journalctl -u kubelet -b", Details: inWords(ready.Message),
+		Severity: report.SeverityProblem, Remedy: "journalctl -u kubelet -b", Details: inWords(ready.Message),
 		Text: ready.Reason + ": " + shorten(ready.Message, brief),
 	}
 	switch message := ready.Message; {

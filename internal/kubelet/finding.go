@@ -7,27 +7,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Severity is how much a finding matters.
-type Severity string
-
-// The severities: a problem keeps the Node from being Ready or pods away from
-// it, a warning does not but should be looked at, a note is worth knowing.
-const (
-	Problem Severity = "problem"
-	Warning Severity = "warning"
-	Notice  Severity = "note"
-)
-
 // Finding is one thing that is not as it should be with this machine as a node.
 type Finding struct {
-	Severity Severity `json:"severity"`
-	Text     string   `json:"text"`             // one sentence: what, why, who can mend it
-	Remedy   string   `json:"remedy,omitempty"` // the next command to type
+	Severity report.Severity `json:"severity"`
+	Text     string          `json:"text"`             // one sentence: what, why, who can mend it
+	Remedy   string          `json:"remedy,omitempty"` // the next command to type
 	// Details are what the sentence was made from, in the words of those who
 	// said it, secrets masked.
 	Details []string `json:"details,omitempty"`
 
-	about   string // in two or three words; "" where a sentence about another cause needs no word of it
+	About   string `json:"about,omitempty"` // in two or three words; "" where a sentence about another cause needs no word of it
 	passing bool   // it goes by itself, mostly within seconds
 }
 
@@ -43,8 +32,8 @@ func summary(prefix string, findings []Finding) Finding {
 	}
 	var others []string
 	for _, f := range findings[1:] {
-		if f.Severity == Problem && f.about != "" {
-			others = append(others, f.about)
+		if f.Severity == report.SeverityProblem && f.About != "" {
+			others = append(others, f.About)
 		}
 	}
 	if len(others) > 0 {

@@ -22,7 +22,7 @@ const HealthURL = "http://127.0.0.1:10248/healthz"
 func Health(ctx context.Context, url string, machine Machine, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
-	last := Finding{Severity: Problem, Text: "kubelet does not answer at " + url, Remedy: "journalctl -b -u kubelet"}
+	last := Finding{Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url, Remedy: "journalctl -b -u kubelet"}
 	var asked time.Time
 	for {
 		answer := healthy(ctx, client, url)
@@ -72,7 +72,7 @@ func unwell(answer error, m machineFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{Severity: Problem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.recent, 5)...)}
+	f := Finding{Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.recent, 5)...)}
 	why, remedy := because(m.recent)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // networkMissing tells whether the Node is not Ready for want of a pod network.
@@ -18,7 +20,7 @@ func networkMissing(node *corev1.Node) bool {
 // last, and write its configuration. told is the pod that is named first.
 func (f facts) network(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	said := Finding{
-		Severity: Problem, about: "the network plugin", Text: "the network plugin is not up",
+		Severity: report.SeverityProblem, About: "the network plugin", Text: "the network plugin is not up",
 		Remedy:  "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
 		Details: inWords(conditionOf(f.node, corev1.NodeReady).Message),
 	}
@@ -77,7 +79,7 @@ func (f facts) subnetMissing() bool {
 // control plane from starting; on the node only the missing range showed it.
 func subnetFinding(node string) Finding {
 	return Finding{
-		Severity: Problem, about: "no range of pod addresses",
+		Severity: report.SeverityProblem, About: "no range of pod addresses",
 		Text: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation k8s.ovn.org/node-subnets): its control plane does not run; " +
 			"for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert there",
 		Remedy: "on the management cluster: oc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +

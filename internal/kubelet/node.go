@@ -45,7 +45,7 @@ const evidenceEvery = 3 * time.Second
 
 // unseen is what to say when a wait ends before it has seen anything.
 func (n *Node) unseen() Finding {
-	return Finding{Severity: Problem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
+	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
 }
 
 // Findings lists all that is not as it should be with this machine as a node,
@@ -64,8 +64,8 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 		problem := explain(err, n.api.server)
 		m := n.Machine.look(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
-			Severity: Problem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.text, Remedy: problem.remedy,
-			about: "the API server",
+			Severity: report.SeverityProblem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.text, Remedy: problem.remedy,
+			About: "the API server",
 		}), nil
 	}
 	if node != nil && len(diagnose(facts{node: node, boot: n.BootID})) == 0 {

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // podTrouble is a pod that is not up, and why.
@@ -28,12 +30,12 @@ func (t *podTrouble) command() string {
 }
 
 // finding tells about the pod alone.
-func (t *podTrouble) finding(severity Severity) Finding {
+func (t *podTrouble) finding(severity report.Severity) Finding {
 	f := Finding{
 		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details, passing: !t.certain,
 	}
 	if t.certain || t.pod.Spec.HostNetwork { // the others wait for the pod network
-		f.about = "pod " + t.name()
+		f.About = "pod " + t.name()
 	}
 	return f
 }

@@ -7,13 +7,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // pressure tells of one condition that is not as it should be. The limits are
 // kubelet's own defaults (pkg/kubelet/eviction); a KubeletConfig can change
 // them.
 func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
-	f := Finding{Severity: Problem, about: string(c.Type), Details: inWords(c.Reason + ": " + c.Message)}
+	f := Finding{Severity: report.SeverityProblem, About: string(c.Type), Details: inWords(c.Reason + ": " + c.Message)}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
 		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(disks(m.disks)) +

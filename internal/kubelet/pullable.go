@@ -7,6 +7,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Pullable has CRI-O pull an image that it has, and gives what is wrong where
@@ -27,5 +29,5 @@ func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) 
 		return nil, nil
 	}
 	why := pulling(image, err.Error(), m.auths())
-	return []Finding{{Severity: Warning, Text: "image " + image + " cannot be pulled: " + why.text, Remedy: why.remedy, about: "pulling images"}}, nil
+	return []Finding{{Severity: report.SeverityWarning, Text: "image " + image + " cannot be pulled: " + why.text, Remedy: why.remedy, About: "pulling images"}}, nil
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Schedulable waits until nothing keeps pods away from the Node: it is not
@@ -22,7 +24,7 @@ func (n *Node) Schedulable(ctx context.Context) error {
 		node := found[n.Name]
 		if node == nil {
 			tell.tell("Node "+n.Name, []Finding{{
-				Severity: Problem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet   registers it again",
+				Severity: report.SeverityProblem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet   registers it again",
 			}}, false)
 			return false, nil
 		}
@@ -78,7 +80,7 @@ func softTaints(node *corev1.Node) []Finding {
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
 			f := explainTaint(node, taint)
-			f.Severity = Notice
+			f.Severity = report.SeverityNote
 			soft = append(soft, f)
 		}
 	}
@@ -87,7 +89,7 @@ func softTaints(node *corev1.Node) []Finding {
 
 // explainTaint tells who sets a taint, who removes it, and what to do.
 func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
-	f := Finding{Severity: Problem, Text: "taint " + taint.ToString(), about: "taint " + taint.ToString()}
+	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " + taint.ToString()}
 	if taint.TimeAdded != nil {
 		f.Text += " since " + stamp(taint.TimeAdded.Time)
 	}
@@ -98,7 +100,7 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 		}
 		f.Text += ": " + fill.Replace(known.story)
 		if f.Remedy, f.passing = fill.Replace(known.remedy), known.passing; f.passing {
-			f.about = ""
+			f.About = ""
 		}
 		if known.more != nil {
 			f.Details = known.more(node)

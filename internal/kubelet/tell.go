@@ -57,7 +57,7 @@ func (t *teller) tell(prefix string, findings []Finding, quiet bool) {
 		t.log.Wait(t.last.Text, t.last.Remedy)
 	}
 	for _, f := range findings[1:] {
-		if f.Severity != Notice && f.about != "" && !f.passing && lasting(f) && !slices.Contains(t.told, f.Text) {
+		if f.Severity != report.SeverityNote && f.About != "" && !f.passing && lasting(f) && !slices.Contains(t.told, f.Text) {
 			t.told = append(t.told, f.Text)
 			t.log.Warn(f.Text, f.Remedy)
 		}

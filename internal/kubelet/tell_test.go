@@ -11,18 +11,18 @@ import (
 )
 
 func TestSummary(t *testing.T) {
-	f := func(text, about string, severity Severity) Finding {
-		return Finding{Text: text, about: about, Severity: severity}
+	f := func(text, about string, severity report.Severity) Finding {
+		return Finding{Text: text, About: about, Severity: severity}
 	}
 	for name, test := range map[string]struct {
 		findings []Finding
 		want     string
 	}{
-		"one":           {[]Finding{f("a is so", "a", Problem)}, "Node w is not Ready: a is so"},
-		"says it first": {[]Finding{f("Node w is not Ready yet", "", Problem)}, "Node w is not Ready yet"},
-		"others":        {[]Finding{f("a", "a", Problem), f("state", "", Problem), f("b", "b", Problem), f("c", "c", Warning), f("d", "d", Problem)}, "Node w is not Ready: a; also: b, d"},
+		"one":           {[]Finding{f("a is so", "a", report.SeverityProblem)}, "Node w is not Ready: a is so"},
+		"says it first": {[]Finding{f("Node w is not Ready yet", "", report.SeverityProblem)}, "Node w is not Ready yet"},
+		"others":        {[]Finding{f("a", "a", report.SeverityProblem), f("state", "", report.SeverityProblem), f("b", "b", report.SeverityProblem), f("c", "c", report.SeverityWarning), f("d", "d", report.SeverityProblem)}, "Node w is not Ready: a; also: b, d"},
 		"many": {
-			[]Finding{f("a", "a", Problem), f("", "b", Problem), f("", "c", Problem), f("", "d", Problem), f("", "e", Problem), f("", "f", Problem)},
+			[]Finding{f("a", "a", report.SeverityProblem), f("", "b", report.SeverityProblem), f("", "c", report.SeverityProblem), f("", "d", report.SeverityProblem), f("", "e", report.SeverityProblem), f("", "f", report.SeverityProblem)},
 			"Node w is not Ready: a; also: b, c, d and 2 more",
 		},
 	} {
@@ -33,11 +33,11 @@ func TestSummary(t *testing.T) {
 }
 
 func TestTellerKeepsQuietForAMoment(t *testing.T) {
-	passing := Finding{Severity: Problem, Text: "it goes by itself", passing: true}
-	first := Finding{Severity: Problem, Text: "the cause", about: "the cause"}
-	second := Finding{Severity: Problem, Text: "the second", about: "the second", Remedy: "do it"}
-	note := Finding{Severity: Notice, Text: "a note", about: "a note"}
-	unsaid := Finding{Severity: Problem, Text: "a consequence"}
+	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", passing: true}
+	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
+	second := Finding{Severity: report.SeverityProblem, Text: "the second", About: "the second", Remedy: "do it"}
+	note := Finding{Severity: report.SeverityNote, Text: "a note", About: "a note"}
+	unsaid := Finding{Severity: report.SeverityProblem, Text: "a consequence"}
 
 	for name, test := range map[string]struct {
 		patience time.Duration

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // unitFindings tells about the units that do not run, those that the others
@@ -17,7 +18,7 @@ func unitFindings(units []unitFacts) []Finding {
 }
 
 func unitFinding(unit unitFacts) Finding {
-	f := Finding{Severity: Problem, about: unit.name, Details: inWords(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
+	f := Finding{Severity: report.SeverityProblem, About: unit.name, Details: inWords(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
 	named := unit.name
 	if unit.needed != "" {
 		named += ", which " + unit.needed + " needs,"
@@ -87,7 +88,7 @@ func runtimeFinding(m machineFacts) []Finding {
 		return nil
 	}
 	return []Finding{{
-		Severity: Problem, about: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtime.Error(), brief),
+		Severity: report.SeverityProblem, About: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtime.Error(), brief),
 		Remedy: "journalctl -b -u crio; systemctl restart crio   (it restarts kubelet too)",
 	}}
 }

@@ -5,24 +5,13 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// Severity is how much a finding matters.
-type Severity string
-
-// The severities, the worst first.
-const (
-	Problem Severity = "problem" // the node cannot do its work
-	Warning Severity = "warning" // it will not for long, or not all of it
-	Notice  Severity = "note"    // worth knowing
-)
-
-// Severities lists them, the worst first.
-func Severities() []Severity { return []Severity{Problem, Warning, Notice} }
 
 // Finding is one thing that is not as it should be.
 type Finding struct {
-	Severity Severity
+	Severity report.Severity
 	About    string // in a few words that stay the same while the finding does
 	Text     string // one sentence; what is in it may change from look to look
 	Remedy   string // the next command to type
@@ -121,7 +110,7 @@ func (t *Tracker) Standing() []Change {
 			told = append(told, s.Change)
 		}
 	}
-	order := Severities()
+	order := report.Severities()
 	slices.SortFunc(told, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity)), a.Since.Compare(b.Since), cmp.Compare(a.About, b.About))
 	})

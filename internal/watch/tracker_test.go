@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // What one look after the other has found, and what is told after each.
@@ -49,14 +51,14 @@ func TestTracker(t *testing.T) {
 func TestStanding(t *testing.T) {
 	var tracker Tracker
 	for _, second := range []int64{10, 20} {
-		tracker.See("late", []Finding{{Severity: Problem, About: "late"}}, time.Unix(second, 0))
+		tracker.See("late", []Finding{{Severity: report.SeverityProblem, About: "late"}}, time.Unix(second, 0))
 	}
 	for _, second := range []int64{5, 6, 7} {
 		tracker.See("early", []Finding{
-			{Severity: Warning, About: "warned"}, {Severity: Problem, About: "early", Text: time.Unix(second, 0).UTC().Format("05")},
+			{Severity: report.SeverityWarning, About: "warned"}, {Severity: report.SeverityProblem, About: "early", Text: time.Unix(second, 0).UTC().Format("05")},
 		}, time.Unix(second, 0))
 	}
-	tracker.See("new", []Finding{{Severity: Problem, About: "not told yet"}}, time.Unix(1, 0))
+	tracker.See("new", []Finding{{Severity: report.SeverityProblem, About: "not told yet"}}, time.Unix(1, 0))
 	var got []string
 	for _, s := range tracker.Standing() {
 		got = append(got, s.About+" "+s.Text)
