@@ -88,7 +88,7 @@ func TestTicketCreate(t *testing.T) {
 	for _, path := range []string{ticketPath, claimPath} {
 		for _, output := range []string{"text", "json"} {
 			shown := call(t, "", "ticket", "show", path, "-o", output)
-			if shown.code != report.Done || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Fingerprint()) || !strings.Contains(shown.out, "worker-7") {
+			if shown.code != report.Done || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Public(time.Now()).Fingerprint) || !strings.Contains(shown.out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.code, shown.out, shown.err)
 			}
 			for _, secret := range []string{uuid, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(uuid))} {

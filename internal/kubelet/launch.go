@@ -23,18 +23,7 @@ type Launch struct {
 	File func(path string) (content []byte, found bool)
 }
 
-// with is the launch with a drop-in more, or another one of that name.
-func (l Launch) with(dropin DropIn) Launch {
-	l.DropIns = append(l.before(dropin.Name), append([]DropIn{dropin}, l.after(dropin.Name)...)...)
-	return l
-}
-
-// before and after are the drop-ins that systemd reads before and after one of
-// that name.
-func (l Launch) before(name string) []DropIn {
-	return l.sorted(func(d DropIn) bool { return d.Name < name })
-}
-
+// after are the drop-ins that systemd reads after one of that name.
 func (l Launch) after(name string) []DropIn {
 	return l.sorted(func(d DropIn) bool { return d.Name > name })
 }

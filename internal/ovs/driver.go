@@ -74,19 +74,7 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 	if unfinished {
 		return ledger.State{Type: unfinishedMove}, nil
 	}
-	if _, ok := renamed(facts); ok {
-		return ledger.State{Type: renamedUplink}, nil
-	}
-	if uplink, ok := bridgedUplink(facts); ok {
-		value, err := Origin{Uplink: uplink}.encode()
-		return ledger.State{Present: true, Value: value}, err
-	}
-	move, err := Plan(facts, d.options)
-	if err != nil {
-		return ledger.State{}, nil //nolint:nilerr // Make says it
-	}
-	value, err := move.Origin.encode()
-	return ledger.State{Value: value}, err
+	return stateOf(facts, d.options)
 }
 
 // Make moves the uplink into br-ex. Every failure gives the network back; its

@@ -4,9 +4,30 @@ import "github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 
 // What Look says of a br-ex that is this agent's and yet not as wished.
 const (
-	unfinishedMove = "unfinished" // a move, or a way back, was ended in the middle
+	unfinishedMove = "unfinished" // a move, or a way back, was ended in the middle, or somebody has gone a part of the way back
 	renamedUplink  = "renamed"    // its NIC has another name since a boot
 )
+
+// stateOf tells how br-ex is when no move is under way.
+func stateOf(facts Facts, options Options) (ledger.State, error) {
+	if _, ok := renamed(facts); ok {
+		return ledger.State{Type: renamedUplink}, nil
+	}
+	if uplink, ok := bridgedUplink(facts); ok {
+		value, err := Origin{Uplink: uplink}.encode()
+		return ledger.State{Present: true, Value: value}, err
+	}
+	move, err := Plan(facts, options)
+	if err != nil {
+		return ledger.State{}, nil //nolint:nilerr // Make says it
+	}
+	state := ledger.State{}
+	if leftovers(facts, move.Origin) {
+		state.Type = unfinishedMove
+	}
+	state.Value, err = move.Origin.encode()
+	return state, err
+}
 
 // Halfway tells that a br-ex that is not as a move leaves it can still be this
 // agent's: a way back that was killed, or a NIC that was renamed, is not

@@ -1,6 +1,7 @@
 package ovs
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,6 +54,30 @@ func TestFollowed(t *testing.T) {
 				t.Error("the origin itself was changed")
 			}
 		})
+	}
+}
+
+// What is left of br-ex by somebody who has taken it back by hand is still
+// there to be given back, with the origin for that.
+func TestStateOf(t *testing.T) {
+	plain := facts(t, "dhcp")
+	before, err := stateOf(plain, Options{})
+	if err != nil || before.Type != "" || before.Present || before.Value == "" {
+		t.Fatalf("before: %+v, %v", before, err)
+	}
+	move, err := Plan(plain, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := plain
+	left.Profiles = append(slices.Clone(plain.Profiles), networkmanager.Profile{Settings: move.Profiles.BridgeIP})
+	state, err := stateOf(left, Options{})
+	if err != nil || state.Type != unfinishedMove || state.Value != before.Value {
+		t.Errorf("with one of our profiles: %+v, %v", state, err)
+	}
+	state, err = stateOf(bridged(t), Options{})
+	if err != nil || !state.Present || state.Type != "" {
+		t.Errorf("with br-ex: %+v, %v", state, err)
 	}
 }
 

@@ -53,12 +53,6 @@ func inTime(kind, id, node string, expires, now time.Time) error {
 		expires.UTC().Format(time.RFC3339), now.UTC().Format(time.RFC3339))
 }
 
-// Fingerprint is that of the ticket's public key, as the claim's is.
-func (t *Ticket) Fingerprint() string { return fingerprint(t.key.Public()) }
-
-// Fingerprint is that of the claim's public key.
-func (c *Claim) Fingerprint() string { return fingerprint(c.key) }
-
 // String names a ticket without its secrets.
 func (t Ticket) String() string {
 	return fmt.Sprintf("ticket %s of %s, until %s", t.ID, t.NodeName, t.Expires.UTC().Format(time.RFC3339))
