@@ -4,7 +4,7 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo deve
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
 # The kinds of uplink that test-vm has the time for.
-QUICK_KINDS ?= dhcp4 static4 slaac dhcpv6 vlan bond-backup vlan-on-bond no-via two-defaults
+QUICK_KINDS ?= dhcp4 static4 dual dhcpv6 vlan bond-backup
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 
 export CGO_ENABLED ?= 0
