@@ -13,6 +13,16 @@ func (m *Machine) Running() bool { return m.qemu != nil && !m.qemu.Ended() }
 
 // Reboot restarts the machine from within and waits until it has booted again.
 func (m *Machine) Reboot(ctx context.Context) error {
+	if err := m.Restart(ctx); err != nil {
+		return err
+	}
+	_, err := m.WaitBoot(ctx)
+	return err
+}
+
+// Restart reboots the machine as Reboot does, and does not wait for units that
+// are still being started.
+func (m *Machine) Restart(ctx context.Context) error {
 	before, err := m.bootID(ctx)
 	if err != nil {
 		return err
@@ -24,7 +34,7 @@ func (m *Machine) Reboot(ctx context.Context) error {
 	if err := m.lost(ctx); err != nil {
 		return fmt.Errorf("waiting for the machine to go down: %w", err)
 	}
-	if _, err := m.WaitBoot(ctx); err != nil {
+	if err := m.WaitSSH(ctx); err != nil {
 		return err
 	}
 	after, err := m.bootID(ctx)

@@ -36,7 +36,8 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	ctx := fresh(t)
 	const approve = "oc adm certificate approve node-csr-"
 	out := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign", approve, func() {
-		must(t, stage.Machine.Reboot(ctx))
+		// The unit is being started for as long as the join is not finished.
+		must(t, stage.Machine.Restart(ctx))
 	})
 	wants(t, out, "on platform None nobody approves it by itself")
 	// Nobody types anything from here on: the unit goes on at boot, and an
