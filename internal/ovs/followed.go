@@ -17,11 +17,14 @@ func stateOf(facts Facts, options Options) (ledger.State, error) {
 		value, err := Origin{Uplink: uplink}.encode()
 		return ledger.State{Present: true, Value: value}, err
 	}
-	move, err := Plan(facts, options)
-	if err != nil {
-		return ledger.State{}, nil //nolint:nilerr // Make says it
-	}
 	state := ledger.State{}
+	move, err := Plan(facts, options)
+	if err != nil { // Make says it
+		if len((Origin{Ours: newUUIDs(facts.MachineID)}).ours(facts.Profiles)) > 0 {
+			state.Type = unfinishedMove // a br-ex of ours that carries nothing is to be given back all the same
+		}
+		return state, nil
+	}
 	if leftovers(facts, move.Origin) {
 		state.Type = unfinishedMove
 	}

@@ -75,6 +75,16 @@ func TestStateOf(t *testing.T) {
 	if err != nil || state.Type != unfinishedMove || state.Value != before.Value {
 		t.Errorf("with one of our profiles: %+v, %v", state, err)
 	}
+	deaf := left
+	deaf.Routes = nil // as when its NIC has another name
+	state, err = stateOf(deaf, Options{})
+	if err != nil || state.Type != unfinishedMove || state.Value != "" {
+		t.Errorf("with one of our profiles and no network: %+v, %v", state, err)
+	}
+	deaf.Profiles = plain.Profiles
+	if state, err = stateOf(deaf, Options{}); err != nil || state.Type != "" {
+		t.Errorf("without a network: %+v, %v", state, err)
+	}
 	state, err = stateOf(bridged(t), Options{})
 	if err != nil || !state.Present || state.Type != "" {
 		t.Errorf("with br-ex: %+v, %v", state, err)
