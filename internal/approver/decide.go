@@ -187,7 +187,7 @@ func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
 	if err != nil {
 		return inside{}
 	}
-	in := inside{key: request.PublicKey, fingerprint: Fingerprint(request.PublicKey)}
+	in := inside{key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey)}
 	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
 		in.node = name
 	}

@@ -76,7 +76,7 @@ func TestDecide(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := newKey(t)
-	mine := Fingerprint(&key.PublicKey)
+	mine := ticket.Fingerprint(&key.PublicKey)
 	one := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
 	newer := issue(t, "worker-1", ca, now, 2*time.Hour, "192.0.2.8")
 	client := clientOf(key).csr(t)
@@ -163,7 +163,7 @@ func TestDecide(t *testing.T) {
 
 func TestNotesComeBack(t *testing.T) {
 	key := newKey(t)
-	fingerprint := Fingerprint(&key.PublicKey)
+	fingerprint := ticket.Fingerprint(&key.PublicKey)
 	if short := shortForm(fingerprint); len(short) != 43 || longForm(short) != fingerprint {
 		t.Errorf("%s is noted as %s and read as %s", fingerprint, short, longForm(short))
 	}

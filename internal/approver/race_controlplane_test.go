@@ -10,6 +10,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // Two keys for each of some tickets, and two approvers that have both read the
@@ -29,7 +31,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pair[i], batch = Fingerprint(&key.PublicKey), append(batch, csr)
+			pair[i], batch = ticket.Fingerprint(&key.PublicKey), append(batch, csr)
 		}
 		keys[made.ID] = pair
 	}

@@ -10,6 +10,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
+const nodePrefix = "system:node:"
+
 // request parses what a CSR asks for, and checks what both kinds have in
 // common: one well-formed request, signed by its own key, with a node's
 // subject and nothing else in it.

@@ -27,7 +27,7 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 	made := s.ticket("ticketed", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
 	csr, key := comeIn(t, made)
 	s.once()
-	if told := s.of(csr); approvals(t, csr) != byAgent || told.Verdict != Approve || told.Ticket != made.ID || told.Key != Fingerprint(&key.PublicKey) {
+	if told := s.of(csr); approvals(t, csr) != byAgent || told.Verdict != Approve || told.Ticket != made.ID || told.Key != ticket.Fingerprint(&key.PublicKey) {
 		t.Fatalf("%q, told %+v", approvals(t, csr), told)
 	}
 	issued(t, csr)

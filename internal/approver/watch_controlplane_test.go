@@ -228,10 +228,10 @@ func TestControlPlaneByHand(t *testing.T) {
 	wanted := asked{who: bootstrapClient(t), key: key, node: "hand"}
 	foreign := asked{who: bootstrapClient(t), key: other, node: "hand"}.submit(t)
 	a := s.approver(fleetKubeconfig)
-	node := ByHand{NodeName: "hand", Fingerprint: Fingerprint(&key.PublicKey)}
+	node := ByHand{NodeName: "hand", Fingerprint: ticket.Fingerprint(&key.PublicKey)}
 
 	err := a.ByHand(within(t, 3*time.Second), node)
-	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), Fingerprint(&other.PublicKey)) {
+	if err == nil || !strings.Contains(err.Error(), "there is no client CSR of hand with the key "+node.Fingerprint) || !strings.Contains(err.Error(), ticket.Fingerprint(&other.PublicKey)) {
 		t.Errorf("ByHand() = %v", err)
 	}
 	csr := wanted.submit(t)
@@ -250,7 +250,7 @@ func TestControlPlaneByHand(t *testing.T) {
 
 	makeNode(t, "hand-there", "192.0.2.61")
 	there := asked{who: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)
-	err = a.ByHand(within(t, time.Minute), ByHand{NodeName: "hand-there", Fingerprint: Fingerprint(&other.PublicKey)})
+	err = a.ByHand(within(t, time.Minute), ByHand{NodeName: "hand-there", Fingerprint: ticket.Fingerprint(&other.PublicKey)})
 	if err == nil || !strings.Contains(err.Error(), "a Node hand-there is in the cluster already") || approvals(t, there) != "" {
 		t.Errorf("ByHand() = %v; the CSR is %q", err, approvals(t, there))
 	}

@@ -1,12 +1,10 @@
 package kubelet
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
-	"crypto/sha256"
-	"crypto/x509"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,6 +15,7 @@ import (
 	"k8s.io/client-go/util/keyutil"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // pendingKey is the key whose CSR may still wait for approval. It lives in the
@@ -93,14 +92,7 @@ func syncDirectory(path string) error {
 	return nil
 }
 
-// Fingerprint is a public key as a person compares it: SHA256: and the digest
-// of its PKIX form in hexadecimal, the same that
-// "openssl req -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum" gives.
+// Fingerprint is a public key as a person compares it.
 func Fingerprint(publicKey any) string {
-	der, err := x509.MarshalPKIXPublicKey(publicKey)
-	if err != nil {
-		return "SHA256:unknown"
-	}
-	sum := sha256.Sum256(der)
-	return "SHA256:" + hex.EncodeToString(sum[:])
+	return cmp.Or(ticket.Fingerprint(publicKey), "SHA256:unknown")
 }

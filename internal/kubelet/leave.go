@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -31,9 +29,9 @@ func StopContainers(ctx context.Context, socket string, log report.Log) (int, er
 	if err := unix.Stat(socket, &stat); errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}
-	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := connectCRI(socket)
 	if err != nil {
-		return 0, fmt.Errorf("connecting to CRI-O: %w", err)
+		return 0, err
 	}
 	defer connection.Close()
 	runtime := cri.NewRuntimeServiceClient(connection)

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -104,9 +102,9 @@ func (m Machine) runtime(ctx context.Context) error {
 	}
 	bounded, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	connection, err := grpc.NewClient("unix://"+m.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := connectCRI(m.Socket)
 	if err != nil {
-		return err //nolint:wrapcheck // told as it is, behind a sentence
+		return err
 	}
 	defer connection.Close()
 	_, err = cri.NewRuntimeServiceClient(connection).Version(bounded, &cri.VersionRequest{})

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -16,9 +14,9 @@ import (
 // a node that its pull secret has gone stale before a new pod needs it. Only
 // the manifest is fetched.
 func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) {
-	connection, err := grpc.NewClient("unix://"+m.Socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	connection, err := connectCRI(m.Socket)
 	if err != nil {
-		return nil, fmt.Errorf("connecting to CRI-O: %w", err)
+		return nil, err
 	}
 	defer connection.Close()
 	_, err = cri.NewImageServiceClient(connection).PullImage(ctx, &cri.PullImageRequest{Image: &cri.ImageSpec{Image: image}})

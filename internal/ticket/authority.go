@@ -91,12 +91,14 @@ func texts(hashes []Hash) string {
 	return strings.Join(all, " or ")
 }
 
-// fingerprint is the hash of a public key's PKIX form, as
-// "openssl pkey -pubin -outform DER | sha256sum" gives it.
-func fingerprint(key crypto.PublicKey) string {
+// Fingerprint is a public key as a person compares it: SHA256: and the digest of
+// its PKIX form in hexadecimal, the same that
+// "openssl req -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum"
+// gives; "" for what is no key.
+func Fingerprint(key crypto.PublicKey) string {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {
-		return hashPrefix + "unknown"
+		return ""
 	}
 	return string(hashOf(der))
 }

@@ -53,6 +53,6 @@ func (t *Ticket) Public(now time.Time) Public {
 
 func public(kind, id, node string, expires, now time.Time, authorities []Hash, key crypto.PublicKey) Public {
 	return Public{
-		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: authorities, Fingerprint: fingerprint(key),
+		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: authorities, Fingerprint: Fingerprint(key),
 	}
 }

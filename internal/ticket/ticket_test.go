@@ -95,7 +95,7 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 		if a, b := fmt.Sprintf("%#v", *claim), fmt.Sprintf("%#v", *readClaim); a != b {
 			t.Errorf("%s: claim\n%s\n%s", name, a, b)
 		}
-		if fingerprint(ticket.key.Public()) != fingerprint(claim.key) {
+		if Fingerprint(ticket.key.Public()) != Fingerprint(claim.key) {
 			t.Errorf("%s: two keys", name)
 		}
 		if strings.Contains(string(read(t, claimPath)), "PRIVATE") || strings.Contains(string(read(t, claimPath)), "CANARY") {
