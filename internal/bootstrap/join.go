@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -39,17 +40,45 @@ type join struct {
 
 // Join makes this host a worker. It tells whether it changed anything.
 func Join(ctx context.Context, options Options) (bool, error) {
-	j, err := begin(ctx, options)
+	var read bytes.Buffer // standard input can be read once
+	if options.Stdin != nil {
+		options.Stdin = io.TeeReader(options.Stdin, &read)
+	}
+	j, err := prepare(options)
 	if err != nil {
 		return false, err
 	}
-	defer j.close()
-	ctx, cancel := j.inTime(ctx)
+	ctx, cancel := withTimeout(ctx, j.config.Timeout)
 	defer cancel()
+	m, turn, err := takeTurn(ctx, options)
+	if err != nil {
+		return false, err
+	}
+	if turn.waited {
+		options.Stdin = &read
+		if j, err = prepare(options); err != nil {
+			m.close()
+			return false, err
+		}
+	}
+	j.machine = m
+	changed, err := j.join(ctx)
+	m.close()
+	if turn.stopped || (err == nil && j.config.Until == config.Defaults().Until) {
+		j.beginService(context.WithoutCancel(ctx))
+	}
+	return changed, err
+}
+
+// join goes through all steps, from the agent's own state to the headline that
+// tells the end.
+func (j *join) join(ctx context.Context) (bool, error) {
+	if err := j.start(); err != nil {
+		return false, err
+	}
 	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
 	changed, err := j.run(ctx, Steps())
 	if err == nil {
-		j.beginService(ctx)
 		return changed, j.finish(changed)
 	}
 	if len(j.ledger.Items()) == 0 {
@@ -60,17 +89,16 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	return changed, err
 }
 
-// inTime bounds a run by its --timeout; none is without end.
-func (j *join) inTime(ctx context.Context) (context.Context, context.CancelFunc) {
-	if timeout := time.Duration(j.config.Timeout); timeout > 0 {
-		return context.WithTimeout(ctx, timeout)
+// withTimeout bounds a run by its --timeout; none is without end.
+func withTimeout(ctx context.Context, timeout config.Duration) (context.Context, context.CancelFunc) {
+	if timeout > 0 {
+		return context.WithTimeout(ctx, time.Duration(timeout))
 	}
 	return context.WithCancel(ctx)
 }
 
-// begin opens what a run needs and reads its inputs; it changes nothing but
-// the agent's own state.
-func begin(ctx context.Context, options Options) (*join, error) {
+// prepare reads the inputs of a run; it changes nothing.
+func prepare(options Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
@@ -91,17 +119,7 @@ func begin(ctx context.Context, options Options) (*join, error) {
 		return nil, err
 	}
 	j.config = withTicket(j.config, j.inputs.ticket)
-	if err := j.fits(); err != nil {
-		return nil, err
-	}
-	if j.machine, err = openMachine(ctx, options.StateDir, true); err != nil {
-		return nil, err
-	}
-	if err := j.start(); err != nil {
-		j.close()
-		return nil, err
-	}
-	return j, nil
+	return j, j.fits()
 }
 
 // fits refuses a join to another NodePool while this host is a node.

@@ -41,12 +41,13 @@ func leaveSteps(document *LeaveDocument, evict bool) []Step {
 // Leave gives the host back as it was before the join.
 func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	state, err := readState(options.StateDir)
+	m, _, err := takeTurn(ctx, options)
 	if err != nil {
 		return document, err
 	}
-	m, err := openMachine(ctx, options.StateDir, true)
+	state, err := readState(options.StateDir)
 	if err != nil {
+		m.close()
 		return document, err
 	}
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}

@@ -19,17 +19,27 @@ func Only(ctx context.Context, options Options, names []string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	state, err := readState(options.StateDir)
+	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
+	defer cancel()
+	m, turn, err := takeTurn(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	j := &join{config: continued(options.Config, state), dir: options.StateDir, sink: options.Sink, state: state, name: state.NodeName}
-	if j.machine, err = openMachine(ctx, options.StateDir, true); err != nil {
+	j := &join{dir: options.StateDir, sink: options.Sink, machine: m}
+	changed, err := j.only(ctx, options, steps)
+	m.close()
+	if turn.stopped {
+		j.beginService(context.WithoutCancel(ctx))
+	}
+	return changed, err
+}
+
+func (j *join) only(ctx context.Context, options Options, steps []Step) (bool, error) {
+	state, err := readState(j.dir)
+	if err != nil {
 		return false, err
 	}
-	defer j.close()
-	ctx, cancel := j.inTime(ctx)
-	defer cancel()
+	j.state, j.name, j.config = state, state.NodeName, continued(options.Config, state)
 	changed := false
 	for _, step := range steps {
 		did, err := j.one(ctx, step)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -102,18 +101,23 @@ func status(name string, standing []watch.Change) string {
 	return text
 }
 
-// beginService starts the service that watches the node from now on, where it
-// is enabled; a join of its own is that service already.
+// beginService starts the service that watches the node from now on, or goes on
+// with its join, where it is enabled; a join of its own is that service already.
 func (j *join) beginService(ctx context.Context) {
-	if j.systemd == nil || j.config.Until != config.Defaults().Until {
-		return
-	}
-	unit, err := j.systemd.UnitState(ctx, serviceUnit)
-	if err != nil || unit.File != "enabled" || unit.Active != "inactive" {
-		return
-	}
-	if err := j.systemd.Begin(ctx, serviceUnit); err != nil {
-		report.Log{Sink: j.sink, Step: "schedulable"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+serviceUnit)
+	err := func() error {
+		systemd, err := host.OpenSystemd(ctx)
+		if err != nil {
+			return err
+		}
+		defer systemd.Close()
+		unit, err := systemd.UnitState(ctx, serviceUnit)
+		if err != nil || unit.File != "enabled" || (unit.Active != "inactive" && unit.Active != "failed") {
+			return err
+		}
+		return systemd.Begin(ctx, serviceUnit)
+	}()
+	if err != nil {
+		report.Log{Sink: j.sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+serviceUnit)
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 		return err == nil && pod.Status.Phase == corev1.PodRunning, err
 	})
 	if err != nil {
-		return pod, fmt.Errorf("waiting for pod %s to run: %w", name, err)
+		return pod, fmt.Errorf("waiting for pod %s to run: %w; it is on node %q: %s", name, err, pod.Spec.NodeName, pod.Status.String())
 	}
 	return pod, nil
 }

@@ -1,0 +1,50 @@
+package bootstrap
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A run by hand finds another one at work, as one at first boot is.
+func TestTakeTurnWaits(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root changes a host")
+	}
+	dir := t.TempDir()
+	other, err := ledger.Open(dir, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, _, err := takeTurn(short, Options{StateDir: dir}); report.CodeOf(err) != report.Failed ||
+		!strings.Contains(err.Error(), "another hcp-node-agent is changing this host") {
+		t.Errorf("with the time over: %v", err)
+	}
+
+	events := &recorded{heard: func() { other.Close() }}
+	m, turn, err := takeTurn(t.Context(), Options{StateDir: dir, Sink: events})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.close()
+	if !turn.waited || turn.stopped || len(events.messages) != 1 || events.messages[0] != "for another hcp-node-agent to end, which is changing this host" {
+		t.Errorf("%+v, %q", turn, events.messages)
+	}
+}
+
+type recorded struct {
+	messages []string
+	heard    func()
+}
+
+func (r *recorded) Emit(event report.Event) {
+	r.messages = append(r.messages, event.Message)
+	r.heard()
+}
