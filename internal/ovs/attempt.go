@@ -35,8 +35,8 @@ func (a *attempt) addProfiles(ctx context.Context) error {
 		dormant(m.Profiles.Bridge), dormant(m.Profiles.NICPort), dormant(m.Profiles.BridgePort),
 		dormant(m.Profiles.NIC), m.Bring.Copy,
 	}
-	for _, other := range m.Profiles.others() {
-		profiles = append(profiles, dormant(other))
+	for _, member := range m.Profiles.Members {
+		profiles = append(profiles, dormant(member))
 	}
 	for _, profile := range profiles {
 		ref, err := a.NM.AddProfile(ctx, profile, networkmanager.InMemory)
@@ -186,7 +186,7 @@ func (a *attempt) activate(ctx context.Context, name string, device networkmanag
 // last, so that no half set can be brought up at boot; then with it.
 func (a *attempt) save(ctx context.Context) error {
 	p := a.Profiles
-	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.others()...)
+	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
 	ordered = append(ordered, p.Bridge)
 	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{dormant, asIs} {
 		for _, profile := range ordered {

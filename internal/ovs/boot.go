@@ -11,6 +11,7 @@ const (
 
 	unitDir    = "/etc/systemd/system/"
 	remoteUnit = "hcp-node-agent-ovn-remote.service"
+	nameUnit   = "hcp-node-agent-uplink-name.service"
 )
 
 // BootUnits are what has to be done again at every boot of a host whose uplink
@@ -24,6 +25,7 @@ func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Why: why, Want: ledger.State{Present: true, Enabled: "enabled"}})
 	}
 	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
+	add(nameUnit, "the uplink can have another name at the next boot", nameUnitFile())
 	if !payloadClears {
 		add(remoteUnit, "ovn-controller must not find the database of before a boot", remoteUnitFile())
 	}
@@ -48,6 +50,30 @@ ConditionPathExists=` + KubeletDropin + `
 Type=oneshot
 RemainAfterExit=yes
 ExecStart=/usr/bin/hcp-node-agent node-ip
+TimeoutStartSec=60s
+
+[Install]
+WantedBy=multi-user.target
+`
+}
+
+// nameUnitFile runs before NetworkManager reads its profiles, and after the unit
+// that takes those of an unfinished move away.
+func nameUnitFile() string {
+	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
+[Unit]
+Description=Name the uplink of br-ex as it is called since this boot
+Documentation=https://github.com/hcp-node-agent/hcp-node-agent
+DefaultDependencies=no
+Wants=systemd-udev-trigger.service
+After=local-fs.target systemd-remount-fs.service systemd-udevd.service systemd-udev-trigger.service hcp-node-agent-network-boot-guard.service
+Before=NetworkManager.service shutdown.target
+Conflicts=shutdown.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/hcp-node-agent uplink-name
 TimeoutStartSec=60s
 
 [Install]

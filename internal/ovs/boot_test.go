@@ -14,8 +14,8 @@ import (
 )
 
 func TestBootUnits(t *testing.T) {
-	const node, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-ovn-remote.service"
-	for payloadClears, want := range map[bool][]string{true: {node}, false: {node, remote}} {
+	const node, name, remote = "hcp-node-agent-node-ip.service", "hcp-node-agent-uplink-name.service", "hcp-node-agent-ovn-remote.service"
+	for payloadClears, want := range map[bool][]string{true: {node, name}, false: {node, name, remote}} {
 		files, enable := BootUnits(payloadClears)
 		var written, enabled []string
 		for _, change := range files {
@@ -42,6 +42,9 @@ func TestBootUnitFiles(t *testing.T) {
 		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": KubeletDropin,
 		"Service.ExecStart": "/usr/bin/hcp-node-agent node-ip",
 	}, {
+		"Unit.Before": "NetworkManager.service shutdown.target", "Unit.DefaultDependencies": "no",
+		"Service.ExecStart": "/usr/bin/hcp-node-agent uplink-name",
+	}, {
 		"Unit.After":        "ovsdb-server.service openvswitch.service",
 		"Service.ExecStart": `-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . "external_ids:ovn-remote= "`,
 	}} {
@@ -60,7 +63,7 @@ func TestBootUnitFiles(t *testing.T) {
 			}
 		}
 		for _, later := range []string{"crio.service", "kubelet.service"} {
-			if !slices.Contains(strings.Fields(got["Unit.Before"]), later) {
+			if _, checked := want["Unit.Before"]; !checked && !slices.Contains(strings.Fields(got["Unit.Before"]), later) {
 				t.Errorf("%s is not before %s", files[i].Target, later)
 			}
 		}

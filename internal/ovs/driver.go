@@ -92,7 +92,7 @@ func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) erro
 		return err
 	}
 	if move.AlreadyThere {
-		return d.MendNames(ctx, facts)
+		return nil
 	}
 	if !facts.OVS.Running {
 		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")

@@ -2,17 +2,13 @@ package ovs
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 
-// What Look says of a br-ex that is this agent's and yet not as wished.
-const (
-	unfinishedMove = "unfinished" // a move, or a way back, was ended in the middle, or somebody has gone a part of the way back
-	renamedUplink  = "renamed"    // its NIC has another name since a boot
-)
+// unfinishedMove is what Look says of a br-ex that is this agent's and yet not
+// as wished: a move, or a way back, was ended in the middle, or somebody has
+// gone a part of the way back.
+const unfinishedMove = "unfinished"
 
 // stateOf tells how br-ex is when no move is under way.
 func stateOf(facts Facts, options Options) (ledger.State, error) {
-	if _, ok := renamed(facts); ok {
-		return ledger.State{Type: renamedUplink}, nil
-	}
 	if uplink, ok := bridgedUplink(facts); ok {
 		value, err := Origin{Uplink: uplink}.encode()
 		return ledger.State{Present: true, Value: value}, err
@@ -33,10 +29,9 @@ func stateOf(facts Facts, options Options) (ledger.State, error) {
 }
 
 // Halfway tells that a br-ex that is not as a move leaves it can still be this
-// agent's: a way back that was killed, or a NIC that was renamed, is not
-// somebody else's change.
+// agent's: a way back that was killed is not somebody else's change.
 func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
-	return now.Type == unfinishedMove || now.Type == renamedUplink, nil
+	return now.Type == unfinishedMove, nil
 }
 
 var _ ledger.Halfway = (*Driver)(nil)

@@ -15,7 +15,6 @@ const (
 	nicPortProfile    = "ovs-port-phys0"
 	bridgePortProfile = "ovs-port-br-ex"
 	nicProfile        = "ovs-if-phys0"
-	renamedProfile    = "ovs-if-phys0-renamed" // ours alone: see cardMAC
 	bridgeIPProfile   = "ovs-if-br-ex"
 )
 
@@ -31,23 +30,13 @@ type Profiles struct {
 	NIC        networkmanager.Settings `json:"ovs-if-phys0"`
 	BridgeIP   networkmanager.Settings `json:"ovs-if-br-ex"`
 
-	Renamed networkmanager.Settings   `json:"ovs-if-phys0-renamed,omitempty"` // the NIC under another name; nil where only its name tells it
 	Members []networkmanager.Settings `json:"members,omitempty"`
 }
 
 // list is all of them, the bridge first and the one with the addresses last.
 func (p Profiles) list() []networkmanager.Settings {
-	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.others()...)
+	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.Members...)
 	return append(list, p.BridgeIP)
-}
-
-// others are those that not every br-ex has.
-func (p Profiles) others() []networkmanager.Settings {
-	var others []networkmanager.Settings
-	if p.Renamed != nil {
-		others = append(others, p.Renamed)
-	}
-	return append(others, p.Members...)
 }
 
 // UUIDs lists the profiles' UUIDs by name.
@@ -129,7 +118,8 @@ func newProfiles(p plan) Profiles {
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
 	if p.cardMAC != nil {
-		profiles.Renamed = underAnyName(nic, p.machine, p.cardMAC)
+		// By it FollowUplink knows the NIC; and no other card is taken that has
+		// got its name.
 		nic.Set("802-3-ethernet", "mac-address", p.cardMAC)
 	}
 	for _, m := range p.members {

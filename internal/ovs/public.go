@@ -28,7 +28,7 @@ func (m Move) Public() Move {
 	}
 	m.Profiles = Profiles{
 		Bridge: public(m.Profiles.Bridge), NICPort: public(m.Profiles.NICPort), BridgePort: public(m.Profiles.BridgePort),
-		NIC: public(m.Profiles.NIC), BridgeIP: public(m.Profiles.BridgeIP), Renamed: public(m.Profiles.Renamed), Members: members,
+		NIC: public(m.Profiles.NIC), BridgeIP: public(m.Profiles.BridgeIP), Members: members,
 	}
 	m.Bring = BridgeIPSteps{Copy: public(m.Bring.Copy), Prefer: public(m.Bring.Prefer), Lease: public(m.Bring.Lease)}
 	return m

@@ -22,8 +22,7 @@ type Bridge struct {
 // bond inside Open vSwitch; its members are listed one by one.)
 type Interface struct {
 	Name string `json:"name"`
-	Port string `json:"port,omitempty"` // the name of its port, where that is another: the interface was renamed
-	Type string `json:"type"`           // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
+	Type string `json:"type"` // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
 }
 
 // SwitchRunning tells whether the switch itself answers; the database can be
@@ -37,7 +36,7 @@ func SwitchRunning(ctx context.Context) error {
 func Bridges(ctx context.Context) ([]Bridge, error) {
 	output, err := vsctl(ctx, "--format=json",
 		"--columns=name,external_ids,ports", "list", "Bridge", "--",
-		"--columns=_uuid,interfaces,name", "list", "Port", "--",
+		"--columns=_uuid,interfaces", "list", "Port", "--",
 		"--columns=_uuid,name,type", "list", "Interface")
 	if err != nil {
 		return nil, fmt.Errorf("listing Open vSwitch bridges: %w", err)
@@ -115,11 +114,7 @@ func parseBridges(output string) ([]Bridge, error) {
 	for _, row := range portRows.Data {
 		port := uuid(row[0])
 		for _, member := range uuids(row[1]) {
-			found := interfaces[member]
-			if name := text(row[2]); name != found.Name && len(uuids(row[1])) == 1 {
-				found.Port = name
-			}
-			ports[port] = append(ports[port], found)
+			ports[port] = append(ports[port], interfaces[member])
 		}
 	}
 	bridges := make([]Bridge, 0, len(bridgeRows.Data))

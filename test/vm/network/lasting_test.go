@@ -62,19 +62,16 @@ func restartedSwitch(ctx context.Context, t *testing.T, h host) {
 	must(t, h.Await(ctx, machine))
 }
 
-// renamedCard gives eth0 another name from the next boot on. The next run of
-// the agent names the port after it.
+// renamedCard gives eth0 another name from the next boot on: the port and the
+// uplink are called so from then on, without a run of the agent.
 func renamedCard(ctx context.Context, t *testing.T, h host) {
 	rename(ctx, t, h)
-	h.answers(ctx, t)
-	agent(ctx, t, moving)
 	if ports := do(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
 		t.Errorf("the port and the uplink are called %s", ports)
 	}
 	h.answers(ctx, t)
+	agent(ctx, t, moving) // which has nothing to do
 	// The state is told of a card that is called as it was.
-	must(t, machine.Reboot(ctx))
-	must(t, h.Await(ctx, machine))
 	do(ctx, t, "rm /etc/systemd/network/05-renamed.link; sync")
 	must(t, machine.Reboot(ctx))
 	must(t, h.Await(ctx, machine))
