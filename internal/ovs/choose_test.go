@@ -2,6 +2,7 @@ package ovs
 
 import (
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -114,6 +115,29 @@ func TestAutoconnectPriority(t *testing.T) {
 			got, err := autoconnectPriority(Facts{Profiles: test.profiles}, "eth0", "802-3-ethernet")
 			if err != nil || got != test.want {
 				t.Errorf("%d, %v; want %d", got, err, test.want)
+			}
+		})
+	}
+}
+
+func TestOvertaken(t *testing.T) {
+	metrics := map[networkmanager.Family]int64{networkmanager.IPv4: 48, networkmanager.IPv6: 47}
+	eth0, eth1 := route("eth0", 4, 100, ""), route("eth1", 4, 101, "")
+	for name, test := range map[string]struct {
+		routes []host.Route
+		uplink string
+		want   []string
+	}{
+		"the best":         {[]host.Route{eth0, eth1}, "eth0", nil},
+		"the second":       {[]host.Route{eth0, eth1}, "eth1", []string{"the IPv4 default route of this host leads over eth0 (metric 100) and not over eth1 (101); afterwards it leads over br-ex (48), as on image-mode nodes"}},
+		"as good":          {[]host.Route{eth0, route("eth1", 4, 100, "")}, "eth1", nil},
+		"none of its own":  {[]host.Route{eth0}, "eth1", nil},
+		"of IPv6 only":     {[]host.Route{eth1, route("eth0", 6, 1, ""), route("eth1", 6, 2, "")}, "eth1", []string{"the IPv6 default route of this host leads over eth0 (metric 1) and not over eth1 (2); afterwards it leads over br-ex (47), as on image-mode nodes"}},
+		"no route for now": {nil, "eth1", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := overtaken(Facts{Routes: test.routes}, test.uplink, metrics); !slices.Equal(got, test.want) {
+				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
 	}

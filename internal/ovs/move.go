@@ -13,6 +13,9 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	if err := d.reachable(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
+	for _, note := range m.Notes {
+		d.log.Note(note)
+	}
 	if err := d.arm(ctx, m.Origin, d.deadMan()); err != nil {
 		return err
 	}

@@ -116,6 +116,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if competes(facts, uplink) {
 		move.Bring.Prefer = preferStep(profiles.BridgeIP, now)
 	}
+	move.Notes = overtaken(facts, uplink, p.metrics)
 	for _, prefix := range identity.beside {
 		move.Notes = append(move.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -130,6 +131,21 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 		metric = int64(route.Metric) - 1
 	}
 	return metric, nil
+}
+
+// overtaken says which default routes of others br-ex's will be better than,
+// and the uplink's were not: what leaves the host leaves another way then.
+func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
+	var notes []string
+	for _, family := range networkmanager.Families() {
+		own, ok := routeOf(facts.Routes, int(family), uplink)
+		best, _ := bestRoute(facts.Routes, int(family))
+		if ok && best.Link != uplink && best.Metric < own.Metric {
+			notes = append(notes, fmt.Sprintf("the IPv%d default route of this host leads over %s (metric %d) and not over %s (%d); afterwards it leads over br-ex (%d), as on image-mode nodes",
+				int(family), best.Link, best.Metric, uplink, own.Metric, metrics[family]))
+		}
+	}
+	return notes
 }
 
 // competes tells whether a default route over another interface is as good as

@@ -28,11 +28,11 @@ func chosen() []Kind {
 		{Name: "two-defaults", Lab: two, Cables: 2, Ready: bothRoutes, Guest: metrics},
 		{
 			Name: "bridge-interface", Lab: two, Cables: 2, Uplink: "eth1", Ready: bothRoutes, Guest: metrics,
-			Flags: "--bridge-interface eth1",
+			Flags: "--bridge-interface eth1", Overtakes: true,
 		},
 		{
 			Name: "default-bridge", Lab: two, Cables: 2, Uplink: "eth1", Ready: bothRoutes,
-			Guest: metrics + "\nmkdir -p /etc/ovnk; echo eth1 >/etc/ovnk/default_bridge",
+			Guest: metrics + "\nmkdir -p /etc/ovnk; echo eth1 >/etc/ovnk/default_bridge", Overtakes: true,
 		},
 	}
 }

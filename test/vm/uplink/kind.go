@@ -29,6 +29,9 @@ type Kind struct {
 	Uplink string
 	// Flags are given to the agent.
 	Flags string
+	// Overtakes tells that another interface has a better default route, and
+	// br-ex's is better than that: what leaves the host goes another way.
+	Overtakes bool
 	// Variant tells a kind that differs little from another one, and is left
 	// out where time is short.
 	Variant bool
