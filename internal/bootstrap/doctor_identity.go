@@ -13,7 +13,7 @@ import (
 // certificateFacts is what kubelet has by way of certificates.
 type certificateFacts struct {
 	Client, Serving             *kubelet.Certificate // nil: there is none
-	WantsClient, WantsServing   bool                 // it has to be there by now
+	WantsClient                 bool                 // it has to be there by now
 	Foreign                     error                // why kubelet's identity is not this node's in this cluster
 	Fits                        kubelet.State        // how the serving certificate fits this host
 	Now                         time.Time
@@ -24,7 +24,7 @@ func examineCertificates(ctx context.Context, p *patient) ([]DoctorFinding, erro
 	if !p.begun() {
 		return nil, nil
 	}
-	f := certificateFacts{WantsClient: p.state.behind("identity"), WantsServing: p.state.behind("serving"), Now: p.now}
+	f := certificateFacts{WantsClient: p.state.behind("identity"), Now: p.now}
 	f.Client, f.clientUnread = kubelet.ReadCertificate(kubelet.ClientCertificate(kubelet.PKIDirectory))
 	f.Serving, f.servingUnread = kubelet.ReadCertificate(kubelet.ServingCertificate(kubelet.PKIDirectory))
 	if p.state.APIServer != "" && p.facts.Root {
@@ -69,8 +69,6 @@ func (f certificateFacts) judge() []DoctorFinding {
 		})
 	case f.Serving != nil:
 		findings = append(findings, f.lifetime("serving", *f.Serving, approve))
-	case f.WantsServing && f.servingUnread == nil:
-		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no serving certificate: logs of its pods and exec into them fail", Remedy: approve})
 	}
 	return findings
 }

@@ -169,11 +169,10 @@ func TestDoctorJudgesCertificates(t *testing.T) {
 		}},
 		"not due":     {certificateFacts{}, []string{}},
 		"no client":   {certificateFacts{WantsClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + anew}},
-		"unread":      {certificateFacts{WantsClient: true, WantsServing: true, clientUnread: fs.ErrPermission, servingUnread: fs.ErrPermission}, []string{}},
+		"unread":      {certificateFacts{WantsClient: true, clientUnread: fs.ErrPermission, servingUnread: fs.ErrPermission}, []string{}},
 		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + anew}},
 		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr   (a request that waits for approval)"}},
 		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep   or: timedatectl set-ntp true"}},
-		"no serving":  {certificateFacts{WantsServing: true}, []string{"problem: kubelet has no serving certificate: logs of its pods and exec into them fail => " + approve}},
 		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: kubelet.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet   makes it ask for another; " + approve}},
 		"foreign":     {certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")}, []string{"problem: another cluster's => leave it"}},
 	} {

@@ -30,6 +30,7 @@ func doctorParts() []doctorPart {
 		{"drift", time.Minute, examineDrift},
 		{"certificates", 10 * time.Second, examineCertificates},
 		{"request", 20 * time.Second, examineRequest},
+		{"serving", 20 * time.Second, examineServing},
 		{"journal", 30 * time.Second, examineJournal},
 		{"node", 30 * time.Second, examineNode},
 	}

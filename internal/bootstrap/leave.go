@@ -184,13 +184,22 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 			err = errors.Join(err, j.systemd.Reload(ctx))
 		}
 		if err != nil {
-			return outcome{}, report.Fail(report.Failed, "mend that and run hcp-node-agent leave again: it goes on where this one ended", "%w", err)
+			return outcome{}, goesOn(err)
 		}
 		if len(result.Restored) == 0 {
 			return same("there was nothing to give back")
 		}
 		return changed("%d things are as they were", len(result.Restored))
 	}
+}
+
+// goesOn adds to what mends a failed undo how to go on then.
+func goesOn(err error) error {
+	const again = "hcp-node-agent leave   goes on where this one ended"
+	if mend := report.RemedyOf(err); mend != "" {
+		return report.Fail(report.Failed, mend+"\n"+again, "%w", err)
+	}
+	return report.Fail(report.Failed, "mend that, then: "+again, "%w", err)
 }
 
 // notRestored says what an undo leaves as it is on purpose.

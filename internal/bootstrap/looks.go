@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -60,12 +59,10 @@ func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 // lookCertificates finds what is to be said about the next certificates.
 func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
-	addresses, err := hostAddresses()
+	serving, err := servingOf(s.node)
 	if err != nil {
 		return nil, err
 	}
-	want := approver.Want{NodeName: s.state.NodeName, Addresses: addresses}
-	serving := &kubelet.Serving{Node: s.node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving}
 	next, err := serving.Renewal(ctx)
 	found := renewal("client certificate", identity.Renewal(time.Now()))
 	return append(found, renewal("serving certificate", next)...), err

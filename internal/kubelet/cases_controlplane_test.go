@@ -155,7 +155,15 @@ func TestControlPlaneServingRenewal(t *testing.T) {
 	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || strings.Contains(said.text(), "serving certificate ends") {
 		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.text())
 	}
+	without := *serving
+	without.Dir = t.TempDir()
+	if got, err := without.First(within(t, time.Minute)); err != nil || got.Text != unasked {
+		t.Errorf("First() before kubelet has asked = %+v, %v", got, err)
+	}
 	csr := askServing(t, node, "192.0.2.7")
+	if got, err := without.First(within(t, time.Minute)); err != nil || got.Remedy != "oc adm certificate approve "+csr {
+		t.Errorf("First() = %+v, %v", got, err)
+	}
 	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "\noc adm certificate approve "+csr+"\n") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
 	}

@@ -157,3 +157,26 @@ func TestRenewals(t *testing.T) {
 		}
 	}
 }
+
+func TestFirstServing(t *testing.T) {
+	waiting := asked(t, "good", own, time.Minute, []string{"worker-1"}, "192.0.2.7")
+	denied := waiting.DeepCopy()
+	conditions("Denied")(denied)
+	for name, test := range map[string]struct {
+		csr          *certificatesv1.CertificateSigningRequest
+		want, remedy string
+	}{
+		"waits":        {waiting, "it waits for approval of the serving CSR good for system:node:worker-1", "oc adm certificate approve good"},
+		"denied":       {denied, "its CSR good is Denied (", "systemctl restart kubelet   makes it ask anew"},
+		"does not fit": {asked(t, "bad", own, time.Minute, []string{"worker-1"}, "192.0.2.99"), "the serving CSR bad does not fit this machine", "ip -br address"},
+		"not asked":    {nil, unasked, "journalctl -b -u kubelet"},
+	} {
+		found := map[string]*certificatesv1.CertificateSigningRequest{}
+		if test.csr != nil {
+			found[test.csr.Name] = test.csr
+		}
+		if got := servingOf(t).first(found); !strings.HasPrefix(got.Text, test.want) || !strings.HasPrefix(got.Remedy, test.remedy) {
+			t.Errorf("%s: %+v, want %q and %q", name, got, test.want, test.remedy)
+		}
+	}
+}

@@ -52,15 +52,50 @@ func (s *Serving) Renewal(ctx context.Context) (Renewal, error) {
 	if leaf == nil || lived(leaf.NotBefore, leaf.NotAfter, time.Now()) < mayAsk {
 		return Renewal{}, nil
 	}
-	var found map[string]*certificatesv1.CertificateSigningRequest
-	err := s.api.persist(ctx, s.Log, "looking for the CSR of the next serving certificate", func(ctx context.Context) (err error) {
-		found, _, err = s.source().all(ctx)
-		return err
-	})
+	found, err := s.asked(ctx)
 	if err != nil {
 		return Renewal{}, err
 	}
 	return s.renewal(leaf, found, time.Now()), nil
+}
+
+// asked lists the serving CSRs of this node.
+func (s *Serving) asked(ctx context.Context) (found map[string]*certificatesv1.CertificateSigningRequest, err error) {
+	err = s.api.persist(ctx, s.Log, "looking for the CSR of the next serving certificate", func(ctx context.Context) (err error) {
+		found, _, err = s.source().all(ctx)
+		return err
+	})
+	return found, err
+}
+
+// First tells what a node without a serving certificate that fits waits for; it
+// is empty when there is one.
+func (s *Serving) First(ctx context.Context) (Renewal, error) {
+	if s.Check() == Valid {
+		return Renewal{}, nil
+	}
+	found, err := s.asked(ctx)
+	if err != nil {
+		return Renewal{}, err
+	}
+	return s.first(found), nil
+}
+
+func (s *Serving) first(found map[string]*certificatesv1.CertificateSigningRequest) Renewal {
+	choice := s.choose(found)
+	switch csr := choice.csr; {
+	case csr != nil && len(csr.Status.Conditions) == 0:
+		return Renewal{CSR: csr.Name, Text: "it waits for " + servingText(csr), Remedy: "oc adm certificate approve " + csr.Name}
+	case csr != nil:
+		condition := csr.Status.Conditions[0]
+		return Renewal{
+			Text:   fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name, condition.Type, condition.Reason, condition.Message),
+			Remedy: "systemctl restart kubelet   makes it ask anew",
+		}
+	case choice.misfit != nil:
+		return Renewal{Text: choice.misfit.text, Remedy: choice.misfit.remedy}
+	}
+	return Renewal{Text: unasked, Remedy: "journalctl -b -u kubelet"}
 }
 
 // renewal decides what is to be said.

@@ -1,0 +1,42 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// servingOf is the serving certificate of a node on this host.
+func servingOf(node *kubelet.Node) (*kubelet.Serving, error) {
+	addresses, err := hostAddresses()
+	want := approver.Want{NodeName: node.Name, Addresses: addresses}
+	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving}, err
+}
+
+// examineServing finds what a kubelet that runs and has no serving certificate
+// waits for.
+func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+	if !p.begun() || !p.state.behind("kubelet") || !p.facts.Root {
+		return nil, nil
+	}
+	node, err := p.ownNode()
+	if err != nil {
+		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
+	}
+	serving, err := servingOf(node)
+	if err != nil || serving.Check() == kubelet.Valid {
+		return nil, err
+	}
+	next, err := serving.First(ctx)
+	return []DoctorFinding{judgeServing(next, err)}, nil
+}
+
+func judgeServing(next kubelet.Renewal, err error) DoctorFinding {
+	const without = "kubelet has no serving certificate, so logs of its pods and exec into them fail: "
+	if err != nil {
+		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.RemedyOf(err)}
+	}
+	return DoctorFinding{Severity: report.SeverityProblem, Text: without + next.Text, Remedy: next.Remedy}
+}
