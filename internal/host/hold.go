@@ -22,7 +22,8 @@ type Hold struct {
 	finished  sync.WaitGroup
 }
 
-// holdSeconds is how long a held address lasts that nobody takes over.
+// holdSeconds is how long a held address lasts that nobody takes over, and the
+// held route when this program is killed.
 const holdSeconds = 600
 
 // StartHold holds addresses, the link-local ones that a link has beside them,
@@ -126,7 +127,8 @@ func (h *Hold) ensure() {
 		})
 	}
 	if h.route != nil {
-		_ = netlink.RouteAdd(h.route)
+		gateway, _ := netip.AddrFromSlice(h.route.Gw)
+		_ = addExpiringRoute(h.link, gateway, h.route.Priority, holdSeconds)
 	}
 }
 

@@ -35,6 +35,10 @@ func TestHold(t *testing.T) {
 		await(t, "the address", func() bool { return usable(t, "up0", prefix.Addr()) })
 		await(t, "the route", func() bool { return len(defaults(t)) == 1 })
 	}
+	// When nobody lives to stop it.
+	if output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "default").Output(); err != nil || !strings.Contains(string(output), " expires ") {
+		t.Errorf("the held route lasts for ever: %s, %v", output, err)
+	}
 	if err := hold.Stop(); err != nil {
 		t.Error(err)
 	}

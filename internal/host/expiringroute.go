@@ -1,0 +1,25 @@
+package host
+
+import (
+	"net/netip"
+
+	"github.com/vishvananda/netlink/nl"
+	"golang.org/x/sys/unix"
+)
+
+// addExpiringRoute adds an IPv6 default route that the kernel takes away after
+// so many seconds, should this program not live to do it; Route of the netlink
+// library has no time of life (1.3). One that is there already is an error, as
+// with RouteAdd.
+func addExpiringRoute(link int, gateway netip.Addr, metric int, seconds uint32) error {
+	request := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
+	message := nl.NewRtMsg()
+	message.Family, message.Protocol = unix.AF_INET6, unix.RTPROT_STATIC
+	request.AddData(message)
+	request.AddData(nl.NewRtAttr(unix.RTA_GATEWAY, gateway.AsSlice()))
+	for kind, value := range map[int]uint32{unix.RTA_OIF: uint32(link), unix.RTA_PRIORITY: uint32(metric), unix.RTA_EXPIRES: seconds} { //nolint:gosec // an index and a metric are 32 bits wide
+		request.AddData(nl.NewRtAttr(kind, nl.Uint32Attr(value)))
+	}
+	_, err := request.Execute(unix.NETLINK_ROUTE, 0)
+	return err
+}
