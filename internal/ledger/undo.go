@@ -37,9 +37,14 @@ type Halfway interface {
 	Halfway(c Change, before, now State) (bool, error)
 }
 
+// Bearing is a Driver of things that carry the host and stand on older changes:
+// where one cannot be given back, what it stands on has to stay too.
+type Bearing interface{ Bears() bool }
+
 // Undo gives everything back, newest first, as far as it can: an error with
 // one thing does not stop the others, all errors are joined, and what failed
-// is tried again by the next Undo. A directory that is not empty yet is tried
+// is tried again by the next Undo. Only a thing that carries the host (Bearing)
+// stops it. A directory that is not empty yet is tried
 // once more in the end; if it still is not, what is in it is somebody else's,
 // and it stays.
 func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
@@ -63,6 +68,9 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 		if errors.Is(err, unix.ENOTEMPTY) {
 			full = append(full, i)
 			continue
+		}
+		if bearing, ok := l.drivers[item.Kind].(Bearing); ok && err != nil && bearing.Bears() {
+			return u.end(err)
 		}
 		u.errs = append(u.errs, err)
 	}

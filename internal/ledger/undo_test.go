@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -83,5 +84,46 @@ func TestALaterWishKeepsWhatItLeavesOpen(t *testing.T) {
 	}
 	if got := carryOver(State{Present: true, Enabled: "enabled"}, State{}); got.Enabled != "" {
 		t.Errorf("a wish for absence carries over %+v", got)
+	}
+}
+
+// bearer cannot be given back, and carries the host.
+type bearer struct {
+	Driver
+	there bool
+}
+
+func (b *bearer) Bears() bool                                  { return true }
+func (b *bearer) Look(context.Context, Change) (State, error)  { return State{Present: b.there}, nil }
+func (b *bearer) Restore(context.Context, Change, State) error { return errors.ErrUnsupported }
+
+// What the host hangs on keeps what it stands on.
+func TestUndoEndsAtWhatCarriesTheHost(t *testing.T) {
+	root, dir := t.TempDir(), t.TempDir()
+	l := open(t, dir, root)
+	file := func(name string) Change { return Change{Kind: File, Target: name, Want: own(FileState(nil, 0o600))} }
+	bridge := Change{Kind: "bridge", Target: "br-ex", Want: State{Present: true}}
+	bears := &bearer{}
+	l.drivers["bridge"] = bears
+	if _, err := l.Apply(t.Context(), "network", []Change{file("/under")}); err != nil {
+		t.Fatal(err)
+	}
+	finish, err := l.Bracket(t.Context(), "network", bridge)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bears.there = true
+	if err := finish(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Apply(t.Context(), "network", []Change{file("/above")}); err != nil {
+		t.Fatal(err)
+	}
+	outcome, err := l.Undo(t.Context())
+	if !errors.Is(err, errors.ErrUnsupported) || len(outcome.Restored) != 1 || outcome.Restored[0].Target != "/above" {
+		t.Errorf("restored %v, %v", outcome.Restored, err)
+	}
+	if _, err := os.Stat(filepath.Join(root, "under")); err != nil {
+		t.Errorf("what it stands on is gone: %v", err)
 	}
 }

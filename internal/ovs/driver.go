@@ -42,7 +42,10 @@ type Driver struct {
 	deaf    error        // why the gateway does not answer after a way back; nil: it does
 }
 
-var _ ledger.Driver = (*Driver)(nil)
+var (
+	_ ledger.Driver  = (*Driver)(nil)
+	_ ledger.Bearing = (*Driver)(nil)
+)
 
 // Prepare gives what a move needs beyond the change itself: who to tell, and
 // who has to answer afterwards.
@@ -131,6 +134,10 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	}
 	return d.revert(ctx, origin)
 }
+
+// Bears tells that the host hangs on br-ex: while it is there Open vSwitch must
+// not be stopped.
+func (d *Driver) Bears() bool { return true }
 
 // Recover gives the network back after a move that was not finished: its run
 // was killed, or the machine lost its power. Call it before anything else

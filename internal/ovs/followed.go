@@ -36,12 +36,17 @@ func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
 
 var _ ledger.Halfway = (*Driver)(nil)
 
-// followed gives an origin the name that its NIC has since a boot, when br-ex
-// has a NIC and the one that the origin names is not there. A profile of the
+// followed gives an origin the name that its NIC has since a boot, by br-ex or
+// its profile, when the one that the origin names is not there. A profile of the
 // administrator's that is for the old name would not come up: nothing is
 // touched then.
 func (o Origin) followed(facts Facts) (Origin, error) {
 	now, ok := bridgedUplink(facts)
+	if !ok { // it carries nothing, for whatever reason
+		nic, _ := facts.profile(newUUID(facts.MachineID, nicProfile))
+		now = nic.Settings.Text("connection", "interface-name")
+		_, ok = facts.link(now)
+	}
 	if _, there := facts.link(o.Uplink); there || !ok {
 		return o, nil
 	}
