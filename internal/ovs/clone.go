@@ -70,6 +70,9 @@ func bridgeIPSettings(p plan) networkmanager.Settings {
 		if carries(s, family) {
 			s.Set(family.Section(), "route-metric", p.metrics[family])
 		}
+		if p.dnsPriority != 0 && carries(s, family) && s.Int(family.Section(), "dns-priority") == 0 {
+			s.Set(family.Section(), "dns-priority", p.dnsPriority)
+		}
 		overBridge(s, family.Section(), p.link.Name)
 	}
 	p.require(s)

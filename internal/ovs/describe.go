@@ -96,6 +96,7 @@ func addressWords(s networkmanager.Settings, section, name string) []string {
 		add("route ", text)
 	}
 	add("DNS ", dns(s, section))
+	add("DNS priority ", plain(s, section, "dns-priority"))
 	add("search ", plain(s, section, "dns-search"))
 	add("metric ", plain(s, section, "route-metric"))
 	add("DHCP client ", s.Text(section, "dhcp-client-id"))

@@ -96,7 +96,7 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	p := plan{
 		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
 		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
-		pinMAC: pinned(facts, link), members: members, cardMAC: cardMAC(facts, link, original.Settings),
+		pinMAC: pinned(facts, link), dnsPriority: dnsPriority(facts, uplink), members: members, cardMAC: cardMAC(facts, link, original.Settings),
 	}
 	for _, family := range networkmanager.Families() {
 		if p.metrics[family], err = metricFor(facts, uplink, int(family)); err != nil {

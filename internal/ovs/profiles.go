@@ -76,8 +76,10 @@ type plan struct {
 	now      present
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 	pinMAC   bool
-	cardMAC  []byte // nil where it does not tell the NIC
-	members  []memberPlan
+
+	dnsPriority int32  // 0: as the profile has it
+	cardMAC     []byte // nil where it does not tell the NIC
+	members     []memberPlan
 }
 
 // memberPlan is what the profile of a bond's member is made from.

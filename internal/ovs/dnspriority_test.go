@@ -1,0 +1,53 @@
+package ovs
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+func TestDNSPriority(t *testing.T) {
+	device := func(name, server string) networkmanager.Device {
+		d := networkmanager.Device{Name: name, Managed: true}
+		if server != "" {
+			d.IPv4.Nameservers = []netip.Addr{netip.MustParseAddr(server)}
+		}
+		return d
+	}
+	own, other, silent := device("eth0", "192.0.2.1"), device("eth1", "198.51.100.1"), device("eth1", "")
+	for name, test := range map[string]struct {
+		devices []networkmanager.Device
+		routes  []host.Route
+		want    int32
+	}{
+		"alone":              {[]networkmanager.Device{own, silent}, []host.Route{route("eth0", 4, 100, "")}, 0},
+		"the best":           {[]networkmanager.Device{own, other}, []host.Route{route("eth0", 4, 100, ""), route("eth1", 4, 101, "")}, 99},
+		"the best by IPv6":   {[]networkmanager.Device{own, other}, []host.Route{route("eth1", 4, 100, ""), route("eth0", 6, 100, "")}, 99},
+		"the second":         {[]networkmanager.Device{own, other}, []host.Route{route("eth0", 4, 101, ""), route("eth1", 4, 100, "")}, 101},
+		"without any route":  {[]networkmanager.Device{own, other}, nil, 101},
+		"of another program": {[]networkmanager.Device{own, {Name: "eth1", IPv4: other.IPv4}}, nil, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := dnsPriority(Facts{Devices: test.devices, Routes: test.routes}, "eth0"); got != test.want {
+				t.Errorf("%d, want %d", got, test.want)
+			}
+		})
+	}
+}
+
+// What an administrator has set stays.
+func TestDNSPriorityOfTheProfile(t *testing.T) {
+	for own, want := range map[int32]int32{0: 99, 50: 50, -5: -5} {
+		original := networkmanager.Settings{}
+		original.Set("ipv4", "method", "auto")
+		if own != 0 {
+			original.Set("ipv4", "dns-priority", own)
+		}
+		s := bridgeIPSettings(plan{original: original, dnsPriority: 99})
+		if got := s.Int("ipv4", "dns-priority"); got != want {
+			t.Errorf("%d, want %d", got, want)
+		}
+	}
+}
