@@ -31,6 +31,8 @@ needs=(
   # running it
   "qemu-system-x86_64 qemu-system-x86"
   "qemu-img qemu-utils"
+  "mkfs.vfat dosfstools"
+  "mcopy mtools"
   "ssh openssh-client"
   "nsenter util-linux"
   # the lab's switch

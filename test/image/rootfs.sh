@@ -45,6 +45,10 @@ sed -i 's/^PartOf=openvswitch-switch\.service/PartOf=openvswitch.service/' \
   "$units/ovsdb-server.service" "$units/ovs-vswitchd.service"
 rm "$units/openvswitch-switch.service" "$units/ovs-record-hostname.service"
 
+# --- cloud-init: there, and only for the tests that take this file away
+touch "$root/etc/cloud/cloud-init.disabled"
+printf 'datasource_list: [NoCloud, None]\nsystem_info: {distro: rhel, network: {renderers: [network-manager]}}\n' >"$root/etc/cloud/cloud.cfg.d/90-machine.cfg"
+
 # --- identity: made at first boot (machine-id, host name), or the tests' (ssh)
 : >"$root/etc/machine-id"
 rm -f "$root/etc/hostname" "$root/var/lib/dbus/machine-id" "$root"/etc/ssh/ssh_host_{rsa,ecdsa}_key*

@@ -24,6 +24,7 @@ type hardware struct {
 	Config
 	accel   accelerator
 	disk    string
+	seed    string // see Machine.Seed
 	console string
 	qmpFD   int
 	tapFDs  []int // one for each uplink
@@ -74,6 +75,8 @@ func (h hardware) arguments() []string {
 			",hostfwd=tcp:127.0.0.1:0-"+controlAddress+":22",
 		"-device", "virtio-net-pci,netdev="+controlBackend+",romfile=,mac="+controlMAC+h.controlSlot(),
 		"-device", "virtio-rng-pci",
+		"-drive", "if=none,id=seed,format=raw,readonly=on,file="+escape(h.seed),
+		"-device", "virtio-blk-pci,drive=seed",
 	)
 	if h.incoming {
 		args = append(args, "-incoming", "defer")

@@ -77,6 +77,9 @@ func (m *Machine) start(ctx context.Context, base, format, state string) error {
 	if err := run(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, m.disk()); err != nil {
 		return err
 	}
+	if err := blankSeed(m.seed()); err != nil {
+		return err
+	}
 	return m.power(ctx, state)
 }
 

@@ -85,7 +85,7 @@ func (m *Machine) Kill(ctx context.Context) error {
 // that the caller gave stay.
 func (m *Machine) Close() error {
 	m.stop()
-	err := errors.Join(os.RemoveAll(m.sockets), os.RemoveAll(m.disk()))
+	err := errors.Join(os.RemoveAll(m.sockets), os.RemoveAll(m.disk()), os.RemoveAll(m.seed()))
 	if m.scratch {
 		err = errors.Join(err, os.RemoveAll(m.cfg.Dir))
 	}

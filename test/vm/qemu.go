@@ -36,7 +36,7 @@ func (m *Machine) power(ctx context.Context, state string) error {
 
 	const first = 3 // descriptor of ExtraFiles[0] in the child
 	built := hardware{
-		Config: m.cfg, accel: m.accel, disk: m.disk(), console: m.Console(),
+		Config: m.cfg, accel: m.accel, disk: m.disk(), seed: m.seed(), console: m.Console(),
 		qmpFD: first, incoming: state != "", missing: m.missing,
 	}
 	for i := range taps {

@@ -1,0 +1,57 @@
+package vm
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// seedBytes is the size of a machine's second disk, empty until Seed: a floppy's.
+const seedBytes = 1440 << 10
+
+// Seed writes files, by their names, to the machine's second disk, as a cloud
+// gives them to cloud-init (NoCloud: a file system with the label CIDATA). The
+// guest sees them from its next boot on; it cannot change them.
+func (m *Machine) Seed(ctx context.Context, files map[string]string) error {
+	dir, err := os.MkdirTemp(m.cfg.Dir, "seed")
+	if err != nil {
+		return fmt.Errorf("making the seed disk: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	disk := filepath.Join(dir, "disk")
+	if err := blankSeed(disk); err != nil {
+		return err
+	}
+	if err := run(ctx, "mkfs.vfat", "-n", "CIDATA", disk); err != nil {
+		return err
+	}
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			return fmt.Errorf("making the seed disk: %w", err)
+		}
+		if err := run(ctx, "mcopy", "-i", disk, path, "::"+name); err != nil {
+			return err
+		}
+	}
+	content, err := os.ReadFile(disk)
+	if err != nil {
+		return fmt.Errorf("making the seed disk: %w", err)
+	}
+	// In place: QEMU has the file open.
+	if err := os.WriteFile(m.seed(), content, 0o600); err != nil {
+		return fmt.Errorf("making the seed disk: %w", err)
+	}
+	return nil
+}
+
+func (m *Machine) seed() string { return filepath.Join(m.cfg.Dir, "seed.img") }
+
+// blankSeed makes a disk without anything on it.
+func blankSeed(path string) error {
+	if err := os.WriteFile(path, make([]byte, seedBytes), 0o600); err != nil {
+		return fmt.Errorf("making the seed disk: %w", err)
+	}
+	return nil
+}
