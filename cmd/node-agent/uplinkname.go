@@ -39,10 +39,10 @@ For the time before NetworkManager starts, which has read them later.`,
 }
 
 func sayUplinkName(w io.Writer, names bootstrap.UplinkNameDocument) {
-	switch {
-	case names.Before == "":
+	switch names.Before {
+	case "":
 		fmt.Fprintln(w, "there is no br-ex of this agent whose uplink is known by its MAC; nothing was changed")
-	case names.Before == names.Now:
+	case names.Now:
 		fmt.Fprintf(w, "the uplink is called %s, as before\n", names.Now)
 	default:
 		fmt.Fprintf(w, "the uplink was called %s and is called %s since this boot; its profiles say so now\n", names.Before, names.Now)

@@ -49,7 +49,7 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 	systemd, err := host.OpenSystemd(ctx)
 	if err != nil {
-		return false, nil //nolint:nilerr // without systemd there is no service
+		return false, nil // without it there is no service
 	}
 	defer systemd.Close()
 	unit, err := systemd.UnitState(ctx, serviceUnit)

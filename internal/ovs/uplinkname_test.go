@@ -59,7 +59,7 @@ func TestRenameProfiles(t *testing.T) {
 	}
 	root := t.TempDir()
 	for name, content := range files {
-		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755); err != nil {
+		if err := os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o750); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o600); err != nil {

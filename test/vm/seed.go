@@ -2,6 +2,7 @@ package vm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,12 +14,12 @@ const seedBytes = 1440 << 10
 // Seed writes files, by their names, to the machine's second disk, as a cloud
 // gives them to cloud-init (NoCloud: a file system with the label CIDATA). The
 // guest sees them from its next boot on; it cannot change them.
-func (m *Machine) Seed(ctx context.Context, files map[string]string) error {
+func (m *Machine) Seed(ctx context.Context, files map[string]string) (err error) {
 	dir, err := os.MkdirTemp(m.cfg.Dir, "seed")
 	if err != nil {
 		return fmt.Errorf("making the seed disk: %w", err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	disk := filepath.Join(dir, "disk")
 	if err := blankSeed(disk); err != nil {
 		return err
