@@ -52,9 +52,10 @@ func Join(ctx context.Context, options Options) (bool, error) {
 		j.beginService(ctx)
 		return changed, j.finish(changed)
 	}
-	if len(j.ledger.Items()) == 0 {
+	if len(j.ledger.Items()) == 0 && !options.Resume {
 		// Nothing of the host was changed: nothing is to be resumed at the next
-		// boot, and no secret has a reason to stay.
+		// boot, and no secret has a reason to stay. The service goes on all the
+		// same, with what it was given.
 		err = errors.Join(err, j.forget())
 	}
 	return changed, err
