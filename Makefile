@@ -90,3 +90,11 @@ $(LINT):
 	mkdir -p $(@D)
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 	mv $(@D)/golangci-lint $@
+
+.PHONY: rpm
+rpm: ## the RPMs, and a repository of them signed with a test key: build/rpm
+	packaging/rpm/build.sh
+
+.PHONY: test-rpm
+test-rpm: ## build the RPMs twice, look at them, and install, upgrade and remove them in an empty root
+	test/rpm/test.sh

@@ -81,9 +81,10 @@ func (j *join) join(ctx context.Context) (bool, error) {
 	if err == nil {
 		return changed, j.finish(changed)
 	}
-	if len(j.ledger.Items()) == 0 {
+	if len(j.ledger.Items()) == 0 && !options.Resume {
 		// Nothing of the host was changed: nothing is to be resumed at the next
-		// boot, and no secret has a reason to stay.
+		// boot, and no secret has a reason to stay. The service goes on all the
+		// same, with what it was given.
 		err = errors.Join(err, j.forget())
 	}
 	return changed, err

@@ -13,29 +13,28 @@ type RunOptions struct {
 	Options
 	Version string // of this program, for the metrics
 	Metrics string // file for node_exporter's textfile collector; "": none
+	// FirstBoot is where a join begins when none is known.
+	FirstBoot FirstBoot
 }
 
-// Run is the service: it goes on with an unfinished join, and then watches the
-// node until ctx ends or the host has left the cluster. It changes nothing
-// itself once the join has ended.
+// Run is the service: it begins a join with what it finds in FirstBoot, or goes
+// on with an unfinished one, and then watches the node until ctx ends or the
+// host has left the cluster. It changes nothing of the host itself once the join
+// has ended.
 func Run(ctx context.Context, options RunOptions) error {
 	state, err := readState(options.StateDir)
 	if err != nil {
 		return err
 	}
-	if !state.Known() {
-		return report.Fail(report.Usage, "hcp-node-agent join --user-data FILE", "this host has not joined a cluster, so there is nothing to watch")
-	}
 	if state.Finished.IsZero() {
-		unfinished := options.Options
-		unfinished.Resume = true
-		if _, err := Join(ctx, unfinished); err != nil {
+		if err := joinPatiently(ctx, options); err != nil {
 			return err
 		}
 		if state, err = readState(options.StateDir); err != nil {
 			return err
 		}
 	}
+	options.FirstBoot.tidy(state, report.Log{Sink: options.Sink, Step: "watch"})
 	s := &service{RunOptions: options, state: state, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
@@ -46,6 +45,46 @@ func Run(ctx context.Context, options RunOptions) error {
 		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
 		Tell: s.tell, Beat: s.beat, Over: s.over,
 	}).Run(ctx)
+}
+
+// joinPatiently makes this host a node, however long that takes.
+func joinPatiently(ctx context.Context, options RunOptions) error {
+	return retrier{
+		sink: options.Sink, try: options.try, marks: options.FirstBoot.marks, wait: sleep, tell: report.Notify{}.Status,
+	}.join(ctx)
+}
+
+// try joins once. Somebody can have joined by hand since the last try.
+func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
+	state, err := readState(o.StateDir)
+	if err != nil || !state.Finished.IsZero() {
+		return err
+	}
+	next, err := o.next(state)
+	if err != nil {
+		return err
+	}
+	next.Sink = sink
+	_, err = Join(ctx, next)
+	return err
+}
+
+// next is what the service joins with: it goes on with a join that is known,
+// else it begins one.
+func (o RunOptions) next(state State) (Options, error) {
+	if state.Known() {
+		return o.FirstBoot.renewed(o.Options, state)
+	}
+	next := o.Options
+	begun, found, err := o.FirstBoot.configure(next.Config)
+	if err != nil {
+		return next, err
+	}
+	if !found {
+		return next, report.Fail(report.Usage, "hcp-node-agent join --user-data FILE", "this host has not joined a cluster, so there is nothing to watch")
+	}
+	next.Config = begun
+	return next, nil
 }
 
 // notFoundOut makes a finding of a look that could not be taken.

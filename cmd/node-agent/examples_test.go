@@ -1,0 +1,134 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/pflag"
+	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// cloudConfig is what the examples use of cloud-init.
+type cloudConfig struct {
+	Hostname   string                    `json:"hostname,omitempty"`
+	Repos      map[string]map[string]any `json:"yum_repos"`
+	WriteFiles []struct {
+		Path        string `json:"path"`
+		Permissions string `json:"permissions"`
+		Content     string `json:"content"`
+	} `json:"write_files"`
+	Packages []string   `json:"packages,omitempty"`
+	RunCmd   [][]string `json:"runcmd"`
+}
+
+// The cloud-init examples install the package, leave secrets to root alone, run
+// command lines that exist, and do not wait for what waits for cloud-init.
+func TestCloudInitExamples(t *testing.T) {
+	files, err := filepath.Glob("../../examples/cloud-init/*.yaml")
+	if err != nil || len(files) < 6 {
+		t.Fatal(files, err)
+	}
+	for _, name := range files {
+		if filepath.Base(name) == "network-config.yaml" {
+			continue
+		}
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			content, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var c cloudConfig
+			if err := yaml.UnmarshalStrict(content, &c); err != nil || !strings.HasPrefix(string(content), "#cloud-config\n") {
+				t.Fatal(err)
+			}
+			if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
+				t.Error("packages are not checked")
+			}
+			installed := slices.Contains(c.Packages, "hcp-node-agent")
+			for _, file := range c.WriteFiles {
+				if file.Permissions != "0600" {
+					t.Errorf("%s is %s", file.Path, file.Permissions)
+				}
+				if strings.HasSuffix(file.Path, ".yaml") {
+					loads(t, file.Content)
+				}
+			}
+			for _, command := range c.RunCmd {
+				installed = installed || slices.Equal(command, []string{"dnf", "install", "-y", "hcp-node-agent"})
+				if command[0] == "systemctl" && !slices.Contains(command, "--no-block") {
+					t.Errorf("%q waits for cloud-init, which waits for it", command)
+				}
+				if command[0] == "hcp-node-agent" {
+					parses(t, command[1:])
+				}
+			}
+			if !installed {
+				t.Error("the package is not installed")
+			}
+		})
+	}
+}
+
+// parses tells whether there is such a verb with such flags.
+func parses(t *testing.T, args []string) {
+	t.Helper()
+	name, rest := split(args)
+	v, known := find(name)
+	if !known {
+		t.Fatalf("there is no verb %q", name)
+	}
+	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	v.prepare(flags)
+	if err := flags.Parse(rest); err != nil || flags.NArg() > 0 {
+		t.Errorf("%q: %v", args, err)
+	}
+}
+
+func loads(t *testing.T, content string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	none := func(string) (string, bool) { return "", false }
+	if _, err := config.Load(config.Source{File: file, Required: true, Lookup: none, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// The configuration that the package brings can be loaded as it is, and with each
+// of its settings.
+func TestPackagedConfiguration(t *testing.T) {
+	content, err := os.ReadFile("../../packaging/rpm/config.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	loads(t, string(content))
+	settings := regexp.MustCompile(`(?m)^#(\w+:)`)
+	if !settings.Match(content) {
+		t.Error("it shows no setting")
+	}
+	loads(t, settings.ReplaceAllString(string(content), "$1"))
+}
+
+// The units look for the files that the service takes.
+func TestUnitsNameTheFirstBootFiles(t *testing.T) {
+	for unit, key := range map[string]string{"hcp-node-agent.path": "PathChanged=", "hcp-node-agent.service": "ConditionPathExists=|"} {
+		content, err := os.ReadFile("../../systemd/" + unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range []string{"stub.ign", "node.ticket"} {
+			if !strings.Contains(string(content), "\n"+key+bootstrap.FirstBootDir+"/"+file+"\n") {
+				t.Errorf("%s does not look for %s", unit, file)
+			}
+		}
+	}
+}

@@ -1,0 +1,172 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// put writes a file of a mode and age, and gives its path.
+func put(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, when, when); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFirstBootAddsOnlyWhatIsNotSaid(t *testing.T) {
+	now := time.Now()
+	dir, credentials := t.TempDir(), t.TempDir()
+	stub := put(t, dir, "stub.ign", 0o600, now)
+	put(t, credentials, "stub.ign", 0o400, now)
+	ticket := put(t, credentials, "node.ticket", 0o400, now)
+	for name, test := range map[string]struct {
+		boot  FirstBoot
+		given config.Join
+		want  config.Join
+		found bool
+	}{
+		"nothing is there":            {boot: FirstBoot{Dir: t.TempDir()}},
+		"neither directory":           {},
+		"the directory wins":          {boot: FirstBoot{dir, credentials}, want: config.Join{UserData: stub, Ticket: ticket}, found: true},
+		"credentials alone":           {boot: FirstBoot{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), Ticket: ticket}, found: true},
+		"what is configured wins":     {boot: FirstBoot{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"an endpoint is configured":   {boot: FirstBoot{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
+		"a ticket is configured":      {boot: FirstBoot{dir, credentials}, given: config.Join{Ticket: "/root/t"}, want: config.Join{UserData: stub, Ticket: "/root/t"}, found: true},
+		"configured, nothing dropped": {boot: FirstBoot{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, found, err := test.boot.configure(test.given)
+			if diff := cmp.Diff(test.want, got); diff != "" || found != test.found || err != nil {
+				t.Errorf("found %t, %v (-want +got):\n%s", found, err, diff)
+			}
+		})
+	}
+}
+
+// Who can write the stub decides what runs as root here.
+func TestFirstBootStubOfSomebodyElseIsRefused(t *testing.T) {
+	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
+		dir := t.TempDir()
+		put(t, dir, "stub.ign", mode, time.Now())
+		_, _, err := FirstBoot{Dir: dir}.configure(config.Join{})
+		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
+			t.Errorf("mode %s: %v", mode, err)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	dir := t.TempDir()
+	if err := os.Chown(put(t, dir, "node.ticket", 0o600, time.Now()), 65534, -1); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := (FirstBoot{Dir: dir}).configure(config.Join{}); report.CodeOf(err) != report.Usage {
+		t.Errorf("another user's ticket: %v", err)
+	}
+}
+
+// A known join goes on with what it has, unless something fresh was put there.
+func TestFirstBootRenews(t *testing.T) {
+	began := time.Now().Add(-time.Hour)
+	before, after := began.Add(-time.Minute), began.Add(time.Minute)
+	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
+	for name, test := range map[string]struct {
+		stub, ticket time.Time
+		payload      string
+		want         func(dir string) config.Join
+	}{
+		"nothing is there":       {},
+		"what it was begun with": {stub: before, ticket: before},
+		"a fresh stub":           {stub: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
+		"a fresh stub, old ticket": {stub: after, ticket: before, want: func(dir string) config.Join {
+			return config.Join{UserData: dir + "/stub.ign", Ticket: dir + "/node.ticket"}
+		}},
+		"too late for a stub": {stub: after, payload: "sha256:1"},
+		"a fresh ticket": {ticket: after, payload: "sha256:1", want: func(dir string) config.Join {
+			return config.Join{Ticket: dir + "/node.ticket", BridgeInterface: "eth1"}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if !test.stub.IsZero() {
+				put(t, dir, "stub.ign", 0o600, test.stub)
+			}
+			if !test.ticket.IsZero() {
+				put(t, dir, "node.ticket", 0o600, test.ticket)
+			}
+			state := State{Started: began, Config: kept, Payload: test.payload}
+			got, err := RunOptions{FirstBoot: FirstBoot{Dir: dir}}.next(state)
+			want := Options{Resume: true}
+			if test.want != nil {
+				want = Options{Config: test.want(dir)}
+			}
+			if diff := cmp.Diff(want, got); diff != "" || err != nil {
+				t.Errorf("%v (-want +got):\n%s", err, diff)
+			}
+		})
+	}
+}
+
+// What the join was begun with goes when it has ended; what came later, and
+// what it did not use, stays.
+func TestFirstBootIsTidied(t *testing.T) {
+	ended := time.Now().Add(-time.Hour)
+	for name, test := range map[string]struct {
+		written time.Time
+		used    bool
+		gone    bool
+	}{
+		"used":              {ended.Add(-time.Minute), true, true},
+		"came later":        {ended.Add(time.Minute), true, false},
+		"joined otherwise":  {ended.Add(-time.Minute), false, false},
+		"joined, and later": {ended.Add(time.Minute), false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			var story events
+			for _, file := range []string{"stub.ign", "node.ticket"} {
+				put(t, dir, file, 0o600, test.written)
+			}
+			state := State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
+			if test.used {
+				state.Config = config.Join{UserData: dir + "/stub.ign", Ticket: dir + "/node.ticket"}
+			}
+			FirstBoot{Dir: dir}.tidy(state, report.Log{Sink: &story})
+			left, err := filepath.Glob(dir + "/*")
+			if err != nil || (len(left) == 0) != test.gone || len(story) != 2 {
+				t.Errorf("left %q, said %q, %v", left, story, err)
+			}
+			kind := "warning"
+			if test.gone {
+				kind = "note"
+			}
+			for _, line := range story {
+				if !strings.HasPrefix(line, kind) {
+					t.Errorf("said %q", line)
+				}
+			}
+			story = nil
+			FirstBoot{}.tidy(state, report.Log{Sink: &story})
+			FirstBoot{Dir: t.TempDir()}.tidy(state, report.Log{Sink: &story})
+			if len(story) > 0 {
+				t.Errorf("of nothing: %q", story)
+			}
+		})
+	}
+}

@@ -1,0 +1,149 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestWhatTheServiceWaitsFor(t *testing.T) {
+	waits := map[string]map[report.Code]bool{
+		"":            {report.Failed: true, report.CredentialRefused: true, report.Usage: false, report.Refused: false, report.Interrupted: false},
+		"preflight":   {report.Failed: true, report.Refused: true, report.RebootNeeded: false, report.Interrupted: false},
+		"fetch":       {report.Failed: true, report.Refused: true, report.CredentialRefused: true, report.Usage: true, report.Interrupted: false},
+		"admission":   {report.Failed: true, report.Refused: true, report.RebootNeeded: false},
+		"packages":    {report.Failed: true, report.Refused: true},
+		"plan":        {report.Failed: false, report.Refused: false, report.Usage: false},
+		"files":       {report.Failed: false, report.Refused: false},
+		"network":     {report.Failed: false, report.NetworkRolledBack: false},
+		"identity":    {report.ApprovalMissing: false, report.CredentialRefused: false, report.Failed: false},
+		"schedulable": {report.Failed: false},
+	}
+	for _, name := range append(stepNames(), "") {
+		for code, want := range waits[name] {
+			if got := (attempt{name, report.Fail(code, "", "no")}).waits(); got != want {
+				t.Errorf("step %q, code %d: waits %t", name, code, got)
+			}
+		}
+	}
+}
+
+func TestPausesGrow(t *testing.T) {
+	var got []time.Duration
+	for _, tries := range []int{1, 2, 3, 5, 6, 100000} {
+		got = append(got, pause(tries))
+	}
+	want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute, 5 * time.Minute}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// tries plays a service whose joins end as told, one after the other.
+func tries(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story events, statuses []string, err error) { //nolint:revive // the test's own first
+	t.Helper()
+	n := 0
+	err = retrier{
+		sink: &story, marks: marks,
+		try: func(_ context.Context, sink report.Sink) error {
+			end := ends[n]
+			n++
+			sink.Emit(report.Event{Kind: report.Headline, Message: "a joins"})
+			for _, step := range []string{"preflight", "fetch", "files", "network"} {
+				sink.Emit(report.Event{Kind: report.StepStarted, Step: step})
+				if end.step == step {
+					sink.Emit(report.Event{Kind: report.StepFailed, Step: step, Message: end.err.Error()})
+					return end.err
+				}
+				sink.Emit(report.Event{Kind: report.StepDone, Step: step})
+			}
+			return end.err
+		},
+		wait: func(_ context.Context, long time.Duration) error { wait(long); return ctx.Err() },
+		tell: func(status string) { statuses = append(statuses, status) },
+	}.join(ctx)
+	if n != len(ends) {
+		t.Errorf("%d tries of %d", n, len(ends))
+	}
+	return story, statuses, err
+}
+
+func unmoved() string { return "" }
+
+// An expired token is told once, waited for in systemd's status, and mended by
+// whatever lets the next try succeed.
+func TestServiceWaitsCalmly(t *testing.T) {
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
+	var rested time.Duration
+	story, statuses, err := tries(t, t.Context(), unmoved, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := "it is tried again by itself, first after 10s, then more and more seldom, and at once when there is a new stub or ticket"
+	want := events{
+		"head  a joins", "start preflight", "fail preflight preflight: no such name", "note preflight " + again,
+		"head  a joins", "start preflight", "ok preflight", "start fetch", "fail fetch fetch: token expired", "note fetch " + again,
+		"head  a joins", "start preflight", "ok preflight", "start fetch", "ok fetch", "start files", "ok files", "start network", "ok network",
+	}
+	if diff := cmp.Diff(want, story); diff != "" {
+		t.Errorf("story (-want +got):\n%s", diff)
+	}
+	if rested != (10+20+10+20+40)*time.Second {
+		t.Errorf("rested %s", rested)
+	}
+	if len(statuses) != 5 || !strings.HasPrefix(statuses[4], "waits since ") || !strings.HasSuffix(statuses[4], ": fetch: token expired") {
+		t.Errorf("status %q", statuses)
+	}
+}
+
+// A fresh stub does not wait for the end of the pause.
+func TestServiceTriesAtOnceWithAFreshStub(t *testing.T) {
+	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
+	stub, waits := "old", 0
+	_, _, err := tries(t, t.Context(), func() string { return stub }, func(time.Duration) {
+		if waits++; waits == 1 {
+			stub = "fresh"
+		}
+	}, expired, attempt{})
+	if err != nil || waits != 1 {
+		t.Errorf("%d waits, %v", waits, err)
+	}
+}
+
+func TestServiceEndsWithWhatStays(t *testing.T) {
+	never := func(time.Duration) { t.Error("it waits") }
+	for name, end := range map[string]attempt{
+		"bad input":   {"", report.Fail(report.Usage, "", "no stub")},
+		"rolled back": {"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")},
+		"unknown":     {"files", errors.New("files: disk is full")},
+	} {
+		_, statuses, err := tries(t, t.Context(), unmoved, never, end)
+		if !errors.Is(err, end.err) || len(statuses) != 0 {
+			t.Errorf("%s: %v, %q", name, err, statuses)
+		}
+	}
+}
+
+// systemctl stop ends the wait.
+func TestServiceIsStoppedWhileItWaits(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	_, _, err := tries(t, ctx, unmoved, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
+	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: away") {
+		t.Errorf("%v (%d)", err, report.CodeOf(err))
+	}
+}
+
+// Before a step there is nobody else who tells what is wrong.
+func TestServiceTellsWhatNoStepTold(t *testing.T) {
+	story, _, err := tries(t, t.Context(), unmoved, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}, attempt{})
+	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the ticket has expired") {
+		t.Errorf("%v: %q", err, story)
+	}
+}

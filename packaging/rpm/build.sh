@@ -1,0 +1,57 @@
+#!/bin/bash
+# build.sh [OUT]: the source RPM, the RPMs of x86_64 and aarch64, and a repository of
+# them in OUT (build/rpm): OUT/repo, OUT/SHA256SUMS, OUT/unsigned (same commit, same
+# bytes). Nothing outside of OUT and Go's caches is written.
+#
+# VERSION       of the package (default: from git, see version.sh)
+# WORKTREE=1    take the files as they are, not as they are committed
+# ARCHITECTURES default: "x86_64 aarch64"
+# CHECK=0       leave out the unit tests of the spec
+# KEY           OpenPGP key of $GNUPGHOME to sign with; without it a test key is made,
+#               and thrown away, for this one repository
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+"$here/deps.sh"
+mkdir -p "${1:-$here/../../build/rpm}"
+out=$(cd "${1:-$here/../../build/rpm}" && pwd)
+SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$here" log -1 --format=%ct)}
+export SOURCE_DATE_EPOCH
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+rm -rf "$out/unsigned" "$out/repo" "$out/SHA256SUMS"
+mkdir -p "$out/unsigned" "$out/repo"
+version=$("$here/sources.sh" "$work/sources")
+
+# What makes two builds alike, wherever they are made; and what RHEL 8.2 and newer
+# can read.
+options=(
+  --define "_topdir $work" --define "_sourcedir $work/sources" --define "_rpmdir $work/rpms" --define "_srcrpmdir $work/rpms"
+  --define "_dbpath $work/db" --define "_tmppath $work"
+  --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" --define "_buildhost reproducible"
+  --define "_binary_payload w12.zstdio" --define "_source_payload w9.gzdio"
+  --define "_binary_filedigest_algorithm 8" --define "_source_filedigest_algorithm 8"
+  --define "_libdir %{_prefix}/lib64" --define "_docdir_fmt %{name}" --define "_sharedstatedir /var/lib"
+)
+# Where there are no packages of Fedora's kind for BuildRequires, their macros come
+# from here, and that Go is there deps.sh has seen.
+if ! rpm --eval '%{?_presetdir}' | grep -q .; then
+  options+=(--nodeps --macros "$(rpm --showrc | sed -n 's/^Macro path: //p'):$here/macros.systemd")
+fi
+
+rpmbuild -bs "${options[@]}" "$work/sources/hcp-node-agent.spec" >"$out/rpmbuild.log" 2>&1 || { cat "$out/rpmbuild.log" >&2; exit 1; }
+native=$(uname -m)
+for arch in ${ARCHITECTURES:-x86_64 aarch64}; do
+  # Go builds for the other architecture as well, without cgo; its tests run on this one.
+  check=()
+  { [ "$arch" = "$native" ] && [ "${CHECK:-1}" = 1 ]; } || check=(--without check)
+  rpmbuild --rebuild --target "$arch" "${check[@]}" "${options[@]}" "$work/rpms/hcp-node-agent-$version"-*.src.rpm >>"$out/rpmbuild.log" 2>&1 ||
+    { tail -40 "$out/rpmbuild.log" >&2; exit 1; }
+done
+find "$work/rpms" -name '*.rpm' -exec cp {} "$out/unsigned/" \;
+cp "$out"/unsigned/*.rpm "$out/repo/"
+
+"$here/sign.sh" "$out/repo"
+(cd "$out" && find repo unsigned -type f | LC_ALL=C sort | xargs sha256sum) >"$work/sums"
+mv "$work/sums" "$out/SHA256SUMS"
+echo "hcp-node-agent $version is in $out/repo"

@@ -1,0 +1,63 @@
+#!/bin/bash
+# sources.sh DIRECTORY: what rpmbuild needs, in DIRECTORY: the two tarballs and the
+# spec with its version, bundled modules and date. Same commit, same bytes.
+#
+# VERSION is the package's (default: version.sh). What is not committed is left out,
+# unless WORKTREE=1 takes the files that git knows as they are now.
+set -euo pipefail
+out=$(mkdir -p "$1" && cd "$1" && pwd)
+cd "$(dirname "$0")/../.."
+version=${VERSION:-$(packaging/rpm/version.sh)}
+epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+tree=$work/hcp-node-agent-$version
+mkdir "$tree"
+
+if [ "${WORKTREE:-0}" = 1 ]; then
+  git ls-files -z | xargs -0 cp --parents -Pt "$tree"
+else
+  git archive HEAD | tar -C "$tree" -x
+fi
+
+# The modules of the program itself, for both architectures; go mod vendor takes
+# those of the tests too.
+modules() {
+  local arch
+  for arch in amd64 arm64; do
+    CGO_ENABLED=0 GOARCH=$arch go list -deps -f '{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{end}}{{end}}' ./cmd/node-agent
+  done | sort -u
+}
+cd "$tree"
+modules >"$work/modules"
+go mod vendor
+cut -d' ' -f1 "$work/modules" >packaging/rpm/modules.txt
+# Licences that go mod vendor does not take for such, by their names.
+while read -r module; do
+  dir=$(go list -mod=mod -m -f '{{.Dir}}' "$module")
+  find "$dir" -maxdepth 1 -type f -iregex '.*/\(licen[cs]e\|copying\|notice\|patents\).*' -exec cp -n {} "vendor/$module/" \;
+  if [ -z "$(find "vendor/$module" -maxdepth 1 -iregex '.*/\(licen[cs]e\|copying\).*')" ]; then
+    echo "sources.sh: $module has no licence file" >&2
+    exit 1
+  fi
+done <packaging/rpm/modules.txt
+
+manual=with
+[ ! -e cmd/node-agent/docs.go ] || manual=without # conditions of RPM: "without" is on unless asked otherwise
+# A version of RPM's has no dashes: 0.0.0-2023… is before 0.0.0.
+bundled=$(awk '{ sub(/^v/, "", $2); sub(/[+]incompatible$/, "", $2); gsub(/-/, "~", $2); printf "Provides:       bundled(golang(%s)) = %s\n", $1, $2 }' "$work/modules")
+date=$(LC_ALL=C TZ=UTC date -d "@$epoch" '+%a %b %d %Y')
+awk -v version="$version" -v date="$date" -v manual="$manual" -v bundled="$bundled" '
+  /^@BUNDLED@$/ { print bundled; next }
+  { gsub(/@VERSION@/, version); gsub(/@DATE@/, date); gsub(/@MANUAL@/, manual); print }
+' packaging/rpm/hcp-node-agent.spec >"$out/hcp-node-agent.spec"
+
+pack() { # FILE DIRECTORY OPTION-OR-PATH...
+  local file=$1 dir=$2
+  shift 2
+  tar -C "$dir" --sort=name --format=gnu --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --mtime="@$epoch" -cf - "$@" |
+    gzip -n >"$out/$file"
+}
+pack "hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
+pack "hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
+echo "$version"

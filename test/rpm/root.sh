@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# root.sh: an empty root for dnf, with stand-ins for the packages of RHEL. To be
+# sourced by test.sh; all of it is below $work.
+: "${work:?}" "${root:?}"
+
+# standin NAME PROVIDES: an empty package that says it is another.
+standin() {
+  cat >"$work/$1.spec" <<EOT
+Name: $1
+Version: 1
+Release: 1
+Summary: stands for a package of RHEL
+License: Apache-2.0
+BuildArch: noarch
+Provides: $2
+%description
+$1
+%install
+mkdir -p %{buildroot}/stand-in
+touch %{buildroot}/stand-in/$1
+%files
+/stand-in/$1
+EOT
+  rpmbuild -bb --define "_topdir $work/standins" --define "_rpmdir $work/standins/repo" --define "_tmppath $work" "$work/$1.spec" >"$work/standin.log" 2>&1
+}
+
+# make_root: / of a machine on which scriptlets run: a shell, grep, and a systemctl
+# that writes down what it was asked.
+make_root() {
+  local file
+  mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
+  for file in /bin/sh /bin/grep; do
+    cp -L "$file" "$root/bin/"
+    ldd "$file" | grep -o '/[^ ]*' | while read -r library; do
+      mkdir -p "$root$(dirname "$library")"
+      cp -L "$library" "$root$library"
+    done
+  done
+  printf '#!/bin/sh\necho "$@" >>/systemctl.log\n' >"$root/usr/bin/systemctl"
+  chmod +x "$root/usr/bin/systemctl"
+  : >"$root/systemctl.log"
+}
+
+# in_root ARGUMENTS: dnf of this machine, that knows only that root and the two
+# repositories.
+in_root() {
+  dnf --quiet -y --installroot="$root" --releasever=9 --forcearch="$(uname -m)" \
+    --config="$work/dnf.conf" --setopt=reposdir="$work/repos" --setopt=cachedir="$work/cache" \
+    --setopt=persistdir="$work/persist" --setopt=logdir="$work/log" --setopt=varsdir="$work/vars" \
+    --setopt=pluginpath="$work/none" "$@"
+}
+
+# asked: what systemctl was asked since the last time.
+asked() {
+  cat "$root/systemctl.log"
+  : >"$root/systemctl.log"
+}

@@ -1,0 +1,144 @@
+#!/bin/bash
+# test.sh: the RPM, without a machine: two builds with the same bytes, rpmlint, what
+# the package says and holds, and dnf that installs, upgrades and removes it in an
+# empty root. As root on Debian 12 (packaging/rpm/deps.sh). UPDATE=1 writes the golden
+# files anew.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+packaging/rpm/deps.sh
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+root=$work/root
+export work root
+# shellcheck source=test/rpm/root.sh
+. test/rpm/root.sh
+
+say() { printf '== %s\n' "$*"; }
+die() {
+  printf 'FAIL: %s\n' "$*" >&2
+  exit 1
+}
+# same FILE: standard input is what the golden file says.
+same() {
+  cat >"$work/got"
+  [ "${UPDATE:-0}" != 1 ] || cp "$work/got" "test/rpm/golden/$1"
+  diff -u "test/rpm/golden/$1" "$work/got" || die "$1 is not as it was"
+}
+# is NAME WANT GOT
+is() { [ "$2" = "$3" ] || die "$1: want '$2', got '$3'"; }
+
+say 'versions sort'
+before=
+for version in v0.9.0 v1.0.0-rc.1-0-gab1 v1.0.0-rc.1-3-gab2 v1.0.0-0-gab3 v1.0.0-0-gab3-dirty v1.0.0-2-gab4 v1.0.0-10-gab5 v1.0.1-0-gab6; do
+  now=$(packaging/rpm/version.sh "$version")
+  [ -z "$before" ] || is "$before < $now" -1 "$(rpm --eval "%{lua:print(rpm.vercmp('$before', '$now'))}")"
+  before=$now
+done
+if packaging/rpm/version.sh 'v1;0' 2>/dev/null; then die 'a version that is none was taken'; fi
+
+say 'two builds, one from another place: the same bytes'
+export VERSION=1.0.0 WORKTREE=1
+packaging/rpm/build.sh "$work/one"
+git ls-files -z | xargs -0 cp --parents -Pt "$(mkdir -p "$work/elsewhere" && echo "$work/elsewhere")"
+(
+  cd "$work/elsewhere"
+  epoch=$(git -C "$OLDPWD" log -1 --format=%ct)
+  git init -q && git add -A # sources.sh asks git which files there are
+  umask 077
+  CHECK=0 SOURCE_DATE_EPOCH=$epoch TZ=Asia/Tokyo packaging/rpm/build.sh "$work/two"
+)
+(cd "$work/one/unsigned" && sha256sum ./*.rpm) >"$work/sums"
+(cd "$work/two/unsigned" && sha256sum --quiet -c "$work/sums") || die 'the builds differ'
+is packages 3 "$(wc -l <"$work/sums")"
+(cd "$work/one" && sha256sum --quiet -c SHA256SUMS)
+
+say 'rpmlint'
+rpmlint --config packaging/rpm/hcp-node-agent.rpmlintrc.toml "$work"/one/repo/*.rpm >"$work/lint" 2>&1 || { cat "$work/lint"; die 'rpmlint'; }
+grep -q ' 0 errors, 0 warnings' "$work/lint" || { cat "$work/lint"; die 'rpmlint warns'; }
+
+say 'what it says, requires, runs and holds'
+for arch in x86_64 aarch64; do
+  package=$work/one/unsigned/hcp-node-agent-1.0.0-1.$arch.rpm
+  rpm -qp --requires --recommends "$package" | LC_ALL=C sort -u | same "requires.$arch"
+  rpm -qp --scripts "$package" | same scripts
+  rpm -qp --qf '[%{FILEMODES:perms} %{FILEUSERNAME} %{FILEFLAGS:fflags} %{FILENAMES}\n]' "$package" |
+    grep -v -e /licenses/hcp-node-agent/vendor/ -e '/doc/hcp-node-agent/' | same files
+  rpm -qp --qf '%{NAME} %{LICENSE} %{PAYLOADCOMPRESSOR} %{FILEDIGESTALGO} %{BUILDHOST}\n' "$package" | same says
+  rm -rf "$work/x" && mkdir "$work/x" && (cd "$work/x" && rpm2archive - <"$package" | tar xz ./usr/bin/hcp-node-agent)
+  readelf -h "$work/x/usr/bin/hcp-node-agent" | grep -q 'DYN (Position-Independent' || die "$arch: not a PIE"
+  if readelf -d "$work/x/usr/bin/hcp-node-agent" | grep NEEDED; then die "$arch: it needs a library"; fi
+  go version -m "$work/x/usr/bin/hcp-node-agent" | grep -q 'GOFIPS140=v1.0.0-' || die "$arch: not the certified module"
+  go version -m "$work/x/usr/bin/hcp-node-agent" | grep -q 'DefaultGODEBUG=.*fips140=on' || die "$arch: not in FIPS mode"
+  # a licence and a bundled() for every module that is in the program
+  modules=$(go version -m "$work/x/usr/bin/hcp-node-agent" | awk '$1 == "dep" { print $2 }')
+  for module in $modules; do
+    rpm -qp --provides "$package" | grep -qF "bundled(golang($module)) = " || die "$arch: $module is not told of"
+    rpm -qpl "$package" | grep -qiE "/licenses/hcp-node-agent/vendor/$module/(licen[cs]e|copying)" || die "$arch: $module has no licence there"
+  done
+done
+
+say 'dnf: install from the signed repository'
+for name in systemd:'systemd = 239' NetworkManager:x NetworkManager-ovs:x kmod:x libselinux-utils:x glibc:'rtld(GNU_HASH)' bash:/bin/sh; do
+  standin "${name%%:*}" "${name#*:}"
+done
+createrepo_c --quiet "$work/standins/repo"
+mkdir -p "$work/repos" "$work/log" "$work/vars" "$work/persist"
+printf '[main]\ngpgcheck=1\nplugins=0\n' >"$work/dnf.conf"
+printf '[standins]\nname=standins\nbaseurl=file://%s\ngpgcheck=0\n' "$work/standins/repo" >"$work/repos/standins.repo"
+cp "$work/one/repo/hcp-node-agent.repo" "$work/repos/"
+make_root
+mkdir -m 0755 "$root/etc/hcp-node-agent" # as cloud-init makes it before the package is there
+echo '{}' >"$root/etc/hcp-node-agent/stub.ign"
+in_root install hcp-node-agent
+is 'after the install' "$(printf -- '--no-reload preset hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service\ndaemon-reload\n--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+is 'directory of secrets' '700 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent")"
+is 'state directory' '700 root' "$(stat -c '%a %U' "$root/var/lib/hcp-node-agent")"
+[ -e "$root/stand-in/NetworkManager-ovs" ] || die 'NetworkManager-ovs did not come along'
+is program 'hcp-node-agent 1.0.0' "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
+in_root remove hcp-node-agent
+[ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there'
+[ -e "$root/etc/hcp-node-agent/stub.ign" ] || die "the administrator's stub is gone"
+is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service' "$(asked)"
+
+say 'dnf: without the weak dependencies it installs as well'
+in_root install --setopt=install_weak_deps=False hcp-node-agent
+asked >/dev/null
+
+say 'dnf: another version for a node, while it watches and while it joins'
+VERSION=1.0.1 CHECK=0 ARCHITECTURES=$(uname -m) packaging/rpm/build.sh "$work/next"
+sed 's/^\[.*/[next]/' "$work/next/repo/hcp-node-agent.repo" >"$work/repos/next.repo"
+echo 'bridgeInterface: eth1' >>"$root/etc/hcp-node-agent/config.yaml"
+# other VERSION STATE WANT...: dnf goes to VERSION, and asks that of systemctl
+other() {
+  echo "$2" >"$root/var/lib/hcp-node-agent/join.json"
+  in_root "$3" hcp-node-agent
+  is 'the other program' "hcp-node-agent $1" "$("$root/usr/bin/hcp-node-agent" version | cut -d' ' -f1-2)"
+  shift 3
+  is 'asked of systemctl' "$(printf '%s\n' daemon-reload "$@" '--no-block try-restart hcp-node-agent-approver.service')" "$(asked)"
+  grep -q eth1 "$root/etc/hcp-node-agent/config.yaml" || die 'the configuration was replaced'
+}
+other 1.0.1 '{"finished":"2026-01-01T00:00:00Z"}' upgrade '--no-block try-restart hcp-node-agent.service'
+other 1.0.0 '{"lastStep":"identity"}' downgrade
+
+say 'dnf: a node keeps the package'
+if in_root remove hcp-node-agent NetworkManager >"$work/removal" 2>&1; then die 'dnf says that the removal succeeded'; fi
+grep -q 'First give the host back: hcp-node-agent leave' "$work/removal" || { cat "$work/removal"; die 'the reason is not told'; }
+[ -x "$root/usr/bin/hcp-node-agent" ] || die 'the program is gone'
+rpm --root "$root" -q hcp-node-agent >/dev/null || die 'rpm has forgotten it'
+is 'asked for the refused removal' '' "$(asked)"
+rm "$root/var/lib/hcp-node-agent/join.json"
+in_root remove hcp-node-agent
+[ ! -e "$root/usr/bin/hcp-node-agent" ] || die 'it is still there after leave'
+grep -q eth1 "$root/etc/hcp-node-agent/config.yaml.rpmsave" || die 'a changed configuration is not saved'
+
+say 'dnf: an unsigned package, and one of another key, are refused'
+mkdir "$work/forged"
+cp "$work"/one/unsigned/*.rpm "$work/forged/"
+createrepo_c --quiet "$work/forged"
+rm "$work/repos/next.repo"
+for gpg in "gpgkey=file://$work/one/repo/RPM-GPG-KEY" "gpgkey=file://$work/next/repo/RPM-GPG-KEY"; do
+  printf '[hcp-node-agent]\nname=forged\nbaseurl=file://%s\ngpgcheck=1\n%s\n' "$work/forged" "$gpg" >"$work/repos/hcp-node-agent.repo"
+  if in_root install hcp-node-agent >"$work/forgery" 2>&1; then die "dnf installs an unsigned package ($gpg)"; fi
+  grep -qiE 'not signed|gpg|signature' "$work/forgery" || { cat "$work/forgery"; die 'it is refused for another reason'; }
+done
+say 'all as it should be'
