@@ -97,7 +97,9 @@ func (j *join) dnf() dnf.Host {
 	if stub := j.inputs.stub; stub != nil {
 		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
 	}
-	return dnf.Host{Proxy: dnf.ProxyOf(os.LookupEnv, named)}
+	on := j.packages
+	on.Proxy = dnf.ProxyOf(os.LookupEnv, named)
+	return on
 }
 
 // installPackages brackets dnf's transaction in the ledger.

@@ -53,7 +53,7 @@ func good() Facts {
 	return Facts{
 		OS: host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
 		Release: Release{4, 18}, ControlPlane: Release{4, 18}, Installed: all("", "el9"), Subscription: Registered,
-		Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
+		Asked: true, Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
 	}
 }
 
@@ -85,6 +85,12 @@ func TestDecide(t *testing.T) {
 			f.Installed = without(f.Installed, "nfs-utils")
 			f.Available = all("rhel-9-for-x86_64-baseos-rpms", "el9")
 		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
+		"a wanted one is missing, nobody was asked": {func(f *Facts) {
+			f.Installed, f.Asked, f.Repositories = without(f.Installed, "nfs-utils"), false, nil
+		}, []string{"not-installed warning"}, []string{"nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
+		"a wanted one is missing, nobody answered": {func(f *Facts) {
+			f.Installed, f.Asked, f.Silent = without(f.Installed, "nfs-utils"), false, "a repository does not answer"
+		}, []string{"repositories-silent warning", "not-installed warning"}, nil},
 		"nobody has it, its repository is disabled": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o", "openshift-kubelet"), true
 			f.Repositories[0].Enabled = false

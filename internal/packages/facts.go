@@ -22,6 +22,8 @@ type Facts struct {
 	Repositories []dnf.Repository
 	Available    []dnf.Package // what enabled repositories have
 	Hidden       []dnf.Package // the same, with what module streams hide
+	Asked        bool          // whether they were asked
+	Silent       string        // why not, when they should have been
 	Programs     []string      // that are on the host, of those that the table names
 	Subscription Subscription
 	Install      bool // what is missing will be installed

@@ -11,6 +11,10 @@ import (
 // missing tells what is not installed: what can be had, unless it is going to
 // be installed, and what nobody has.
 func (d *decision) missing() {
+	if !d.facts.Asked {
+		d.unasked()
+		return
+	}
 	var absent []Missing
 	can := map[string][]Missing{}
 	for _, m := range d.Missing {
@@ -33,6 +37,18 @@ func (d *decision) missing() {
 		d.absent(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.hidden(m.Name) }))
 	}
 	d.unchecked()
+}
+
+// unasked tells what is missing where no repository was asked: nothing of it is
+// required, else one would have been.
+func (d *decision) unasked() {
+	if len(d.Missing) == 0 {
+		return
+	}
+	if d.facts.Silent != "" {
+		d.find(report.SeverityWarning, "repositories-silent", "", "packages that a node may need are not looked for: %s", d.facts.Silent)
+	}
+	d.find(report.SeverityWarning, "not-installed", d.install(d.Missing), "packages that a node may need are not installed: %s", named(d.Missing))
 }
 
 // install is the command that installs what is missing.
@@ -103,7 +119,7 @@ func (d *decision) enable(name string, group []Missing) string {
 	case d.facts.Subscription == NoSubscription:
 		return fmt.Sprintf("mirror %s (or what corresponds to it) and add it to /etc/yum.repos.d, under any name\n%s", id, again)
 	case d.facts.Subscription == Unregistered:
-		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s\n%s", id, again)
+		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s   (or add a mirror of it to /etc/yum.repos.d, under any name)\n%s", id, again)
 	case !known:
 		return fmt.Sprintf("subscription-manager repos --enable=%s   (this host's subscription does not show it: it has to be one for OpenShift)\n%s", id, again)
 	}
