@@ -193,3 +193,30 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 		t.Error("it is still found when the module is disabled")
 	}
 }
+
+// A host that gets out by a proxy alone: it is told to dnf, with its password.
+func TestRealProxy(t *testing.T) {
+	for _, name := range []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
+		t.Setenv(name, "")
+	}
+	b := rpms.New(t)
+	b.Build("site", "cri-o-1.31.4-1.el9")
+	b.Offer("site")
+	files := http.FileServer(http.Dir(filepath.Join(b.Dir, "site")))
+	login := ""
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if login = r.Header.Get("Proxy-Authorization"); login == "" {
+			w.Header().Set("Proxy-Authenticate", "Basic")
+			w.WriteHeader(http.StatusProxyAuthRequired)
+		} else if r.URL.Host == "mirror.invalid" {
+			files.ServeHTTP(w, r)
+		}
+	}))
+	defer proxy.Close()
+	b.Configure("site", "enabled=1", "baseurl=http://mirror.invalid/")
+	b.Root.Proxy = dnf.ProxyVariables(strings.Replace(proxy.URL, "//", "//me:hunter2@", 1), "", nil)
+	got, err := b.Root.Available(t.Context(), false, "cri-o")
+	if err != nil || len(got) != 1 || got[0].Repository != "site" || login == "" {
+		t.Errorf("%v, %v; the proxy was asked with %q", got, err, login)
+	}
+}
