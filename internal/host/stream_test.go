@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -41,5 +42,13 @@ func TestStreamedIsInterruptedAndAwaited(t *testing.T) {
 	}
 	if content, err := os.ReadFile(file); err != nil || string(content) != "done\n" {
 		t.Errorf("it was not let finish: %q, %v", content, err)
+	}
+}
+
+// A pipe would break when this process dies, and the program with it.
+func TestStreamedHasNoPipes(t *testing.T) {
+	out, _, err := Streamed{Name: "sh", Args: []string{"-c", "readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat"}}.Run(t.Context())
+	if err != nil || strings.Contains(out, "pipe:") || strings.Count(out, "memfd:") != 2 {
+		t.Errorf("%q, %v", out, err)
 	}
 }

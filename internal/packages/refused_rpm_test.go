@@ -123,3 +123,29 @@ func TestRealInterrupted(t *testing.T) {
 		t.Errorf("dnf's lock is still there: %v", err)
 	}
 }
+
+// An end of ctx in the middle of a transaction waits until it is whole.
+func TestRealTransactionIsFinished(t *testing.T) {
+	b := rpms.New(t)
+	b.Script = "%post -p <lua>\nposix.sleep(1)\n"
+	b.Build("site", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9")
+	key := b.Key("known")
+	b.Sign("site", "known")
+	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+	ctx, cancel := context.WithCancel(t.Context())
+	err := b.Root.Install(ctx, "test", func(line string) {
+		t.Log(line)
+		if strings.Contains(line, "Installing") && strings.HasSuffix(line, "1/3 ") {
+			cancel()
+		}
+	}, "cri-o", "conmon", "crun")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	got, err := b.Root.Installed(t.Context())
+	for _, name := range []string{"cri-o-1.31.4", "conmon-2", "crun-1"} {
+		if err != nil || !slices.Contains(names(got), name) {
+			t.Errorf("%s is not installed: %v, %v", name, names(got), err)
+		}
+	}
+}

@@ -15,8 +15,9 @@ import (
 
 // Bench is a directory with repositories and a root.
 type Bench struct {
-	Dir  string
-	Root dnf.Host
+	Dir    string
+	Root   dnf.Host
+	Script string // of the packages that are built next: %post and the like
 
 	t *testing.T
 }
@@ -92,7 +93,7 @@ BuildArch: noarch
 %description
 It has nothing in it.
 %files
-`))
+`+b.Script))
 	}
 	b.Run("rpmbuild", args...)
 }
