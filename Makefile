@@ -30,6 +30,7 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 	go test -tags differential -count=1 ./test/differential
 	EXECS=30000 test/fuzz.sh
 	go test -tags controlplane -count=1 -p 1 ./internal/approver ./internal/ignition ./internal/kubelet ./test/bed
+	go test -tags rpm -count=1 ./internal/packages ./internal/bootstrap
 	cd test/controlplane && go test ./...
 
 .PHONY: test-vm

@@ -39,6 +39,11 @@ needs=(
   "ovs-vsctl openvswitch-switch"
   "ethtool ethtool"
   "sysctl procps"
+  # stand-in packages, and the real dnf that installs them
+  "rpmbuild rpm"
+  "dnf dnf"
+  "createrepo_c createrepo-c"
+  "gpg gnupg"
   # make lint
   "shellcheck shellcheck"
 )

@@ -9,7 +9,10 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -36,6 +39,12 @@ type join struct {
 	payload *ignition.Payload
 	plan    *ignition.Plan
 	name    string // of the node
+
+	packages dnf.Host           // where packages are installed: this host, but in tests
+	server   kubelet.Version    // of the API server, once it was asked
+	software *packages.Decision // what packages a node lacks, once that was looked for
+	before   bool               // the packages step is still to come in this run
+	unseen   bool               // preflight has left the uplink to it, for want of a package
 }
 
 // Join makes this host a worker. It tells whether it changed anything.

@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -209,6 +210,10 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
+		case item.Kind == packages.Kind:
+			if left := packages.Left(item); left != "" {
+				texts = append(texts, left)
+			}
 		case item.Kind == crio.StorageKind:
 			if left, err := j.tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: podman image prune --all   removes those that nothing uses")

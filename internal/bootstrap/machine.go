@@ -11,6 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -81,6 +82,7 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 		ledger.Contents: &ledger.ContentsOf{Tree: m.tree}, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind: &crio.StorageDriver{Contents: &ledger.ContentsOf{Tree: m.tree}},
 		ovs.Kind:         m.bridge,
+		packages.Kind:    &packages.Transactions{},
 	}
 	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
 	if m.systemd != nil {

@@ -27,5 +27,9 @@ func Preflight(ctx context.Context, options Options) (PreflightDocument, error) 
 		return document, err
 	}
 	document.Result = preflight.Run(preflight.Host(), facts)
+	if j.packaged() {
+		document.Checked++
+		document.Findings = append(document.Findings, j.packageFindings(ctx)...)
+	}
 	return document, document.Err()
 }

@@ -39,12 +39,18 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
+	api := j.checkAPI(ctx, log) // first: the control plane's release bounds that of the packages
 	facts := preflight.AdmissionFacts{
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: preflight.LookPrograms(j.defaultRuntime(runtime.Runtime)), SwapRefused: swapRefused,
-		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: j.checkAPI(ctx, log), Name: j.checkIdentity(ctx, log),
+		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: api, Name: j.checkIdentity(ctx, log),
 	}
-	return facts, nil
+	facts.Packages, err = j.checkSoftware(ctx)
+	if j.software != nil && len(j.software.Missing) > 0 {
+		// What packages bring is asked for again when they are installed.
+		facts.MissingUnits, facts.MissingPrograms = nil, nil
+	}
+	return facts, err
 }
 
 // checkAPI tells why the API server cannot be used, nil when it can; the
@@ -60,6 +66,7 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
+	j.server = server
 	said, err := host.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for programs says so

@@ -4,12 +4,12 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,15 +26,9 @@ func madeByOthers() []string {
 	}
 }
 
-// checkPackages says that what admission has looked for is there.
-func checkPackages(_ context.Context, _ *join, _ report.Log) (outcome, error) {
-	all := preflight.Programs()
-	return same("%d of %d programs of a node are installed", len(all), len(all))
-}
-
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
-	if len(j.ledger.Items()) == 0 {
+	if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		there := ledger.State{Present: true}
 		brackets := []ledger.Change{
 			{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: there},

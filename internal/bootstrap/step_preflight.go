@@ -17,6 +17,7 @@ func checkHost(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
 	}
+	j.before = true
 	facts, err := j.hostFacts(ctx, log)
 	if err != nil {
 		return outcome{}, err
@@ -67,6 +68,10 @@ func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFac
 func (j *join) lookNetwork(ctx context.Context) error {
 	if j.nm == nil {
 		return nil // the check for NetworkManager says so
+	}
+	if j.before && j.lacksSwitch(ctx) {
+		j.unseen = true
+		return nil // the packages step says so, or installs it, and looks again
 	}
 	_, err := j.move(ctx)
 	return err

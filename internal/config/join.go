@@ -41,6 +41,9 @@ type Join struct {
 	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
 	Ticket      string `json:"ticket,omitempty"`      // path of the node's ticket, or "-"
 
+	OpenShiftRelease string `json:"openshiftRelease,omitempty"` // of the NodePool, 4.18: packages are looked for by it
+	InstallPackages  bool   `json:"installPackages,omitempty"`  // with dnf, what is missing
+
 	Until         string   `json:"until,omitempty"`
 	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end
 	Skip          []string `json:"skip,omitempty"`
@@ -74,6 +77,9 @@ func (j Join) Validate() error {
 		return err
 	}
 	if err := j.checkRegistration(); err != nil {
+		return err
+	}
+	if err := j.checkPackages(); err != nil {
 		return err
 	}
 	for _, pattern := range j.Payload.Drop {

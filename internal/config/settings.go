@@ -31,6 +31,8 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.PauseImage, "pause-image", j.PauseImage, "CRI-O's pause `IMAGE` (default: the release's own)")
 	flags.StringVar(&j.ApproveWith, "approve-with", j.ApproveWith, "approve this node's own two CSRs with this `KUBECONFIG` (- for standard input); it is not stored")
 	flags.StringVar(&j.Ticket, "ticket", j.Ticket, "the node's ticket, by which an approver knows it: a `FILE`, a systemd credential's path, or - for standard input")
+	flags.StringVar(&j.OpenShiftRelease, "openshift-release", j.OpenShiftRelease, "the NodePool's OpenShift `RELEASE`, as 4.18, whose packages a node needs (default: that of the installed kubelet)")
+	flags.BoolVar(&j.InstallPackages, "install-packages", j.InstallPackages, "install the packages that are missing, with dnf, signatures checked")
 	flags.StringVar(&j.Until, "until", j.Until, "end when the node has come to `STATE`: "+strings.Join(Untils(), ", "))
 	flags.DurationVar((*time.Duration)(&j.Timeout), "timeout", time.Duration(j.Timeout), "give up after `DURATION`; 0 waits without end")
 	flags.StringSliceVar(&j.Skip, "skip", j.Skip, "leave out `STEPS`, comma-separated")

@@ -17,6 +17,7 @@ type AdmissionFacts struct {
 	KernelArguments []string     // that the payload asks for
 	MissingUnits    []string     // that the payload needs and nobody has, with the package in words
 	MissingPrograms []Program    // that its units run
+	Packages        error        // nil when the packages of a node are there or will be installed
 	SwapRefused     bool         // kubelet of this payload does not start with swap
 	Internal        []netip.Addr // addresses that the payload puts on lo
 	API             error        // nil when the API server answers over verified TLS
@@ -27,6 +28,11 @@ type AdmissionFacts struct {
 type Program struct {
 	Name    string `json:"name"`
 	Package string `json:"package"`
+}
+
+// Software lists those of Admission's checks that ask for what packages bring.
+func Software() []Check[AdmissionFacts] {
+	return slices.DeleteFunc(Admission(), func(c Check[AdmissionFacts]) bool { return c.Name != "units" && c.Name != "programs" })
 }
 
 // Admission lists the checks that need the payload.
@@ -76,6 +82,9 @@ func checkUnits(f AdmissionFacts) []Finding {
 }
 
 func checkPrograms(f AdmissionFacts) []Finding {
+	if f.Packages != nil {
+		return failAs(f.Packages)
+	}
 	if len(f.MissingPrograms) == 0 {
 		return nil
 	}

@@ -1,0 +1,94 @@
+//go:build rpm
+
+package bootstrap
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+)
+
+// onBench is a join on a RHEL 9 whose packages are those of a bench.
+func onBench(t *testing.T, b *rpms.Bench, install bool) *join {
+	t.Helper()
+	on := &packages.Transactions{Host: b.Root}
+	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.Kind: on})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { book.Close() })
+	return &join{
+		config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, packages: b.Root,
+		machine: &machine{ledger: book, facts: host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+	}
+}
+
+// A join without --install-packages is refused with the command, before anything
+// is changed; one with it installs, and leave names the command that undoes it.
+func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
+	b := rpms.New(t)
+	key := b.Key("mirror")
+	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9",
+		"openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
+	b.Sign("site", "mirror")
+	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+
+	told := onBench(t, b, false)
+	refused, err := told.checkSoftware(t.Context())
+	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
+		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
+	}
+	asked := preflight.Run(preflight.Software(), preflight.AdmissionFacts{Packages: refused})
+	if report.CodeOf(asked.Err()) != report.Refused || asked.Err().Error() != refused.Error() {
+		t.Errorf("admission says %v", asked.Err())
+	}
+	if _, err := checkPackages(t.Context(), told, report.Log{}); err == nil || err.Error() != refused.Error() {
+		t.Errorf("the step says %v", err)
+	}
+	if items := told.ledger.Items(); len(items) > 0 {
+		t.Errorf("something was changed: %v", items)
+	}
+
+	j := onBench(t, b, true)
+	if refused, err := j.checkSoftware(t.Context()); err != nil || refused != nil {
+		t.Fatal(err, refused)
+	}
+	if err := j.installPackages(t.Context(), report.Log{}, j.software.Specs()); err != nil {
+		t.Fatal(err)
+	}
+	again := onBench(t, b, false)
+	if refused, err := again.checkSoftware(t.Context()); err != nil || refused != nil || again.software.Present != 7 {
+		t.Errorf("after it: %v, %v, %+v", err, refused, again.software)
+	}
+	outcome, err := j.ledger.Undo(t.Context())
+	if err != nil || len(outcome.Kept) > 0 {
+		t.Fatalf("%v; kept %v", err, outcome.Kept)
+	}
+	texts := j.notRestored(outcome.Restored)
+	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], "dnf history undo 1 ") {
+		t.Errorf("leave says %q", texts)
+	}
+}
+
+// What dnf refuses leaves nothing that leave would have to name.
+func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
+	b := rpms.New(t)
+	b.Build("site", "cri-o-1.31.4-1.el9")
+	b.Offer("site", "enabled=1", "gpgcheck=0", "gpgkey=file://"+b.Key("mirror"))
+	j := onBench(t, b, true)
+	err := j.installPackages(t.Context(), report.Log{}, []string{"cri-o"})
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
+		t.Errorf("%v", err)
+	}
+	outcome, err := j.ledger.Undo(t.Context())
+	if texts := j.notRestored(outcome.Restored); err != nil || len(texts) > 0 {
+		t.Errorf("%v; leave says %q", err, texts)
+	}
+}

@@ -1,0 +1,226 @@
+package bootstrap
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// checkPackages is the packages step: it installs what is missing, when that
+// was asked for. On a host without rpm and dnf, or that is not like RHEL,
+// admission has looked for the programs alone.
+func checkPackages(ctx context.Context, j *join, log report.Log) (outcome, error) {
+	if !j.packaged() {
+		all := preflight.Programs()
+		return same("%d of %d programs of a node are installed", len(all), len(all))
+	}
+	if refused, err := j.checkSoftware(ctx); err != nil || refused != nil {
+		return outcome{}, cmp.Or(err, refused)
+	}
+	tellPackages(*j.software, log)
+	specs := j.software.Specs()
+	if !j.config.InstallPackages || len(specs) == 0 {
+		if err := j.lookAgain(ctx); err != nil {
+			return outcome{}, err
+		}
+		return same("%d of %d packages of %s are present", j.software.Present, j.software.Needed, ofRelease(j.software.Release))
+	}
+	if err := j.installPackages(ctx, log, specs); err != nil {
+		return outcome{}, err
+	}
+	if err := j.afterPackages(ctx, log); err != nil {
+		return outcome{}, err
+	}
+	return changed("dnf installed %s; %d of %d packages of %s are present",
+		strings.Join(specs, " "), j.software.Present, j.software.Needed, ofRelease(j.software.Release))
+}
+
+// packaged tells whether this host's packages are the agent's business.
+func (j *join) packaged() bool {
+	return packages.RHEL(j.facts.OS) > 0 && dnf.Has() && !slices.Contains(j.config.Skip, "packages")
+}
+
+// checkSoftware decides what is to be done about packages, once in a run. The
+// first error tells why a node cannot be made of this host as it is, nil when it
+// can; the second why that is not known.
+func (j *join) checkSoftware(ctx context.Context) (refused, err error) {
+	if !j.packaged() {
+		return nil, nil
+	}
+	if j.software == nil {
+		if err := j.lookPackages(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return j.software.Err(), nil
+}
+
+func (j *join) lookPackages(ctx context.Context) error {
+	table, err := packages.ReadTable()
+	if err != nil {
+		return err
+	}
+	facts := packages.Facts{OS: j.facts.OS, Arch: j.facts.Arch, Install: j.config.InstallPackages}
+	if j.config.OpenShiftRelease != "" {
+		if facts.Release, err = packages.ParseRelease(j.config.OpenShiftRelease); err != nil {
+			return usage("--openshift-release: %w", err)
+		}
+	}
+	if top := j.server.OpenShift(); top != "" {
+		if facts.ControlPlane, err = packages.ParseRelease(top); err != nil {
+			return err
+		}
+	}
+	if facts, err = packages.Look(ctx, j.dnf(), table, facts); err != nil {
+		return err
+	}
+	decision := packages.Decide(table, facts)
+	j.software = &decision
+	return nil
+}
+
+// dnf is the host's, with the way out of the network that the stub names where
+// the environment names none. dnf's own configuration wins over both.
+func (j *join) dnf() dnf.Host {
+	var named []string
+	if stub := j.inputs.stub; stub != nil {
+		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
+	}
+	on := j.packages
+	on.Proxy = dnf.ProxyOf(os.LookupEnv, named)
+	return on
+}
+
+// installPackages brackets dnf's transaction in the ledger.
+func (j *join) installPackages(ctx context.Context, log report.Log, specs []string) error {
+	on := j.dnf()
+	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
+	if err != nil {
+		return err
+	}
+	done, err := j.ledger.Bracket(ctx, "packages", change)
+	if err != nil {
+		return err
+	}
+	if err := packages.Install(ctx, on, log, specs...); err != nil {
+		if ctx.Err() == nil {
+			err = errors.Join(err, done())
+		}
+		return err
+	}
+	return done()
+}
+
+// afterPackages sees that what was installed is what was missing, and brings
+// what runs already to know it.
+func (j *join) afterPackages(ctx context.Context, log report.Log) error {
+	if err := j.lookPackages(ctx); err != nil {
+		return err
+	}
+	if err := j.software.Err(); err != nil {
+		return err
+	}
+	if j.systemd != nil {
+		if err := j.systemd.Reload(ctx); err != nil {
+			return err
+		}
+	}
+	if err := j.loadPlugin(ctx, log); err != nil {
+		return err
+	}
+	if err := j.adapt(ctx); err != nil {
+		return err
+	}
+	runtime, err := j.wantedRuntime()
+	if err != nil {
+		return err
+	}
+	err = preflight.Run(preflight.Software(), preflight.AdmissionFacts{
+		Host: j.facts, MissingUnits: j.plan.MissingUnits, MissingPrograms: preflight.LookPrograms(j.defaultRuntime(runtime.Runtime)),
+	}).Err()
+	return cmp.Or(err, j.lookAgain(ctx))
+}
+
+// lookAgain looks at the uplink, when preflight could not.
+func (j *join) lookAgain(ctx context.Context) error {
+	j.before = false
+	if !j.unseen {
+		return nil
+	}
+	return j.lookNetwork(ctx)
+}
+
+// loadPlugin restarts NetworkManager when it does not have its Open vSwitch
+// plugin, which it looks for only when it starts. Addresses stay meanwhile.
+func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
+	if j.nm == nil || j.systemd == nil {
+		return nil
+	}
+	facts, err := ovs.Look(ctx, j.nm)
+	if err != nil || facts.NetworkManager.OVS {
+		return err
+	}
+	log.Wait("for NetworkManager to start again, with its Open vSwitch plugin", "")
+	if err := j.systemd.Restart(ctx, "NetworkManager.service"); err != nil {
+		return err
+	}
+	// Until it has taken the connections over again it knows no uplink.
+	_, err = host.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
+	return err
+}
+
+// lacksSwitch tells whether br-ex cannot be planned for want of a package.
+func (j *join) lacksSwitch(ctx context.Context) bool {
+	if !j.packaged() {
+		return false
+	}
+	facts, err := ovs.Look(ctx, j.nm)
+	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
+}
+
+func tellPackages(decision packages.Decision, log report.Log) {
+	for _, f := range decision.Findings {
+		switch f.Severity {
+		case report.SeverityWarning:
+			log.Warn(f.Text, f.Remedy)
+		case report.SeverityNote:
+			log.Note(f.Text)
+		}
+	}
+}
+
+// packageFindings are those of the packages, for the preflight alone.
+func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
+	if _, err := j.checkSoftware(ctx); err != nil {
+		return []preflight.Finding{{Check: "packages", Severity: preflight.Error, Message: err.Error(), Remedy: report.RemedyOf(err)}}
+	}
+	if j.software == nil {
+		return nil
+	}
+	var found []preflight.Finding
+	for _, f := range j.software.Findings {
+		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.Error, report.SeverityWarning: preflight.Warning}[f.Severity]
+		if severity != "" {
+			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: f.Remedy})
+		}
+	}
+	return found
+}
+
+func ofRelease(release packages.Release) string {
+	if release.IsZero() {
+		return "a node"
+	}
+	return fmt.Sprintf("a node of OpenShift %s", release)
+}

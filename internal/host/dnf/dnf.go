@@ -1,0 +1,164 @@
+// Package dnf asks rpm and dnf what a host has and can have, and installs
+// packages. It is made for dnf 4, which RHEL 8, 9 and 10 have; it decides
+// nothing.
+package dnf
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Host is a host's packages. Its zero value is the running host.
+type Host struct {
+	Root    string   // the root that all is below, absolute; "" for the running host
+	Release string   // dnf's $releasever where the root has none, as "9"
+	Proxy   []string // http_proxy=URL and the like, for dnf alone; may hold secrets
+}
+
+// Has tells whether this host has rpm and dnf.
+func Has() bool { return host.HasProgram("rpm") && host.HasProgram("dnf") }
+
+// Package is a package that is installed, or that a repository has.
+type Package struct {
+	Name       string `json:"name"`
+	Version    string `json:"version"`
+	Release    string `json:"release"` // of the package: 2.rhaos4.18.el9
+	Arch       string `json:"arch"`
+	Repository string `json:"repository,omitempty"` // "" of one that is installed
+}
+
+// String is name-version-release.arch.
+func (p Package) String() string {
+	return fmt.Sprintf("%s-%s-%s.%s", p.Name, p.Version, p.Release, p.Arch)
+}
+
+// Repository is a repository that dnf is configured with.
+type Repository struct {
+	ID        string `json:"id"`
+	Enabled   bool   `json:"enabled"`
+	Unchecked bool   `json:"unchecked,omitempty"` // it is configured with gpgcheck=0
+}
+
+// fields are what is asked of a package, in the words of rpm and of dnf.
+const (
+	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|\n`
+	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
+)
+
+// Installed lists what is installed.
+func (h Host) Installed(ctx context.Context) ([]Package, error) {
+	var args []string
+	if h.Root != "" {
+		args = []string{"--root", h.Root}
+	}
+	out, err := host.Run(ctx, "rpm", append(args, "-qa", "--queryformat", rpmFields)...)
+	if err != nil {
+		return nil, fmt.Errorf("listing the installed packages: %w", err)
+	}
+	return packages(out), nil
+}
+
+// Available lists all versions of the named packages that enabled repositories
+// have, as the module streams let them be seen; with hidden also what those
+// hide. Names that nobody has are no error; a repository that does not answer
+// is, unless it may be skipped by its configuration.
+func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Package, error) {
+	args := []string{"repoquery", "--available", "--queryformat", dnfFields}
+	if hidden {
+		args = append(args, "--disable-modular-filtering")
+	}
+	out, said, err := h.run(ctx, nil, append(args, names...)...)
+	if err != nil {
+		return nil, fmt.Errorf("asking the repositories for packages: %w", explain(err, said, out))
+	}
+	return packages(out), nil
+}
+
+// Repositories lists those that dnf knows, also the disabled ones. It asks
+// nobody.
+func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
+	out, said, err := h.run(ctx, nil, "--cacheonly", "repolist", "--all")
+	if err != nil {
+		return nil, fmt.Errorf("listing the repositories: %w", explain(err, said, out))
+	}
+	list := repositories(out)
+	checks, err := h.checks()
+	if err != nil {
+		return nil, err
+	}
+	for i := range list {
+		checked, configured := checks[list[i].ID]
+		list[i].Unchecked = configured && !checked
+	}
+	return list, nil
+}
+
+// LastTransaction is the number of dnf's last transaction, "" when there was
+// none.
+func (h Host) LastTransaction(ctx context.Context) (string, error) {
+	out, said, err := h.run(ctx, nil, "--cacheonly", "history", "list")
+	if err != nil {
+		return "", fmt.Errorf("asking dnf for its last transaction: %w", explain(err, said, out))
+	}
+	return lastTransaction(out), nil
+}
+
+// run runs dnf, quiet, and without a question.
+func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
+	if line == nil {
+		args = append([]string{"--quiet"}, args...)
+	}
+	if h.Root != "" {
+		args = append([]string{"--installroot", h.Root}, args...)
+	}
+	if h.Release != "" {
+		args = append([]string{"--releasever", h.Release}, args...)
+	}
+	// Without it Python keeps back what it prints into a pipe.
+	env := append([]string{"PYTHONUNBUFFERED=1"}, h.Proxy...)
+	return host.Streamed{Name: "dnf", Args: args, Env: env, Line: line}.Run(ctx)
+}
+
+// packages reads lines of the fields; other lines are a plugin's.
+func packages(out string) []Package {
+	var list []Package
+	for line := range strings.Lines(out) {
+		if f := strings.Split(strings.TrimSpace(line), "|"); len(f) == 5 {
+			list = append(list, Package{Name: f[0], Version: f[1], Release: f[2], Arch: f[3], Repository: f[4]})
+		}
+	}
+	return list
+}
+
+// repositories reads dnf's table: the id is the first word, the last says
+// whether it is enabled.
+func repositories(out string) []Repository {
+	var list []Repository
+	for line := range strings.Lines(out) {
+		words := strings.Fields(line)
+		if len(words) < 2 {
+			continue
+		}
+		switch words[len(words)-1] {
+		case "enabled":
+			list = append(list, Repository{ID: words[0], Enabled: true})
+		case "disabled":
+			list = append(list, Repository{ID: words[0]})
+		}
+	}
+	return list
+}
+
+// lastTransaction finds the number of the newest line, which is the first.
+func lastTransaction(out string) string {
+	for line := range strings.Lines(out) {
+		id, _, table := strings.Cut(line, "|")
+		if id = strings.TrimSpace(id); table && id != "" && strings.Trim(id, "0123456789") == "" {
+			return id
+		}
+	}
+	return ""
+}

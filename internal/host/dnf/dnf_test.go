@@ -1,0 +1,109 @@
+package dnf
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// What the programs print, with lines of subscription-manager's plugin before.
+func TestParse(t *testing.T) {
+	const noise = "Updating Subscription Management repositories.\n\n"
+	gotPackages := packages(noise + "cri-o|1.31.4|2.rhaos4.18.el9|x86_64|rhocp-4.18-for-rhel-9-x86_64-rpms\nbash|5.1.8|9.el9|x86_64|\n")
+	wantPackages := []Package{
+		{"cri-o", "1.31.4", "2.rhaos4.18.el9", "x86_64", "rhocp-4.18-for-rhel-9-x86_64-rpms"}, {"bash", "5.1.8", "9.el9", "x86_64", ""},
+	}
+	if diff := cmp.Diff(wantPackages, gotPackages); diff != "" {
+		t.Errorf("packages (-want +got):\n%s", diff)
+	}
+	gotRepositories := repositories(noise + `repo id                           repo name                             status
+other                             Other thing that is enabled in 4.18    disabled
+rhocp-4.18-for-rhel-9-x86_64-rpms Red Hat OpenShift                     enabled
+`)
+	if diff := cmp.Diff([]Repository{{ID: "other"}, {ID: "rhocp-4.18-for-rhel-9-x86_64-rpms", Enabled: true}}, gotRepositories); diff != "" {
+		t.Errorf("repositories (-want +got):\n%s", diff)
+	}
+	history := noise + `ID     | Command line             | Date and time    | Action(s)      | Altered
+-------------------------------------------------------------------------------
+    12 | install cri-o            | 2026-11-21 22:20 | Install        |    1
+    11 |                          | 2026-11-20 22:20 | Install        |  300 EE
+`
+	if got := lastTransaction(history); got != "12" {
+		t.Errorf("last transaction %q", got)
+	}
+	if got := lastTransaction(strings.SplitN(history, "    12", 2)[0]); got != "" {
+		t.Errorf("of an empty history %q", got)
+	}
+}
+
+func TestChecks(t *testing.T) {
+	root := t.TempDir()
+	for name, content := range map[string]string{
+		"etc/dnf/dnf.conf":          "[main]\ngpgcheck=True\n",
+		"etc/yum.repos.d/a.repo":    "# of the site\n[plain]\nname=x\n[off]\ngpgcheck = 0\n[on]\ngpgcheck=yes\n#gpgcheck=0\n",
+		"etc/yum.repos.d/b.repo":    "[other]\ngpgcheck=no\n",
+		"etc/yum.repos.d/ignored.x": "[ignored]\ngpgcheck=0\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(content), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := Host{Root: root}.checks()
+	if diff := cmp.Diff(map[string]bool{"plain": true, "off": false, "on": true, "other": false}, got); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	if err := os.Remove(filepath.Join(root, "etc/dnf/dnf.conf")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = (Host{Root: root}).checks(); err != nil || got["plain"] {
+		t.Errorf("dnf's own default is off: %v, %v", got, err)
+	}
+}
+
+func TestExplainShowsTheEndAndNoPasswords(t *testing.T) {
+	failed := &host.CommandError{Argv: []string{"dnf", "install"}, Code: 1}
+	long := strings.Repeat("noise\n", 40) + "Error: what is wrong\n\nProblem repository: [site]\npassword: hunter2\n"
+	err := explain(failed, long, "stdout")
+	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(text, "; Error: what is wrong") || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != mostLines-1 {
+		t.Error(text)
+	}
+	if text := explain(failed, "", "Error: on the other stream\n").Error(); text != "dnf: Error: on the other stream" {
+		t.Error(text)
+	}
+	if text := explain(failed, "", "").Error(); text != "dnf install ended with status 1: it said nothing" {
+		t.Error(text)
+	}
+	if err := explain(host.ErrNoProgram, "", ""); !errors.Is(err, host.ErrNoProgram) {
+		t.Error(err)
+	}
+}
+
+func TestProxy(t *testing.T) {
+	stub := ProxyVariables("http://p:1", "http://p:2", []string{"10.0.0.0/8", ".site"})
+	for name, test := range map[string]struct {
+		environment map[string]string
+		want        []string
+	}{
+		"the stub's":                 {nil, []string{"http_proxy=http://p:1", "https_proxy=http://p:2", "no_proxy=10.0.0.0/8,.site"}},
+		"the environment's":          {map[string]string{"https_proxy": "http://e:1"}, nil},
+		"the environment's, capital": {map[string]string{"HTTP_PROXY": "http://e:1"}, []string{"http_proxy=http://e:1"}},
+		"both are named":             {map[string]string{"HTTP_PROXY": "http://e:1", "http_proxy": "http://e:2"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lookup := func(name string) (string, bool) { value, found := test.environment[name]; return value, found }
+			if diff := cmp.Diff(test.want, ProxyOf(lookup, stub)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+	if got := ProxyVariables("", "", []string{"10.0.0.0/8"}); got != nil {
+		t.Errorf("no proxy: %v", got)
+	}
+}

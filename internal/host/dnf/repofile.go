@@ -1,0 +1,67 @@
+package dnf
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+)
+
+// checks tells of each configured repository whether its packages' signatures
+// are checked. dnf has no command of its own that says so.
+func (h Host) checks() (map[string]bool, error) {
+	main, err := os.ReadFile(filepath.Join("/", h.Root, "etc/dnf/dnf.conf"))
+	if err != nil && !os.IsNotExist(err) {
+		return nil, fmt.Errorf("reading dnf's configuration: %w", err)
+	}
+	files, err := filepath.Glob(filepath.Join("/", h.Root, "etc/yum.repos.d/*.repo"))
+	if err != nil {
+		return nil, fmt.Errorf("looking for repositories: %w", err)
+	}
+	sort.Strings(files)
+	found := map[string]bool{}
+	byDefault := sections(string(main))["main"]["gpgcheck"] // dnf.conf(5): off, where nothing says so
+	for _, file := range files {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return nil, fmt.Errorf("reading the configuration of a repository: %w", err)
+		}
+		for id, values := range sections(string(content)) {
+			value, given := values["gpgcheck"]
+			if !given {
+				value = byDefault
+			}
+			found[id] = isTrue(value)
+		}
+	}
+	return found, nil
+}
+
+// sections reads an INI file: values by section and key.
+func sections(content string) map[string]map[string]string {
+	all := map[string]map[string]string{}
+	var current map[string]string
+	for line := range strings.Lines(content) {
+		line = strings.TrimSpace(line)
+		if strings.HasPrefix(line, "[") && strings.HasSuffix(line, "]") {
+			current = map[string]string{}
+			all[strings.Trim(line, "[]")] = current
+			continue
+		}
+		key, value, pair := strings.Cut(line, "=")
+		if pair && current != nil && !strings.HasPrefix(line, "#") {
+			current[strings.TrimSpace(key)] = strings.TrimSpace(value)
+		}
+	}
+	return all
+}
+
+// isTrue reads a boolean as dnf.conf(5) has it.
+func isTrue(value string) bool {
+	switch strings.ToLower(value) {
+	case "1", "yes", "true", "on":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,287 @@
+package packages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func readTable(t *testing.T) Table {
+	t.Helper()
+	table, err := ReadTable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return table
+}
+
+func pkg(name, version, el, repository string) dnf.Package {
+	return dnf.Package{Name: name, Version: version, Release: "1." + el, Arch: "x86_64", Repository: repository}
+}
+
+// all are the packages of RHEL 9 for 4.18 with their versions.
+func all(repository, el string) []dnf.Package {
+	var list []dnf.Package
+	for name, version := range map[string]string{
+		"openshift-kubelet": "4.18.0", "cri-o": "1.31.4", "cri-tools": "1.31.1", "conmon": "2.1.12", "crun": "1.16", "runc": "1.2.0",
+		"container-selinux": "2.235", "openvswitch3.5": "3.5.0", "NetworkManager-ovs": "1.48", "podman": "5.2", "containernetworking-plugins": "1.5",
+		"nfs-utils": "2.5", "cifs-utils": "7.0", "iscsi-initiator-utils": "6.2", "device-mapper-multipath": "0.8", "chrony": "4.5",
+	} {
+		list = append(list, pkg(name, version, el, repository))
+	}
+	slices.SortFunc(list, func(a, b dnf.Package) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func without(list []dnf.Package, names ...string) []dnf.Package {
+	return slices.DeleteFunc(slices.Clone(list), func(p dnf.Package) bool { return slices.Contains(names, p.Name) })
+}
+
+const (
+	rhocp9 = "rhocp-4.18-for-rhel-9-x86_64-rpms"
+	fdp9   = "fast-datapath-for-rhel-9-x86_64-rpms"
+)
+
+// good is a registered RHEL 9 with all that a node of 4.18 needs.
+func good() Facts {
+	return Facts{
+		OS: host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
+		Release: Release{4, 18}, ControlPlane: Release{4, 18}, Installed: all("", "el9"), Subscription: Registered,
+		Asked: true, Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
+	}
+}
+
+func TestDecide(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(f *Facts)
+		want   []string // name severity
+		says   []string // in texts and remedies of the last finding
+	}{
+		"all is there":          {func(*Facts) {}, nil, nil},
+		"release from kubelet":  {func(f *Facts) { f.Release = Release{} }, nil, nil},
+		"older NodePool":        {func(f *Facts) { f.ControlPlane = Release{4, 21} }, nil, nil},
+		"control plane unknown": {func(f *Facts) { f.ControlPlane = Release{} }, nil, nil},
+		"another openvswitch3.Y": {func(f *Facts) {
+			f.Installed = append(without(f.Installed, "openvswitch3.5"), pkg("openvswitch3.3", "3.3", "el9", ""))
+		}, nil, nil},
+		"missing, one repository has it": {func(f *Facts) {
+			f.Installed = without(f.Installed, "cri-o", "chrony")
+			f.Available = all(rhocp9, "el9")
+		}, []string{"not-installed problem"}, []string{
+			"packages that a node needs are not installed: cri-o (the container runtime)",
+			"dnf install 'cri-o-1.31.*' chrony\nor: hcp-node-agent join --install-packages",
+		}},
+		"missing, and to be installed": {func(f *Facts) {
+			f.Installed, f.Install = without(f.Installed, "cri-o"), true
+			f.Available = all(rhocp9, "el9")
+		}, nil, nil},
+		"only a wanted one is missing": {func(f *Facts) {
+			f.Installed = without(f.Installed, "nfs-utils")
+			f.Available = all("rhel-9-for-x86_64-baseos-rpms", "el9")
+		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
+		"a wanted one is missing, nobody was asked": {func(f *Facts) {
+			f.Installed, f.Asked, f.Repositories = without(f.Installed, "nfs-utils"), false, nil
+		}, []string{"not-installed warning"}, []string{"nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
+		"a wanted one is missing, nobody answered": {func(f *Facts) {
+			f.Installed, f.Asked, f.Silent = without(f.Installed, "nfs-utils"), false, "a repository does not answer"
+		}, []string{"repositories-silent warning", "not-installed warning"}, nil},
+		"nobody has it, its repository is disabled": {func(f *Facts) {
+			f.Installed, f.Install = without(f.Installed, "cri-o", "openshift-kubelet"), true
+			f.Repositories[0].Enabled = false
+		}, []string{"not-available problem"}, []string{
+			"no enabled repository has openshift-kubelet-4.18.* (kubelet), cri-o-1.31.* (the container runtime)",
+			"subscription-manager repos --enable=" + rhocp9 + "\nthen: dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*'",
+		}},
+		"nobody has it, on arm64": {func(f *Facts) {
+			f.Arch, f.Installed, f.Repositories = "arm64", without(f.Installed, "cri-o"), nil
+			f.Available = all("mirror", "el9") // of x86_64
+		}, []string{"not-available problem"}, []string{"only 1.31.4 for x86_64 in mirror", "subscription-manager repos --enable=rhocp-4.18-for-rhel-9-aarch64-rpms   (this host's subscription does not show it"}},
+		"not registered": {func(f *Facts) {
+			f.Installed, f.Repositories, f.Subscription = without(f.Installed, "openvswitch3.5"), nil, Unregistered
+		}, []string{"not-available problem"}, []string{"openvswitch3.5 (br-ex and the cluster network)", "subscription-manager register\nsubscription-manager repos --enable=" + fdp9}},
+		"enabled, and does not have it": {func(f *Facts) {
+			f.Installed = without(f.Installed, "openvswitch3.5")
+		}, []string{"not-available problem"}, []string{"dnf clean expire-cache", fdp9 + ", which is enabled and does not have it"}},
+		"mirror has all, under its own name": {func(f *Facts) {
+			f.Installed, f.Subscription, f.Install = nil, NoSubscription, true
+			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
+			f.Available = all("site-ocp", "el9")
+		}, nil, nil},
+		"mirror lacks it": {func(f *Facts) {
+			f.Installed, f.Subscription = without(f.Installed, "cri-o"), NoSubscription
+			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
+		}, []string{"not-available problem"}, []string{"mirror " + rhocp9 + " (or what corresponds to it) and add it to /etc/yum.repos.d, under any name"}},
+		"mirror is disabled": {func(f *Facts) {
+			f.Installed, f.Subscription = without(f.Installed, "cri-o"), NoSubscription
+			f.Repositories[0].Enabled = false
+		}, []string{"not-available problem"}, []string{"dnf config-manager --set-enabled " + rhocp9}},
+		"packages for RHEL 8 alone": {func(f *Facts) {
+			f.Installed = without(f.Installed, "cri-o")
+			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
+			f.Available = all("site-ocp", "el8")
+		}, []string{"not-available problem"}, []string{"cri-o-1.31.* (the container runtime), only 1.31.4 built for RHEL 8 in site-ocp"}},
+		"repository of RHEL 8": {func(f *Facts) {
+			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.18-for-rhel-8-x86_64-rpms", Enabled: true})
+		}, []string{"repository-of-other-rhel problem"}, []string{
+			"repository rhocp-4.18-for-rhel-8-x86_64-rpms is for RHEL 8, and this host has RHEL 9", "subscription-manager repos --disable=rhocp-4.18-for-rhel-8-x86_64-rpms",
+		}},
+		"base repository of RHEL 8": {func(f *Facts) {
+			f.Subscription = NoSubscription
+			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhel-8-for-x86_64-appstream-rpms", Enabled: true})
+		}, []string{"repository-of-other-rhel problem"}, []string{"dnf config-manager --set-disabled rhel-8-for-x86_64-appstream-rpms"}},
+		"it does not count while it is disabled": {func(f *Facts) {
+			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.18-for-rhel-8-x86_64-rpms"})
+		}, nil, nil},
+		"repository of another release": {func(f *Facts) {
+			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.17-for-rhel-9-x86_64-rpms", Enabled: true})
+		}, []string{"repository-of-other-release warning"}, []string{"is of OpenShift 4.17, and the NodePool has 4.18"}},
+		"only another release's is there": {func(f *Facts) {
+			f.Installed = without(f.Installed, "cri-o")
+			f.Repositories[0].Enabled = false
+			f.Available = []dnf.Package{pkg("cri-o", "1.30.9", "el9", "site-ocp")}
+		}, []string{"not-available problem"}, []string{"cri-o-1.31.* (the container runtime), only 1.30.9 in site-ocp"}},
+		"module hides crun": {func(f *Facts) {
+			f.Installed = without(f.Installed, "crun")
+			f.Hidden = []dnf.Package{pkg("crun", "1.16", "el9", rhocp9)}
+		}, []string{"module problem"}, []string{"a module stream hides crun", "dnf -y module disable container-tools"}},
+		"module hides it behind its own": {func(f *Facts) {
+			f.Installed, f.Install = without(f.Installed, "crun"), true
+			f.Available = []dnf.Package{pkg("crun", "1.8", "module+el9.1", "appstream")}
+			f.Hidden = append(slices.Clone(f.Available), pkg("crun", "1.16", "el9", rhocp9))
+		}, []string{"module problem"}, nil},
+		"a stream that is not in use": {func(f *Facts) {
+			f.Installed, f.Install = without(f.Installed, "crun"), true
+			f.Available = []dnf.Package{pkg("crun", "1.16", "el9", rhocp9)}
+			f.Hidden = append(slices.Clone(f.Available), pkg("crun", "1.8", "module+el9.1", "appstream"))
+		}, nil, nil},
+		"kubelet newer than the control plane": {
+			func(f *Facts) { f.ControlPlane, f.Release = Release{4, 17}, Release{4, 17}; f.Repositories = nil },
+			[]string{"standing note", "kubelet-newer problem"},
+			[]string{"of OpenShift 4.18, newer than the control plane (4.17)", "dnf downgrade 'openshift-kubelet-4.17.*'"},
+		},
+		"kubelet three minors older": {func(f *Facts) { f.ControlPlane = Release{4, 21} }, nil, nil},
+		"kubelet four minors older": {
+			func(f *Facts) { f.ControlPlane = Release{4, 22} },
+			[]string{"kubelet-older problem"},
+			[]string{"is 4 minor versions older than the control plane (4.22); 3 are supported", "dnf install 'openshift-kubelet-4.18.*'"},
+		},
+		"kubelet of another release, older": {
+			func(f *Facts) { f.ControlPlane, f.Release = Release{4, 19}, Release{4, 19}; f.Repositories = nil },
+			[]string{"standing note", "kubelet-of-other-release problem"},
+			[]string{"of OpenShift 4.18 and the NodePool has 4.19", "dnf install 'openshift-kubelet-4.19.*'"},
+		},
+		"kubelet of another release, newer": {
+			func(f *Facts) { f.Release = Release{4, 17}; f.Repositories = nil },
+			[]string{"standing note", "kubelet-of-other-release problem"},
+			[]string{"of OpenShift 4.18 and the NodePool has 4.17", "dnf downgrade 'openshift-kubelet-4.17.*'"},
+		},
+		"CRI-O older": {
+			func(f *Facts) { f.Installed = append(without(f.Installed, "cri-o"), pkg("cri-o", "1.30.2", "el9", "")) },
+			[]string{"crio-skew problem"},
+			[]string{"CRI-O is 1.30, older than the installed kubelet (Kubernetes 1.31)", "dnf install 'cri-o-1.31.*'"},
+		},
+		"CRI-O newer": {
+			func(f *Facts) { f.Installed = append(without(f.Installed, "cri-o"), pkg("cri-o", "1.32.2", "el9", "")) },
+			[]string{"crio-skew warning"},
+			[]string{"CRI-O is 1.32, newer than", "dnf downgrade 'cri-o-1.31.*'"},
+		},
+		"CRI-O older than the kubelet to come": {func(f *Facts) {
+			f.Installed, f.Install = append(without(f.Installed, "cri-o", "openshift-kubelet"), pkg("cri-o", "1.30.2", "el9", "")), true
+			f.Available = all(rhocp9, "el9")
+		}, []string{"crio-skew problem"}, []string{"older than OpenShift 4.18 (Kubernetes 1.31)"}},
+		"release not known": {
+			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, Release{4, 20} },
+			[]string{"release problem"},
+			[]string{"with this control plane it can be 4.20, 4.19, 4.18, 4.17", "hcp-node-agent join --openshift-release 4.20"},
+		},
+		"nothing known": {
+			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, Release{} },
+			[]string{"release problem"},
+			[]string{"hcp-node-agent join --openshift-release 4.Y"},
+		},
+		"release newer than the control plane": {func(f *Facts) {
+			f.Repositories = nil
+			f.Release, f.Installed, f.Install = Release{4, 19}, without(f.Installed, "openshift-kubelet", "cri-o", "cri-tools"), true
+			f.Available = []dnf.Package{pkg("openshift-kubelet", "4.19.0", "el9", "x"), pkg("cri-o", "1.32.1", "el9", "x"), pkg("cri-tools", "1.32.1", "el9", "x")}
+		}, []string{"release-newer problem", "standing note"}, nil},
+		"RHEL 8 beyond 4.18": {func(f *Facts) {
+			f.OS.Version, f.Release, f.ControlPlane, f.Repositories = "8.10", Release{4, 19}, Release{4, 19}, nil
+			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", "4.19.0", "el8", ""), pkg("cri-o", "1.32.0", "el8", ""))
+		}, []string{"standing warning"}, []string{"RHEL 8 workers have ended before OpenShift 4.19"}},
+		"RHEL 10": {func(f *Facts) {
+			f.OS.Version, f.Release, f.ControlPlane, f.Repositories = "10.2", Release{4, 22}, Release{4, 22}, nil
+			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", "4.22.0", "el10", ""), pkg("cri-o", "1.35.0", "el10", ""))
+		}, []string{"standing warning"}, []string{"it is not known whether there are packages of OpenShift 4.22 for RHEL 10"}},
+		"OpenShift 5.0, whose Kubernetes is not known": {func(f *Facts) {
+			f.Repositories = nil
+			f.Release, f.ControlPlane, f.Install = Release{5, 0}, Release{}, true
+			f.Installed = without(f.Installed, "openshift-kubelet", "cri-o")
+			f.Available = []dnf.Package{pkg("openshift-kubelet", "5.0.1", "el9", "x"), pkg("cri-o", "1.36.1", "el9", "x")}
+		}, []string{"standing warning"}, nil},
+		"a program from elsewhere": {func(f *Facts) {
+			f.Installed, f.Programs = without(f.Installed, "crun"), []string{"crun"}
+		}, []string{"by-hand note"}, []string{"crun is there, but from none of the packages"}},
+		"hyperkube of an older release": {func(f *Facts) {
+			f.Installed, f.Programs = append(without(f.Installed, "openshift-kubelet"), pkg("openshift-hyperkube", "4.15.0", "el9", "")), []string{"kubelet"}
+		}, []string{"kubelet-of-other-release problem", "crio-skew warning"}, nil},
+		"unchecked mirror": {func(f *Facts) {
+			f.Installed, f.Install = without(f.Installed, "cri-o"), true
+			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true, Unchecked: true}}
+			f.Available = all("site-ocp", "el9")
+		}, []string{"gpgcheck warning"}, []string{"site-ocp is configured with gpgcheck=0", "rpm --import KEY"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			facts := good()
+			test.change(&facts)
+			decision := Decide(readTable(t), facts)
+			var got []string
+			last := ""
+			for _, f := range decision.Findings {
+				if f.Name == "standing" && f.Severity == report.SeverityNote && facts.Release == (Release{4, 18}) {
+					continue // of RHEL 9, always
+				}
+				if f.Name == "standing" && facts.Release.IsZero() {
+					continue
+				}
+				got = append(got, f.Name+" "+string(f.Severity))
+				last = f.Text + "\n" + f.Remedy
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+			for _, part := range test.says {
+				if !strings.Contains(last, part) {
+					t.Errorf("it does not say %q:\n%s", part, last)
+				}
+			}
+			refused := slices.ContainsFunc(test.want, func(s string) bool { return strings.HasSuffix(s, "problem") })
+			if code := report.CodeOf(decision.Err()); refused != (code == report.Refused) || (!refused && code != report.Done) {
+				t.Errorf("refused %t, code %d", refused, code)
+			}
+		})
+	}
+}
+
+func TestSpecsAreOfTheRelease(t *testing.T) {
+	facts := good()
+	facts.Installed, facts.Install = nil, true
+	facts.Available = append(all("mirror", "el9"),
+		pkg("openshift-kubelet", "4.19.3", "el9", "mirror"), pkg("cri-o", "1.32.0", "el9", "mirror"))
+	decision := Decide(readTable(t), facts)
+	want := []string{
+		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",
+		"cri-tools-1.31.*", "podman", "containernetworking-plugins", "nfs-utils", "cifs-utils", "iscsi-initiator-utils", "device-mapper-multipath", "chrony",
+	}
+	if diff := cmp.Diff(want, decision.Specs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if decision.Needed != len(want) || decision.Present != 0 {
+		t.Errorf("%d of %d", decision.Present, decision.Needed)
+	}
+}

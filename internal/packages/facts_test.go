@@ -1,0 +1,34 @@
+package packages
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+)
+
+func TestRHEL(t *testing.T) {
+	for _, test := range []struct {
+		os   host.OSRelease
+		want int
+	}{
+		{host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, 9},
+		{host.OSRelease{ID: "rhel", Version: "10.0"}, 10},
+		{host.OSRelease{ID: "centos", Like: []string{"rhel", "fedora"}, Version: "9"}, 9},
+		{host.OSRelease{ID: "rocky", Like: []string{"rhel", "centos", "fedora"}, Version: "8.10"}, 8},
+		{host.OSRelease{ID: "fedora", Version: "44"}, 0},
+		{host.OSRelease{ID: "debian", Version: "12"}, 0},
+		{host.OSRelease{ID: "rhel"}, 0},
+	} {
+		if got := RHEL(test.os); got != test.want {
+			t.Errorf("%+v: %d, want %d", test.os, got, test.want)
+		}
+	}
+}
+
+func TestSubscription(t *testing.T) {
+	// Neither this machine nor a cloud's has one.
+	if got := lookSubscription([]dnf.Repository{{ID: "rhui-rhel-9-for-x86_64-baseos-rhui-rpms", Enabled: true}}); got != NoSubscription {
+		t.Errorf("of a cloud: %q", got)
+	}
+}

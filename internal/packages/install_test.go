@@ -1,0 +1,45 @@
+package packages
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func TestPhase(t *testing.T) {
+	for line, want := range map[string]string{
+		"Downloading Packages:":                     "for dnf to download the packages",
+		"Running transaction check":                 "",
+		"Running transaction test":                  "for dnf to try the transaction out",
+		"Running transaction":                       "for dnf to install the packages",
+		"  Installing : cri-o  1/3":                 "",
+		"Waiting for process with pid 7 to finish.": "for another dnf to end (Waiting for process with pid 7 to finish.)",
+	} {
+		if got := phase(line); got != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
+func TestLeft(t *testing.T) {
+	item := func(done bool, before, after []string) ledger.Item {
+		return ledger.Item{
+			Change: ledger.Change{Kind: Kind, Why: "cri-o-1.31.*", Want: ledger.State{Present: true, Names: after}},
+			Before: ledger.State{Present: true, Names: before}, Done: done,
+		}
+	}
+	for name, test := range map[string]struct {
+		item ledger.Item
+		want string
+	}{
+		"installed":           {item(true, []string{"41"}, []string{"42"}), "(cri-o-1.31.*, with what they need): dnf history info 42   lists them, dnf history undo 42   removes them"},
+		"first ever":          {item(true, nil, []string{"1"}), "dnf history undo 1 "},
+		"dnf installed none":  {item(true, []string{"41"}, []string{"41"}), ""},
+		"killed while it did": {item(false, []string{"41"}, nil), "join was ended while dnf installed cri-o-1.31.*: dnf history list"},
+	} {
+		if got := Left(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}

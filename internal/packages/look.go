@@ -1,0 +1,69 @@
+package packages
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+)
+
+// Look completes facts with what rpm and dnf say. Repositories are asked only
+// when something is to come from them, so that a node which has what it needs
+// does without them; that one does not answer is an error only then.
+func Look(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, error) {
+	var err error
+	if f.Installed, err = from.Installed(ctx); err != nil {
+		return f, explain(err, nil)
+	}
+	if f.Repositories, err = from.Repositories(ctx); err != nil {
+		return f, explain(err, nil)
+	}
+	if from.Root == "" {
+		f.Programs, f.Subscription = lookPrograms(table), lookSubscription(f.Repositories)
+	}
+	missing := Decide(table, f).Missing
+	required := slices.ContainsFunc(missing, func(m Missing) bool { return m.Need == "required" })
+	switch {
+	case !slices.ContainsFunc(f.Repositories, func(r dnf.Repository) bool { return r.Enabled }):
+		f.Asked = true // there is nobody to ask
+		return f, nil
+	case len(missing) == 0 || (!required && !f.Install):
+		return f, nil
+	}
+	if f.Available, err = from.Available(ctx, false, table.Names()...); err == nil {
+		f.Hidden, err = from.Available(ctx, true, table.Names()...)
+	}
+	err = explain(err, nil)
+	if err != nil && !required && ctx.Err() == nil {
+		f.Silent = err.Error()
+		return f, nil
+	}
+	f.Asked = true
+	return f, err
+}
+
+func lookPrograms(table Table) []string {
+	var found []string
+	for _, p := range table.Packages {
+		if p.Program != "" && host.HasProgram(p.Program) {
+			found = append(found, p.Program)
+		}
+	}
+	return found
+}
+
+// lookSubscription asks nobody: subscription-manager's own question goes to its
+// server. A machine of a cloud has its repositories from there.
+func lookSubscription(repositories []dnf.Repository) Subscription {
+	ofCloud := slices.ContainsFunc(repositories, func(r dnf.Repository) bool { return r.Enabled && strings.HasPrefix(r.ID, "rhui-") })
+	if ofCloud || !host.HasProgram("subscription-manager") {
+		return NoSubscription
+	}
+	if _, err := os.Stat("/etc/pki/consumer/cert.pem"); err != nil {
+		return Unregistered
+	}
+	return Registered
+}

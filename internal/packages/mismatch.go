@@ -1,0 +1,147 @@
+package packages
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+var (
+	ofRHEL    = regexp.MustCompile(`-for-rhel-(\d+)-|^rhel-(\d+)-for-`)
+	ofRelease = regexp.MustCompile(`^rhocp-(\d+\.\d+)-for-`)
+)
+
+// repositories finds enabled ones that are of another RHEL or another release.
+// Only RHEL's own names tell that; of a mirror's the packages do.
+func (d *decision) repositories() {
+	for _, r := range d.facts.Repositories {
+		if !r.Enabled {
+			continue
+		}
+		if match := ofRHEL.FindStringSubmatch(r.ID); match != nil {
+			major, _ := strconv.Atoi(match[1] + match[2]) // they are digits
+			if major != d.rhel {
+				d.find(report.SeverityProblem, "repository-of-other-rhel", d.disable(r.ID),
+					"repository %s is for RHEL %d, and this host has RHEL %d: what is installed from it does not run, or breaks other packages", r.ID, major, d.rhel)
+				continue
+			}
+		}
+		match := ofRelease.FindStringSubmatch(r.ID)
+		if match == nil || d.Release.IsZero() {
+			continue
+		}
+		if other, err := ParseRelease(match[1]); err == nil && other != d.Release {
+			d.find(report.SeverityWarning, "repository-of-other-release", d.disable(r.ID),
+				"repository %s is of OpenShift %s, and the NodePool has %s: the next dnf update can bring a kubelet or CRI-O that does not fit", r.ID, other, d.Release)
+		}
+	}
+}
+
+func (d *decision) disable(id string) string {
+	if d.facts.Subscription == NoSubscription {
+		return "dnf config-manager --set-disabled " + id
+	}
+	return "subscription-manager repos --disable=" + id
+}
+
+// hidden tells whether an enabled repository has a package and a module stream
+// hides it. The packages of streams that are not in use are hidden too, and are
+// nobody's loss.
+func (d *decision) hidden(name string) bool {
+	return slices.ContainsFunc(d.facts.Hidden, func(p dnf.Package) bool {
+		return p.Name == name && d.facts.fits(p) && !strings.Contains(p.Release, ".module") && !slices.Contains(d.facts.Available, p)
+	})
+}
+
+// modules finds packages that a module stream hides. On RHEL 8 the default
+// stream of container-tools hides CRI-O's own conmon, runc and crun behind
+// those of podman (OCPBUGS-34844).
+func (d *decision) modules() {
+	var names []string
+	for _, m := range d.Missing {
+		if d.hidden(m.Name) {
+			names = append(names, m.Name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	d.find(report.SeverityProblem, "module", "dnf -y module disable container-tools   (dnf module list --enabled   shows other streams that hide packages)",
+		"a module stream hides %s, which an enabled repository has; on RHEL 8 that is container-tools, whose packages do not go with CRI-O's", strings.Join(names, ", "))
+}
+
+// skew finds versions of kubelet and CRI-O that do not go with each other, with
+// the release or with the control plane.
+func (d *decision) skew() {
+	kubelet, control := d.facts.kubelet(), d.facts.ControlPlane
+	ours, theirs := d.table.minor(kubelet), d.table.minor(control)
+	switch {
+	case kubelet.IsZero():
+	case !control.IsZero() && kubelet.Compare(control) > 0:
+		d.find(report.SeverityProblem, "kubelet-newer", d.exchange("downgrade", d.wished()),
+			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, control)
+	case ours > 0 && theirs > 0 && ours+supported(ours) < theirs:
+		d.find(report.SeverityProblem, "kubelet-older", d.exchange("install", d.wished()),
+			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, control, supported(ours))
+	case kubelet.Compare(d.Release) > 0:
+		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("downgrade", d.Release),
+			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
+	case kubelet.Compare(d.Release) < 0:
+		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("install", d.Release),
+			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
+	}
+	d.skewRuntime(kubelet)
+}
+
+// supported is how many minor versions kubelet may be older than the API server
+// (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+func supported(kubelet int) int {
+	if kubelet < 25 {
+		return 2
+	}
+	return 3
+}
+
+// skewRuntime compares CRI-O with kubelet, or with the release where kubelet is
+// still to come: their minor versions go together. An older one is refused
+// (openshift-ansible does so too), a newer one usually works.
+func (d *decision) skewRuntime(kubelet Release) {
+	want, whose := d.table.minor(kubelet), "the installed kubelet"
+	if want == 0 {
+		want, whose = d.minor, "OpenShift "+d.Release.String()
+	}
+	have := d.facts.crio()
+	if have == 0 || want == 0 || have == want {
+		return
+	}
+	const text = "the installed CRI-O is 1.%d, %s than %s (Kubernetes 1.%d); their minor versions have to be the same"
+	command := fmt.Sprintf("'cri-o-1.%d.*'", want)
+	if have < want {
+		d.find(report.SeverityProblem, "crio-skew", "dnf install "+command, text, have, "older", whose, want)
+		return
+	}
+	d.find(report.SeverityWarning, "crio-skew", "dnf downgrade "+command, text, have, "newer", whose, want)
+}
+
+// wished is the release whose kubelet is to be installed.
+func (d *decision) wished() Release {
+	if !d.facts.Release.IsZero() {
+		return d.facts.Release
+	}
+	return d.facts.ControlPlane
+}
+
+// exchange is the command that brings another version of kubelet.
+func (d *decision) exchange(verb string, to Release) string {
+	needs := d.table.Needs(d.rhel, to)
+	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf("dnf %s '%s-%s.*'", verb, needs[at].Name, to)
+}

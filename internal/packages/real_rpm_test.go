@@ -1,0 +1,222 @@
+//go:build rpm
+
+package packages
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
+)
+
+// rhel9 are the facts that a host's own dnf does not tell.
+func rhel9() Facts {
+	facts := good()
+	facts.Installed, facts.Repositories, facts.Subscription, facts.Install = nil, nil, NoSubscription, true
+	return facts
+}
+
+func names(list []dnf.Package) []string {
+	var all []string
+	for _, p := range list {
+		all = append(all, p.Name+"-"+p.Version)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// waits keeps what was said to be waited for.
+type waits struct{ said []string }
+
+func (w *waits) Emit(e report.Event) { w.said = append(w.said, e.Message) }
+
+// A mirror, under a name of its own, has a node's packages of two releases and
+// lacks one; those of the right release are found and installed by the real dnf.
+func TestRealInstall(t *testing.T) {
+	b := rpms.New(t)
+	key := b.Key("mirror")
+	b.Build("site-ocp",
+		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.1-1.el9", "cri-o-1.31.4-2.rhaos4.18.el9", "cri-o-1.32.0-1.rhaos4.19.el9",
+		"cri-tools-1.31.1-1.el9", "conmon-2.1.12-1.el9", "crun-1.16-1.el9", "container-selinux-2.235-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
+		"NetworkManager-ovs-1.48.0-1.el9", "podman-5.2-1.el9", "containernetworking-plugins-1.5-1.el9", "cifs-utils-7.0-1.el9",
+		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9")
+	b.Sign("site-ocp", "mirror")
+	b.Offer("site-ocp", "enabled=1", "gpgcheck=1", "gpgkey=file://"+key)
+	b.Configure("site-off", "enabled=0", "gpgcheck=0", "baseurl=file:///nowhere")
+
+	table := readTable(t)
+	facts, err := Look(t.Context(), b.Root, table, rhel9())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []dnf.Repository{{ID: "site-ocp", Enabled: true}, {ID: "site-off", Unchecked: true}}
+	if !slices.Equal(facts.Repositories, want) {
+		t.Errorf("repositories %v", facts.Repositories)
+	}
+	decision := Decide(table, facts)
+	if decision.Err() != nil || decision.Present != 0 || decision.Needed != 15 || len(decision.Specs()) != 14 {
+		t.Fatalf("%v; %+v", decision.Err(), decision)
+	}
+	if last := decision.Findings[len(decision.Findings)-1]; !strings.Contains(last.Text, "no enabled repository has nfs-utils") {
+		t.Errorf("it does not say what the mirror lacks: %+v", last)
+	}
+
+	transactions := &Transactions{Host: b.Root}
+	change, err := transactions.Change(t.Context(), decision.Specs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := transactions.Look(t.Context(), change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := &waits{}
+	if err := Install(t.Context(), b.Root, report.Log{Sink: told}, decision.Specs()...); err != nil {
+		t.Fatal(err)
+	}
+	for _, phase := range []string{"for dnf to try", "for dnf to install"} { // nothing is downloaded from a file: repository
+		if !slices.ContainsFunc(told.said, func(s string) bool { return strings.HasPrefix(s, phase) }) {
+			t.Errorf("%q was not told of: %q", phase, told.said)
+		}
+	}
+	facts, err = Look(t.Context(), b.Root, table, rhel9())
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := names(facts.Installed)
+	for _, name := range []string{"openshift-kubelet-4.18.7", "cri-o-1.31.4"} {
+		if !slices.Contains(installed, name) {
+			t.Errorf("%s is not installed: %v", name, installed)
+		}
+	}
+	if decision = Decide(table, facts); decision.Present != 14 || decision.Err() != nil {
+		t.Errorf("%d of %d after it: %v", decision.Present, decision.Needed, decision.Err())
+	}
+	after, err := transactions.Look(t.Context(), change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change.Want = after
+	if left := Left(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, "dnf history undo 1 ") {
+		t.Errorf("leave would say %q; before %v, after %v", left, before.Names, after.Names)
+	}
+}
+
+// What is there is not asked for: a host without any network goes on, also when
+// it lacks what it need not have.
+func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
+	b := rpms.New(t)
+	key := b.Key("known")
+	var specs, nvrs []string
+	for _, need := range readTable(t).Needs(9, Release{4, 18}) {
+		version := map[string]string{"release": "4.18.1", "kubernetes": "1.31.1", "": "1.0"}[need.Version]
+		nvrs = append(nvrs, need.Name+"-"+version+"-1.el9")
+		specs = append(specs, need.Name)
+	}
+	b.Build("site", nvrs...)
+	b.Sign("site", "known")
+	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+	if err := Install(t.Context(), b.Root, report.Log{}, specs...); err != nil {
+		t.Fatal(err)
+	}
+	asked := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	defer server.Close()
+	b.Configure("site", "enabled=1", "baseurl="+server.URL)
+	facts, err := Look(t.Context(), b.Root, readTable(t), rhel9())
+	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) > 0 || decision.Err() != nil {
+		t.Errorf("%v; asked: %t; %+v", err, asked, decision)
+	}
+
+	b.Run("rpm", "--root", b.Root.Root, "--erase", "nfs-utils")
+	facts = rhel9()
+	facts.Install = false
+	facts, err = Look(t.Context(), b.Root, readTable(t), facts)
+	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) != 1 || decision.Err() != nil {
+		t.Errorf("without nfs-utils: %v; asked: %t; %+v", err, asked, decision)
+	}
+	server.Close()
+	facts, err = Look(t.Context(), b.Root, readTable(t), rhel9())
+	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.Silent, "a repository does not answer") {
+		t.Errorf("to be installed, and nobody answers: %v; %q; %+v", err, facts.Silent, decision)
+	}
+}
+
+// The default stream of a module hides what another repository has.
+func TestRealModule(t *testing.T) {
+	b := rpms.New(t)
+	b.Build("appstream", "crun-1.8-1.module+el9.1")
+	b.Build("site", "crun-1.16-1.el9")
+	modules := b.Write("modules.yaml", `---
+document: modulemd
+version: 2
+data:
+  name: container-tools
+  stream: rhel9
+  version: 1
+  context: abcd
+  arch: noarch
+  summary: x
+  description: x
+  license: {module: [MIT]}
+  artifacts: {rpms: ["crun-0:1.8-1.module+el9.1.noarch"]}
+---
+document: modulemd-defaults
+version: 1
+data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
+`)
+	b.Offer("site", "enabled=1")
+	b.Offer("appstream", "enabled=1")
+	b.Run("modifyrepo_c", "--mdtype=modules", modules, filepath.Join(b.Dir, "appstream/repodata"))
+	find := func() (found bool) {
+		facts, err := Look(t.Context(), b.Root, readTable(t), rhel9())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range Decide(readTable(t), facts).Findings {
+			found = found || f.Name == "module"
+		}
+		return found
+	}
+	if !find() {
+		t.Error("it is not found")
+	}
+	b.Write("root/etc/dnf/modules.d/container-tools.module", "[container-tools]\nname=container-tools\nstream=\nprofiles=\nstate=disabled\n")
+	if find() {
+		t.Error("it is still found when the module is disabled")
+	}
+}
+
+// A host that gets out by a proxy alone: it is told to dnf, with its password.
+func TestRealProxy(t *testing.T) {
+	for _, name := range []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
+		t.Setenv(name, "")
+	}
+	b := rpms.New(t)
+	b.Build("site", "cri-o-1.31.4-1.el9")
+	b.Offer("site")
+	files := http.FileServer(http.Dir(filepath.Join(b.Dir, "site")))
+	login := ""
+	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if login = r.Header.Get("Proxy-Authorization"); login == "" {
+			w.Header().Set("Proxy-Authenticate", "Basic")
+			w.WriteHeader(http.StatusProxyAuthRequired)
+		} else if r.URL.Host == "mirror.invalid" {
+			files.ServeHTTP(w, r)
+		}
+	}))
+	defer proxy.Close()
+	b.Configure("site", "enabled=1", "baseurl=http://mirror.invalid/")
+	b.Root.Proxy = dnf.ProxyVariables(strings.Replace(proxy.URL, "//", "//me:hunter2@", 1), "", nil)
+	got, err := b.Root.Available(t.Context(), false, "cri-o")
+	if err != nil || len(got) != 1 || got[0].Repository != "site" || login == "" {
+		t.Errorf("%v, %v; the proxy was asked with %q", got, err, login)
+	}
+}

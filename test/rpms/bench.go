@@ -1,0 +1,127 @@
+// Package rpms makes stand-in packages for tests, repositories of them, and a
+// root to install them in with the real dnf. Nothing in it touches the root of
+// the machine that it runs on.
+package rpms
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
+)
+
+// Bench is a directory with repositories and a root.
+type Bench struct {
+	Dir    string
+	Root   dnf.Host
+	Script string // of the packages that are built next: %post and the like
+
+	t *testing.T
+}
+
+// New makes an empty bench. The test fails where the real programs are not.
+func New(t *testing.T) *Bench {
+	t.Helper()
+	for _, program := range []string{"rpm", "dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg"} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Fatalf("%s is not installed (make deps installs it): the real dnf cannot be tried", program)
+		}
+	}
+	if os.Geteuid() != 0 {
+		t.Fatal("not root: rpm cannot enter a root of its own, so the real dnf cannot be tried")
+	}
+	dir := t.TempDir()
+	t.Setenv("HOME", dir) // where Debian's rpm has its database, and rpmbuild and gpg their files
+	t.Setenv("GNUPGHOME", filepath.Join(dir, "gnupg"))
+	b := &Bench{t: t, Dir: dir, Root: dnf.Host{Root: filepath.Join(dir, "root"), Release: "9"}}
+	b.Write("root/etc/dnf/dnf.conf", "[main]\ngpgcheck=1\nskip_if_unavailable=False\nretries=1\ntimeout=5\n")
+	b.Write("root/etc/os-release", "ID=rhel\nVERSION_ID=9.4\nPLATFORM_ID=platform:el9\n")
+	b.Write("root/etc/yum.repos.d/.keep", "")
+	return b
+}
+
+// Write writes a file below the directory, and gives its path.
+func (b *Bench) Write(name, content string) string {
+	b.t.Helper()
+	file := filepath.Join(b.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+	return file
+}
+
+// Run runs a program that has to end well.
+func (b *Bench) Run(name string, args ...string) string {
+	b.t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// Key makes a throw-away key and gives the file of its public half.
+func (b *Bench) Key(name string) string {
+	b.t.Helper()
+	if err := os.MkdirAll(os.Getenv("GNUPGHOME"), 0o700); err != nil {
+		b.t.Fatal(err)
+	}
+	b.Run("gpg", "--batch", "--passphrase", "", "--quick-generate-key", name, "rsa2048", "sign", "1d")
+	b.t.Cleanup(func() { _ = exec.Command("gpgconf", "--kill", "gpg-agent").Run() })
+	return b.Write(name+".asc", b.Run("gpg", "--batch", "--armor", "--export", name))
+}
+
+// Build makes RPMs in a repository's directory; each is NAME-VERSION-RELEASE.
+func (b *Bench) Build(repository string, nvrs ...string) {
+	b.t.Helper()
+	args := []string{
+		"-bb", "--quiet", "--define", "_topdir " + filepath.Join(b.Dir, "build"), "--define", "_rpmdir " + filepath.Join(b.Dir, repository),
+	}
+	for _, nvr := range nvrs {
+		release := strings.LastIndex(nvr, "-")
+		version := strings.LastIndex(nvr[:release], "-")
+		args = append(args, b.Write("spec/"+nvr+".spec", "Name: "+nvr[:version]+"\nVersion: "+nvr[version+1:release]+"\nRelease: "+nvr[release+1:]+`
+Summary: Stands in for the real one
+License: Apache-2.0
+BuildArch: noarch
+%description
+It has nothing in it.
+%files
+`+b.Script))
+	}
+	b.Run("rpmbuild", args...)
+}
+
+// Sign signs all packages of a repository with the key of this name.
+func (b *Bench) Sign(repository, key string) {
+	b.t.Helper()
+	files, err := filepath.Glob(filepath.Join(b.Dir, repository, "noarch", "*.rpm"))
+	if err != nil || len(files) == 0 {
+		b.t.Fatalf("no packages in %s: %v", repository, err)
+	}
+	gpg, err := exec.LookPath("gpg")
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"}, files...)...)
+}
+
+// Offer makes the metadata of a repository and adds it to the root's
+// configuration, with the given lines.
+func (b *Bench) Offer(repository string, lines ...string) {
+	b.t.Helper()
+	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, repository))
+	b.Configure(repository, append(lines, "baseurl=file://"+filepath.Join(b.Dir, repository))...)
+}
+
+// Configure adds a repository to the root's configuration.
+func (b *Bench) Configure(id string, lines ...string) {
+	b.t.Helper()
+	b.Write("root/etc/yum.repos.d/"+id+".repo", "["+id+"]\nname="+id+"\n"+strings.Join(lines, "\n")+"\n")
+}
