@@ -19,6 +19,7 @@ import (
 // Options is what a verb is told.
 type Options struct {
 	Config   config.Join
+	Service  bool // the run is the service's own: it waits for any other, and takes nothing over
 	Resume   bool // go on with an unfinished join, with the settings that it was begun with
 	StateDir string
 	Sink     report.Sink
@@ -71,7 +72,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 		}
 	}
 	j.machine = m
-	changed, err := j.join(ctx)
+	changed, err := j.join(ctx, options.Resume)
 	m.close()
 	if turn.stopped || (err == nil && j.config.Until == config.Defaults().Until) {
 		j.beginService(context.WithoutCancel(ctx))
@@ -80,8 +81,8 @@ func Join(ctx context.Context, options Options) (bool, error) {
 }
 
 // join goes through all steps, from the agent's own state to the headline that
-// tells the end.
-func (j *join) join(ctx context.Context) (bool, error) {
+// tells the end. One that was resumed is gone on with later, whatever happens.
+func (j *join) join(ctx context.Context, resumed bool) (bool, error) {
 	if err := j.start(); err != nil {
 		return false, err
 	}
@@ -90,7 +91,7 @@ func (j *join) join(ctx context.Context) (bool, error) {
 	if err == nil {
 		return changed, j.finish(changed)
 	}
-	if len(j.ledger.Items()) == 0 && !options.Resume {
+	if len(j.ledger.Items()) == 0 && !resumed {
 		// Nothing of the host was changed: nothing is to be resumed at the next
 		// boot, and no secret has a reason to stay. The service goes on all the
 		// same, with what it was given.

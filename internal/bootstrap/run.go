@@ -64,7 +64,7 @@ func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
 	if err != nil {
 		return err
 	}
-	next.Sink = sink
+	next.Sink, next.Service = sink, true
 	_, err = Join(ctx, next)
 	return err
 }

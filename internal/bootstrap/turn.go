@@ -27,7 +27,7 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 		switch {
 		case !errors.Is(err, ledger.ErrLocked):
 			return m, t, err
-		case !t.waited && !options.Resume:
+		case !t.waited && !options.Service:
 			if t.stopped, err = stopJoiningService(ctx, log); err != nil {
 				return nil, t, err
 			}
