@@ -20,10 +20,10 @@ type face struct {
 	told     bool // the failure was shown as that of a step
 }
 
-func newFace(io console, json bool) *face {
-	f := &face{console: io, json: json, recorder: &report.Recorder{}}
+func newFace(io console, c common) *face {
+	f := &face{console: io, json: c.output == "json", recorder: &report.Recorder{}}
 	stream := io.out
-	if json {
+	if f.json {
 		stream = io.err
 	}
 	f.sink = report.Sinks{text(stream), f.recorder, report.Notify{}}

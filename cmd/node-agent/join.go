@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/manual"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -31,6 +32,7 @@ func joinVerb() verb {
 			file := settingFlags(flags)
 			resume := flags.Bool("resume", false, "go on with an unfinished join, as the unit does at boot; nothing is asked for again")
 			only := flags.StringSlice("only", nil, "run these `STEPS` alone, on a host that has joined or not: network needs no stub")
+			manual.Choices(flags, "only", stepNames(func(s bootstrap.Step) bool { return s.Alone })...)
 			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
 				options, err := optionsFrom(flags, *file, face)
 				if err != nil {
@@ -79,6 +81,7 @@ func steps() string {
 func settingFlags(flags *pflag.FlagSet) *string {
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
+	settingChoices(flags)
 	return flags.String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
 }
 

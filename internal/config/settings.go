@@ -43,7 +43,7 @@ func fromEnvironment(j *Join, lookup func(string) (string, bool)) error {
 	Flags(flags, j)
 	var bad error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		name := EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		name := Variable(flag.Name)
 		if value, given := lookup(name); given && bad == nil {
 			if err := flags.Set(flag.Name, value); err != nil {
 				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
