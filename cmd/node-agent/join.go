@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -86,9 +85,9 @@ func settingFlags(flags *pflag.FlagSet) *string {
 }
 
 func optionsFrom(flags *pflag.FlagSet, file string, face *face) (bootstrap.Options, error) {
-	join, err := config.Load(config.Source{
-		File: file, Required: flags.Changed("config"), Lookup: os.LookupEnv, Given: flags,
-	})
+	from := source(flags, file)
+	from.Check = nil // the join itself says what cannot be skipped, and why
+	join, err := config.Load(from)
 	if err != nil {
 		return bootstrap.Options{}, err
 	}

@@ -28,7 +28,7 @@ type action func(ctx context.Context, flags *pflag.FlagSet, face *face) error
 func verbs() []verb {
 	return []verb{
 		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(),
-		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), completionVerb(), versionVerb(),
+		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), configShowVerb(), configValidateVerb(), completionVerb(), versionVerb(),
 		docsManVerb(), docsMarkdownVerb(),
 	}
 }
