@@ -31,6 +31,7 @@ needs=(
   # man pages and completions
   "groff groff-base"
   "mandoc mandoc"
+  "/usr/lib/python3/dist-packages/jsonschema/__init__.py python3-jsonschema"
   "zsh zsh"
   "fish fish"
   "tmux tmux"

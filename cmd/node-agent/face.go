@@ -18,6 +18,7 @@ type face struct {
 	sink     report.Sink
 	recorder *report.Recorder
 	told     bool // the failure was shown as that of a step
+	printed  bool // the JSON document
 }
 
 func newFace(io console, c common) *face {
@@ -47,14 +48,24 @@ func text(stream io.Writer) *report.Text {
 // document prints a JSON document, or what say prints for a person.
 func (f *face) document(document any, say func(w io.Writer)) error {
 	if f.json {
+		f.printed = true
 		return report.WriteJSON(f.out, document)
 	}
 	say(f.out)
 	return nil
 }
 
+// failureDocument is printed where a verb fails before it has another.
+type failureDocument struct {
+	report.TypeMeta
+	result
+}
+
 // failure shows an error that was not shown already.
 func (f *face) failure(verb string, err error) {
+	if err != nil && f.json && !f.printed {
+		_ = f.document(failureDocument{report.Meta("Failure"), resultOf(err)}, nil) // the failure is told below, too
+	}
 	if err == nil || f.told {
 		return
 	}

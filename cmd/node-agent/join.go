@@ -111,7 +111,7 @@ func verbWithDocument[D any](name, does string, do func(context.Context, bootstr
 				if err != nil && !face.json {
 					return err
 				}
-				if writeErr := face.document(document, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
+				if writeErr := face.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
 					err = writeErr
 				}
 				return err

@@ -29,7 +29,7 @@ func verbs() []verb {
 	return []verb{
 		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(),
 		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), configShowVerb(), configValidateVerb(), completionVerb(), versionVerb(),
-		docsManVerb(), docsMarkdownVerb(),
+		docsManVerb(), docsMarkdownVerb(), docsSchemaVerb(),
 	}
 }
 

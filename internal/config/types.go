@@ -8,7 +8,8 @@ import (
 // fieldsOf are the settings of a type by their names in the file.
 func fieldsOf(of reflect.Type) map[string]reflect.Type {
 	fields := map[string]reflect.Type{}
-	for field := range of.Fields() {
+	for i := range of.NumField() {
+		field := of.Field(i)
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		fields[name] = field.Type
 	}

@@ -98,7 +98,7 @@ func (v Verb) argument() argument {
 	if strings.Contains(v.Takes, "|") {
 		return argument{choices: strings.Split(v.Takes, "|")}
 	}
-	return called(strings.Trim(v.Takes, "[].]"))
+	return called(strings.Trim(v.Takes, "[]."))
 }
 
 // called tells what a value is from how help calls it.
