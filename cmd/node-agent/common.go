@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,21 @@ import (
 
 // common are the flags that every verb has.
 type common struct {
-	output string
+	output  string
+	log     string
+	verbose bool
 }
 
 func commonFlags(flags *pflag.FlagSet) *common {
 	var c common
 	choice(flags, &c.output, "output", "o", "text", "`FORMAT` of what is printed: text or json", "text", "json")
+	choice(flags, &c.log, "log-format", "", "auto", "`FORMAT` of the story: text for people, json for programs, or journal for systemd's journal with fields; "+
+		"auto is journal for a service, else text", logFormats()...)
+	flags.BoolVarP(&c.verbose, "verbose", "v", false, "tell every change of the host, too")
 	return &c
 }
+
+func logFormats() []string { return []string{"auto", "text", "json", "journal"} }
 
 // choice binds a flag that has one of a few values.
 func choice(flags *pflag.FlagSet, value *string, name, short, preset, usage string, values ...string) {
@@ -29,7 +37,7 @@ func choice(flags *pflag.FlagSet, value *string, name, short, preset, usage stri
 
 // check tells what is wrong with them.
 func (c common) check() error {
-	return oneOf("output", c.output, "text", "json")
+	return errors.Join(oneOf("output", c.output, "text", "json"), oneOf("log-format", c.log, logFormats()...))
 }
 
 func oneOf(flag, value string, values ...string) error {
