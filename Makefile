@@ -20,6 +20,11 @@ help: ## list the targets
 build: ## build the agent: bin/hcp-node-agent
 	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-agent ./cmd/node-agent
 
+.PHONY: docs
+docs: ## make docs/reference.md and docs/schema from the program's own tables
+	go run ./cmd/node-agent docs markdown >docs/reference.md
+	go run ./cmd/node-agent docs schema docs/schema
+
 .PHONY: demo
 demo: deps build bed ## from nothing to a Ready node with a running pod, on this machine
 	go run ./test/demo

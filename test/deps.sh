@@ -28,6 +28,13 @@ needs=(
   "matchpathcon selinux-utils"
   "strace strace"
   "systemctl systemd"
+  # man pages and completions
+  "groff groff-base"
+  "mandoc mandoc"
+  "/usr/lib/python3/dist-packages/jsonschema/__init__.py python3-jsonschema"
+  "zsh zsh"
+  "fish fish"
+  "tmux tmux"
   # running it
   "qemu-system-x86_64 qemu-system-x86"
   "qemu-img qemu-utils"

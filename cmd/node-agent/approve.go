@@ -82,6 +82,7 @@ func (o approveOptions) check() error {
 }
 
 func (o approveOptions) run(ctx context.Context, face *face) error {
+	face.printed = true // a line for each decision, and no other document
 	if err := o.check(); err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // doctorHelp is more about the verb.
@@ -22,6 +23,12 @@ exit code: 0 all is well, or there are only warnings; 1 a problem hinders the no
 now; 3 a check refuses what a join would need; 2 usage, and FILE is there already
 `
 
+type doctorDocument struct {
+	bootstrap.DoctorReport
+	Error  string `json:"error,omitempty"` // why the examination, or its bundle, could not be finished
+	Remedy string `json:"remedy,omitempty"`
+}
+
 func doctorVerb() verb {
 	return verb{
 		name: "doctor", does: "tell what is wrong with this host or its node, and what to do; nothing is changed", more: doctorHelp,
@@ -34,8 +41,13 @@ func doctorVerb() verb {
 					return err
 				}
 				document, err := bootstrap.Doctor(ctx, bootstrap.DoctorOptions{Options: options, Bundle: *bundle, Version: version})
-				if len(document.Findings) > 0 {
-					if writeErr := face.document(document, document.Print); writeErr != nil && err == nil {
+				shown := doctorDocument{document, "", ""}
+				if err != nil {
+					shown = doctorDocument{document, err.Error(), report.RemedyOf(err)}
+					shown.ExitCode = report.CodeOf(err)
+				}
+				if len(document.Findings) > 0 || face.json {
+					if writeErr := face.document(shown, document.Print); writeErr != nil && err == nil {
 						err = writeErr
 					}
 				}

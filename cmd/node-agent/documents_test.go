@@ -52,9 +52,7 @@ func canBeTyped(name string, args []string) error {
 	if !known {
 		return fmt.Errorf("there is no such verb")
 	}
-	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	flags.StringP("output", "o", "text", "")
-	v.prepare(flags)
+	flags, _, _ := v.flags()
 	if err := flags.Parse(args); err != nil || flags.Lookup("until") == nil {
 		return err
 	}

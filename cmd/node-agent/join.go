@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/manual"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -31,6 +31,7 @@ func joinVerb() verb {
 			file := settingFlags(flags)
 			resume := flags.Bool("resume", false, "go on with an unfinished join, as the unit does at boot; nothing is asked for again")
 			only := flags.StringSlice("only", nil, "run these `STEPS` alone, on a host that has joined or not: network needs no stub")
+			manual.Choices(flags, "only", stepNames(func(s bootstrap.Step) bool { return s.Alone })...)
 			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
 				options, err := optionsFrom(flags, *file, face)
 				if err != nil {
@@ -79,13 +80,14 @@ func steps() string {
 func settingFlags(flags *pflag.FlagSet) *string {
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
+	settingChoices(flags)
 	return flags.String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
 }
 
 func optionsFrom(flags *pflag.FlagSet, file string, face *face) (bootstrap.Options, error) {
-	join, err := config.Load(config.Source{
-		File: file, Required: flags.Changed("config"), Lookup: os.LookupEnv, Given: flags,
-	})
+	from := source(flags, file)
+	from.Check = nil // the join itself says what cannot be skipped, and why
+	join, err := config.Load(from)
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
@@ -109,7 +111,7 @@ func verbWithDocument[D any](name, does string, do func(context.Context, bootstr
 				if err != nil && !face.json {
 					return err
 				}
-				if writeErr := face.document(document, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
+				if writeErr := face.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
 					err = writeErr
 				}
 				return err

@@ -53,29 +53,22 @@ func run(ctx context.Context, args []string, io console) report.Code {
 		fmt.Fprintf(io.err, "hcp-node-agent: there is no verb %q\nsee: hcp-node-agent help\n", name)
 		return report.Usage
 	}
-	flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	flags, common, do := verb.flags()
 	flags.SetOutput(io.err)
 	flags.Usage = func() {}
-	flags.SortFlags = false
-	output := flags.StringP("output", "o", "text", "`FORMAT` of what is printed: text or json")
-	do := verb.prepare(flags)
 	err := flags.Parse(args)
-	switch {
-	case errors.Is(err, pflag.ErrHelp):
+	if errors.Is(err, pflag.ErrHelp) {
 		verb.usage(io.out, flags)
 		return report.Done
-	case err == nil && verb.takes != "" && flags.NArg() != 1:
-		err = fmt.Errorf("it takes one argument: %s", verb.takes)
-	case err == nil && verb.takes == "" && flags.NArg() > 0:
-		err = fmt.Errorf("%q is not a flag; %s takes no other arguments", flags.Arg(0), name)
-	case err == nil && *output != "text" && *output != "json":
-		err = fmt.Errorf("--output is %q; it can be text or json", *output)
+	}
+	if err == nil {
+		err = errors.Join(verb.fits(flags), common.check())
 	}
 	if err != nil {
 		fmt.Fprintf(io.err, "hcp-node-agent %s: %v\nsee: hcp-node-agent %s --help\n", name, err, name)
 		return report.Usage
 	}
-	face := newFace(io, *output == "json")
+	face := newFace(io, *common)
 	err = do(ctx, flags, face)
 	face.failure(name, err)
 	return report.CodeOf(err)

@@ -92,8 +92,8 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s (-help +got):\n%s", word, diff)
 		}
 	}
-	for _, v := range verbs() {
-		if !strings.Contains(help.out, fmt.Sprintf("  %-14s %s\n", v.name, v.does)) {
+	for _, v := range shown() {
+		if !strings.Contains(help.out, fmt.Sprintf("  %-16s %s\n", v.name, v.does)) {
 			t.Errorf("help does not list %s", v.name)
 		}
 	}
@@ -106,8 +106,7 @@ func TestHelpOfEveryVerb(t *testing.T) {
 			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, "hcp-node-agent "+v.name+": "+v.does+"\n") {
 				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 			}
-			flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
-			v.prepare(flags)
+			flags, _, _ := v.flags()
 			flags.VisitAll(func(flag *pflag.Flag) {
 				if flag.Usage == "" || !strings.Contains(got.out, "--"+flag.Name+" ") {
 					t.Errorf("flag --%s is not described", flag.Name)

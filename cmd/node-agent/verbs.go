@@ -15,7 +15,9 @@ type verb struct {
 	name  string // one word, or two like "ticket create"
 	does  string // one line for the list
 	more  string // for its own help
-	takes string // what its one argument is; "" when it takes none
+	takes string // its argument: FILE, [FILE...] for any number, a choice like a|b; "" when it takes none
+	// hidden verbs are for who builds a package; help does not list them.
+	hidden bool
 	// prepare binds the verb's flags and gives what runs it.
 	prepare func(*pflag.FlagSet) action
 }
@@ -26,8 +28,34 @@ type action func(ctx context.Context, flags *pflag.FlagSet, face *face) error
 func verbs() []verb {
 	return []verb{
 		joinVerb(), planVerb(), preflightVerb(), statusVerb(), doctorVerb(), applyVerb(), leaveVerb(), runVerb(),
-		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), uplinkNameVerb(), versionVerb(),
+		ticketCreateVerb(), ticketShowVerb(), approveVerb(), nodeIPVerb(), uplinkNameVerb(), configShowVerb(), configValidateVerb(), completionVerb(), versionVerb(),
+		docsManVerb(), docsMarkdownVerb(), docsSchemaVerb(),
 	}
+}
+
+// shown are the verbs that people are told of.
+func shown() []verb {
+	return slices.DeleteFunc(verbs(), func(v verb) bool { return v.hidden })
+}
+
+// flags are all that the verb takes, those that every verb has first.
+func (v verb) flags() (*pflag.FlagSet, *common, action) {
+	flags := pflag.NewFlagSet(v.name, pflag.ContinueOnError)
+	flags.SortFlags = false
+	c := commonFlags(flags)
+	return flags, c, v.prepare(flags)
+}
+
+// fits tells what is wrong with the number of arguments.
+func (v verb) fits(flags *pflag.FlagSet) error {
+	switch {
+	case strings.HasSuffix(v.takes, "...]"):
+	case v.takes != "" && flags.NArg() != 1:
+		return fmt.Errorf("it takes one argument: %s", v.takes)
+	case v.takes == "" && flags.NArg() > 0:
+		return fmt.Errorf("%q is not a flag; %s takes no other arguments", flags.Arg(0), v.name)
+	}
+	return nil
 }
 
 func find(name string) (verb, bool) {
@@ -58,20 +86,15 @@ func under(word string) []verb {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "hcp-node-agent turns a plain RHEL machine into a worker of an OpenShift Hosted Control Plane cluster\n\n")
 	fmt.Fprint(w, "  hcp-node-agent join --user-data stub.ign\n\nverbs:\n")
-	list(w, verbs())
-	fmt.Fprint(w, "\nsee: hcp-node-agent VERB --help\n\n", exitCodes)
+	list(w, shown())
+	fmt.Fprint(w, "\nsee: hcp-node-agent VERB --help\n\n", exitCodes())
 }
 
 func list(w io.Writer, verbs []verb) {
 	for _, v := range verbs {
-		fmt.Fprintf(w, "  %-14s %s\n", v.name, v.does)
+		fmt.Fprintf(w, "  %-16s %s\n", v.name, v.does)
 	}
 }
-
-const exitCodes = `exit codes:
-  0 done   1 failed   2 usage or bad input   3 refused by a check, nothing changed   4 credential refused
-  5 approval missing   6 network rolled back   7 reboot needed   8 drift found
-`
 
 func (v verb) usage(w io.Writer, flags *pflag.FlagSet) {
 	fmt.Fprintf(w, "hcp-node-agent %s: %s\n", v.name, v.does)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -71,7 +72,11 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 func (j *join) one(ctx context.Context, step Step) (bool, error) {
 	started := time.Now()
 	j.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
-	out, err := step.run(ctx, j, report.Log{Sink: j.sink, Step: step.Name})
+	log := report.Log{Sink: j.sink, Step: step.Name}
+	if j.machine != nil && j.ledger != nil {
+		j.ledger.Tell = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
+	}
+	out, err := step.run(ctx, j, log)
 	elapsed := time.Since(started)
 	if err != nil {
 		err = inWords(ctx, err)

@@ -16,8 +16,8 @@ func TestPatternsOfDrop(t *testing.T) {
 	} {
 		join := Defaults()
 		join.Payload.Drop = []string{"fine.service", pattern}
-		if err := join.Validate(); (err == nil) != good {
-			t.Errorf("%q: %v", pattern, err)
+		if wrong := join.problems(); (len(wrong) == 0) != good {
+			t.Errorf("%q: %v", pattern, wrong)
 		}
 	}
 }

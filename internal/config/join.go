@@ -65,29 +65,41 @@ func Defaults() Join {
 	return Join{Until: "schedulable", Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
-// Validate tells what in the configuration makes no sense.
-func (j Join) Validate() error {
+// problems tells what in the configuration makes no sense, by its settings.
+func (j Join) problems() []Problem {
+	var all []Problem
+	wrong := func(key, format string, args ...any) {
+		all = append(all, Problem{Key: key, Message: key + fmt.Sprintf(format, args...)})
+	}
 	if !slices.Contains(Untils(), j.Until) {
-		return fmt.Errorf("until is %q; it can be one of %v", j.Until, Untils())
+		wrong("until", " is %q; it can be one of %v", j.Until, Untils())
 	}
 	if j.Timeout < 0 {
-		return fmt.Errorf("timeout is %s; it cannot be negative", time.Duration(j.Timeout))
+		wrong("timeout", " is %s; it cannot be negative", time.Duration(j.Timeout))
 	}
-	if err := j.checkNetwork(); err != nil {
-		return err
+	if t := time.Duration(j.NetworkTimeout); t < leastNetworkTimeout || t > mostNetworkTimeout {
+		wrong("networkTimeout", " is %s; it can be from %s to %s", t, leastNetworkTimeout, mostNetworkTimeout)
 	}
-	if err := j.checkRegistration(); err != nil {
-		return err
+	if j.OpenShiftRelease != "" && !isRelease(j.OpenShiftRelease) {
+		wrong("openshiftRelease", " is %q; it is written as 4.18", j.OpenShiftRelease)
 	}
-	if err := j.checkPackages(); err != nil {
-		return err
-	}
-	for _, pattern := range j.Payload.Drop {
-		if err := checkDrop(pattern); err != nil {
-			return fmt.Errorf("payload.drop: %w", err)
+	for _, list := range []struct {
+		key   string
+		texts []string
+		check func(string) error
+	}{
+		{"verifyReach", j.VerifyReach, checkPeer},
+		{"nodeLabels", j.Labels, checkLabel},
+		{"nodeTaints", j.Taints, checkTaint},
+		{"payload.drop", j.Payload.Drop, checkDrop},
+	} {
+		for _, text := range list.texts {
+			if err := list.check(text); err != nil {
+				wrong(list.key, ": %v", err)
+			}
 		}
 	}
-	return nil
+	return all
 }
 
 // Duration is a time.Duration that is written as 90s or 1h30m.

@@ -17,21 +17,6 @@ const (
 	mostNetworkTimeout  = 10 * time.Minute
 )
 
-// checkNetwork tells what is wrong with the settings of the change of the
-// network.
-func (j Join) checkNetwork() error {
-	for _, peer := range j.VerifyReach {
-		if err := checkPeer(peer); err != nil {
-			return fmt.Errorf("verifyReach: %w", err)
-		}
-	}
-	timeout := time.Duration(j.NetworkTimeout)
-	if timeout < leastNetworkTimeout || timeout > mostNetworkTimeout {
-		return fmt.Errorf("networkTimeout is %s; it can be from %s to %s", timeout, leastNetworkTimeout, mostNetworkTimeout)
-	}
-	return nil
-}
-
 // hostName is a name of DNS (RFC 1123), or one of /etc/hosts.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 

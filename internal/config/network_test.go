@@ -31,8 +31,8 @@ func TestNetworkTimeout(t *testing.T) {
 	} {
 		join := Defaults()
 		join.NetworkTimeout = Duration(timeout)
-		if err := join.Validate(); (err == nil) != good {
-			t.Errorf("%s: %v", timeout, err)
+		if wrong := join.problems(); (len(wrong) == 0) != good {
+			t.Errorf("%s: %v", timeout, wrong)
 		}
 	}
 }

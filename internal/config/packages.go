@@ -1,16 +1,8 @@
 package config
 
-import (
-	"fmt"
-	"regexp"
-)
+import "regexp"
 
-var release = regexp.MustCompile(`^\d+\.\d+(\.\d+)?$`)
-
-// checkPackages tells what makes no sense of what concerns packages.
-func (j Join) checkPackages() error {
-	if j.OpenShiftRelease != "" && !release.MatchString(j.OpenShiftRelease) {
-		return fmt.Errorf("openshiftRelease is %q; it is written as 4.18", j.OpenShiftRelease)
-	}
-	return nil
+// isRelease tells an OpenShift release, 4.18 or 4.18.9, from other texts.
+func isRelease(text string) bool {
+	return regexp.MustCompile(`^\d+\.\d+(\.\d+)?$`).MatchString(text)
 }

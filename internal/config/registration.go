@@ -66,17 +66,12 @@ func checkValue(text, value string) error {
 	return nil
 }
 
-// checkRegistration tells what is wrong with labels and taints.
-func (j Join) checkRegistration() error {
-	for _, text := range j.Labels {
-		if _, _, err := ParseLabel(text); err != nil {
-			return fmt.Errorf("nodeLabels: %w", err)
-		}
-	}
-	for _, text := range j.Taints {
-		if _, err := ParseTaint(text); err != nil {
-			return fmt.Errorf("nodeTaints: %w", err)
-		}
-	}
-	return nil
+func checkLabel(text string) error {
+	_, _, err := ParseLabel(text)
+	return err
+}
+
+func checkTaint(text string) error {
+	_, err := ParseTaint(text)
+	return err
 }

@@ -39,24 +39,26 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after it is Ready")
 }
 
-// fromEnvironment sets what the environment says.
-func fromEnvironment(j *Join, lookup func(string) (string, bool)) error {
+// fromEnvironment sets what the environment says, and tells which settings it
+// has.
+func fromEnvironment(j *Join, lookup func(string) (string, bool), told func(flag string)) error {
 	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
 	Flags(flags, j)
 	var bad error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		name := EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		name := Variable(flag.Name)
 		if value, given := lookup(name); given && bad == nil {
 			if err := flags.Set(flag.Name, value); err != nil {
 				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
 			}
+			told(flag.Name)
 		}
 	})
 	return bad
 }
 
-// fromFlags sets what was given on the command line.
-func fromFlags(j *Join, given *pflag.FlagSet) error {
+// fromFlags sets what was given on the command line, and tells which.
+func fromFlags(j *Join, given *pflag.FlagSet, told func(flag string)) error {
 	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
 	Flags(flags, j)
 	var bad error
@@ -67,6 +69,7 @@ func fromFlags(j *Join, given *pflag.FlagSet) error {
 		if err := copyValue(flags.Lookup(flag.Name), flag); err != nil {
 			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
 		}
+		told(flag.Name)
 	})
 	return bad
 }

@@ -70,9 +70,10 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 		if !no.temporary || left <= 0 || ctx.Err() != nil {
 			return nil, no.failure(ctx, stub, tries, time.Since(began))
 		}
-		f.Log.Wait(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy)
+		next := min(wire.Pause(tries, pause, longestPause), left)
+		f.Log.Again(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy, next)
 		select {
-		case <-time.After(min(wire.Pause(tries, pause, longestPause), left)):
+		case <-time.After(next):
 		case <-ctx.Done():
 			return nil, no.failure(ctx, stub, tries, time.Since(began))
 		}

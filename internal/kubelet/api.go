@@ -70,11 +70,12 @@ func (a *api) persist(ctx context.Context, log report.Log, doing string, request
 		if problem.permanent {
 			return problem.failure(doing, err)
 		}
+		next := pause.Step()
 		if ctx.Err() == nil || last == nil {
 			last = problem.failure(doing, err)
-			log.Wait(doing+": "+problem.text, problem.remedy)
+			log.Again(doing+": "+problem.text, problem.remedy, next)
 		}
-		if !sleep(ctx, pause.Step()) {
+		if !sleep(ctx, next) {
 			return ended(ctx, last)
 		}
 	}

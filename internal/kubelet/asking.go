@@ -124,7 +124,7 @@ func pointers[T any](items []T) []*T {
 
 // see looks at our CSR; true means that the certificate is there.
 func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
-	log := a.identity.Log
+	log := a.identity.Log.About(a.ours.Name)
 	before := a.last
 	a.last = assess(found, a.ours, metav1.NewTime(a.api.clock.now()))
 	if found != nil {

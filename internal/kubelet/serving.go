@@ -107,16 +107,17 @@ func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.
 // judge says what is to be done about a CSR that fits.
 func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
 	w.shown = csr.Name
+	log := w.Log.About(csr.Name)
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
 			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name, condition.Type, condition.Reason, condition.Message)
 			w.unanswered = report.Fail(report.ApprovalMissing, "systemctl restart kubelet   makes it ask at once", "%s", text)
-			w.Log.Wait(text, "systemctl restart kubelet   makes it ask at once")
+			log.Wait(text, "systemctl restart kubelet   makes it ask at once")
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
-				w.Log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", signerRemedy)
+				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", signerRemedy)
 			}
 			w.unanswered = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
 			return nil
@@ -124,7 +125,7 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 	}
 	remedy := "oc adm certificate approve " + csr.Name
 	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   on the hosted cluster; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
-	w.Log.Wait(servingText(csr), remedy)
+	log.Wait(servingText(csr), remedy)
 	if w.approve == nil || w.offered == csr.UID {
 		return nil
 	}

@@ -52,7 +52,16 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pe
 	if err := l.make(ctx, pending); err != nil {
 		return nil, err
 	}
+	for _, p := range pending {
+		l.tell(p.Change)
+	}
 	return pending, l.append(record{Type: done, Of: seq}, true)
+}
+
+func (l *Ledger) tell(c Change) {
+	if l.Tell != nil {
+		l.Tell(c)
+	}
 }
 
 func (l *Ledger) unfinishedChanges() []Change {

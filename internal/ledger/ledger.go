@@ -21,6 +21,10 @@ type Ledger struct {
 	records []record
 	named   bool  // that there is a ledger is durable
 	broken  error // after a failed append nothing more may be changed
+
+	// Tell is told of every change that was made or given back, for logs; it can
+	// be nil.
+	Tell func(c Change)
 }
 
 // Open opens the ledger in dir, making both where they are missing, and cuts

@@ -185,6 +185,7 @@ func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verd
 // giving back twice changes nothing.
 func (u *undoing) restored(item Item) error {
 	u.outcome.Restored = append(u.outcome.Restored, item)
+	u.l.tell(item.Change)
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 

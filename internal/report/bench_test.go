@@ -11,10 +11,11 @@ func BenchmarkText(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			events := story()
 			for b.Loop() {
-				face := &Text{W: io.Discard, Live: live, Color: live, Width: 120}
+				face := &Text{W: io.Discard, Live: live, Color: live, Width: func() int { return 120 }}
 				for _, event := range events {
 					face.Emit(event)
 				}
+				face.Stop()
 			}
 			b.ReportMetric(float64(len(events)), "events/op")
 		})

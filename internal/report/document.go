@@ -59,7 +59,7 @@ func (r *Recorder) Emit(event Event) {
 			last.Result, last.Message, last.Remedy = event.Kind, event.Message, event.Remedy
 			last.Seconds = event.Elapsed.Seconds()
 		}
-	case Waiting, Note:
+	case Waiting, Note, Detail, Ended:
 	}
 }
 

@@ -15,7 +15,9 @@ const (
 	Waiting     Kind = "wait"  // what is waited for now, and the last thing seen
 	Note        Kind = "note"  // worth knowing
 	Warning     Kind = "warning"
-	Headline    Kind = "head" // says what the whole run is about
+	Headline    Kind = "head"   // says what the whole run is about
+	Detail      Kind = "detail" // what only --verbose shows
+	Ended       Kind = "error"  // the verb has failed, outside of a step
 )
 
 // Event is one thing that happened.
@@ -26,6 +28,9 @@ type Event struct {
 	Message string        `json:"message,omitempty"`
 	Remedy  string        `json:"remedy,omitempty"`  // the next command to type
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
+	Next    time.Time     `json:"next,omitzero"`     // when it is tried again; zero: nobody knows
+	Change  string        `json:"change,omitempty"`  // the thing of the host that was changed, as KIND:TARGET
+	Request string        `json:"request,omitempty"` // name of the certificate signing request that it is about
 }
 
 // Sink takes events, in order, from one goroutine.
@@ -45,23 +50,45 @@ func (s Sinks) Emit(event Event) {
 
 // Log is a Sink together with the step that speaks; what a step is given.
 type Log struct {
-	Sink Sink
-	Step string
+	Sink    Sink
+	Step    string
+	Request string // name of the certificate signing request that it speaks about; mostly ""
 }
 
 // Note says something worth knowing.
-func (l Log) Note(message string) { l.emit(Note, message, "") }
+func (l Log) Note(message string) { l.emit(Event{Kind: Note, Message: message}) }
 
 // Warn says something that should be looked at, and what to do.
-func (l Log) Warn(message, remedy string) { l.emit(Warning, message, remedy) }
+func (l Log) Warn(message, remedy string) {
+	l.emit(Event{Kind: Warning, Message: message, Remedy: remedy})
+}
 
 // Wait says what is waited for, and the last thing seen. The same message
 // again is not shown again.
-func (l Log) Wait(message, remedy string) { l.emit(Waiting, message, remedy) }
+func (l Log) Wait(message, remedy string) {
+	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy})
+}
 
-func (l Log) emit(kind Kind, message, remedy string) {
+// Again is Wait for something that is tried again after a pause.
+func (l Log) Again(message, remedy string, pause time.Duration) {
+	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy, Next: time.Now().Add(pause)})
+}
+
+// Changed tells of one thing of the host that was changed.
+func (l Log) Changed(kind, target string) {
+	l.emit(Event{Kind: Detail, Message: "changed " + kind + " " + target, Change: kind + ":" + target})
+}
+
+// About is the Log for what is said about a certificate signing request.
+func (l Log) About(request string) Log {
+	l.Request = request
+	return l
+}
+
+func (l Log) emit(event Event) {
 	if l.Sink == nil {
 		return
 	}
-	l.Sink.Emit(Event{Time: time.Now(), Kind: kind, Step: l.Step, Message: message, Remedy: remedy})
+	event.Time, event.Step, event.Request = time.Now(), l.Step, l.Request
+	l.Sink.Emit(event)
 }

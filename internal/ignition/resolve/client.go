@@ -136,9 +136,10 @@ func (c *client) get(ctx context.Context, source *url.URL, headers http.Header, 
 		if !no.temporary || timed.Err() != nil || time.Now().After(deadline) {
 			return fetched{}, no.ended(ctx)
 		}
-		c.log.Wait(fmt.Sprintf("%s: %s; asked again until %s", place(source), no.what, deadline.Format(time.TimeOnly)), no.remedy)
+		next := min(wire.Pause(tries, c.pause, longestPause), time.Until(deadline))
+		c.log.Again(fmt.Sprintf("%s: %s; asked again until %s", place(source), no.what, deadline.Format(time.TimeOnly)), no.remedy, next)
 		select {
-		case <-time.After(min(wire.Pause(tries, c.pause, longestPause), time.Until(deadline))):
+		case <-time.After(next):
 		case <-timed.Done():
 		}
 		if timed.Err() != nil {

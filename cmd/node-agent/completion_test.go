@@ -1,0 +1,158 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/pty"
+)
+
+// completed are words of a command line, and what its last one is completed to.
+func completed() map[string][]string {
+	return map[string][]string{
+		"":                                 firstWords(),
+		"jo":                               {"join"},
+		"node":                             {"node-ip"},
+		"ticket ":                          {"create", "show"},
+		"ticket c":                         {"create"},
+		"join --un":                        {"--until"},
+		"join --until ":                    {"identity", "kubelet", "ready", "schedulable"},
+		"join --until k":                   {"kubelet"},
+		"join --user-data st":              {"stub.ign"},
+		"join --user-data stub.ign --onl":  {"--only"},
+		"join --output json --only ":       {"network"},
+		"join --only n":                    {"network"},
+		"join --skip preflight,pa":         {"preflight,packages"},
+		"join --skip nothing-like-this":    {},
+		"plan -o ":                         {"json", "text"},
+		"plan --output=j":                  {"--output=json"},
+		"join --bridge-interface l":        {"lo"},
+		"plan --di":                        {"--diff"},
+		"version --di":                     {},
+		"ticket show st":                   {"stub.ign"},
+		"ticket create --output-dir claim": {"claims"},
+		"approve --claims ":                {"claims"},
+		"approve --wa":                     {"--watch"},
+		"completion ":                      {"bash", "fish", "zsh"},
+		"leave --no-drain --ou":            {"--output"},
+	}
+}
+
+func firstWords() []string {
+	words := []string{"help"}
+	for _, v := range shown() {
+		word, _, _ := strings.Cut(v.name, " ")
+		words = append(words, word)
+	}
+	slices.Sort(words)
+	return slices.Compact(words)
+}
+
+// scene is a directory with a file and a directory, and the completion for a
+// shell.
+func scene(t *testing.T, shell string) (dir, script string) {
+	t.Helper()
+	if _, err := exec.LookPath(shell); err != nil {
+		t.Fatalf("%v; make deps installs what tests need", err)
+	}
+	dir = t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "claims"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"stub.ign": "", "script": call(t, "", "completion", shell).out} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir, filepath.Join(dir, "script")
+}
+
+// typed runs a shell on a terminal, as a person does. A key puts all
+// completions into the line, which is then made the arguments of printf.
+func typed(t *testing.T, command *exec.Cmd, begin, key string) {
+	t.Helper()
+	dir, script := command.Dir, filepath.Join(command.Dir, "script")
+	command.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TERM=dumb", "LC_ALL=C.UTF-8"}
+	terminal := pty.Start(t, 4000, 50, command)
+	terminal.Type(begin + "; source " + script + "; printf '\\100READY'\n")
+	terminal.Until("@READY")
+	for line, want := range completed() {
+		terminal.Type("hcp-node-agent " + line + key + "\x01printf '\\100<%s>' \x05; printf '\\100END'\n")
+		shown := terminal.Until("@END")
+		var got []string
+		for _, match := range regexp.MustCompile(`@<([^>]*)>`).FindAllStringSubmatch(shown, -1) {
+			got = append(got, strings.TrimSuffix(match[1], "/")) // shells differ in that
+		}
+		// Words that were there, and the last one where nothing completes it.
+		before := strings.Fields("hcp-node-agent " + line)
+		if !strings.HasSuffix(line, " ") && line != "" && len(want) > 0 {
+			before = before[:len(before)-1]
+		}
+		if len(got) < len(before) || !slices.Equal(before, got[:len(before)]) {
+			t.Errorf("%q: the line became %q", line, got)
+			continue
+		}
+		options := slices.DeleteFunc(got[len(before):], func(word string) bool { return line == "" && strings.HasPrefix(word, "--") })
+		slices.Sort(options)
+		if len(want) == 0 && len(options) == 0 {
+			continue
+		}
+		if diff := cmp.Diff(want, options); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+func TestCompletionInBash(t *testing.T) {
+	dir, _ := scene(t, "bash")
+	command := exec.CommandContext(t.Context(), "bash", "--norc", "--noprofile", "-i")
+	command.Dir = dir
+	typed(t, command, "PS1='$ '; bind 'set enable-bracketed-paste off'", "\x1b*")
+}
+
+func TestCompletionInZsh(t *testing.T) {
+	dir, _ := scene(t, "zsh")
+	command := exec.CommandContext(t.Context(), "zsh", "-f", "-i")
+	command.Dir = dir
+	// zshcompwid(1): the completer all_matches inserts them all.
+	typed(t, command, `bindkey -e; PS1='$ '; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -u -D; zstyle ':completion:all-matches::::' completer _all_matches _complete; `+
+		`zstyle ':completion:all-matches:*' old-matches true; zstyle ':completion:all-matches:*' insert true; `+
+		`zle -C all-matches complete-word _generic; bindkey '^Xa' all-matches`, "\x18a")
+}
+
+func TestCompletionInFish(t *testing.T) {
+	dir, script := scene(t, "fish")
+	for line, want := range completed() {
+		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, "hcp-node-agent "+line)
+		command.Dir, command.Env = dir, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %s", err, out)
+		}
+		got := []string{}
+		for answer := range strings.Lines(string(out)) {
+			word, _, _ := strings.Cut(strings.TrimSuffix(answer, "\n"), "\t")
+			got = append(got, strings.TrimSuffix(word, "/"))
+		}
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", line, diff)
+		}
+	}
+}
+
+func TestCompletionOfAnotherShell(t *testing.T) {
+	got := call(t, "", "completion", "csh")
+	want := said{report.Usage, "", "hcp-node-agent completion: \"csh\" is not one of bash, zsh, fish\nsee: hcp-node-agent completion --help\n"}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+const configHead = "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
+
+// written puts files into a directory of their own.
+func written(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestConfigShow(t *testing.T) {
+	made, _, err := ticket.New(ticket.Wish{NodeName: "worker-7", ClusterCA: []byte(authority(t)), Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := made.Encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := written(t, map[string]string{
+		"config.yaml": configHead + "endpoint: https://me:hunter2@ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
+		"node.ticket": string(content),
+	})
+	file := filepath.Join(dir, "config.yaml")
+	got := call(t, "", "config", "show", "--config", file, "--ticket", filepath.Join(dir, "node.ticket"), "--until", "ready")
+	want := `DIR/config.yaml
+DIR/config.d/10-site.yaml
+
+  endpoint  https://***@ignition.example.com  DIR/config.yaml:3
+  networkTimeout  1m30s  default
+  nodeLabels  ["zone=a"]  DIR/config.d/10-site.yaml:4
+  ticket  DIR/node.ticket  --ticket
+  until  ready  --until
+  timeout  1h0m0s  default
+  nodeLabels  ["rack=4"]  ticket DIR/node.ticket
+`
+	columns := regexp.MustCompile("  +").ReplaceAllString(strings.ReplaceAll(got.out, dir, "DIR"), "  ")
+	if diff := cmp.Diff(want, columns); diff != "" || got.code != report.Done || got.err != "" {
+		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
+	}
+}
+
+func TestConfigValidate(t *testing.T) {
+	dir := written(t, map[string]string{
+		"config.yaml": configHead + "untill: ready\nskip: [netwrok, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
+	})
+	file := filepath.Join(dir, "config.yaml")
+	const steps = "it can be some of [preflight admission packages files host network runtime identity kubelet serving ready schedulable]"
+	want := strings.ReplaceAll(`DIR/config.yaml:3:1: there is no setting "untill"; did you mean until?
+DIR/config.d/10-site.yaml:3:1: timeout is -1s; it cannot be negative
+DIR/config.yaml:4:1: skip: "netwrok"; `+steps+`
+DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
+	if diff := cmp.Diff(said{report.Usage, want, ""}, call(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	good := filepath.Join(dir, "good.yaml")
+	if diff := cmp.Diff(said{report.Done, "nothing is wrong with " + good + "\n", ""}, call(t, "", "config", "validate", good), cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	got := call(t, "", "config", "validate", good, file, "--output", "json")
+	document := decode(t, got.out)
+	if got.code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
+		t.Errorf("code %d, %s%s", got.code, got.out, got.err)
+	}
+	first := map[string]any{"key": "untill", "file": file, "line": 3.0, "column": 1.0, "message": `there is no setting "untill"; did you mean until?`}
+	if diff := cmp.Diff(first, document["problems"].([]any)[0]); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+func sayConfig(w io.Writer, d configDocument) {
+	if len(d.Files) == 0 {
+		fmt.Fprintln(w, "there is no file of configuration ("+config.DefaultFile+")")
+	}
+	for _, file := range d.Files {
+		fmt.Fprintln(w, file)
+	}
+	fmt.Fprintln(w)
+	key, value := 0, 0
+	for _, s := range d.Settings {
+		key, value = max(key, len(s.Key)), max(value, min(40, len(valueText(s.Value))))
+	}
+	for _, s := range d.Settings {
+		fmt.Fprintf(w, "  %-*s  %-*s  %s\n", key, s.Key, value, valueText(s.Value), s.Origin)
+	}
+	for _, p := range d.Problems {
+		fmt.Fprintf(w, "  wrong: %s\n", p)
+	}
+}
+
+func sayCheck(w io.Writer, d configDocument) {
+	for _, p := range d.Problems {
+		fmt.Fprintln(w, p)
+	}
+	if len(d.Problems) > 0 {
+		return
+	}
+	if len(d.Files) == 0 {
+		fmt.Fprintln(w, "there is no file of configuration, and nothing is wrong with the environment and flags")
+		return
+	}
+	fmt.Fprintf(w, "nothing is wrong with %s\n", strings.Join(d.Files, ", "))
+}
+
+// valueText is a value as the file could have it.
+func valueText(value any) string {
+	if text, isText := value.(string); isText {
+		return text
+	}
+	content, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value)
+	}
+	return string(content)
+}

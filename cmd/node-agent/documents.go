@@ -1,0 +1,111 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
+)
+
+// document is a kind of JSON document that a verb prints.
+type document struct {
+	kind, verb string
+	parts      []any // the structs whose fields it has
+}
+
+// documents is the one list of them.
+func documents() []document {
+	return []document{
+		{"JoinResult", "join", []any{joinDocument{}}},
+		{"Plan", "plan", ended[bootstrap.PlanDocument]{}.parts()},
+		{"Preflight", "preflight", ended[bootstrap.PreflightDocument]{}.parts()},
+		{"Status", "status", ended[bootstrap.StatusDocument]{}.parts()},
+		{"DoctorReport", "doctor", []any{doctorDocument{}}},
+		{"ApplyResult", "apply", []any{applyDocument{}}},
+		{"LeaveResult", "leave", []any{leaveDocument{}}},
+		{"Tickets", "ticket create", []any{ticketsDocument{}}},
+		{"TicketShown", "ticket show", []any{ticketDocument{}}},
+		{"ApproverEvent", "approve", []any{toldLine{}}},
+		{"NodeIPResult", "node-ip", []any{nodeIPDocument{}}},
+		{"Config", "config show", []any{configDocument{}}},
+		{"ConfigCheck", "config validate", []any{configDocument{}}},
+		{"Failure", "VERB", []any{failureDocument{}}},
+		{"Version", "version", []any{versionDocument{}}},
+	}
+}
+
+// schemas are those of all documents, and of the configuration file, by their
+// files' names.
+func schemas() map[string]schema.Schema {
+	all := map[string]schema.Schema{}
+	add := func(kind, title string, parts ...any) schema.Schema {
+		s := schema.Of("urn:"+report.APIVersion+":"+kind, title, parts...)
+		properties, _ := s["properties"].(map[string]any)
+		properties["apiVersion"], properties["kind"] = schema.Schema{"const": report.APIVersion}, schema.Schema{"const": kind}
+		all[kind+".json"] = s
+		return s
+	}
+	for _, d := range documents() {
+		add(d.kind, fmt.Sprintf("what hcp-node-agent %s --output json prints", d.verb), d.parts...)
+	}
+	file := add(config.Kind, config.DefaultFile+" and its drop-ins", config.Join{})
+	file["required"] = []string{"apiVersion", "kind"}
+	all[config.Kind+".json"] = schema.Closed(file)
+	return all
+}
+
+// docsSchemaVerb makes docs/schema.
+func docsSchemaVerb() verb {
+	return verb{
+		name: "docs schema", takes: "DIRECTORY", hidden: true,
+		does: "write the JSON Schemas of all documents and of the configuration into a directory that is there",
+		prepare: func(*pflag.FlagSet) action {
+			return func(_ context.Context, flags *pflag.FlagSet, _ *face) error {
+				files := map[string]string{}
+				for name, s := range schemas() {
+					var out bytes.Buffer
+					if err := report.WriteJSON(&out, s); err != nil {
+						return err
+					}
+					files[name] = out.String()
+				}
+				return writeAll(flags.Arg(0), files)
+			}
+		},
+	}
+}
+
+// ended is a document together with how its verb ended.
+type ended[D any] struct {
+	document D
+	result
+}
+
+func (e ended[D]) parts() []any { return []any{e.document, e.result} }
+
+// MarshalJSON makes one object of both.
+func (e ended[D]) MarshalJSON() ([]byte, error) {
+	var both []byte
+	for _, part := range e.parts() {
+		var out bytes.Buffer
+		encoder := json.NewEncoder(&out)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(part); err != nil {
+			return nil, err
+		}
+		object := bytes.TrimSpace(out.Bytes())
+		if both == nil {
+			both = object
+			continue
+		}
+		both = append(append(both[:len(both)-1], ','), object[1:]...)
+	}
+	return both, nil
+}

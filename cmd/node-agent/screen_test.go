@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// TestMain plays a join in the terminal of TestScreen, one more event for each
+// line that is typed.
+func TestMain(m *testing.M) {
+	if os.Getenv("SCREEN") == "" {
+		os.Exit(m.Run())
+	}
+	face := newFace(console{in: os.Stdin, out: os.Stdout, err: os.Stderr}, common{output: "text", log: "auto"})
+	lines := bufio.NewScanner(os.Stdin)
+	for _, event := range played() {
+		face.sink.Emit(event)
+		lines.Scan()
+	}
+}
+
+func played() []report.Event {
+	const csr = "node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY"
+	return []report.Event{
+		{Kind: report.Headline, Message: "worker-0 joins NodePool clusters/demo-workers by ignition.demo.example.com"},
+		{Kind: report.StepStarted, Step: "preflight"},
+		{Kind: report.Warning, Step: "preflight", Message: "swap is on (/dev/vda2); kubelet does not start with it", Remedy: "swapoff -a"},
+		{Kind: report.StepSame, Step: "preflight", Message: "18 checks, 1 warning", Elapsed: 1400 * time.Millisecond},
+		{Kind: report.StepStarted, Step: "fetch"},
+		{Kind: report.Waiting, Step: "fetch", Message: "ignition server ignition.demo.example.com: connection refused; asked again until 09:30:00", Next: time.Now().Add(100 * time.Hour)},
+		{Kind: report.StepDone, Step: "fetch", Message: "54 files, 25 units, 136 kB from ignition.demo.example.com", Elapsed: 400 * time.Millisecond},
+		{Kind: report.StepStarted, Step: "identity"},
+		{Kind: report.Waiting, Step: "identity", Message: "approval of the client CSR " + csr + " for system:node:worker-0", Remedy: "oc adm certificate approve " + csr},
+		{Kind: report.StepFailed, Step: "identity", Message: "the client CSR " + csr + " was denied by an administrator: unknown machine", Remedy: "ask why"},
+	}
+}
+
+// The story of a join on the screen of a real terminal, tmux: at three moments,
+// as wide as usual, narrow, and made narrower while a step runs.
+func TestScreen(t *testing.T) {
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Fatalf("%v; make deps installs what tests need", err)
+	}
+	for name, test := range map[string]struct{ width, then int }{"usual": {100, 100}, "narrow": {48, 48}, "resized": {100, 60}} {
+		t.Run(name, func(t *testing.T) {
+			s := newScreen(t, test.width)
+			s.expect(name + "-1") // it reads from now on
+			for _, moment := range []int{6, 9, 10} {
+				for ; s.told < moment; s.told++ {
+					s.tmux("send-keys", "-t", "s", "Enter")
+				}
+				if moment == 6 && test.then != test.width {
+					s.expect(name + "-before")
+					s.tmux("resize-window", "-t", "s", "-x", strconv.Itoa(test.then), "-y", "40")
+				}
+				s.expect(name + "-" + strconv.Itoa(moment))
+			}
+		})
+	}
+}
+
+type screen struct {
+	*testing.T
+	socket string
+	told   int
+}
+
+func newScreen(t *testing.T, width int) *screen {
+	s := &screen{T: t, socket: filepath.Join(t.TempDir(), "tmux"), told: 1}
+	t.Setenv("TMUX_TMPDIR", filepath.Dir(s.socket))
+	command := "stty -echo; exec env SCREEN=1 TERM=screen LC_ALL=C.UTF-8 NO_COLOR=1 " + os.Args[0]
+	s.tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", strconv.Itoa(width), "-y", "40", command)
+	t.Cleanup(func() { s.tmux("kill-server") })
+	return s
+}
+
+func (s *screen) tmux(args ...string) string {
+	s.Helper()
+	command := exec.Command("tmux", append([]string{"-u", "-S", s.socket}, args...)...)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		s.Fatalf("tmux %q: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+var clocks = regexp.MustCompile(`\b[0-9]:[0-9]{2}$|\b(99|100):[0-9]{2}:[0-9]{2}`)
+
+// expect waits until the screen is as a file in testdata has it, and no longer
+// than it takes to see that it stays otherwise.
+func (s *screen) expect(name string) {
+	s.Helper()
+	file := filepath.Join("testdata", "screen", name+".txt")
+	want, err := os.ReadFile(file)
+	if err != nil && os.Getenv("UPDATE") == "" {
+		s.Fatal(err)
+	}
+	var got string
+	for range 100 {
+		var lines []string
+		for line := range strings.Lines(s.tmux("capture-pane", "-p", "-S", "-", "-t", "s")) {
+			line = strings.TrimRight(line, " \n")
+			lines = append(lines, clocks.ReplaceAllStringFunc(line, func(clock string) string { return clock[:len(clock)-2] + "00" }))
+		}
+		got = strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+		if got == string(want) {
+			return
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+			s.Fatal(err)
+		}
+		return
+	}
+	s.Errorf("the screen is not %s (-want +got):\n%s", file, cmp.Diff(string(want), got))
+}

@@ -1,0 +1,137 @@
+package config
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
+)
+
+// Setting is one value, and where it comes from.
+type Setting struct {
+	Key    string `json:"key"` // as the file has it
+	Value  any    `json:"value"`
+	Origin Origin `json:"origin"`
+}
+
+// Explained is a configuration with its origins and all that is wrong with it.
+type Explained struct {
+	Join     Join
+	Files    []string  // that were read, in this order
+	Settings []Setting // that have a value, in the order of help; secrets in URLs are masked
+	Problems []Problem
+}
+
+// Explain puts a join's configuration together, and tells where each value comes
+// from. It goes on after what is wrong, to tell it all.
+func Explain(source Source) Explained {
+	e := Explained{Join: Defaults()}
+	keys := Keys()
+	origins := map[string]Origin{}
+	at := map[string]position{}
+	for i, name := range source.files() {
+		content, err := os.ReadFile(name)
+		if errors.Is(err, fs.ErrNotExist) && i == 0 && !source.Required {
+			continue
+		}
+		e.Files = append(e.Files, name)
+		if err != nil {
+			e.Problems = append(e.Problems, Problem{File: name, Message: fmt.Sprintf("reading configuration: %v", errors.Unwrap(err))})
+			continue
+		}
+		f := readFile(name, content, &e.Join)
+		e.Problems = append(e.Problems, f.problems...)
+		from := FromDropIn
+		if i == 0 {
+			from = FromFile
+		}
+		for key, where := range f.at {
+			at[key], origins[key] = where, Origin{from, fmt.Sprintf("%s:%d", name, where.line)}
+		}
+	}
+	if err := fromEnvironment(&e.Join, source.Lookup, func(flag string) {
+		origins[keys[flag]] = Origin{FromEnvironment, Variable(flag)}
+		delete(at, keys[flag])
+	}); err != nil {
+		e.Problems = append(e.Problems, Problem{Message: err.Error()})
+	}
+	if err := fromFlags(&e.Join, source.Given, func(flag string) {
+		origins[keys[flag]] = Origin{FromFlag, "--" + flag}
+		delete(at, keys[flag])
+	}); err != nil {
+		e.Problems = append(e.Problems, Problem{Message: err.Error()})
+	}
+	e.judge(at, source.Check)
+	e.list(keys, origins)
+	return e
+}
+
+// files are those that there may be: the file, and its drop-ins by name.
+func (s Source) files() []string {
+	// The pattern is good, and what cannot be listed has no drop-ins.
+	dropins, _ := filepath.Glob(filepath.Join(filepath.Dir(s.File), "config.d", "*.yaml"))
+	if s.Alone {
+		dropins = nil
+	}
+	slices.Sort(dropins)
+	return append([]string{s.File}, dropins...)
+}
+
+// judge finds values that make no sense, where they are.
+func (e *Explained) judge(at map[string]position, more func(Join) []Problem) {
+	problems := e.Join.problems()
+	if more != nil {
+		problems = append(problems, more(e.Join)...)
+	}
+	for _, p := range problems {
+		where := at[p.Key]
+		p.File, p.Line, p.Column, p.Message = where.file, where.line, where.column, redact.Text(p.Message)
+		e.Problems = append(e.Problems, p)
+	}
+}
+
+// list makes the settings from what the configuration has come to.
+func (e *Explained) list(keys map[string]string, origins map[string]Origin) {
+	var object map[string]any
+	if content, err := json.Marshal(e.Join); err != nil || json.Unmarshal(content, &object) != nil {
+		return
+	}
+	flags := pflag.NewFlagSet("order", pflag.ContinueOnError)
+	flags.SortFlags = false
+	Flags(flags, &Join{})
+	flags.VisitAll(func(flag *pflag.Flag) {
+		key := keys[flag.Name]
+		value := any(object)
+		for name := range strings.SplitSeq(key, ".") {
+			below, _ := value.(map[string]any)
+			value = below[name]
+		}
+		if value == nil {
+			return
+		}
+		origin := cmp.Or(origins[key], Origin{From: FromDefault})
+		e.Settings = append(e.Settings, Setting{key, masked(value), origin})
+	})
+}
+
+// masked is a value that can be shown.
+func masked(value any) any {
+	switch v := value.(type) {
+	case string:
+		return redact.Text(v)
+	case []any:
+		for i := range v {
+			v[i] = masked(v[i])
+		}
+	}
+	return value
+}

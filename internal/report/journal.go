@@ -1,0 +1,96 @@
+package report
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
+)
+
+// Journal is a handler of log/slog that writes to systemd's journal: the message
+// as people read it, its priority, and every attribute as a field.
+//
+//	journalctl -u hcp-node-agent STEP=identity
+//	journalctl -u hcp-node-agent -p warning
+type Journal struct {
+	Level slog.Level
+	// Send is journal.Send.
+	Send func(message string, priority journal.Priority, fields map[string]string) error
+
+	fields map[string]string
+}
+
+// Enabled tells whether records of a level are written.
+func (j Journal) Enabled(_ context.Context, level slog.Level) bool { return level >= j.Level }
+
+// Handle writes one record.
+func (j Journal) Handle(_ context.Context, record slog.Record) error {
+	fields := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
+	maps.Copy(fields, j.fields)
+	record.Attrs(func(attr slog.Attr) bool {
+		fields[field(attr.Key)] = text(attr.Value)
+		return true
+	})
+	return j.Send(inJournal(record.Message, fields), priority(record.Level), fields)
+}
+
+// WithAttrs gives a handler that writes these, too.
+func (j Journal) WithAttrs(attrs []slog.Attr) slog.Handler {
+	fields := maps.Clone(j.fields)
+	if fields == nil {
+		fields = map[string]string{}
+	}
+	for _, attr := range attrs {
+		fields[field(attr.Key)] = text(attr.Value)
+	}
+	j.fields = fields
+	return j
+}
+
+// WithGroup gives the handler itself: fields have no groups.
+func (j Journal) WithGroup(string) slog.Handler { return j }
+
+// inJournal is the message as journalctl shows it without the fields: the step
+// before it, and what to do below it.
+func inJournal(message string, fields map[string]string) string {
+	if step := fields[field(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
+		message = step + ": " + message
+	}
+	if remedy := fields[field(AttrRemedy)]; remedy != "" {
+		message += "\n" + remedy
+	}
+	return message
+}
+
+// field is an attribute's name as the journal takes it: capitals, digits and
+// underscores (systemd.journal-fields(7)).
+func field(key string) string {
+	return strings.TrimLeft(strings.Map(func(c rune) rune {
+		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
+			return '_'
+		}
+		return c
+	}, strings.ToUpper(key)), "_")
+}
+
+func text(value slog.Value) string {
+	if value.Kind() == slog.KindTime {
+		return value.Time().UTC().Format(time.RFC3339)
+	}
+	return value.String()
+}
+
+func priority(level slog.Level) journal.Priority {
+	switch {
+	case level >= slog.LevelError:
+		return journal.PriErr
+	case level >= slog.LevelWarn:
+		return journal.PriWarning
+	case level >= slog.LevelInfo:
+		return journal.PriInfo
+	}
+	return journal.PriDebug
+}

@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"time"
+)
+
+// liveLine is the line of the running step, which is rewritten once a second:
+// what is waited for, when it is tried again, and for how long the step runs.
+type liveLine struct {
+	step    string // "" when none runs
+	message string
+	since   time.Time
+	next    time.Time
+	stop    chan struct{} // ends the clock
+	shown   int           // columns that are on the screen
+}
+
+// begin starts the line of a step, and the clock that rewrites it.
+func (t *Text) begin(event Event) {
+	t.end()
+	t.last = ""
+	if !t.Live {
+		return
+	}
+	t.line = liveLine{step: event.Step, since: time.Now(), stop: make(chan struct{})}
+	go t.clock(t.line.stop)
+}
+
+// end stops the clock.
+func (t *Text) end() {
+	if t.line.stop != nil {
+		close(t.line.stop)
+	}
+	t.line = liveLine{}
+}
+
+// Stop takes the live line off the screen, before something else writes there.
+func (t *Text) Stop() {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.erase()
+	t.end()
+}
+
+func (t *Text) clock(stop chan struct{}) {
+	ticker := time.NewTicker(time.Second)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			t.mutex.Lock()
+			if t.line.stop == stop { // else it has ended meanwhile
+				t.erase()
+				t.draw()
+			}
+			t.mutex.Unlock()
+		}
+	}
+}
+
+// draw shows the line. It is never as wide as the terminal: that would put the
+// cursor on the next line.
+func (t *Text) draw() {
+	if t.line.step == "" {
+		return
+	}
+	label, color := "...  ", ""
+	if t.last != "" {
+		label, color = "wait ", yellow
+	}
+	painted := "  " + t.paint(color, label)
+	now := time.Now()
+	head := fmt.Sprintf(" %-11s ", t.line.step)
+	tail := clockText(now.Sub(t.line.since))
+	if left := t.line.next.Sub(now).Round(time.Second); left > 0 {
+		tail = fmt.Sprintf("again in %s  %s", clockText(left), tail)
+	}
+	label = "  " + label + head
+	width := t.width() - 1
+	room := width - cells(label)
+	if room-len(tail) < 20 && t.line.message != "" { // rather what it waits for than when it looks again
+		tail = clockText(now.Sub(t.line.since))
+	}
+	if room < len(tail) {
+		label = cut(label, width)
+		fmt.Fprint(t.W, label)
+		t.line.shown = cells(label)
+		return
+	}
+	message := cut(t.line.message, room-len(tail)-2)
+	const usual = 68 // where the time of a step that has ended is
+	at := min(room, max(usual, cells(message)+2+len(tail)))
+	rest := fmt.Sprintf("%s%-*s%s", head, at-len(tail), message, tail)
+	fmt.Fprint(t.W, painted+rest)
+	t.line.shown = cells(label) + at
+}
+
+// erase takes the line off the screen. Where the terminal has become narrower
+// since, it has broken the line into several, as most do.
+func (t *Text) erase() {
+	if t.line.shown == 0 {
+		return
+	}
+	if rows := (t.line.shown - 1) / max(1, t.width()); rows > 0 {
+		fmt.Fprintf(t.W, "\x1b[%dA", rows)
+	}
+	fmt.Fprint(t.W, "\r\x1b[J")
+	t.line.shown = 0
+}
+
+// clockText is a duration as 0:05 or 1:02:03.
+func clockText(d time.Duration) string {
+	seconds := int(d.Round(time.Second).Seconds())
+	if hours := seconds / 3600; hours > 0 {
+		return fmt.Sprintf("%d:%02d:%02d", hours, seconds/60%60, seconds%60)
+	}
+	return fmt.Sprintf("%d:%02d", seconds/60, seconds%60)
+}

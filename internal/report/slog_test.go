@@ -1,0 +1,99 @@
+package report
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
+	"github.com/google/go-cmp/cmp"
+)
+
+func logged(sink Sink) {
+	log := Log{Sink: sink, Step: "identity"}
+	sink.Emit(Event{Kind: StepStarted, Step: "identity"})
+	for range 3 {
+		log.About("csr-7").Wait("for approval", "oc adm certificate approve csr-7\nor wait")
+	}
+	log.Changed("file", "/etc/a")
+	log.Warn("the clock is wrong", "")
+	sink.Emit(Event{Kind: StepDone, Step: "identity", Message: "it is there", Elapsed: 1234567 * time.Microsecond})
+	sink.Emit(Event{Kind: Ended, Message: "join: no stub", Remedy: "join --user-data FILE"})
+}
+
+type entry struct {
+	message  string
+	priority journal.Priority
+	fields   map[string]string
+}
+
+func TestJournal(t *testing.T) {
+	for level, details := range map[slog.Level]bool{slog.LevelInfo: false, slog.LevelDebug: true} {
+		var got []entry
+		send := func(message string, priority journal.Priority, fields map[string]string) error {
+			got = append(got, entry{message, priority, fields})
+			return errors.New("a log that cannot be written is no reason to stop")
+		}
+		logged(&Slog{Handler: Journal{Level: level, Send: send}})
+		fields := func(pairs ...string) map[string]string {
+			m := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
+			for i := 0; i < len(pairs); i += 2 {
+				m[pairs[i]] = pairs[i+1]
+			}
+			return m
+		}
+		want := []entry{
+			{"identity begins", journal.PriInfo, fields("EVENT", "start", "STEP", "identity")},
+			{
+				"identity: for approval\noc adm certificate approve csr-7\nor wait", journal.PriInfo,
+				fields("EVENT", "wait", "STEP", "identity", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7\nor wait"),
+			},
+			{"identity: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "identity", "CHANGE", "file:/etc/a")},
+			{"identity: the clock is wrong", journal.PriWarning, fields("EVENT", "warning", "STEP", "identity")},
+			{"identity: it is there", journal.PriInfo, fields("EVENT", "ok", "STEP", "identity", "SECONDS", "1.235")},
+			{"join: no stub\njoin --user-data FILE", journal.PriErr, fields("EVENT", "error", "REMEDY", "join --user-data FILE")},
+		}
+		if !details {
+			want = append(want[:2], want[3:]...)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", level, diff)
+		}
+	}
+}
+
+// Others' records come through the same handler.
+func TestJournalTakesOthersRecords(t *testing.T) {
+	var got entry
+	log := slog.New(Journal{Send: func(message string, priority journal.Priority, fields map[string]string) error {
+		got = entry{message, priority, fields}
+		return nil
+	}})
+	log.With("_pid", 1).WithGroup("g").Error("no", "request.id", "a", "at", time.Unix(0, 0))
+	want := entry{"no", journal.PriErr, map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent", "PID": "1", "REQUEST_ID": "a", "AT": "1970-01-01T00:00:00Z"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestJSONLog(t *testing.T) {
+	var out bytes.Buffer
+	handler := slog.NewJSONHandler(&out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	logged(&Slog{Handler: handler})
+	want := `{"level":"INFO","msg":"identity begins","event":"start","step":"identity"}
+{"level":"INFO","msg":"for approval","event":"wait","step":"identity","remedy":"oc adm certificate approve csr-7\nor wait","request_id":"csr-7"}
+{"level":"WARN","msg":"the clock is wrong","event":"warning","step":"identity"}
+{"level":"INFO","msg":"it is there","event":"ok","step":"identity","seconds":1.235}
+{"level":"ERROR","msg":"join: no stub","event":"error","remedy":"join --user-data FILE"}
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}

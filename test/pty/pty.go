@@ -1,0 +1,142 @@
+// Package pty gives tests a terminal: what is typed and what is shown.
+package pty
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// Terminal runs one program.
+type Terminal struct {
+	test   *testing.T
+	master *os.File
+
+	mutex sync.Mutex
+	more  *sync.Cond
+	shown []byte
+	ended bool
+}
+
+// Start runs a program on a terminal of this size until the test ends.
+func Start(t *testing.T, columns, rows uint16, command *exec.Cmd) *Terminal {
+	t.Helper()
+	master, slave, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slave.Close()
+	terminal := &Terminal{test: t, master: master}
+	terminal.more = sync.NewCond(&terminal.mutex)
+	terminal.Resize(columns, rows)
+	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
+	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go terminal.read()
+	stop := context.AfterFunc(t.Context(), func() { _ = command.Process.Kill() })
+	t.Cleanup(func() {
+		stop()
+		_ = command.Process.Kill()
+		_ = command.Wait() // it was killed
+		_ = master.Close()
+	})
+	return terminal
+}
+
+func open() (master, slave *os.File, err error) {
+	// Not blocking, so that closing ends a read.
+	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening /dev/ptmx: %w", err)
+	}
+	master = os.NewFile(uintptr(fd), "/dev/ptmx")
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return nil, nil, fmt.Errorf("unlocking the terminal: %w", err)
+	}
+	number, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		return nil, nil, fmt.Errorf("finding the terminal: %w", err)
+	}
+	slave, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
+	return master, slave, err
+}
+
+// Resize changes the size, and tells the program.
+func (t *Terminal) Resize(columns, rows uint16) {
+	t.test.Helper()
+	raw, err := t.master.SyscallConn()
+	if err != nil {
+		t.test.Fatal(err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.IoctlSetWinsize(int(fd), unix.TIOCSWINSZ, &unix.Winsize{Col: columns, Row: rows})
+	})
+	if err != nil || failed != nil {
+		t.test.Fatal(err, failed)
+	}
+}
+
+func (t *Terminal) read() {
+	buffer := make([]byte, 4096)
+	for {
+		n, err := t.master.Read(buffer)
+		t.mutex.Lock()
+		t.shown = append(t.shown, buffer[:n]...)
+		t.ended = err != nil
+		t.more.Broadcast()
+		t.mutex.Unlock()
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Type types.
+func (t *Terminal) Type(text string) {
+	t.test.Helper()
+	if _, err := t.master.WriteString(text); err != nil {
+		t.test.Fatal(err)
+	}
+}
+
+// Until waits for what a pattern matches, and gives all that was shown up to
+// its end since the last call.
+func (t *Terminal) Until(pattern string) string {
+	t.test.Helper()
+	wanted := regexp.MustCompile(pattern)
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for {
+		if at := wanted.FindIndex(t.shown); at != nil {
+			shown := bytes.Clone(t.shown[:at[1]])
+			t.shown = t.shown[at[1]:]
+			return string(shown)
+		}
+		if t.ended {
+			t.test.Fatalf("the program has ended without %q:\n%q", pattern, t.shown)
+		}
+		t.more.Wait()
+	}
+}
+
+// Rest gives all that was shown since, once the program has ended.
+func (t *Terminal) Rest() string {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	for !t.ended {
+		t.more.Wait()
+	}
+	return string(t.shown)
+}
