@@ -14,7 +14,8 @@ if [ -z "$key" ]; then
   gpg --batch --quiet --passphrase '' --quick-generate-key "$key" rsa3072 sign 1y
 fi
 gpg --batch --armor --export "$key" >"$repo/RPM-GPG-KEY"
-rpmsign --addsign --define "__gpg $(command -v gpg)" --define "_gpg_name $key" --define '_gpg_digest_algo sha256' "$repo"/*.rpm >/dev/null
+rpmsign --addsign --define "__gpg $(command -v gpg)" --define "_gpg_name $key" --define '_gpg_digest_algo sha256' "$repo"/*.rpm </dev/null >/dev/null 2>"$repo/rpmsign.log" || { cat "$repo/rpmsign.log" >&2; exit 1; }
+rm "$repo/rpmsign.log"
 createrepo_c --quiet --checksum sha256 --compress-type gz "$repo"
 gpg --batch --quiet --armor --local-user "$key" --digest-algo SHA256 --detach-sign "$repo/repodata/repomd.xml"
 cat >"$repo/hcp-node-agent.repo" <<EOT

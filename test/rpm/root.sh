@@ -41,13 +41,18 @@ make_root() {
   : >"$root/systemctl.log"
 }
 
-# in_root ARGUMENTS: dnf of this machine, that knows only that root and the two
-# repositories.
+# in_root ARGUMENTS: dnf of this machine, that knows only that root and its
+# repositories. What it says is in $work/dnf.log.
 in_root() {
-  dnf --quiet -y --installroot="$root" --releasever=9 --forcearch="$(uname -m)" \
+  dnf -y --installroot="$root" --releasever=9 --forcearch="$(uname -m)" \
     --config="$work/dnf.conf" --setopt=reposdir="$work/repos" --setopt=cachedir="$work/cache" \
     --setopt=persistdir="$work/persist" --setopt=logdir="$work/log" --setopt=varsdir="$work/vars" \
-    --setopt=pluginpath="$work/none" "$@"
+    --setopt=pluginpath="$work/none" "$@" >"$work/dnf.log" 2>&1
+}
+
+# does ARGUMENTS: in_root, which has to succeed.
+does() {
+  in_root "$@" || { cat "$work/dnf.log"; exit 1; }
 }
 
 # asked: what systemctl was asked since the last time.
