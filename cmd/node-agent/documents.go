@@ -34,6 +34,7 @@ func documents() []document {
 		{"TicketShown", "ticket show", []any{ticketDocument{}}},
 		{"ApproverEvent", "approve", []any{toldLine{}}},
 		{"NodeIPResult", "node-ip", []any{nodeIPDocument{}}},
+		{"UplinkNameResult", "uplink-name", []any{uplinkNameDocument{}}},
 		{"Config", "config show", []any{configDocument{}}},
 		{"ConfigCheck", "config validate", []any{configDocument{}}},
 		{"Failure", "VERB", []any{failureDocument{}}},

@@ -19,7 +19,7 @@ type UplinkNameDocument struct {
 // not in the ledger: br-ex is, whatever its NIC is called, and leave takes the
 // profiles away.
 func FollowUplink(ctx context.Context) (UplinkNameDocument, error) {
-	document := UplinkNameDocument{TypeMeta: report.Meta("UplinkName")}
+	document := UplinkNameDocument{TypeMeta: report.Meta("UplinkNameResult")}
 	tree, err := host.OpenTree("/")
 	if err != nil {
 		return document, err
