@@ -67,13 +67,13 @@ DIR/config.d/10-site.yaml
 
 func TestConfigValidate(t *testing.T) {
 	dir := written(t, map[string]string{
-		"config.yaml": configHead + "untli: ready\nskip: [netowrk, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
+		"config.yaml": configHead + "untli: ready\nskip: [netzork, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
 	})
 	file := filepath.Join(dir, "config.yaml")
 	const steps = "it can be some of [preflight admission packages files host network runtime identity kubelet serving ready schedulable]"
 	want := strings.ReplaceAll(`DIR/config.yaml:3:1: there is no setting "untli"; did you mean until?
 DIR/config.d/10-site.yaml:3:1: timeout is -1s; it cannot be negative
-DIR/config.yaml:4:1: skip: "netowrk"; `+steps+`
+DIR/config.yaml:4:1: skip: "netzork"; `+steps+`
 DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	if diff := cmp.Diff(said{report.Usage, want, ""}, call(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(said{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
