@@ -4,9 +4,6 @@ package e2e
 
 import (
 	"testing"
-	"time"
-
-	certificatesv1 "k8s.io/api/certificates/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -51,14 +48,7 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	wants(t, out, "on platform None nobody approves it by itself")
 	// Nobody types anything from here on: the unit goes on at boot, and an
 	// administrator approves both requests when they come.
-	deadline := time.Now().Add(5 * time.Minute)
-	for approved := 0; approved < 2; {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d of 2 requests were there to approve", approved)
-		}
-		approved += decide(ctx, t, certificatesv1.CertificateApproved)
-		time.Sleep(time.Second)
-	}
+	approved(ctx, t, 2)
 	awaitReadyNode(ctx, t)
 	_, err := stage.RunPod(ctx, "resumed")
 	must(t, err)

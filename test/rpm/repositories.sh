@@ -1,0 +1,24 @@
+#!/bin/bash
+# repositories.sh OUT: what a machine installs the agent from, for this machine's
+# architecture: OUT/old and OUT/new, signed repositories of two versions, and
+# OUT/standins, which says on a Debian what RHEL's packages say.
+set -euo pipefail
+out=${1:?usage: repositories.sh OUT}
+cd "$(dirname "$0")/../.."
+packaging/rpm/deps.sh
+work=$(mktemp -d)
+export GNUPGHOME=$work/gnupg KEY='hcp-node-agent test key' root=$work/root
+trap 'gpgconf --kill all; rm -rf "$work"' EXIT
+# shellcheck source=test/rpm/root.sh
+. test/rpm/root.sh
+
+rm -rf "$out" && mkdir -p "$out"
+mkdir -m 0700 "$GNUPGHOME"
+gpg --batch --quiet --passphrase '' --quick-generate-key "$KEY" rsa3072 sign 1d
+for version in old=1.0.0 new=1.1.0; do
+  ARCHITECTURES=$(uname -m) CHECK=0 WORKTREE=1 VERSION=${version#*=} packaging/rpm/build.sh "$work/${version%=*}"
+  mv "$work/${version%=*}/repo" "$out/${version%=*}"
+done
+standin distribution '/bin/sh, systemd = 252, NetworkManager, NetworkManager-ovs, kmod, libselinux-utils'
+mv "$work/standins/repo" "$out/standins"
+createrepo_c --quiet "$out/standins"

@@ -1,0 +1,89 @@
+//go:build vm
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+)
+
+// TestFirstBootByCloudInit boots a machine that has nothing of the agent, with a
+// seed disk as a cloud gives it. Nobody types anything on it.
+func TestFirstBootByCloudInit(t *testing.T) {
+	ctx := fresh(t)
+	bare(ctx, t)
+	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, err)
+	bootWithSeed(ctx, t, map[string]string{
+		"meta-data": "instance-id: first-boot\n",
+		"user-data": example(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
+	})
+	approved(ctx, t, 2)
+	awaitReadyNode(ctx, t)
+	_, err = stage.RunPod(ctx, "first-boot")
+	must(t, err)
+	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long
+		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
+		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
+	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
+		t.Errorf("the stub is still there: %s", left)
+	}
+}
+
+// bootWithSeed reboots the machine as one that cloud-init has not seen yet, with
+// the modules that it has on RHEL.
+func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
+	t.Helper()
+	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/stub.ign /root/approver.kubeconfig
+		cat >/etc/cloud/cloud.cfg <<'CFG'
+users: []
+disable_root: false
+preserve_hostname: false
+datasource_list: [NoCloud, None]
+cloud_init_modules: [seed_random, write-files, set_hostname]
+cloud_config_modules: [yum-add-repo, runcmd]
+cloud_final_modules: [package-update-upgrade-install, scripts-user, final-message]
+system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
+CFG
+		rm -f /etc/cloud/cloud.cfg.d/*; cloud-init clean --logs; sync`)
+	must(t, stage.Machine.PowerOff(ctx))
+	must(t, stage.Machine.Seed(ctx, files))
+	must(t, stage.Machine.Boot(ctx))
+	must(t, stage.Machine.WaitSSH(ctx))
+}
+
+// example is the user data of examples/cloud-init, with the machine's repository
+// and what replaces its placeholders, given in pairs.
+func example(t *testing.T, name string, pairs ...string) string {
+	t.Helper()
+	content, err := os.ReadFile("../../../examples/cloud-init/" + name)
+	must(t, err)
+	pairs = append(pairs, "https://packages.example.com/hcp-node-agent", "file:///srv/new")
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(string(content), pairs[i]) {
+			t.Fatalf("%s does not say %s", name, pairs[i])
+		}
+		// A block of YAML keeps its indentation in each line.
+		content = []byte(strings.ReplaceAll(string(content), pairs[i], strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
+	}
+	return string(content)
+}
+
+// approved approves requests when they come, as an administrator does, until so
+// many were.
+func approved(ctx context.Context, t *testing.T, requests int) {
+	t.Helper()
+	deadline := time.Now().Add(8 * time.Minute)
+	for done := 0; done < requests; {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d of %d requests were there to approve", done, requests)
+		}
+		done += decide(ctx, t, certificatesv1.CertificateApproved)
+		time.Sleep(time.Second)
+	}
+}

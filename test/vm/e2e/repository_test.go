@@ -1,0 +1,52 @@
+//go:build vm
+
+package e2e
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// repositories builds, once, what the agent is installed from.
+var repositories = sync.OnceValues(func() (string, error) {
+	out, err := filepath.Abs("../../../build/e2e-rpm")
+	if err != nil {
+		return "", err
+	}
+	build := exec.Command("../../rpm/repositories.sh", out)
+	build.Stdout, build.Stderr = os.Stderr, os.Stderr
+	return out, build.Run()
+})
+
+// bare takes away what Install put into the machine, as the package brings it,
+// and puts the package's repositories into /srv; dnf knows the stand-ins for the
+// packages that RHEL has.
+func bare(ctx context.Context, t *testing.T) {
+	t.Helper()
+	dir, err := repositories()
+	must(t, err)
+	var content bytes.Buffer
+	archive := tar.NewWriter(&content)
+	must(t, archive.AddFS(os.DirFS(dir)))
+	must(t, archive.Close())
+	must(t, stage.Machine.Put(ctx, "/root/repositories.tar", &content, 0o600))
+	mustOutput(ctx, t, `systemctl disable --quiet hcp-node-agent
+		rm /usr/bin/hcp-node-agent /usr/lib/systemd/system/hcp-node-agent.service
+		systemctl daemon-reload
+		tar -C /srv -xf /root/repositories.tar --no-same-owner && rm /root/repositories.tar
+		mkdir -p /etc/yum.repos.d
+		printf '[standins]\nname=standins\nbaseurl=file:///srv/standins\ngpgcheck=0\n' >/etc/yum.repos.d/standins.repo`)
+}
+
+// fromRepository makes a version of the package the one that dnf finds.
+func fromRepository(ctx context.Context, t *testing.T, version string) {
+	t.Helper()
+	mustOutput(ctx, t, "sed 's,^baseurl=.*,baseurl=file:///srv/"+version+",; s,^gpgkey=.*,gpgkey=file:///srv/"+version+
+		"/RPM-GPG-KEY,' /srv/"+version+"/hcp-node-agent.repo >/etc/yum.repos.d/hcp-node-agent.repo; dnf clean metadata >/dev/null")
+}
