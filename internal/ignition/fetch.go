@@ -70,7 +70,7 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 		if !no.temporary || left <= 0 || ctx.Err() != nil {
 			return nil, no.failure(ctx, stub, tries, time.Since(began))
 		}
-		f.Log.Wait(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy)
+		f.Log.Wait(fmt.Sprintf("%s %s: %s; asked again until %s", stub.server(), stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy)
 		select {
 		case <-time.After(min(wire.Pause(tries, pause, longestPause), left)):
 		case <-ctx.Done():
@@ -83,8 +83,13 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 // server's, and so is fetched as Ignition would: by this host's trust, the
 // stub's CAs and its own, and the stub's proxy.
 func (f Fetcher) open(ctx context.Context, stub *Stub, got *reply) (*Payload, error) {
+	if stub.standalone() {
+		if no := checkSpec(stub, specOf(got.raw)); no != nil {
+			return nil, no.failure(ctx, stub, 1, 0)
+		}
+	}
 	payload, err := Open(ctx, got.raw, resolve.Options{
-		Name: "payload", Remedy: payloadRemedy, Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
+		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
