@@ -13,17 +13,26 @@ func statusVerb() verb {
 	return verbWithDocument("status", "tell how the node is, and what was changed since the join", bootstrap.Status, sayStatus)
 }
 
+// poolWords names whose configuration a node has; a standalone cluster's pools
+// have no name in the agent's inputs.
+func poolWords(state bootstrap.State) string {
+	if state.NodePool == "" {
+		return "the workers"
+	}
+	return "NodePool " + state.NodePool
+}
+
 func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 	state := document.State
 	switch document.Phase {
 	case "none":
 		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
 	case "joining":
-		fmt.Fprintf(w, "%s is joining NodePool %s since %s; the last step done is %q\n",
-			orHost(state.NodeName), state.NodePool, state.Started.Local().Format(time.DateTime), state.LastStep)
+		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
+			orHost(state.NodeName), poolWords(state), state.Started.Local().Format(time.DateTime), state.LastStep)
 	case "joined":
-		fmt.Fprintf(w, "%s joined NodePool %s of %s on %s\n",
-			orHost(state.NodeName), state.NodePool, state.APIServer, state.Finished.Local().Format(time.DateTime))
+		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
+			orHost(state.NodeName), poolWords(state), state.APIServer, state.Finished.Local().Format(time.DateTime))
 	}
 	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
 		if s, known := document.Units[unit]; known {

@@ -99,6 +99,7 @@ type requestFacts struct {
 	Pending *kubelet.Pending // nil: none was submitted from here
 	Err     error            // why the cluster could not be asked about it
 	Now     time.Time
+	Place   kubelet.Place
 }
 
 func examineRequest(ctx context.Context, p *patient) ([]DoctorFinding, error) {
@@ -112,7 +113,7 @@ func examineRequest(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now}
+	f := requestFacts{Now: p.now, Place: p.state.place()}
 	f.Pending, f.Err = p.identityFor(bootstrap).Pending(ctx)
 	if f.Pending == nil {
 		return nil, f.Err
@@ -137,11 +138,11 @@ func (f requestFacts) judge() []DoctorFinding {
 	finding := DoctorFinding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Text = fmt.Sprintf("%s has waited for approval for %s; on platform None nobody approves it by itself", request, ago(f.Now, f.Pending.Since))
-		finding.Remedy = approve + "   on the hosted cluster; then: hcp-node-agent join"
+		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, ago(f.Now, f.Pending.Since), f.Place.Nobody())
+		finding.Remedy = approve + "   " + f.Place.OnCluster() + "; then: hcp-node-agent join"
 	case "approved":
 		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, ago(f.Now, f.Pending.Since))
-		finding.Remedy = "look at the csrsigning controller in the hosted control plane's kube-controller-manager"
+		finding.Remedy = f.Place.Signer()
 	case "issued":
 		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join   fetches it"
 	case "absent":

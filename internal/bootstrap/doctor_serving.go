@@ -9,10 +9,10 @@ import (
 )
 
 // servingOf is the serving certificate of a node on this host.
-func servingOf(node *kubelet.Node) (*kubelet.Serving, error) {
+func servingOf(node *kubelet.Node, place kubelet.Place) (*kubelet.Serving, error) {
 	addresses, err := hostAddresses()
 	want := approver.Want{NodeName: node.Name, Addresses: addresses}
-	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving}, err
+	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving, Place: place}, err
 }
 
 // examineServing finds what a kubelet that runs and has no serving certificate
@@ -25,7 +25,7 @@ func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if err != nil {
 		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
 	}
-	serving, err := servingOf(node)
+	serving, err := servingOf(node, p.state.place())
 	if err != nil || serving.Check() == kubelet.Valid {
 		return nil, err
 	}

@@ -22,6 +22,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+func TestDoctorJudgesTheRequestToAStandaloneCluster(t *testing.T) {
+	f := requestFacts{
+		Now: time.Unix(7200, 0), Place: State{Started: time.Unix(1, 0)}.place(),
+		Pending: &kubelet.Pending{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
+	}
+	got := f.judge()[0]
+	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(got.Remedy, "approve node-csr-x   on the cluster; then") {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestDoctorJudgesTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	const request = "the client CSR node-csr-x (key SHA256:00)"

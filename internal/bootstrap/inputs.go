@@ -19,6 +19,7 @@ type inputs struct {
 	approver  []byte     // kubeconfig that may approve; nil when nobody gave one
 	overrides []override // merged over the payload, in this order
 	ticket    *ticket.Ticket
+	fresh     bool // the stub was given in this run, or the join that it was given to has ended
 }
 
 // readInputs reads the stub, single values, the approver's kubeconfig and what
@@ -60,6 +61,7 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		}
 		return in, err
 	}
+	in.fresh = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
 	values, err := singleValues(c)
 	if err != nil {
 		return in, err

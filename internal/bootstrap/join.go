@@ -182,7 +182,11 @@ func (j *join) finish(changed bool) error {
 	if j.state.Finished.IsZero() {
 		j.state.Finished = time.Now().UTC()
 	}
-	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, stubFile), drop(j.dir, ticketFile))
+	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, ticketFile))
+	// A standalone cluster's has no token, and leads to what the configuration is by then.
+	if stub := j.inputs.stub; j.hosted() || (stub != nil && stub.HasToken()) {
+		err = errors.Join(err, drop(j.dir, stubFile))
+	}
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func TestFinishDropsTheStub(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story events
-		j := &join{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now()}}
+		j := &join{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now(), Hosted: true}}
 		if err := keep(j.dir, stubFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}

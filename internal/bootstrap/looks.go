@@ -59,7 +59,7 @@ func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 // lookCertificates finds what is to be said about the next certificates.
 func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := servingOf(s.node)
+	serving, err := servingOf(s.node, s.state.place())
 	if err != nil {
 		return nil, err
 	}

@@ -25,10 +25,14 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err := keep(j.dir, payloadFile, j.payload.Raw); err != nil {
 		return outcome{}, err
 	}
+	before := j.state.Payload
 	j.state.Payload = j.payload.Digest
 	j.state.PayloadOf = j.state.ConfigHash
 	for _, warning := range j.payload.Warnings {
 		log.Note(warning)
+	}
+	if before == j.payload.Digest {
+		return same("%s from %s, as before", j.size(), j.payload.Server)
 	}
 	return changed("%s from %s", j.size(), j.payload.Server)
 }
@@ -74,7 +78,10 @@ func (j *join) size() string {
 }
 
 // keptPayload gives the payload that an earlier run has kept, if it is of the
-// configuration that the stub asks for.
+// configuration that the stub asks for. The stub of a standalone cluster does not
+// say which that is, and its server asks for no token: who gives that stub again, or
+// joins again later, gets what the cluster has now, for its own daemon has brought
+// the host there.
 func (j *join) keptPayload() (*ignition.Payload, error) {
 	raw, err := read(j.dir, payloadFile)
 	if err != nil || raw == nil {
@@ -82,6 +89,9 @@ func (j *join) keptPayload() (*ignition.Payload, error) {
 	}
 	if stub := j.inputs.stub; stub != nil && stub.ConfigHash() != j.state.PayloadOf {
 		return nil, nil //nolint:nilnil // it is of another configuration
+	}
+	if stub := j.inputs.stub; stub != nil && !stub.Hosted() && j.inputs.fresh {
+		return nil, nil //nolint:nilnil // it can be another configuration by now
 	}
 	payload, err := ignition.LoadPayload(raw)
 	if err != nil {

@@ -18,6 +18,7 @@ func (j *join) identity(log report.Log) *kubelet.Identity {
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
 		NodeName: j.name, MachineID: j.facts.MachineID, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
 		Register: j.register(), Ledger: j.ledger, Log: log, Annotate: j.annotate(),
+		Place: j.state.place(),
 	}
 }
 
@@ -82,7 +83,7 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 	want := approver.Want{NodeName: j.name, Addresses: addresses}
 	serving := &kubelet.Serving{
 		Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses,
-		Fits: want.Serving,
+		Fits: want.Serving, Place: j.state.place(),
 	}
 	if j.inputs.ticket != nil && serving.Check() != kubelet.Valid {
 		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")

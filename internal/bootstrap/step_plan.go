@@ -42,7 +42,7 @@ func (j *join) learn() error {
 	}
 	cluster, err := kubelet.ClusterOf(kubeconfig)
 	if err != nil {
-		return report.Fail(report.Usage, "get a fresh stub and run join again; if it goes on, look at the NodePool's conditions",
+		return report.Fail(report.Usage, "run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
 			"the payload's %s cannot be used: %w", bootstrapPath, err)
 	}
 	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA
@@ -84,3 +84,6 @@ func (j *join) adapt(ctx context.Context) error {
 // hosted tells a NodePool of a hosted cluster from the machine-config pool of
 // a standalone one, whose own daemon compares every file.
 func (j *join) hosted() bool { return j.state.Hosted }
+
+// place is what kind of cluster this host is a node of.
+func (s State) place() kubelet.Place { return kubelet.Place{Standalone: s.Known() && !s.Hosted} }

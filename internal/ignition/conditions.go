@@ -164,6 +164,12 @@ func unmasks(s *scene, e subject) bool {
 	return u.Mask != nil && !*u.Mask && text(u.Contents) == "" && s.in.UnitFile != nil && s.in.UnitFile(u.Name) == "masked"
 }
 
+func runsPodman(_ *scene, e subject) bool {
+	return strings.Contains(text(e.unit.Contents), "/usr/bin/podman")
+}
+
+func hasDropins(_ *scene, e subject) bool { return len(e.unit.Dropins) > 0 }
+
 // notInstalled tells a unit that the payload only says something about, that
 // nobody has and nobody needs. A mask can be written all the same, and what
 // will come with a package that is needed anyway stays in the plan.

@@ -19,9 +19,9 @@ func explain(stub *Stub, connectTo string, err error) error {
 	case errors.As(err, &known), errors.As(err, &failure):
 		return err
 	case errors.As(err, &answer):
-		return explainProxy(answer)
+		return explainProxy(stub, answer)
 	case errors.As(err, &name):
-		return explainName(name)
+		return explainName(stub, name)
 	}
 	if no := explainTLS(stub, err); no != nil {
 		return no
@@ -29,22 +29,31 @@ func explain(stub *Stub, connectTo string, err error) error {
 	return explainDial(stub, connectTo, err)
 }
 
-func explainProxy(answer *wire.ProxyAnswer) *refusal {
-	return &refusal{
+func explainProxy(stub *Stub, answer *wire.ProxyAnswer) *refusal {
+	no := &refusal{
 		code: report.Refused, cause: answer, what: answer.Error(), temporary: answer.Status >= 500,
 		remedy: "let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub (from the hosted cluster's proxy configuration)",
 	}
+	if stub.standalone() {
+		no.remedy = "let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub"
+	}
+	return no
 }
 
 // explainName tells a name that does not exist from a name server that does
 // not answer.
-func explainName(name *net.DNSError) *refusal {
+func explainName(stub *Stub, name *net.DNSError) *refusal {
 	if name.IsNotFound {
-		return &refusal{
+		no := &refusal{
 			code: report.Refused, cause: name,
 			what:   fmt.Sprintf("the name %s does not exist in DNS", name.Name),
 			remedy: fmt.Sprintf("mend DNS (check with: getent hosts %s), or say where it is: --connect-to HOST:PORT", name.Name),
 		}
+		if stub.standalone() {
+			no.remedy = fmt.Sprintf("make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
+				"api-int names lead to the cluster's internal load balancer, and are often only known inside", name.Name)
+		}
+		return no
 	}
 	return &refusal{
 		code: report.Failed, cause: name, temporary: true,
@@ -57,12 +66,15 @@ func explainName(name *net.DNSError) *refusal {
 // breaks. All of them can pass.
 func explainDial(stub *Stub, connectTo string, err error) *refusal {
 	if proxy, _ := wire.Dialled(err); proxy {
-		return unreachableProxy(err)
+		return unreachableProxy(stub, err)
 	}
 	to := dialledHost(stub, connectTo)
 	no := &refusal{
 		code: report.Failed, temporary: true, cause: err, what: wire.Connection(to, err),
 		remedy: fmt.Sprintf("check the way to it: curl -vk https://%s/healthz", to),
+	}
+	if stub.standalone() {
+		no.remedy += "\n" + unreachableConfig(to)
 	}
 	if wire.NoRoute(err) {
 		no.remedy = "check the routes of this host: ip route; ip -6 route"
@@ -70,12 +82,16 @@ func explainDial(stub *Stub, connectTo string, err error) *refusal {
 	return no
 }
 
-func unreachableProxy(err error) *refusal {
-	return &refusal{
+func unreachableProxy(stub *Stub, err error) *refusal {
+	no := &refusal{
 		code: report.Failed, temporary: true, cause: err,
 		what:   "the proxy of the stub cannot be reached: " + wire.Innermost(err).Error(),
 		remedy: "check ignition.proxy of the stub, which comes from the hosted cluster's proxy configuration",
 	}
+	if stub.standalone() {
+		no.remedy = "check ignition.proxy of the stub"
+	}
+	return no
 }
 
 // dialledHost is HOST:PORT of where the connection goes to.

@@ -71,7 +71,7 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 			return nil, no.failure(ctx, stub, tries, time.Since(began))
 		}
 		next := min(wire.Pause(tries, pause, longestPause), left)
-		f.Log.Again(fmt.Sprintf("ignition server %s: %s; asked again until %s", stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy, next)
+		f.Log.Again(fmt.Sprintf("%s %s: %s; asked again until %s", stub.server(), stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy, next)
 		select {
 		case <-time.After(next):
 		case <-ctx.Done():
@@ -84,8 +84,13 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 // server's, and so is fetched as Ignition would: by this host's trust, the
 // stub's CAs and its own, and the stub's proxy.
 func (f Fetcher) open(ctx context.Context, stub *Stub, got *reply) (*Payload, error) {
+	if stub.standalone() {
+		if no := checkSpec(stub, specOf(got.raw)); no != nil {
+			return nil, no.failure(ctx, stub, 1, 0)
+		}
+	}
 	payload, err := Open(ctx, got.raw, resolve.Options{
-		Name: "payload", Remedy: payloadRemedy, Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
+		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)

@@ -41,7 +41,7 @@ func TestFetch(t *testing.T) {
 	want := map[string]string{
 		"method": "GET", "path": "/ignition", "proto": "HTTP/1.1", "host": s.Listener.Addr().String(),
 		"authorization": testBearer, "pool": "clusters/demo-workers", "hash": "844282c1",
-		"encoding": "identity", "accept": "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1",
+		"encoding": "identity", "accept": "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("request differs (-want +got):\n%s", diff)

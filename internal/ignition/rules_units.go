@@ -11,6 +11,10 @@ func unitRules() []rule {
 		name: "node-ip", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: hostedPackageMode, effect: installOnly,
 		reason: "it pulls an image of the release with podman before the network is final; the agent chooses and writes the node's address itself",
 	}, {
+		name: "node-ip-container", kind: kindUnit, match: []string{"nodeip-configuration.service"}, when: both(packageMode, both(standalone, runsPodman)), effect: mention,
+		reason: "kubelet waits at every boot until it has run a container of the release with podman, which must be installed (dnf install podman), though the agent has told the node's address by then; " +
+			"it stays, as the machine-config-daemon of this cluster compares it",
+	}, {
 		name: "wait-for-node-ip", kind: kindUnit, match: []string{"wait-for-primary-ip.service", "wait-for-node-ip.service"}, when: hostedPackageMode, effect: installOnly,
 		reason: "with a br-ex that is not configure-ovs.sh's it waits, without end and before kubelet, for a file that only nodeip-configuration.service writes",
 	}, {
@@ -42,6 +46,9 @@ func unitRules() []rule {
 	}, {
 		name: "unmask", kind: kindUnit, match: []string{"*"}, when: unmasks, effect: removed,
 		reason: "its mask on this host goes, as the payload wants it",
+	}, {
+		name: "not-installed-extended", kind: kindUnit, match: []string{"*"}, when: both(standalone, both(notInstalled, hasDropins)), effect: nothingToEnable, late: true,
+		reason: "the host has no such unit and nothing needs it; its drop-ins are written all the same, as the machine-config-daemon of this cluster looks for them",
 	}, {
 		name: "not-installed", kind: kindUnit, match: []string{"*"}, when: notInstalled, effect: leaveOut, late: true,
 		reason: "the host has no such unit and nothing needs it, so that there is nothing to extend or to disable",

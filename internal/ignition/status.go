@@ -15,6 +15,9 @@ import (
 func explainStatus(stub *Stub, response *http.Response, skew time.Duration) *refusal {
 	pool := poolOf(stub)
 	status := response.StatusCode
+	if stub.standalone() {
+		return explainConfigStatus(stub, status, skew)
+	}
 	switch {
 	case status == http.StatusUnauthorized && !stub.HasToken():
 		return &refusal{

@@ -22,9 +22,12 @@ const (
 	headerTimeout = 40 * time.Second // HAProxy, in front of the server, answers 504 after 30 s
 	maxRedirects  = 10               // as Ignition
 
-	// The server gives every client the same; a machine-config server of a
-	// standalone cluster chooses the spec by this, and gives spec 2.2 without it.
-	accept    = "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1"
+	// HyperShift's server gives every client the same; a machine-config server of
+	// a standalone cluster chooses the spec by this: 2.2 without it, and its own
+	// newest where it does not know this one. As Ignition does, the newest that
+	// can be read is named: an older one would have to hold what the cluster's
+	// configs have in a newer.
+	accept    = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
 	userAgent = "hcp-node-agent"
 )
 

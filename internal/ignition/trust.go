@@ -26,16 +26,20 @@ func explainTLS(stub *Stub, err error) *refusal {
 		return &refusal{
 			code: report.Refused, cause: err,
 			what:   fmt.Sprintf("port %s does not speak TLS", portOf(stub)),
-			remedy: "check host and port of the endpoint:\n" + getEndpoint,
+			remedy: "check host and port of the endpoint:\n" + stub.whereEndpoint(),
 		}
 	case errors.As(err, &unverified):
 		return explainCertificate(stub, unverified)
 	case errors.As(err, &operation) && operation.Op == "remote error": // how crypto/tls calls an alert of the other side
-		return &refusal{
+		no := &refusal{
 			code: report.Refused, cause: err,
 			what:   fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err),
-			remedy: fmt.Sprintf("a Route is found by name, so the endpoint must be given by name and not by address; check with: openssl s_client -connect %s -servername %s </dev/null", dialledHost(stub, ""), stub.Source.Hostname()),
+			remedy: fmt.Sprintf("check with: openssl s_client -connect %s -servername %s </dev/null", dialledHost(stub, ""), stub.Source.Hostname()),
 		}
+		if !stub.standalone() {
+			no.remedy = "a Route is found by name, so the endpoint must be given by name and not by address; " + no.remedy
+		}
+		return no
 	}
 	return nil
 }
@@ -58,7 +62,7 @@ func explainCertificate(stub *Stub, unverified *tls.CertificateVerificationError
 		if invalid.Cert != nil {
 			shown = invalid.Cert
 		}
-		no.what, no.remedy = outOfTime(shown, time.Now())
+		no.what, no.remedy = outOfTime(stub, shown, time.Now())
 	}
 	return no
 }
@@ -67,14 +71,22 @@ func explainCertificate(stub *Stub, unverified *tls.CertificateVerificationError
 func unknownIssuer(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 	issuer, expected := shown.Issuer.String(), subjects(stub)
 	for _, subject := range expected {
+		if subject == issuer && stub.standalone() {
+			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the CA that was given is of another cluster, is not the one that signs the machine-config server (the API server has others), or was replaced", issuer),
+				getWorkerStub
+		}
 		if subject == issuer {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
 				"get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
 		}
 	}
-	if strings.HasPrefix(shown.Issuer.CommonName, "ingress-operator@") {
+	if strings.HasPrefix(shown.Issuer.CommonName, "ingress-operator@") && !stub.standalone() {
 		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", wire.Names(shown), stub.Source.Hostname()),
 			"check the endpoint:\n" + getEndpoint
+	}
+	if stub.standalone() {
+		return fmt.Sprintf("its certificate is signed by %q and not by the CA %q that was given: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
+			fmt.Sprintf("let connections to %s through unopened; %s", dialledHost(stub, ""), getWorkerStub)
 	}
 	return fmt.Sprintf("its certificate is signed by %q and not by the stub's CA %q: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
 		fmt.Sprintf("let connections to %s through unopened; the payload holds credentials of the cluster", dialledHost(stub, ""))
@@ -87,9 +99,13 @@ func wrongName(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 }
 
 // outOfTime tells a certificate out of its time.
-func outOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
+func outOfTime(stub *Stub, shown *x509.Certificate, now time.Time) (what, remedy string) {
 	what, remedy = wire.OutOfTime(shown, now)
-	if now.After(shown.NotAfter) {
+	switch {
+	case !now.After(shown.NotAfter):
+	case stub.standalone():
+		remedy += "\nif it is right, the cluster has not renewed the certificate: oc -n openshift-machine-config-operator get secret machine-config-server-tls"
+	default:
 		remedy += "\nif it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
 	}
 	return what, remedy

@@ -37,7 +37,7 @@ func (f Fetcher) try(parent context.Context, stub *Stub) (*reply, error) {
 	if response.StatusCode != http.StatusOK {
 		return nil, explainStatus(stub, response, skew)
 	}
-	raw, err := f.body(response)
+	raw, err := f.body(stub, response)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +66,18 @@ func tellSkew(skew time.Duration) string {
 
 // body reads the whole payload, and tells one that was cut short (the server
 // gives up on slow readers after ten seconds) from one that is no payload.
-func (f Fetcher) body(response *http.Response) ([]byte, error) {
+func (f Fetcher) body(stub *Stub, response *http.Response) ([]byte, error) {
 	limit := f.MaxBytes
 	if limit == 0 {
 		limit = defaultMaxBytes
 	}
 	raw, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err != nil {
-		return nil, truncated(len(raw), response.ContentLength, err)
+		return nil, truncated(stub, len(raw), response.ContentLength, err)
 	}
 	if int64(len(raw)) > limit {
 		return nil, &refusal{
-			code: report.Usage, remedy: "check that the endpoint is the ignition server's",
+			code: report.Usage, remedy: "check that the endpoint is the " + stub.server() + "'s",
 			what: fmt.Sprintf("what it sends has more than %d bytes, which no payload has", limit),
 		}
 	}
@@ -85,23 +85,36 @@ func (f Fetcher) body(response *http.Response) ([]byte, error) {
 	err = json.NewDecoder(bytes.NewReader(raw)).Decode(&whole)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, truncated(len(raw), response.ContentLength, err)
+		return nil, truncated(stub, len(raw), response.ContentLength, err)
 	case err != nil:
 		return nil, &refusal{
 			code: report.Usage, cause: err,
-			what:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the ignition server answers", kindOf(response, raw)),
-			remedy: "check the endpoint, and what stands between this host and it:\n" + getEndpoint,
+			what:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(response, raw), stub.server()),
+			remedy: "check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
 		}
 	}
 	return raw, nil
 }
 
-func truncated(got int, want int64, cause error) *refusal {
-	return &refusal{
+func truncated(stub *Stub, got int, want int64, cause error) *refusal {
+	no := &refusal{
 		code: report.Failed, temporary: true, cause: cause,
 		what:   "the payload was cut short after " + wire.Received(got, want),
 		remedy: "check the link to the server: it stops sending to a reader that takes more than 10 seconds",
 	}
+	if stub.standalone() {
+		no.remedy = "check the link to the server, and what stands in between"
+	}
+	return no
+}
+
+// specOf is the version that a config says it is of, "" where it says none.
+func specOf(raw []byte) string {
+	var config struct{ Ignition struct{ Version string } }
+	if json.Unmarshal(raw, &config) != nil {
+		return ""
+	}
+	return config.Ignition.Version
 }
 
 func kindOf(response *http.Response, raw []byte) string {

@@ -44,7 +44,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	if v.Endpoint != "" {
 		source, err := endpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		stub.Source = source
 	}
@@ -57,7 +57,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	}
 	if len(v.CA) > 0 {
 		if err := wire.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, "give the CA in PEM, from the management cluster:\n"+getCA, "reading CA of the ignition server: %w", err)
+			return nil, report.Fail(report.Usage, stub.whereCA(), "reading CA of the %s: %w", stub.server(), err)
 		}
 		stub.CAs = [][]byte{v.CA}
 	}
@@ -89,7 +89,7 @@ func (p Proxy) override(with Proxy) Proxy {
 
 // endpoint reads HOST, HOST:PORT or a URL. HyperShift's server has its payload
 // at /ignition; another path, as /config/worker of a standalone cluster's
-// machine-config server, is kept.
+// machine-config server, is kept, and that server is known by its port, too.
 func endpoint(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
@@ -107,6 +107,9 @@ func endpoint(text string) (*url.URL, error) {
 	}
 	if source.Path == "" || source.Path == "/" {
 		source.Path = "/ignition"
+		if source.Port() == configPort {
+			source.Path = configPath + "worker"
+		}
 	}
 	return source, nil
 }

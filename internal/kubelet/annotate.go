@@ -27,7 +27,7 @@ func annotatedAs(found, ours *certificatesv1.CertificateSigningRequest) bool {
 // whoApproves says who is to approve our CSR.
 func (a *asking) whoApproves() string {
 	if len(a.ours.Annotations) == 0 {
-		return "on platform None nobody approves it by itself"
+		return a.identity.Place.Nobody()
 	}
 	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; where none is running"
 }

@@ -153,14 +153,12 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 		if before.phase != approved {
 			a.stuck = time.Now()
 		} else if time.Since(a.stuck) > 4*time.Second { // issuing takes a blink where the signer runs
-			log.Wait("the client CSR "+a.ours.Name+" is approved, but no certificate is issued yet", signerRemedy)
+			log.Wait("the client CSR "+a.ours.Name+" is approved, but no certificate is issued yet", a.identity.Place.Signer())
 		}
 		return false, nil
 	}
 	return false, a.hopeless()
 }
-
-const signerRemedy = "look at the csrsigning controller in the hosted control plane's kube-controller-manager"
 
 // hopeless gives up on a CSR that nothing good can become of. One that was
 // like that before this run only means that a new key is needed.
@@ -179,16 +177,16 @@ func (a *asking) hopeless() error {
 }
 
 func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
-	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run on the hosted cluster:",
-		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since), a.whoApproves())
+	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
+		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since), a.whoApproves(), a.identity.Place.OnCluster())
 }
 
 // unanswered is the failure when the time is up.
 func (a *asking) unanswered() error {
 	if a.last.phase == approved {
-		return report.Fail(report.Failed, signerRemedy, "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
+		return report.Fail(report.Failed, a.identity.Place.Signer(), "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
 	}
-	return report.Fail(report.ApprovalMissing, a.approveCommand()+"   on the hosted cluster; then run join again: it finds the same CSR",
+	return report.Fail(report.ApprovalMissing, a.approveCommand()+"   "+a.identity.Place.OnCluster()+"; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
 }
 

@@ -114,7 +114,7 @@ func TestApprovedAndNotIssued(t *testing.T) {
 	}
 	a.stuck = a.stuck.Add(-5 * time.Second)
 	see()
-	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + signerRemedy + "\n"
+	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + Place{}.Signer() + "\n"
 	if said.text() != want {
 		t.Errorf("said %q, want %q", said.text(), want)
 	}

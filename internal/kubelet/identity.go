@@ -40,6 +40,7 @@ type Identity struct {
 	// Annotate gives what the client CSR with this public key is annotated
 	// with, so that an approver can know the node by it; nil for nothing.
 	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
+	Place    Place
 	Proxy    Proxy
 	Ledger   *ledger.Ledger
 	Log      report.Log // its step is the ledger's

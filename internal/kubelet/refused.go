@@ -13,7 +13,7 @@ import (
 
 // refused says more about a bootstrap credential that is not accepted.
 func (a *asking) refused(err error) error {
-	const fresh = "get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
+	fresh := a.identity.Place.renewed()
 	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
 	switch now := a.api.clock.now(); {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):

@@ -85,7 +85,7 @@ func (s *Serving) first(found map[string]*certificatesv1.CertificateSigningReque
 	choice := s.choose(found)
 	switch csr := choice.csr; {
 	case csr != nil && len(csr.Status.Conditions) == 0:
-		return Renewal{CSR: csr.Name, Text: "it waits for " + servingText(csr), Remedy: "oc adm certificate approve " + csr.Name}
+		return Renewal{CSR: csr.Name, Text: "it waits for " + servingText(csr, s.Place), Remedy: "oc adm certificate approve " + csr.Name}
 	case csr != nil:
 		condition := csr.Status.Conditions[0]
 		return Renewal{
@@ -105,7 +105,7 @@ func (s *Serving) renewal(leaf *x509.Certificate, found map[string]*certificates
 	case csr != nil && len(csr.Status.Conditions) == 0:
 		return Renewal{
 			CSR:    csr.Name,
-			Text:   "kubelet's serving certificate ends at " + stamp(leaf.NotAfter) + "; the next one waits for " + servingText(csr),
+			Text:   "kubelet's serving certificate ends at " + stamp(leaf.NotAfter) + "; the next one waits for " + servingText(csr, s.Place),
 			Remedy: "oc adm certificate approve " + csr.Name,
 		}
 	case choice.misfit != nil:

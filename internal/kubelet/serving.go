@@ -23,6 +23,7 @@ type Serving struct {
 	*Node
 	Dir       string // kubelet's certificates, PKIDirectory
 	Addresses []netip.Addr
+	Place     Place
 	// Fits is the rule by which a CSR is this node's and asks for no more than
 	// it may; the error says what is wrong.
 	Fits func(*certificatesv1.CertificateSigningRequest) error
@@ -117,15 +118,15 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
-				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", signerRemedy)
+				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", w.Place.Signer())
 			}
 			w.unanswered = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
 			return nil
 		}
 	}
 	remedy := "oc adm certificate approve " + csr.Name
-	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   on the hosted cluster; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
-	log.Wait(servingText(csr), remedy)
+	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   "+w.Place.OnCluster()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
+	log.Wait(servingText(csr, w.Place), remedy)
 	if w.approve == nil || w.offered == csr.UID {
 		return nil
 	}
@@ -133,11 +134,11 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 	return w.approve(ctx, Request{Name: csr.Name})
 }
 
-func servingText(csr *certificatesv1.CertificateSigningRequest) string {
+func servingText(csr *certificatesv1.CertificateSigningRequest, place Place) string {
 	names, fingerprint := "", ""
 	if request, err := parseRequest(csr.Spec.Request); err == nil {
 		names, fingerprint = fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
 	}
-	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); on platform None nobody approves it by itself; run on the hosted cluster:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time))
+	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), place.Nobody(), place.OnCluster())
 }

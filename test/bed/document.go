@@ -54,6 +54,18 @@ type Document struct {
 	NodePool                string `json:"nodePool"`
 	TargetConfigVersionHash string `json:"targetConfigVersionHash"`
 
+	// MachineConfigURL is where a standalone cluster's machine-config server has
+	// the configuration of its workers, as nodes see it, and MachineConfigForward
+	// host:port of that server on this host's loopback.
+	MachineConfigURL     string `json:"machineConfigURL"`
+	MachineConfigForward string `json:"machineConfigForward"`
+	// MachineConfigCA signed that server's certificate, and nothing else.
+	MachineConfigCA string `json:"machineConfigCA"`
+	// WorkerStub is what such a cluster keeps in Secret worker-user-data, and
+	// WorkerConfig what the server answers with, in Ignition spec 3.2.
+	WorkerStub   string `json:"workerStub"`
+	WorkerConfig string `json:"workerConfig"`
+
 	// PauseImage and WorkloadImage are pull specs by digest as nodes use them.
 	PauseImage    string `json:"pauseImage"`
 	WorkloadImage string `json:"workloadImage"`

@@ -40,7 +40,7 @@ func machinesFindEverythingByName(t *testing.T, c *controlPlane) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(_ context.Context, network, _ string) (net.Conn, error) {
 		return c.inside(network, "192.0.2.1:53")
 	}}
-	for _, server := range []string{c.IgnitionEndpoint, c.Registry, "api.demo.example.com:6443"} {
+	for _, server := range []string{c.IgnitionEndpoint, c.Registry, "api.demo.example.com:6443", "api-int.demo.example.com:6443", "api-int.demo.example.com:22623"} {
 		host, port, err := net.SplitHostPort(server)
 		if err != nil {
 			t.Fatal(err)

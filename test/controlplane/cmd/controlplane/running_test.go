@@ -13,6 +13,7 @@ func TestRunning(t *testing.T) {
 		"the document is complete":         documentIsComplete,
 		"machines find everything by name": machinesFindEverythingByName,
 		"the stub fetches the payload":     stubFetchesThePayload,
+		"a standalone cluster's worker":    standaloneWorker,
 		"who approves what":                whoApprovesWhat,
 	} {
 		t.Run(name, func(t *testing.T) { look(t, c) })
@@ -28,7 +29,7 @@ func documentIsComplete(t *testing.T, c *controlPlane) {
 	}
 	for _, path := range []string{
 		c.Kubeconfig, c.ApproverKubeconfig, c.BootstrapKubeconfig, c.ClusterCA,
-		c.Stub, c.Payload, c.IgnitionCA, c.PullSecret,
+		c.Stub, c.Payload, c.IgnitionCA, c.PullSecret, c.WorkerStub, c.WorkerConfig, c.MachineConfigCA,
 	} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {

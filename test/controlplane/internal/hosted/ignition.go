@@ -25,7 +25,11 @@ const coreKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAA
 // startIgnition builds the payload and serves it. It returns how to make a
 // stub with the current token.
 func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ignitionserver.Server, func() ([]byte, error), error) {
-	built, err := c.buildPayload(cluster, images)
+	inputs, err := c.payloadInputs(cluster, images)
+	if err != nil {
+		return nil, nil, err
+	}
+	built, err := payload.Build(inputs)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -76,16 +80,16 @@ func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ign
 	return server, stub, nil
 }
 
-func (c *ControlPlane) buildPayload(cluster *kube.Cluster, images images) (payload.Payload, error) {
+func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payload.Inputs, error) {
 	kubeletCA, err := os.ReadFile(cluster.KubeletCA)
 	if err != nil {
-		return payload.Payload{}, fmt.Errorf("reading kubelets' client authorities: %w", err)
+		return payload.Inputs{}, fmt.Errorf("reading kubelets' client authorities: %w", err)
 	}
 	bootstrap, err := os.ReadFile(cluster.BootstrapKubeconfig)
 	if err != nil {
-		return payload.Payload{}, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
+		return payload.Inputs{}, fmt.Errorf("reading the bootstrap kubeconfig: %w", err)
 	}
-	return payload.Build(payload.Inputs{
+	return payload.Inputs{
 		APIName:            c.host("api"),
 		InternalAPIAddress: kube.InternalAPIAddress,
 		Registry:           c.document.Registry,
@@ -96,7 +100,7 @@ func (c *ControlPlane) buildPayload(cluster *kube.Cluster, images images) (paylo
 		KubeletCA:          kubeletCA,
 		BootstrapConfig:    bootstrap,
 		SSHKey:             coreKey,
-	})
+	}, nil
 }
 
 // startSwitchboard serves the admin endpoint on the host's loopback.

@@ -27,7 +27,7 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 	err := dnsmasq.Start(c.group, dnsmasq.Config{
 		Dir: c.folders.run, Bridge: bridge, Address: net.ParseIP(address),
-		Domain: c.domain(), Names: []string{"api", "ignition", "registry"},
+		Domain: c.domain(), Names: []string{"api", "api-int", "ignition", "registry"},
 	})
 	if err != nil {
 		return err
@@ -51,6 +51,9 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	}
 	server, stub, err := c.startIgnition(cluster, images)
 	if err != nil {
+		return err
+	}
+	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
 	if err := c.startSwitchboard(server, stub, operator); err != nil {
@@ -111,7 +114,7 @@ func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) 
 		Bin:     c.options.Bin,
 		Dir:     dir,
 		Address: net.ParseIP(address),
-		APIName: c.host("api"),
+		APIName: c.host("api"), InternalName: c.host("api-int"),
 		Group:   c.group,
 		Forward: func() (string, error) { return c.forward("6443") },
 		Dial:    c.network.Dial,

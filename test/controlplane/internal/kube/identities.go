@@ -50,7 +50,7 @@ func (ids identities) write(c Config) error {
 	serving, err := ids.root.Issue(pki.Leaf{
 		CommonName: "kubernetes",
 		DNSNames: []string{
-			"localhost", c.APIName, "kubernetes", "kubernetes.default",
+			"localhost", c.APIName, c.InternalName, "kubernetes", "kubernetes.default",
 			"kubernetes.default.svc", "kubernetes.default.svc.cluster.local",
 		},
 		Addresses: []net.IP{

@@ -28,11 +28,13 @@ const serviceNetwork = "172.31.0.0/16"
 
 // Config is where the control plane lives.
 type Config struct {
-	Bin     string         // folder with the binaries
-	Dir     string         // folder for its state, which must be empty
-	Address net.IP         // the address that nodes reach the API at
-	APIName string         // the API's DNS name
-	Group   *process.Group // runs the processes
+	Bin     string // folder with the binaries
+	Dir     string // folder for its state, which must be empty
+	Address net.IP // the address that nodes reach the API at
+	APIName string // the API's DNS name
+	// InternalName is the API's DNS name inside a standalone cluster's network.
+	InternalName string
+	Group        *process.Group // runs the processes
 	// Forward makes an address of the caller's own network lead to the API
 	// server at 127.0.0.1:6443 in the group's network, and returns host:port.
 	Forward func() (string, error)

@@ -36,14 +36,14 @@ const innerVersion = "3.4.0"
 
 // appended are the files that the machine-config server adds while serving.
 // Several hold secrets and are world-readable: so they are on the real thing.
-func appended(config Config, rendered []byte, in Inputs) ([]sourceFile, error) {
-	// "master" although it is a worker's: the only pool that the server knows
-	// in the mode in which HyperShift runs it.
-	name := fmt.Sprintf("rendered-master-%.16x", sha256.Sum256(rendered))
+func appended(config Config, rendered []byte, in Inputs, pool string) ([]sourceFile, error) {
+	name := fmt.Sprintf("rendered-%s-%.16x", pool, sha256.Sum256(rendered))
 	const prefix = "machineconfiguration.openshift.io/"
-	annotations, err := json.Marshal(map[string]string{
-		prefix + "currentConfig": name, prefix + "desiredConfig": name, prefix + "state": "Done",
-	})
+	about := map[string]string{prefix + "currentConfig": name, prefix + "desiredConfig": name, prefix + "state": "Done"}
+	if pool == workerPool {
+		about[prefix+"firstPivotConfig"] = name // not in the mode in which HyperShift runs the server
+	}
+	annotations, err := json.Marshal(about)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the node's annotations: %w", err)
 	}

@@ -37,36 +37,14 @@ func Build(in Inputs) (Payload, error) {
 	if err != nil {
 		return Payload{}, err
 	}
-	for _, d := range Differences() {
-		if d.apply == nil {
-			continue
-		}
-		if err := d.apply(source, in); err != nil {
-			return Payload{}, fmt.Errorf("making the payload fit for the test machine (%s): %w", d.What, err)
-		}
-	}
-	config := Config{
-		Ignition: Version{"3.2.0"},
-		Passwd:   Passwd{Users: []User{{Name: "core", SSHAuthorizedKeys: []string{in.SSHKey}}}},
-		Systemd:  Systemd{Units: source.units},
-	}
-	for _, f := range source.files {
-		if config.Storage.Files, err = appendFile(config.Storage.Files, f); err != nil {
-			return Payload{}, err
-		}
-	}
-	rendered, err := json.Marshal(config)
-	if err != nil {
-		return Payload{}, fmt.Errorf("encoding the rendered config: %w", err)
-	}
-	served, err := appended(config, rendered, in)
-	if err != nil {
+	if err := source.fit(Differences(), in); err != nil {
 		return Payload{}, err
 	}
-	for _, f := range served {
-		if config.Storage.Files, err = appendFile(config.Storage.Files, f); err != nil {
-			return Payload{}, err
-		}
+	// "master" although it is a worker's: the only pool that the server knows
+	// in the mode in which HyperShift runs it.
+	config, rendered, err := source.served(in, "master")
+	if err != nil {
+		return Payload{}, err
 	}
 	body, err := json.Marshal(config)
 	if err != nil {
@@ -75,6 +53,47 @@ func Build(in Inputs) (Payload, error) {
 	hash := fnv.New32a()
 	hash.Write(rendered)
 	return Payload{Body: body, Hash: fmt.Sprintf("%08x", hash.Sum32())}, nil
+}
+
+// fit makes the differences.
+func (s *source) fit(differences []Difference, in Inputs) error {
+	for _, d := range differences {
+		if d.apply == nil {
+			continue
+		}
+		if err := d.apply(s, in); err != nil {
+			return fmt.Errorf("making the payload fit for the test machine (%s): %w", d.What, err)
+		}
+	}
+	return nil
+}
+
+// served is the config as the machine-config server gives it for a pool, and
+// what was rendered before the server added to it.
+func (s *source) served(in Inputs, pool string) (config Config, rendered []byte, err error) {
+	config = Config{
+		Ignition: Version{"3.2.0"},
+		Passwd:   Passwd{Users: []User{{Name: "core", SSHAuthorizedKeys: []string{in.SSHKey}}}},
+		Systemd:  Systemd{Units: s.units},
+	}
+	for _, f := range s.files {
+		if config.Storage.Files, err = appendFile(config.Storage.Files, f); err != nil {
+			return config, nil, err
+		}
+	}
+	if rendered, err = json.Marshal(config); err != nil {
+		return config, nil, fmt.Errorf("encoding the rendered config: %w", err)
+	}
+	added, err := appended(config, rendered, in, pool)
+	if err != nil {
+		return config, nil, err
+	}
+	for _, f := range added {
+		if config.Storage.Files, err = appendFile(config.Storage.Files, f); err != nil {
+			return config, nil, err
+		}
+	}
+	return config, rendered, nil
 }
 
 func appendFile(files []File, f sourceFile) ([]File, error) {

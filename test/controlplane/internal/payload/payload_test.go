@@ -13,7 +13,15 @@ import (
 
 func build(t *testing.T) payload.Payload {
 	t.Helper()
-	built, err := payload.Build(payload.Inputs{
+	built, err := payload.Build(inputs())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return built
+}
+
+func inputs() payload.Inputs {
+	return payload.Inputs{
 		APIName:            "api.demo.example.com",
 		InternalAPIAddress: "172.20.0.1",
 		Registry:           "registry.demo.example.com:5000",
@@ -24,11 +32,7 @@ func build(t *testing.T) payload.Payload {
 		KubeletCA:          []byte("-----BEGIN CERTIFICATE-----\n"),
 		BootstrapConfig:    []byte("kind: Config\n"),
 		SSHKey:             "ssh-ed25519 AAAA core@example.com",
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
-	return built
 }
 
 // parse reads a payload with Ignition's own parser.

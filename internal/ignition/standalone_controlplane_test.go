@@ -1,0 +1,122 @@
+//go:build controlplane
+
+package ignition
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+)
+
+// TestControlPlaneStandalone fetches from the bed's machine-config server, by the
+// cluster's own stub and by single values, with the CA that was given and no other.
+func TestControlPlaneStandalone(t *testing.T) {
+	c, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	read := func(name string) []byte {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	file, err := ParseStub(read(c.WorkerStub))
+	if err != nil {
+		t.Fatal(err)
+	}
+	values, err := NewStub(Values{Endpoint: c.MachineConfigURL, CA: read(c.MachineConfigCA)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := LoadPayload(read(c.WorkerConfig))
+	if err != nil {
+		t.Fatal(err)
+	}
+	fetcher := Fetcher{ConnectTo: c.MachineConfigForward}
+	for name, stub := range map[string]*Stub{"stub": file, "values": values} {
+		if probe, err := fetcher.Probe(t.Context(), stub); err != nil || probe.Temporary != nil {
+			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
+		}
+		payload, err := fetcher.Fetch(t.Context(), stub)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if payload.Version != "3.4.0" || stub.Hosted() || stub.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
+			t.Errorf("%s: spec %s, %s; want %s", name, payload.Version, payload, want)
+		}
+		adaptedAsServed(t, payload)
+	}
+	asked := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
+	if n := strings.Count(asked, `GET /config/worker Accept: "`+accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
+		t.Errorf("the server says:\n%s", asked)
+	}
+
+	pool, err := file.Override(Values{Endpoint: strings.Replace(c.MachineConfigURL, "worker", "gpu", 1)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Fetcher{ConnectTo: c.MachineConfigForward, Budget: 1}.Fetch(t.Context(), pool)
+	checkStandalone(t, err, report.Failed, "the configuration of pool gpu (HTTP 500)", "oc get machineconfigpools")
+	api, err := NewStub(Values{Endpoint: c.MachineConfigURL, CA: read(c.ClusterCA)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = fetcher.Fetch(t.Context(), api)
+	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
+}
+
+// adaptedAsServed wants every file of a standalone cluster's payload with its
+// content and mode, and every unit with what it says about enabling: that
+// cluster's daemon compares them.
+func adaptedAsServed(t *testing.T, payload *Payload) {
+	t.Helper()
+	plan, err := Adapt(payload, AdaptInput{Tree: bare{}, HasUnit: func(string) bool { return false }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	planned := map[string]int{}
+	for i, change := range plan.Files {
+		planned[change.Target] = i
+	}
+	for _, file := range payload.Config.Storage.Files {
+		i, found := planned[file.Path]
+		if file.Path == encapsulatedPath {
+			if found {
+				t.Error("the sign of a first boot is written")
+			}
+			continue
+		}
+		content, mode, _ := payload.File(file.Path)
+		if !found || !bytes.Equal(plan.Files[i].Want.Content, content) || *plan.Files[i].Want.Mode != mode {
+			t.Errorf("%s is planned: %t, and not as it was served", file.Path, found)
+		}
+	}
+	for _, unit := range payload.Config.Systemd.Units {
+		for _, dropin := range unit.Dropins {
+			name := unitDir + "/" + unit.Name + ".d/" + dropin.Name
+			i, found := planned[name]
+			if wanted := text(dropin.Contents); wanted != "" && (!found || string(plan.Files[i].Want.Content) != wanted) {
+				t.Errorf("%s is planned: %t, and not as it was served", name, found)
+			}
+		}
+		if text(unit.Contents) == "" {
+			continue
+		}
+		if i, found := planned[unitDir+"/"+unit.Name]; !found || string(plan.Files[i].Want.Content) != *unit.Contents {
+			t.Errorf("%s is planned: %t, and not as it was served", unit.Name, found)
+		}
+		for _, change := range append(plan.Units, plan.Kubelet...) {
+			if change.Target == unit.Name && (change.Want.Enabled == "enabled") != *unit.Enabled {
+				t.Errorf("%s will be %s", unit.Name, change.Want.Enabled)
+			}
+		}
+	}
+}

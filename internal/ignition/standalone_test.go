@@ -1,0 +1,176 @@
+package ignition
+
+import (
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// workers is the stub of a server's pool worker, as single values make it.
+func (s *ignitionServer) workers(t *testing.T) *Stub {
+	t.Helper()
+	stub, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.pem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return stub
+}
+
+// hyperShiftWords are those of a hosted cluster's management, which say nothing
+// to the administrator of a standalone one.
+var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|fresh stub|token`)
+
+func checkStandalone(t *testing.T, err error, code report.Code, want, remedy string) {
+	t.Helper()
+	checkFailure(t, err, code, want)
+	if !strings.Contains(report.RemedyOf(err), remedy) {
+		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
+	}
+	said := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
+	if wrong := hyperShiftWords.FindString(said); wrong != "" {
+		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
+	}
+}
+
+// A machine-config server is asked for the newest spec that can be read, and for
+// nothing else: there is no token, and no NodePool.
+func TestFetchFromMachineConfigServer(t *testing.T) {
+	s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
+	payload, err := Fetcher{}.Fetch(t.Context(), s.workers(t))
+	if err != nil || payload.Version != "3.4.0" {
+		t.Fatalf("%v, %v", payload, err)
+	}
+	r := s.got()[0]
+	if r.Method != http.MethodGet || r.URL.Path != "/config/worker" || r.Header.Get("Accept") != accept {
+		t.Errorf("it asked %s %s for %q", r.Method, r.URL.Path, r.Header.Get("Accept"))
+	}
+	for _, name := range []string{"Authorization", "NodePool", "TargetConfigVersionHash"} {
+		if r.Header.Get(name) != "" {
+			t.Errorf("%s was sent", name)
+		}
+	}
+}
+
+func TestMachineConfigServerRefuses(t *testing.T) {
+	empty := func(status int) http.HandlerFunc { return answer(status, "", "") }
+	for name, test := range map[string]struct {
+		handler http.HandlerFunc
+		code    report.Code
+		want    string
+		remedy  string
+	}{
+		"spec 2":          {answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + accept},
+		"no spec at all":  {answer(http.StatusOK, "application/json", `{}`), report.Usage, "no ignition.version", "oc get machineconfigpools"},
+		"a wrong config":  {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
+		"too new":         {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "specs 3.0 to 3.6 can be read", "oc get machineconfig"},
+		"unknown spec":    {empty(http.StatusBadRequest), report.Refused, "HTTP 400 to the Accept header", "oc get clusterversion"},
+		"unknown pool":    {empty(http.StatusInternalServerError), report.Failed, "the configuration of pool worker (HTTP 500)", "oc get machineconfigpools"},
+		"another path":    {empty(http.StatusNotFound), report.Usage, "it has nothing at /config/worker (HTTP 404)", "https://api-int.CLUSTER_DOMAIN:22623/config/worker"},
+		"a load balancer": {haProxy, report.Failed, "HTTP 503", "machine-config-server"},
+		"forbidden":       {empty(http.StatusForbidden), report.Refused, "HTTP 403", "api-int"},
+		"a web page":      {answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
+		"cut short":       {cutShort(true), report.Failed, "cut short", "check the link"},
+		"silent":          {hangUp, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", test.handler)
+			_, err := quick().Fetch(t.Context(), s.workers(t))
+			checkStandalone(t, err, test.code, test.want, test.remedy)
+		})
+	}
+}
+
+// Somebody who has mixed the two kinds of cluster up is told of both.
+func TestMachineConfigServerWantsNoToken(t *testing.T) {
+	s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	_, err := quick().Fetch(t.Context(), s.workers(t))
+	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
+	for _, want := range []string{"user-data-NODEPOOL-HASH", "secret/worker-user-data"} {
+		if !strings.Contains(report.RemedyOf(err), want) {
+			t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
+		}
+	}
+}
+
+func TestMachineConfigServerIsNotTrusted(t *testing.T) {
+	ca := newAuthority(t, "root-ca")
+	for name, test := range map[string]struct {
+		leaf   tls.Certificate
+		want   string
+		remedy string
+	}{
+		"the API server's CA": {newAuthority(t, "root-ca").leaf(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
+		"opened on the way":   {newAuthority(t, "Corporate Proxy CA").leaf(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
+		"the public name":     {ca.leaf(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
+		"expired":             {ca.leaf(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serveWith(t, ca, test.leaf, served)
+			_, err := quick().Fetch(t.Context(), s.workers(t))
+			checkStandalone(t, err, report.Refused, test.want, test.remedy)
+			if len(s.got()) > 0 {
+				t.Error("a server that is not trusted was asked")
+			}
+		})
+	}
+}
+
+// Names and ports of the inside are what fails first on a host outside.
+func TestMachineConfigServerIsOutOfReach(t *testing.T) {
+	stub, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: newAuthority(t, "root-ca").pem})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		err    error
+		want   string
+		remedy string
+	}{
+		"no such name": {&net.DNSError{Err: "no such host", Name: "api-int.demo.example.com", IsNotFound: true}, "api-int.demo.example.com does not exist", "kubelet needs it too"},
+		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refuses the connection", "open api-int.demo.example.com:22623 for this host"},
+		"no TLS":       {http.ErrSchemeMismatch, "port 22623 does not speak TLS", "apiServerInternalURI"},
+		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var no *refusal
+			if !errors.As(explain(stub, "", test.err), &no) {
+				t.Fatal("it is not explained")
+			}
+			checkStandalone(t, no.failure(t.Context(), stub, 1, 0), no.code, test.want, test.remedy)
+		})
+	}
+}
+
+// The stub that a standalone cluster keeps, and single values, lead to the same.
+func TestStubOfAStandaloneCluster(t *testing.T) {
+	ca := newAuthority(t, "root-ca").pem
+	const source = "https://api-int.demo.example.com:22623/config/worker"
+	file, err := ParseStub(fmt.Appendf(nil, `{"ignition":{"config":{"merge":[{"source":%q}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,%s"}]}},"version":"3.2.0"}}`,
+		source, base64.StdEncoding.EncodeToString(ca)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	bare, err := NewStub(Values{Endpoint: "api-int.demo.example.com:22623", CA: ca})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stub := range []*Stub{file, bare} {
+		if err := stub.Validate(); err != nil || stub.Hosted() || stub.HasToken() || stub.Source.String() != source || string(stub.CAs[0]) != string(ca) {
+			t.Errorf("%v, hosted: %t, %v", stub, stub.Hosted(), err)
+		}
+	}
+	_, err = NewStub(Values{Endpoint: source})
+	checkStandalone(t, err, report.Usage, "nothing says which CA the machine-config server", "secret/worker-user-data")
+	_, err = NewStub(Values{Endpoint: source, CA: []byte("nothing")})
+	checkStandalone(t, err, report.Usage, "reading CA of the machine-config server", "secret/worker-user-data")
+}

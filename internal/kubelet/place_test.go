@@ -1,0 +1,57 @@
+package kubelet
+
+import (
+	"strings"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// What is said while somebody has to approve is right for the kind of cluster.
+func TestWhoApprovesWhere(t *testing.T) {
+	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"}}
+	csr.Name = "csr-x"
+	for name, test := range map[string]struct {
+		place      Place
+		want, lack []string
+	}{
+		"hosted": {
+			Place{},
+			[]string{"on platform None nobody approves it by itself", "on the hosted cluster", "hosted control plane's kube-controller-manager", "fresh user-data stub"},
+			[]string{"Machine object", "machine-config server"},
+		},
+		"standalone": {
+			Place{Standalone: true},
+			[]string{"no Machine object stands for this host, so nobody approves it by itself", "run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
+			[]string{"platform None", "hosted", "stub"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			key, err := loadOrMakeKey(t.TempDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			a := &asking{
+				identity: &Identity{NodeName: "worker-1", Place: test.place}, api: &api{clock: &serverClock{}}, key: key, ours: csr,
+				last: standing{phase: pending},
+			}
+			refused := a.refused(apierrors.NewUnauthorized("no"))
+			said := a.pendingText(csr) + report.RemedyOf(a.unanswered()) + servingText(csr, test.place) + report.RemedyOf(refused)
+			a.last.phase = approved
+			said += report.RemedyOf(a.unanswered())
+			for _, want := range test.want {
+				if !strings.Contains(said, want) {
+					t.Errorf("it does not say %q: %s", want, said)
+				}
+			}
+			for _, lack := range test.lack {
+				if strings.Contains(said, lack) {
+					t.Errorf("it says %q: %s", lack, said)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,86 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// workerKubeconfig is the bootstrap kubeconfig that a standalone cluster serves,
+// with a token and not a certificate, led to where its server is reached from here.
+func workerKubeconfig(t *testing.T) []byte {
+	t.Helper()
+	body, err := os.ReadFile(plane.WorkerConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Storage struct {
+			Files []struct {
+				Path     string
+				Contents struct{ Source string }
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &config); err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range config.Storage.Files {
+		if file.Path != "/etc/kubernetes/kubeconfig" {
+			continue
+		}
+		content, err := url.PathUnescape(strings.TrimPrefix(file.Contents.Source, "data:,"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		kubeconfig, err := clientcmd.Load([]byte(content))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cluster := range kubeconfig.Clusters {
+			if !strings.Contains(cluster.Server, "api-int.") {
+				t.Errorf("its server is %s", cluster.Server)
+			}
+			cluster.Server = "https://" + plane.APIForward
+		}
+		led, err := clientcmd.Write(*kubeconfig)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return led
+	}
+	t.Fatal("there is no bootstrap kubeconfig")
+	return nil
+}
+
+// The identity comes by a token as it does by a certificate, and what is said
+// meanwhile is right for a cluster that is not hosted.
+func TestControlPlaneStandaloneIdentity(t *testing.T) {
+	identity, said := newNode(t, "standalone")
+	identity.Bootstrap, identity.Place = workerKubeconfig(t), Place{Standalone: true}
+	result, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	if err != nil || !result.Changed {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	if state, err := identity.Check(t.Context()); err != nil || state != Valid {
+		t.Errorf("%s, %v", state, err)
+	}
+	if text := said.text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it by itself; run on the cluster:") || strings.Contains(text, "platform None") {
+		t.Errorf("it said %s", text)
+	}
+	// By these the approver of --approve-with knows a bootstrapper.
+	asked := requestsOf(t, "standalone")[0].Spec
+	slices.Sort(asked.Groups)
+	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"
+	if asked.Username != bootstrapper().CommonName || strings.Join(asked.Groups, " ") != groups {
+		t.Errorf("asked by %s of %q", asked.Username, asked.Groups)
+	}
+}

@@ -1,0 +1,96 @@
+package main_test
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/vincent-petithory/dataurl"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// standaloneWorker gets a worker's configuration by what its stub says, and
+// asks for a node's certificate with the credential in it.
+func standaloneWorker(t *testing.T, c *controlPlane) {
+	body := workerConfig(t, c)
+	var config struct {
+		Storage struct {
+			Files []struct {
+				Path     string
+				Contents struct{ Source string }
+			}
+		}
+	}
+	if err := json.Unmarshal(body, &config); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	for _, file := range config.Storage.Files {
+		if file.Path != "/etc/kubernetes/kubeconfig" {
+			continue
+		}
+		content, err := dataurl.DecodeString(file.Contents.Source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content.Data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rest, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rest.Host != "https://api-int.demo.example.com:6443" || rest.BearerToken == "" || len(rest.CertData) > 0 {
+		t.Errorf("the bootstrap kubeconfig leads to %s, with a token: %t", rest.Host, rest.BearerToken != "")
+	}
+	rest.Host, rest.ServerName = "https://"+c.APIForward, "api-int.demo.example.com"
+	asked := request(t, client(t, rest), clientSigner, "worker-standalone").get(t, client(t, c.config(t, c.Kubeconfig)))
+	if asked.Spec.Username != "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" {
+		t.Errorf("the CSR is %s's", asked.Spec.Username)
+	}
+}
+
+// workerConfig fetches it as a machine does, and compares it with the document's.
+func workerConfig(t *testing.T, c *controlPlane) []byte {
+	t.Helper()
+	ca, err := os.ReadFile(c.MachineConfigCA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.MachineConfigURL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Header.Set("Accept", "application/vnd.coreos.ignition+json;version=3.2.0")
+	transport := &http.Transport{
+		Dial:            func(string, string) (net.Conn, error) { return net.Dial("tcp4", c.MachineConfigForward) },
+		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+	}
+	defer transport.CloseIdleConnections()
+	response, err := (&http.Client{Transport: transport}).Do(ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	got, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(c.WorkerConfig)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || string(got) != string(want) {
+		t.Fatalf("got %s and %d bytes, want the configuration's %d", response.Status, len(got), len(want))
+	}
+	return got
+}

@@ -1,0 +1,149 @@
+//go:build vm
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// workersCA is where the machine has the CA of the machine-config server, and
+// workersStub what the cluster keeps in Secret worker-user-data.
+const (
+	workersCA   = "/root/machine-config-ca.crt"
+	workersStub = "/root/worker.ign"
+	firstBoot   = "/etc/ignition-machine-config-encapsulated.json"
+)
+
+// A worker of a standalone cluster joins by its machine-config server: no token,
+// the CA that was given, and everything that the cluster's own daemon will look
+// at is as it was served.
+func TestStandaloneCluster(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
+	for from, to := range map[string]string{stage.ControlPlane.MachineConfigCA: workersCA, stage.ControlPlane.WorkerStub: workersStub} {
+		content, err := os.ReadFile(from)
+		must(t, err)
+		must(t, stage.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
+	}
+	mustOutput(ctx, t, "rm "+scene.Stub) // nothing of the hosted cluster is needed
+
+	byValues := "join --endpoint " + stage.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + scene.Approver
+	joined := agent(ctx, t, report.Done, byValues)
+	wants(t, joined.Stdout, "joins by api-int.", "no Machine object stands for this host, so nobody approves it by itself", "is Ready and schedulable")
+	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "bootstrap credential is removed"} {
+		if strings.Contains(joined.Stdout, wrong) {
+			t.Errorf("it says %q of a standalone cluster", wrong)
+		}
+	}
+	_, err := stage.RunPod(ctx, "standalone")
+	must(t, err)
+	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	must(t, err)
+	if pool, labelled := node.Labels[kubelet.NodePoolLabel]; labelled {
+		t.Errorf("the Node is labelled with the NodePool %q", pool)
+	}
+	asServed(ctx, t)
+	askedWithoutToken(t)
+
+	// The cluster's own stub leads to the same.
+	wants(t, agent(ctx, t, report.Done, "join --user-data "+workersStub+" --approve-with "+scene.Approver).Stdout, "nothing was changed")
+	var plan struct{ Empty bool }
+	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
+	if !plan.Empty {
+		t.Error("the plan of the joined host is not empty")
+	}
+	wants(t, agent(ctx, t, report.Done, "status").Stdout, "joined the workers of https://api-int.")
+
+	must(t, stage.Machine.Reboot(ctx))
+	awaitReadyNode(ctx, t)
+	asServed(ctx, t)
+	must(t, stage.DeletePods(ctx))
+	agent(ctx, t, report.Done, "leave --no-drain")
+	mustOutput(ctx, t, "rm "+workersCA+" "+workersStub)
+	sameHost(ctx, t, before)
+}
+
+// asServed compares every file, unit and drop-in of the machine with what the
+// server gives, content and mode, as the machine-config daemon does
+// (machine-config-operator, pkg/daemon/on_disk_validation.go).
+func asServed(ctx context.Context, t *testing.T) {
+	t.Helper()
+	raw, err := os.ReadFile(stage.ControlPlane.WorkerConfig)
+	must(t, err)
+	served, err := ignition.LoadPayload(raw)
+	must(t, err)
+	var want, paths []string
+	add := func(path string, content []byte, mode uint32) {
+		want = append(want, fmt.Sprintf("%s %o %x", path, mode, sha256.Sum256(content)))
+		paths = append(paths, path)
+	}
+	for _, file := range served.Config.Storage.Files {
+		if content, mode, _ := served.File(file.Path); file.Path != firstBoot {
+			add(file.Path, content, mode)
+		}
+	}
+	for _, unit := range served.Config.Systemd.Units {
+		path := "/etc/systemd/system/" + unit.Name
+		if unit.Contents != nil && *unit.Contents != "" {
+			add(path, []byte(*unit.Contents), 0o644)
+		}
+		for _, dropin := range unit.Dropins {
+			if dropin.Contents != nil && *dropin.Contents != "" {
+				add(filepath.Join(path+".d", dropin.Name), []byte(*dropin.Contents), 0o644)
+			}
+		}
+	}
+	if !slices.Contains(paths, "/etc/machine-config-daemon/node-annotations.json") || !slices.Contains(paths, "/etc/systemd/system/nodeip-configuration.service") {
+		t.Fatalf("what is served lacks what this test is about: %v", paths)
+	}
+	must(t, stage.Machine.Put(ctx, "/root/paths", strings.NewReader(strings.Join(paths, "\n")+"\n"), 0o600))
+	found := mustOutput(ctx, t, `while read -r path; do
+		echo "$path $(stat -c %a "$path") $(sha256sum <"$path" | cut -d' ' -f1)"
+	done </root/paths 2>&1; rm /root/paths; [ -e `+firstBoot+` ] && echo a first boot is still to come; true`)
+	got := strings.Split(found, "\n")
+	for _, line := range want {
+		if !slices.Contains(got, line) {
+			t.Errorf("not as it was served: %s", line)
+		}
+	}
+	if len(got) != len(want) {
+		t.Errorf("%d lines for %d files:\n%s", len(got), len(want), found)
+	}
+	masked := mustOutput(ctx, t, `systemctl list-unit-files --state=masked,masked-runtime --no-legend --no-pager | cut -d' ' -f1
+		systemctl is-enabled nodeip-configuration.service machine-config-daemon-firstboot.service nmstate.service kubelet.service`)
+	for _, unit := range served.Config.Systemd.Units {
+		if slices.Contains(strings.Fields(masked), unit.Name) {
+			t.Errorf("%s is masked", unit.Name)
+		}
+	}
+	if !strings.HasSuffix(masked, strings.TrimSuffix(strings.Repeat("enabled\n", 4), "\n")) {
+		t.Errorf("enabled are: %s", masked)
+	}
+}
+
+// askedWithoutToken looks at what the machine-config server was asked.
+func askedWithoutToken(t *testing.T) {
+	t.Helper()
+	said, err := os.ReadFile(filepath.Join(stage.ControlPlane.Logs, "machine-config-server.log"))
+	must(t, err)
+	const asked = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
+	if !strings.Contains(string(said), asked) {
+		t.Errorf("the machine-config server was asked\n%s", said)
+	}
+}
