@@ -161,7 +161,7 @@ func fill(value reflect.Value) {
 // What verbs print now is what the schemas say.
 func TestSchemasOfWhatIsPrinted(t *testing.T) {
 	dir := written(t, map[string]string{
-		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untli: a\n", "ca.pem": authority(t), "root/x": "",
+		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": authority(t), "root/x": "",
 		"a.ign": `{"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/d"}]}}`,
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }

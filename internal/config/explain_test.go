@@ -25,8 +25,8 @@ func TestProblemsOfAFile(t *testing.T) {
 			`:6:5: there is no setting "payload.dorp"; did you mean payload.drop?`,
 			`:7:1: there is no setting "secretToken"`,
 		}},
-		"two kinds": {head + "untli: ready\nverifyReach: [bastion]\n", []string{
-			`:3:1: there is no setting "untli"; did you mean until?`,
+		"two kinds": {head + "untyl: ready\nverifyReach: [bastion]\n", []string{
+			`:3:1: there is no setting "untyl"; did you mean until?`,
 			`:4:1: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
 		}},
 		"twice": {head + "until: ready\nuntil: kubelet\n", []string{":4:1: until is here a second time; the first is in line 3"}},
