@@ -1,7 +1,7 @@
 #!/bin/bash
 # build.sh [OUT]: the source RPM, the RPMs of x86_64 and aarch64, and a repository of
 # them in OUT (build/rpm): OUT/repo, OUT/SHA256SUMS, OUT/unsigned (same commit, same
-# bytes). Nothing outside of OUT and Go's caches is written.
+# bytes). Nothing outside of OUT, /tmp and Go's caches is written.
 #
 # VERSION       of the package (default: from git, see version.sh)
 # WORKTREE=1    take the files as they are, not as they are committed
@@ -39,7 +39,19 @@ if ! rpm --eval '%{?_presetdir}' | grep -q .; then
   options+=(--nodeps --macros "$(rpm --showrc | sed -n 's/^Macro path: //p'):$here/macros.systemd")
 fi
 
-rpmbuild -bs "${options[@]}" "$work/sources/hcp-node-agent.spec" >"$out/rpmbuild.log" 2>&1 || { cat "$out/rpmbuild.log" >&2; exit 1; }
+# rpm keeps the spec with its paths in the source RPM: they are the same everywhere.
+# Two builds at a time take turns.
+same=/tmp/hcp-node-agent-srpm
+for ((turn = 0; turn < 60; turn++)); do
+  mkdir -m 0700 "$same" 2>/dev/null && break
+  [ "$turn" != 59 ] || { echo "build.sh: $same is there: another build, or remove it" >&2; exit 1; }
+  sleep 1
+done
+trap 'rm -rf "$work" "$same"' EXIT
+cp -p "$work"/sources/* "$same/"
+rpmbuild -bs "${options[@]}" --define "_sourcedir $same" --define "_builddir $same" --define "_buildrootdir $same" "$same/hcp-node-agent.spec" >"$out/rpmbuild.log" 2>&1 || { cat "$out/rpmbuild.log" >&2; exit 1; }
+rm -rf "$same"
+trap 'rm -rf "$work"' EXIT
 native=$(uname -m)
 for arch in ${ARCHITECTURES:-x86_64 aarch64}; do
   # Go builds for the other architecture as well, without cgo; its tests run on this one.

@@ -60,5 +60,7 @@ pack() { # FILE DIRECTORY OPTION-OR-PATH...
 }
 pack "hcp-node-agent-$version.tar.gz" "$work" --exclude="hcp-node-agent-$version/vendor" "hcp-node-agent-$version"
 pack "hcp-node-agent-$version-vendor.tar.gz" "$tree" vendor
-chmod 0644 "$out"/* # the SRPM has the modes, whatever umask this machine has
+# The SRPM has their modes and times, whatever this machine makes of them.
+chmod 0644 "$out"/*
+touch -d "@$epoch" "$out"/*
 echo "$version"
