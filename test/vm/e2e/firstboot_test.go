@@ -27,7 +27,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	awaitReadyNode(ctx, t)
 	_, err = stage.RunPod(ctx, "first-boot")
 	must(t, err)
-	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long
+	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
 	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
@@ -43,9 +43,9 @@ func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
 		cat >/etc/cloud/cloud.cfg <<'CFG'
 users: []
 disable_root: false
-preserve_hostname: false
+preserve_hostname: true
 datasource_list: [NoCloud, None]
-cloud_init_modules: [seed_random, write-files, set_hostname]
+cloud_init_modules: [seed_random, write-files]
 cloud_config_modules: [yum-add-repo, runcmd]
 cloud_final_modules: [package-update-upgrade-install, scripts-user, final-message]
 system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
