@@ -14,9 +14,8 @@ import (
 func TestPackage(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
-	fromRepository(ctx, t, "old")
-	mustOutput(ctx, t, "dnf -y install distribution && dnf -y remove distribution") // it keeps a history from then on
 	before := hostState(ctx, t)
+	fromRepository(ctx, t, "old")
 	t.Log(mustOutput(ctx, t, "dnf -y install hcp-node-agent"))
 	wants(t, mustOutput(ctx, t, "rpm -q hcp-node-agent; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find /usr/share/man -name 'hcp-node-agent*'"),
 		"hcp-node-agent-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8")
@@ -49,7 +48,7 @@ func TestPackage(t *testing.T) {
 	agent(ctx, t, report.Done, "leave --no-drain")
 	t.Log(mustOutput(ctx, t, "dnf -y remove hcp-node-agent"))
 	mustOutput(ctx, t, "dnf -y remove distribution; ! find / -xdev -name '*hcp-node-agent*' -not -path '/srv/*' -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
-	fromRepository(ctx, t, "old")
+	mustOutput(ctx, t, "rm /etc/yum.repos.d/hcp-node-agent.repo /var/lib/dnf/history.sqlite*") // dnf's own
 	sameHost(ctx, t, before)
 }
 
