@@ -74,17 +74,16 @@ func parseAccept(accept string) []mediaType {
 
 // parseSpec reads a semantic version, which has three numbers.
 func parseSpec(text string) (spec, bool) {
-	numbers := strings.Split(text, ".")
-	if len(numbers) != 3 {
-		return spec{}, false
-	}
-	var parsed [3]int
-	for i, number := range numbers {
-		n, err := strconv.Atoi(number)
+	var numbers []int
+	for part := range strings.SplitSeq(text, ".") {
+		n, err := strconv.Atoi(part)
 		if err != nil || n < 0 {
 			return spec{}, false
 		}
-		parsed[i] = n
+		numbers = append(numbers, n)
 	}
-	return spec{parsed[0], parsed[1]}, true
+	if len(numbers) != 3 {
+		return spec{}, false
+	}
+	return spec{numbers[0], numbers[1]}, true
 }
