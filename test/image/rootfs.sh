@@ -45,7 +45,9 @@ sed -i 's/^PartOf=openvswitch-switch\.service/PartOf=openvswitch.service/' \
   "$units/ovsdb-server.service" "$units/ovs-vswitchd.service"
 rm "$units/openvswitch-switch.service" "$units/ovs-record-hostname.service"
 
-# --- cloud-init: there, and only for the tests that take this file away
+# --- cloud-init: there, and only for the tests that take this file away; its
+# hook would run at each of NetworkManager's events
+rm -f "$root"/etc/NetworkManager/dispatcher.d/cloud-init-hook-network-manager
 touch "$root/etc/cloud/cloud-init.disabled"
 printf 'datasource_list: [NoCloud, None]\nsystem_info: {distro: rhel, network: {renderers: [network-manager]}}\n' >"$root/etc/cloud/cloud.cfg.d/90-machine.cfg"
 
