@@ -30,8 +30,33 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
+	wants(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
 	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
 		t.Errorf("the stub is still there: %s", left)
+	}
+}
+
+// TestFirstBootWithATicket does it without a person at the cluster either, and
+// with an address that cloud-init has set.
+func TestFirstBootWithATicket(t *testing.T) {
+	ctx := fresh(t)
+	bare(ctx, t)
+	ticket(ctx, t)
+	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, err)
+	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
+	must(t, err)
+	bootWithSeed(ctx, t, map[string]string{
+		"meta-data":      "instance-id: with-a-ticket\n",
+		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
+		"user-data": example(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(stub),
+			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket")),
+	})
+	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.ticket")
+	awaitReadyNode(ctx, t)
+	if address := mustOutput(ctx, t, "ip -4 -o address show dev br-ex scope global; nmcli -g ipv4.method connection show ovs-if-br-ex"); !strings.Contains(address, " 192.0.2.104/24 ") ||
+		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
+		t.Errorf("br-ex has %s", address)
 	}
 }
 
