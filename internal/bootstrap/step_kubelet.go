@@ -22,6 +22,14 @@ func kubeletInputs() []string {
 	}
 }
 
+// staticPods is a directory that kubelet makes when the payload, as a standalone
+// cluster's, has nothing in it; leave would not know of it.
+func staticPods() ledger.Change {
+	return ledger.Change{
+		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Why: "kubelet looks for static pods there", Want: ledger.State{Present: true},
+	}
+}
+
 // startKubelet enables kubelet and starts it, or restarts it when one of its
 // inputs has changed, and waits until it says that it is well.
 func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error) {
@@ -29,7 +37,7 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if err := j.systemd.Reload(ctx); err != nil {
 		return outcome{}, err
 	}
-	enabled, err := j.ledger.Apply(ctx, "kubelet", append(j.plan.Kubelet, j.startNow()...))
+	enabled, err := j.ledger.Apply(ctx, "kubelet", slices.Concat([]ledger.Change{staticPods()}, j.plan.Kubelet, j.startNow()))
 	if err != nil {
 		return outcome{}, err
 	}
