@@ -51,6 +51,7 @@ needs=(
   "dnf dnf"
   "createrepo_c createrepo-c"
   "gpg gnupg"
+  "gpg-agent gpg-agent"
   # make lint
   "shellcheck shellcheck"
 )

@@ -3,7 +3,7 @@
 # Debian 12 as root; elsewhere it says what, and changes nothing.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
-needs=("rpmbuild rpm" "rpmsign rpm" "dnf dnf" "createrepo_c createrepo-c" "rpmlint rpmlint" "gpg gnupg" "git git")
+needs=("rpmbuild rpm" "rpmsign rpm" "dnf dnf" "createrepo_c createrepo-c" "rpmlint rpmlint" "gpg gnupg" "gpg-agent gpg-agent" "zstd zstd" "cpio cpio" "git git")
 missing=()
 for need in "${needs[@]}"; do
   command -v "${need% *}" >/dev/null || missing+=("${need#* }")
