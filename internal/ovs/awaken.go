@@ -61,6 +61,11 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	if err != nil || inside {
 		errs = append(errs, err, openvswitch.Release(ctx, nic))
 	}
+	// A switch that starts without br-ex in its database leaves the interface
+	// of that name in the kernel, and cannot make it again later.
+	if left, err := host.LinkExists(BridgeName); err != nil || left {
+		errs = append(errs, err, openvswitch.Release(ctx, BridgeName))
+	}
 	return errors.Join(errs...)
 }
 

@@ -55,6 +55,7 @@ func guardScript(journalPath string, o Origin) string {
 		"systemctl start ovsdb-server.service",
 		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + BridgeName,
 		fmt.Sprintf("ovs-dpctl del-if system@ovs-system '%s' 2>/dev/null", o.Uplink),
+		"ovs-dpctl del-if system@ovs-system " + BridgeName + " 2>/dev/null",
 		"systemctl start openvswitch.service ovs-vswitchd.service",
 		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,

@@ -57,6 +57,7 @@ func TestGuardScript(t *testing.T) {
 		"systemctl start ovsdb-server.service",
 		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br br-ex",
 		"ovs-dpctl del-if system@ovs-system eth0",
+		"ovs-dpctl del-if system@ovs-system br-ex",
 		"systemctl start openvswitch.service ovs-vswitchd.service")
 	tests := map[string]struct {
 		unfinished bool
