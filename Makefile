@@ -40,7 +40,7 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 
 .PHONY: test-vm
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; uplinks of many kinds into br-ex and back
-	go test -tags vm -count=1 -p 1 -timeout 55m -v ./test/vm ./test/vm/e2e
+	go test -tags vm -count=1 -p 1 -timeout 70m -v ./test/vm ./test/vm/e2e
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
 
 .PHONY: test-network
