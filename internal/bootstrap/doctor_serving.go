@@ -3,17 +3,9 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// servingOf is the serving certificate of a node on this host.
-func servingOf(node *kubelet.Node, place kubelet.Place) (*kubelet.Serving, error) {
-	addresses, err := hostAddresses()
-	want := approver.Want{NodeName: node.Name, Addresses: addresses}
-	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving, Place: place}, err
-}
 
 // examineServing finds what a kubelet that runs and has no serving certificate
 // waits for.

@@ -148,7 +148,7 @@ func (b FirstBoot) tidy(state State, log report.Log) {
 			continue
 		}
 		if err == nil && used == path && !info.ModTime().After(state.Finished) {
-			if err = os.Remove(path); err == nil {
+			if err = drop(b.Dir, name); err == nil {
 				log.Note(path + " is removed: this host has joined with it, and needs it no longer")
 				continue
 			}

@@ -76,19 +76,14 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if err != nil {
 		return outcome{}, err
 	}
-	addresses, err := hostAddresses()
+	serving, err := servingOf(node, j.state.place())
 	if err != nil {
 		return outcome{}, err
-	}
-	want := approver.Want{NodeName: j.name, Addresses: addresses}
-	serving := &kubelet.Serving{
-		Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses,
-		Fits: want.Serving, Place: j.state.place(),
 	}
 	if j.inputs.ticket != nil && serving.Check() != kubelet.Valid {
 		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
 	}
-	result, err := serving.Obtain(ctx, j.approveOwn(addresses))
+	result, err := serving.Obtain(ctx, j.approveOwn(serving.Addresses))
 	if err != nil {
 		return outcome{}, err
 	}
@@ -99,6 +94,13 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 		return changed("kubelet has its serving certificate")
 	}
 	return changed("kubelet has its serving certificate (CSR %s)", result.CSR)
+}
+
+// servingOf is the serving certificate of a node on this host.
+func servingOf(node *kubelet.Node, place kubelet.Place) (*kubelet.Serving, error) {
+	addresses, err := hostAddresses()
+	want := approver.Want{NodeName: node.Name, Addresses: addresses}
+	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving, Place: place}, err
 }
 
 // hostAddresses are those that peers can know this machine by.

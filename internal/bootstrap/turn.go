@@ -36,10 +36,8 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status   shows how far it is")
 		}
 		t.waited = true
-		select {
-		case <-ctx.Done():
+		if sleep(ctx, time.Second) != nil {
 			return nil, t, inWords(ctx, ledger.ErrLocked)
-		case <-time.After(time.Second):
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -206,17 +205,4 @@ func DeleteLink(name string) error {
 		return fmt.Errorf("deleting network interface %s: %w", name, err)
 	}
 	return nil
-}
-
-// LinkExists tells whether there is a network interface of a name.
-func LinkExists(name string) (bool, error) {
-	_, err := netlink.LinkByName(name)
-	var missing netlink.LinkNotFoundError
-	if errors.As(err, &missing) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("looking for network interface %s: %w", name, err)
-	}
-	return true, nil
 }

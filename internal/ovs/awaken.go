@@ -57,26 +57,25 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 		return openvswitch.DeleteBridge(ctx, BridgeName)
 	}
 	errs := []error{openvswitch.Forget(ctx, BridgeName)}
-	inside, err := inDatapath(nic)
-	if err != nil || inside {
-		errs = append(errs, err, openvswitch.Release(ctx, nic))
+	links, err := host.Links()
+	if err != nil {
+		errs = append(errs, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err))
+	}
+	facts := Facts{Links: links}
+	if err != nil || facts.inDatapath(nic) {
+		errs = append(errs, openvswitch.Release(ctx, nic))
 	}
 	// A switch that starts without br-ex in its database leaves the interface
 	// of that name in the kernel, and cannot make it again later.
-	if left, err := host.LinkExists(BridgeName); err != nil || left {
-		errs = append(errs, err, openvswitch.Release(ctx, BridgeName))
+	if _, left := facts.link(BridgeName); err != nil || left {
+		errs = append(errs, openvswitch.Release(ctx, BridgeName))
 	}
 	return errors.Join(errs...)
 }
 
 // inDatapath tells whether the kernel has a NIC in Open vSwitch's hands.
-func inDatapath(nic string) (bool, error) {
-	links, err := host.Links()
-	if err != nil {
-		return false, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err)
-	}
-	facts := Facts{Links: links}
-	link, _ := facts.link(nic)
-	datapath, ok := facts.link("ovs-system")
-	return ok && link.Master == datapath.Index, nil
+func (f Facts) inDatapath(nic string) bool {
+	link, _ := f.link(nic)
+	datapath, ok := f.link("ovs-system")
+	return ok && link.Master == datapath.Index
 }

@@ -2,7 +2,6 @@ package ovs
 
 import (
 	"net"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
@@ -15,10 +14,8 @@ func cardMAC(facts Facts, link host.Link, original networkmanager.Settings) []by
 	if link.PermanentMAC == "" || original.Text("connection", "type") != "802-3-ethernet" {
 		return nil
 	}
-	for _, other := range facts.Links {
-		if other.Name != link.Name && strings.EqualFold(other.PermanentMAC, link.PermanentMAC) {
-			return nil
-		}
+	if _, alone := cardWith(facts.Links, link.PermanentMAC); !alone {
+		return nil
 	}
 	mac, err := net.ParseMAC(link.PermanentMAC)
 	if err != nil || len(mac) != 6 {

@@ -81,8 +81,6 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
 	request, err := http.NewRequest(http.MethodGet, stub.Ignition.Config.Merge[0].Source, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -90,8 +88,23 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 	for _, header := range stub.Ignition.Config.Merge[0].HTTPHeaders {
 		request.Header.Set(header.Name, header.Value)
 	}
+	status, got := asMachine(t, request, ca, c.IgnitionForward)
+	want, err := os.ReadFile(c.Payload)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if status != http.StatusOK || string(got) != string(want) {
+		t.Errorf("got %d and %d bytes, want the payload's %d", status, len(got), len(want))
+	}
+}
+
+// asMachine asks a server of the bed as a machine does that trusts ca alone.
+func asMachine(t *testing.T, request *http.Request, ca []byte, forward string) (status int, body []byte) {
+	t.Helper()
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
 	transport := &http.Transport{
-		Dial:            func(string, string) (net.Conn, error) { return net.Dial("tcp4", c.IgnitionForward) },
+		Dial:            func(string, string) (net.Conn, error) { return net.Dial("tcp4", forward) },
 		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
 	}
 	defer transport.CloseIdleConnections()
@@ -100,15 +113,8 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	if err != nil {
+	if body, err = io.ReadAll(response.Body); err != nil {
 		t.Fatal(err)
 	}
-	want, err := os.ReadFile(c.Payload)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if response.StatusCode != http.StatusOK || string(got) != string(want) {
-		t.Errorf("got %s and %d bytes, want the payload's %d", response.Status, len(got), len(want))
-	}
+	return response.StatusCode, body
 }

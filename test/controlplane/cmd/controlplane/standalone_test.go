@@ -1,11 +1,7 @@
 package main_test
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
-	"io"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -64,33 +60,18 @@ func workerConfig(t *testing.T, c *controlPlane) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
 	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.MachineConfigURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ask.Header.Set("Accept", "application/vnd.coreos.ignition+json;version=3.2.0")
-	transport := &http.Transport{
-		Dial:            func(string, string) (net.Conn, error) { return net.Dial("tcp4", c.MachineConfigForward) },
-		TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
-	}
-	defer transport.CloseIdleConnections()
-	response, err := (&http.Client{Transport: transport}).Do(ask)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	got, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	status, got := asMachine(t, ask, ca, c.MachineConfigForward)
 	want, err := os.ReadFile(c.WorkerConfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if response.StatusCode != http.StatusOK || string(got) != string(want) {
-		t.Fatalf("got %s and %d bytes, want the configuration's %d", response.Status, len(got), len(want))
+	if status != http.StatusOK || string(got) != string(want) {
+		t.Fatalf("got %d and %d bytes, want the configuration's %d", status, len(got), len(want))
 	}
 	return got
 }
