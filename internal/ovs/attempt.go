@@ -70,23 +70,20 @@ func (a *attempt) connectDatabase(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before, err := openvswitch.Generation(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.NM.Reapply(ctx, bridge, nil); err != nil {
-		return err
-	}
-	return poll(limited, "NetworkManager to call the Open vSwitch database", func() (bool, error) {
-		now, err := openvswitch.Generation(ctx)
-		return now != before, err
-	})
+	return a.callDatabase(limited, bridge)
 }
 
 // bringUpCopy brings br-ex up with a copy of the NIC's address. Traffic still
 // goes through the NIC.
 func (a *attempt) bringUpCopy(ctx context.Context) error {
-	return a.activate(ctx, bridgeIPProfile, networkmanager.Device{})
+	before, err := openvswitch.Generation(ctx)
+	if err != nil {
+		return err
+	}
+	if err := a.activate(ctx, bridgeIPProfile, networkmanager.Device{}); err != nil {
+		return a.refusedByDatabase(ctx, before, err)
+	}
+	return nil
 }
 
 func (a *attempt) bringUpPort(ctx context.Context) error {

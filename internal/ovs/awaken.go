@@ -33,12 +33,14 @@ func (d *Driver) awaken(ctx context.Context, nic string) error {
 	return d.NM.Await(limited)
 }
 
-// awakenSwitch starts the database alone, takes br-ex out of it and the NIC out
-// of the kernel's hands, and only then starts the switch, which would take the
-// NIC again. What fails is told; the way back does without a switch.
+// awakenSwitch starts the database alone, lets NetworkManager look at it, takes
+// br-ex out of it and the NIC out of the kernel's hands, and only then starts
+// the switch, which would take the NIC again. What fails is told; the way back
+// does without a switch.
 func (d *Driver) awakenSwitch(ctx context.Context, nic string) {
 	for _, mend := range []func() error{
 		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
+		func() error { return d.showDatabase(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
 		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
 		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // died under a wrapper that is active

@@ -1,6 +1,7 @@
 package ovs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,8 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 	if d.deaf != nil {
 		gateway = "its gateway is out of reach all the same"
 	}
-	return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -b   then run the same command again",
+	remedy := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b   then run the same command again")
+	return report.Fail(report.NetworkRolledBack, remedy,
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
 }
 
