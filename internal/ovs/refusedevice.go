@@ -22,6 +22,10 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 	if err := refuseName(link.Name); err != nil {
 		return err
 	}
+	if device.Active.State == networkmanager.Activating {
+		return refuse(fmt.Sprintf("nmcli device reapply %s   once its DHCP server or router answers, then run the same command again", link.Name),
+			"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", link.Name)
+	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
 		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
 	}

@@ -49,6 +49,10 @@ func TestRefuseDevice(t *testing.T) {
 			device: ofType(networkmanager.Ethernet), says: "in the VRF red", remedy: "--bridge-interface",
 		},
 		"in something in another namespace": {link: inside, device: ofType(networkmanager.Ethernet), says: "part of another interface", remedy: "ip -d"},
+		"waiting for DHCP": {
+			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true, Active: networkmanager.Active{UUID: "u", State: networkmanager.Activating}},
+			says: "still coming up", remedy: "nmcli device reapply up0",
+		},
 		"no profile": {
 			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true},
 			says: "no active NetworkManager profile", remedy: "nmcli device connect up0",

@@ -74,8 +74,13 @@ func copyFamily(s networkmanager.Settings, family networkmanager.Family, now net
 		}
 	}
 	s.SetIP(family, kept)
+	keepSearches(s, family, now)
+}
+
+// keepSearches sets the search domains that a family has now, from whoever.
+func keepSearches(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) {
 	if len(now.Searches) > 0 {
-		s.Set(section, "dns-search", now.Searches)
+		s.Set(family.Section(), "dns-search", now.Searches)
 	}
 }
 
@@ -100,6 +105,7 @@ func withAddresses(asking networkmanager.Settings, family networkmanager.Family,
 		kept.Routes[i].Metric = 0 // the profile's
 	}
 	s.SetIP(family, kept)
+	keepSearches(s, family, now[family])
 	if family == networkmanager.IPv4 {
 		s.Set("ipv4", "dhcp-timeout", int32(math.MaxInt32)) // infinity
 	}
