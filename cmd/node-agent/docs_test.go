@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,8 +21,8 @@ func TestManPages(t *testing.T) {
 	if got := call(t, "", "docs", "man", dir); got.code != report.Done || got.out+got.err != "" {
 		t.Fatalf("%+v", got)
 	}
-	pages, err := filepath.Glob(filepath.Join(dir, "*.8"))
-	if err != nil || len(pages) != len(shown())+1 {
+	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
+	if err != nil || len(pages) != len(shown())+2 { // the program, and its configuration
 		t.Fatalf("there are %d pages of %d verbs, %v", len(pages), len(shown()), err)
 	}
 	for _, checker := range [][]string{{"groff", "-ww", "-mandoc", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
@@ -36,14 +37,7 @@ func TestManPages(t *testing.T) {
 // A page tells all that is in the tables, and shows it as it can be typed.
 func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
-	page := tool().Pages()["hcp-node-agent-join.8"]
-	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
-	command.Stdin = strings.NewReader(page)
-	out, err := command.Output()
-	if err != nil {
-		t.Fatalf("groff: %v", err)
-	}
-	text := regexp.MustCompile(".\b").ReplaceAllString(string(out), "")
+	text := formatted(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
 		"2026-11-21", "hcp-node-agent join [OPTION ...]", "--user-data FILE", "-o, --output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
 		"a final /**;", "CRI-O's pause IMAGE", "/var/lib/hcp-node-agent", "       7      Reboot needed, then run it again.", "       130    Interrupted", "SEE ALSO",
@@ -52,6 +46,36 @@ func TestManPageOfJoin(t *testing.T) {
 			t.Errorf("the page does not say %q:\n%s", want, text)
 		}
 	}
+}
+
+// The example on the page of the configuration file is one, and the page has all
+// settings.
+func TestManPageOfTheConfiguration(t *testing.T) {
+	text := strings.Join(strings.Fields(formatted(t, "hcp-node-agent-config.5")), " ")
+	for flag, setting := range config.Keys() {
+		if !strings.Contains(text, " "+setting+": ") || !strings.Contains(text, "--"+flag+" and HCP_NODE_AGENT_") {
+			t.Errorf("the page does not have %s, --%s:\n%s", setting, flag, text)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "config.yaml")
+	if err := os.WriteFile(file, []byte(tool().Configuration.Example), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if result := call(t, "", "config", "validate", file); result.code != 0 {
+		t.Errorf("the example is refused: %s%s", result.out, result.err)
+	}
+}
+
+// formatted is a man page as it is read.
+func formatted(t *testing.T, name string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
+	command.Stdin = strings.NewReader(tool().Pages()[name])
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("groff: %v", err)
+	}
+	return regexp.MustCompile(".\b").ReplaceAllString(string(out), "")
 }
 
 // docs/reference.md is of this program.

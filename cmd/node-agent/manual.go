@@ -29,11 +29,20 @@ func tool() manual.Tool {
 			{Name: "NOTIFY_SOCKET", Text: "set by systemd for services of Type=notify: readiness, watchdog and status are told there"},
 		},
 		Files: []manual.Entry{
-			{Name: config.DefaultFile, Text: "the configuration, of kind " + config.Kind + "; see: hcp-node-agent config show"},
-			{Name: "/etc/hcp-node-agent/config.d/*.yaml", Text: "drop-ins, in the order of their names, each winning over those before it"},
+			{Name: config.DefaultFile, Text: "the configuration, of kind " + config.Kind + "; see: hcp-node-agent config show", Settings: true},
+			{Name: "/etc/hcp-node-agent/config.d/*.yaml", Text: "drop-ins, in the order of their names, each winning over those before it", Settings: true},
 			{Name: bootstrap.StateDir, Text: "the ledger of changes with what was there before, and the state of the join; for root only, as it holds secrets"},
 			{Name: metricsFile, Text: "metrics of the service for node_exporter's textfile collector"},
 		},
+	}
+	t.Configuration = manual.Configuration{
+		Does: "the configuration of hcp-node-agent",
+		Description: "YAML, or JSON, of kind " + config.Kind + " in version " + report.APIVersion + ". Every file names both. A flag wins over the environment, that over\n" +
+			"drop-ins, those over the file; a list replaces the list before it. A setting that is not known is an error, with its line\n" +
+			"and the nearest known name. Secrets are not in these files, only where they are.\n\n" +
+			"What is meant in the end, and what has said so:\n\n  hcp-node-agent config show\n\nWhat is wrong, with line numbers:\n\n  hcp-node-agent config validate",
+		Example: "  apiVersion: " + report.APIVersion + "\n  kind: " + config.Kind +
+			"\n  userData: /root/stub.ign\n  nodeLabels: [example.com/rack=7]\n  verifyReach: [bastion.example.com:22]",
 	}
 	for _, exit := range report.Exits() {
 		t.Exits = append(t.Exits, manual.Entry{Name: strconv.Itoa(int(exit.Code)), Text: exit.Meaning})

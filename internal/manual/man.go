@@ -5,10 +5,11 @@ import (
 	"strings"
 )
 
-// Pages are the man pages by their files' names: one of the program, one of
-// each verb, all of section 8 (system administration).
+// Pages are the man pages by their files' names: one of the program and one of
+// each verb, of section 8 (system administration), and one of the configuration
+// file, of section 5 (file formats).
 func (t Tool) Pages() map[string]string {
-	pages := map[string]string{t.Name + ".8": t.page()}
+	pages := map[string]string{t.Name + ".8": t.page(), t.configurationPage() + ".5": t.configuration()}
 	for _, v := range t.Verbs {
 		pages[t.pageName(v)+".8"] = t.verbPage(v)
 	}
@@ -19,7 +20,7 @@ func (t Tool) pageName(v Verb) string { return t.Name + "-" + strings.ReplaceAll
 
 func (t Tool) page() string {
 	var r roff
-	r.begin(t, t.Name, t.Does)
+	r.begin(t, administration, t.Name, t.Does)
 	r.section("SYNOPSIS")
 	r.synopsis(t.Name, `\fIVERB\fR [\fIOPTION\fR ...]`)
 	r.section("DESCRIPTION")
@@ -31,17 +32,17 @@ func (t Tool) page() string {
 	r.section("EXAMPLES")
 	r.prose("  " + t.Example)
 	r.ending(t)
-	var see []string
+	see := []reference{{t.configurationPage(), formats}}
 	for _, v := range t.Verbs {
-		see = append(see, t.pageName(v))
+		see = append(see, reference{t.pageName(v), administration})
 	}
-	r.see(see)
+	r.see(see...)
 	return r.String()
 }
 
 func (t Tool) verbPage(v Verb) string {
 	var r roff
-	r.begin(t, t.pageName(v), v.Does)
+	r.begin(t, administration, t.pageName(v), v.Does)
 	r.section("SYNOPSIS")
 	r.synopsis(t.Name+" "+v.Name, "[\\fIOPTION\\fR ...]"+roffTakes(v))
 	r.section("DESCRIPTION")
@@ -57,7 +58,7 @@ func (t Tool) verbPage(v Verb) string {
 	if settings {
 		r.section("SETTINGS")
 		r.prose("Each can also be given by an environment variable or in the configuration file, by the names in brackets; " +
-			"see " + t.Name + "(8).")
+			"see " + t.configurationPage() + "(5).")
 	}
 	for _, f := range v.Flags {
 		if f.Setting != "" {
@@ -65,7 +66,11 @@ func (t Tool) verbPage(v Verb) string {
 		}
 	}
 	r.ending(t)
-	r.see([]string{t.Name})
+	see := []reference{{t.Name, administration}}
+	if settings {
+		see = append(see, reference{t.configurationPage(), formats})
+	}
+	r.see(see...)
 	return r.String()
 }
 

@@ -9,9 +9,16 @@ import (
 // mandoc both know.
 type roff struct{ strings.Builder }
 
-func (r *roff) begin(t Tool, name, does string) {
+// The sections of the manual that there are pages in.
+const (
+	formats        = 5
+	administration = 8
+)
+
+func (r *roff) begin(t Tool, section int, name, does string) {
+	titles := map[int]string{formats: "File Formats", administration: "System Administration"}
 	fmt.Fprintf(r, ".\\\" Made by %s docs man; do not change it by hand.\n", escape(t.Name))
-	fmt.Fprintf(r, ".TH %s 8 \"%s\" \"%s %s\" \"System Administration\"\n", escape(strings.ToUpper(name)), t.Date, escape(t.Name), escape(t.Version))
+	fmt.Fprintf(r, ".TH %s %d \"%s\" \"%s %s\" \"%s\"\n", escape(strings.ToUpper(name)), section, t.Date, escape(t.Name), escape(t.Version), titles[section])
 	fmt.Fprintf(r, ".nh\n.ad l\n.SH NAME\n%s \\- %s\n", escape(name), escape(does))
 }
 
@@ -47,14 +54,20 @@ func (r *roff) prose(text string) {
 	}
 }
 
-func (r *roff) see(names []string) {
+// reference is a page that another names.
+type reference struct {
+	name    string
+	section int
+}
+
+func (r *roff) see(pages ...reference) {
 	r.section("SEE ALSO")
-	for i, name := range names {
+	for i, page := range pages {
 		comma := " ,"
-		if i == len(names)-1 {
+		if i == len(pages)-1 {
 			comma = ""
 		}
-		fmt.Fprintf(r, ".BR %s (8)%s\n", escape(name), comma)
+		fmt.Fprintf(r, ".BR %s (%d)%s\n", escape(page.name), page.section, comma)
 	}
 }
 

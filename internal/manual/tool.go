@@ -22,10 +22,15 @@ type Tool struct {
 	Files       []Entry
 	Version     string
 	Date        string // of the pages, as 2006-01-02; "" for none
+
+	Configuration Configuration
 }
 
 // Entry is a thing and what it is.
-type Entry struct{ Name, Text string }
+type Entry struct {
+	Name, Text string
+	Settings   bool // of a file: it holds settings
+}
 
 // Verb is one thing that the program can be told to do.
 type Verb struct {
@@ -120,10 +125,10 @@ func (t Tool) words() []Entry {
 			does = strings.Join(t.seconds(word), ", ")
 		}
 		if !slices.ContainsFunc(all, func(e Entry) bool { return e.Name == word }) {
-			all = append(all, Entry{word, does})
+			all = append(all, Entry{Name: word, Text: does})
 		}
 	}
-	return append(all, Entry{"help", "list the verbs"})
+	return append(all, Entry{Name: "help", Text: "list the verbs"})
 }
 
 // seconds are the second words after this first one.
