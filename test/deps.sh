@@ -11,6 +11,7 @@ needs=(
   # the control plane
   "dnsmasq dnsmasq-base"
   "ip iproute2"
+  "tinyproxy tinyproxy-bin"
   # building the machine's image
   "mmdebstrap mmdebstrap"
   "/usr/share/keyrings/debian-archive-keyring.gpg debian-archive-keyring"

@@ -4,12 +4,15 @@ package e2e
 
 import (
 	"context"
+	"net/netip"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
 )
 
 // TestFirstBootByCloudInit boots a machine that has nothing of the agent, with a
@@ -36,13 +39,20 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	}
 }
 
-// TestFirstBootWithATicket does it without a person at the cluster either, and
-// with an address that cloud-init has set.
+// TestFirstBootWithATicket does it without a person at the cluster either, with
+// an address that cloud-init has set, and through the cluster's proxy.
 func TestFirstBootWithATicket(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
 	ticket(ctx, t)
+	gateway, err := netip.ParsePrefix(stage.ControlPlane.HostAddress)
+	must(t, err)
+	through, err := proxy.Start(ctx, stage.ControlPlane.Netns, gateway, t.TempDir())
+	must(t, err)
+	defer through.Stop()
 	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, err)
+	stub, err = through.Through(stub)
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
@@ -58,6 +68,9 @@ func TestFirstBootWithATicket(t *testing.T) {
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
 		t.Errorf("br-ex has %s", address)
 	}
+	asked, err := through.Asked()
+	must(t, err)
+	wants(t, asked, "CONNECT "+stage.ControlPlane.IgnitionEndpoint)
 }
 
 // bootWithSeed reboots the machine as one that cloud-init has not seen yet, with

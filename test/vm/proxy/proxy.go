@@ -1,0 +1,98 @@
+// Package proxy runs a forward proxy in the network of the machines.
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+)
+
+// Proxy is a tinyproxy that connects to port 443 for whom it serves.
+type Proxy struct {
+	URL string // as the machines reach it
+
+	log    string
+	server *child.Child
+}
+
+// Start starts a proxy at an address of a network namespace (a path), for the
+// address's network. Names are those that a server at the same address knows.
+// dir is where the proxy keeps its files. It ends with this process at the
+// latest.
+func Start(ctx context.Context, namespace string, address netip.Prefix, dir string) (*Proxy, error) {
+	const port = "3128"
+	p := &Proxy{URL: "http://" + net.JoinHostPort(address.Addr().String(), port), log: filepath.Join(dir, "proxy.log")}
+	config, resolver := filepath.Join(dir, "proxy.conf"), filepath.Join(dir, "resolv.conf")
+	for name, content := range map[string]string{
+		config: fmt.Sprintf("Port %s\nListen %s\nAllow %s\nConnectPort 443\nLogFile %q\nLogLevel Connect\n",
+			port, address.Addr(), address.Masked(), p.log),
+		resolver: fmt.Sprintf("nameserver %s\n", address.Addr()),
+	} {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			return nil, fmt.Errorf("preparing a proxy: %w", err)
+		}
+	}
+	var err error
+	p.server, err = child.Start(exec.CommandContext(context.WithoutCancel(ctx), "nsenter", "--net="+namespace, "unshare", "--mount",
+		"sh", "-c", `mount --bind "$1" /etc/resolv.conf && exec tinyproxy -d -c "$2"`, "sh", resolver, config))
+	if err != nil {
+		return nil, err
+	}
+	if err := p.await(ctx); err != nil {
+		p.Stop()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *Proxy) await(ctx context.Context) error {
+	for {
+		log, _ := os.ReadFile(p.log) // it is not there at once
+		if strings.Contains(string(log), "Accepting connections") {
+			return nil
+		}
+		select {
+		case <-p.server.Done():
+			return fmt.Errorf("the proxy ended (%w): %s", p.server.Err(), log)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for the proxy (%s): %w", log, ctx.Err())
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// Asked is the proxy's log: whom it was asked to connect to.
+func (p *Proxy) Asked() (string, error) {
+	log, err := os.ReadFile(p.log)
+	if err != nil {
+		return "", fmt.Errorf("reading the proxy's log: %w", err)
+	}
+	return string(log), nil
+}
+
+// Stop ends the proxy.
+func (p *Proxy) Stop() { p.server.Kill() }
+
+// Through is a stub that leads through the proxy, as that of a hosted cluster
+// with a proxy configuration does.
+func (p *Proxy) Through(stub []byte) ([]byte, error) {
+	var document map[string]map[string]any
+	if err := json.Unmarshal(stub, &document); err != nil {
+		return nil, fmt.Errorf("reading a stub: %w", err)
+	}
+	document["ignition"]["proxy"] = map[string]any{"httpsProxy": p.URL}
+	changed, err := json.Marshal(document)
+	if err != nil {
+		return nil, fmt.Errorf("writing a stub: %w", err)
+	}
+	return changed, nil
+}
