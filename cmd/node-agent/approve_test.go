@@ -13,13 +13,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
 func TestApproveRefuses(t *testing.T) {
 	dir := t.TempDir()
-	config := put(t, dir, "kubeconfig", kubeconfig(authority(t)))
+	config := put(t, dir, "kubeconfig", kubeconfig(string(certtest.NewAuthority(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
 		"":                       "approve needs --kubeconfig",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
@@ -34,7 +35,7 @@ func written(t *testing.T, files map[string]string) string {
 }
 
 func TestConfigShow(t *testing.T) {
-	made, _, err := ticket.New(ticket.Wish{NodeName: "worker-7", ClusterCA: []byte(authority(t)), Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	made, _, err := ticket.New(ticket.Wish{NodeName: "worker-7", ClusterCA: certtest.NewAuthority(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}

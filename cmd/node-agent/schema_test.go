@@ -15,6 +15,7 @@ import (
 	"github.com/godbus/dbus/v5"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
@@ -161,7 +162,7 @@ func fill(value reflect.Value) {
 // What verbs print now is what the schemas say.
 func TestSchemasOfWhatIsPrinted(t *testing.T) {
 	dir := written(t, map[string]string{
-		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": authority(t), "root/x": "",
+		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": string(certtest.NewAuthority(t, "ca").PEM), "root/x": "",
 		"a.ign": `{"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/d"}]}}`,
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }

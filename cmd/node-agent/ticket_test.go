@@ -1,19 +1,14 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/base64"
-	"encoding/pem"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
@@ -28,21 +23,6 @@ func put(t *testing.T, dir, name, content string) string {
 	return path
 }
 
-// authority is a CA of its own, in PEM.
-func authority(t *testing.T) string {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-}
-
 func kubeconfig(ca string) string {
 	return "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],\n" +
 		"clusters: [{name: c, cluster: {server: 'https://api.example.com:6443', certificate-authority-data: " + base64.StdEncoding.EncodeToString([]byte(ca)) + "}}],\n" +
@@ -52,7 +32,7 @@ func kubeconfig(ca string) string {
 const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // of no server
 
 func TestTicketCreate(t *testing.T) {
-	dir, ca := t.TempDir(), authority(t)
+	dir, ca := t.TempDir(), string(certtest.NewAuthority(t, "ca").PEM)
 	config := put(t, dir, "kubeconfig", kubeconfig(ca))
 	stub, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", Token: []byte(uuid), CA: []byte(ca), NodePool: "clusters/a"})
 	if err != nil {
@@ -106,7 +86,7 @@ func TestTicketCreate(t *testing.T) {
 
 func TestTicketsForMany(t *testing.T) {
 	dir := t.TempDir()
-	ca := put(t, dir, "ca.crt", authority(t))
+	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
 	nodes := put(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
 	got := call(t, "", "ticket", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
 	document := decode(t, got.out)
@@ -128,7 +108,7 @@ func TestTicketsForMany(t *testing.T) {
 
 func TestTicketCreateRefuses(t *testing.T) {
 	dir := t.TempDir()
-	ca := put(t, dir, "ca.crt", authority(t))
+	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
 	for line, want := range map[string]string{
 		"--ca " + ca: "give the node's name",
 		"--node a --ca " + ca + " --kubeconfig " + ca: "give one of --kubeconfig and --ca",

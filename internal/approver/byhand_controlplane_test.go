@@ -13,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // makeNodeOnce makes a Node that the test itself deletes.
@@ -32,7 +34,7 @@ func byHandServing(t *testing.T, a *Approver) {
 	t.Helper()
 	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
 	serving := func(ip string) string {
-		return submit(t, who, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("hand"), []string{"hand"}, net.ParseIP(ip))
 	}
 	node := ByHand{NodeName: "hand", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")}}
 	done := make(chan error)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
@@ -117,7 +118,7 @@ const byAgent = "Approved " + ApprovedReason
 
 func TestControlPlaneApprovesOwnClientAlone(t *testing.T) {
 	kubeconfig := kubeconfigAt(t, plane.ApproverKubeconfig)
-	key, other := newKey(t), newKey(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
 	want := Want{NodeName: "own", PublicKey: &key.PublicKey, Addresses: addresses()}
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("own"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil {
@@ -146,7 +147,7 @@ func TestControlPlaneApprovesOwnServing(t *testing.T) {
 	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
 	want := Want{NodeName: "own", Addresses: addresses()}
 	serving := func(ips ...net.IP) string {
-		return submit(t, node, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
+		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
 	}
 	good, bad := serving(net.ParseIP("192.0.2.7")), serving(net.ParseIP("192.0.2.7"), net.ParseIP("192.0.2.1"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || approvals(t, good) != byAgent {
@@ -158,7 +159,7 @@ func TestControlPlaneApprovesOwnServing(t *testing.T) {
 }
 
 func TestControlPlaneApproverErrors(t *testing.T) {
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	want := Want{NodeName: "errors", PublicKey: &key.PublicKey}
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 

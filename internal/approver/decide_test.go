@@ -2,11 +2,6 @@ package approver
 
 import (
 	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
-	"math/big"
 	"net"
 	"net/netip"
 	"os"
@@ -17,23 +12,9 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
-
-// authority is a CA of its own, in PEM.
-func authority(t *testing.T) []byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
 
 type issuedTicket struct {
 	*ticket.Ticket
@@ -66,16 +47,16 @@ func (i issuedTicket) prove(t *testing.T, cluster []ticket.Hash, key *ecdsa.Priv
 // hostile CSR can look like is tried against the real API server.
 func TestDecide(t *testing.T) {
 	now := time.Now()
-	ca := authority(t)
+	ca := certtest.NewAuthority(t, "ca").PEM
 	cluster, err := ticket.Authorities(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
-	foreign, err := ticket.Authorities(authority(t))
+	foreign, err := ticket.Authorities(certtest.NewAuthority(t, "ca").PEM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	mine := ticket.Fingerprint(&key.PublicKey)
 	one := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7", "2001:db8::7")
 	newer := issue(t, "worker-1", ca, now, 2*time.Hour, "192.0.2.8")
@@ -89,7 +70,7 @@ func TestDecide(t *testing.T) {
 	other.spec.SignerName = "kubernetes.io/kube-apiserver-client"
 	grouped := clientOf(key)
 	grouped.spec.Groups = append(grouped.spec.Groups, "system:masters")
-	replayed := clientOf(newKey(t)).csr(t)
+	replayed := clientOf(certtest.NewKey(t)).csr(t)
 	withGroup := grouped.csr(t)
 	replayed.Annotations, withGroup.Annotations = client.Annotations, client.Annotations
 	serving := servingOf(key).csr(t)
@@ -162,7 +143,7 @@ func TestDecide(t *testing.T) {
 }
 
 func TestNotesComeBack(t *testing.T) {
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	fingerprint := ticket.Fingerprint(&key.PublicKey)
 	if short := shortForm(fingerprint); len(short) != 43 || longForm(short) != fingerprint {
 		t.Errorf("%s is noted as %s and read as %s", fingerprint, short, longForm(short))
@@ -207,7 +188,7 @@ func TestClaimsDirectory(t *testing.T) {
 		}
 		return claims
 	}
-	ca := authority(t)
+	ca := certtest.NewAuthority(t, "ca").PEM
 	one, two := issue(t, "worker-1", ca, time.Now(), time.Hour), issue(t, "worker-2", ca, time.Now(), time.Hour)
 	if claims, problems := d.load(); claims.Len() != 0 || len(problems) != 0 {
 		t.Errorf("an empty directory has %d claims and %v", claims.Len(), problems)

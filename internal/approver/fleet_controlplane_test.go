@@ -22,6 +22,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
@@ -178,7 +179,7 @@ func (a asked) submit(t *testing.T) string {
 // comeIn submits a node's client CSR with its ticket.
 func comeIn(t *testing.T, made *ticket.Ticket) (csr string, key *ecdsa.PrivateKey) {
 	t.Helper()
-	key = newKey(t)
+	key = certtest.NewKey(t)
 	return asked{who: bootstrapClient(t), key: key, node: made.NodeName, annotations: prove(t, made, clusterCA(t), &key.PublicKey)}.submit(t), key
 }
 

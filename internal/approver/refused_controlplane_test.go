@@ -15,6 +15,8 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // Whoever asks in a way that is not exactly a claimed node's is not approved,
@@ -46,7 +48,7 @@ func TestControlPlaneRefused(t *testing.T) {
 	there := s.ticket("refused-there", real, 0, "192.0.2.70")
 	never := s.ticket("refused-never", real, 0, "192.0.2.11")
 
-	key, other := newKey(t), newKey(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
 	proof := prove(t, open, real, &key.PublicKey)
 	good := asked{who: stolen, key: key, node: "refused-open", annotations: proof}
 	with := func(change func(*asked)) string {
@@ -67,7 +69,7 @@ func TestControlPlaneRefused(t *testing.T) {
 			addresses = append(addresses, net.ParseIP(ip))
 		}
 		who := client(t, plane.Kubeconfig, as("system:node:"+node, "system:nodes"))
-		return submit(t, who, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject(node), names, addresses...)
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject(node), names, addresses...)
 	}
 
 	rows := []struct{ name, csr, want string }{
@@ -78,7 +80,7 @@ func TestControlPlaneRefused(t *testing.T) {
 		{"a changed name", with(func(a *asked) { a.node = "refused-king" }), "its subject is"},
 		{"another node's name that has a claim", with(func(a *asked) { a.node = "refused-never" }), "its subject is"},
 		{"a second key for a claim", func() string {
-			second := newKey(t)
+			second := certtest.NewKey(t)
 			return asked{who: stolen, key: second, node: "refused-in", annotations: prove(t, in, real, &second.PublicKey)}.submit(t)
 		}(), "was used already, with another key (SHA256:"},
 		{"an expired claim", asked{who: stolen, key: key, node: "refused-expired", annotations: prove(t, expired, real, &key.PublicKey)}.submit(t), "of refused-expired expired at"},
@@ -100,7 +102,7 @@ func TestControlPlaneRefused(t *testing.T) {
 		{"serving: an IP of another Node", serving("refused-shared", []string{"refused-shared"}, "192.0.2.77"), "the address 192.0.2.77 is that of the Node refused-other"},
 		{"serving: a claim without addresses", serving("refused-bare", []string{"refused-bare"}, "192.0.2.12"), "names no addresses"},
 		{"serving: a claim that was never used", serving("refused-never", []string{"refused-never"}, "192.0.2.11"), "no ticket of refused-never was used"},
-		{"serving: asked by the bootstrapper", submit(t, stolen, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")), "its requestor is"},
+		{"serving: asked by the bootstrapper", submit(t, stolen, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")), "its requestor is"},
 		{"serving: a node without a claim", serving("refused-unknown", []string{"refused-unknown"}, "192.0.2.13"), "no claim for the node"},
 	}
 	before := notes(t)

@@ -3,7 +3,6 @@ package approver
 import (
 	"bytes"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
@@ -18,6 +17,8 @@ import (
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 type spoilt struct {
@@ -118,7 +119,7 @@ func common() map[string]spoilt {
 }
 
 func TestClient(t *testing.T) {
-	key, other := newKey(t), newKey(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
 	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
 	tests := common()
 	tests["another key"] = spoilt{func(g *good) { g.key = other }, "key"}
@@ -141,7 +142,7 @@ func TestClient(t *testing.T) {
 }
 
 func TestServing(t *testing.T) {
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	want := Want{NodeName: "worker-1", Addresses: append(addresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1"))}
 	tests := common()
 	names := func(dns []string, ips ...string) func(*good) {
@@ -179,10 +180,10 @@ func TestServing(t *testing.T) {
 }
 
 func TestOwn(t *testing.T) {
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
 	checkRule(t, want.Own(clientOf(key).csr(t)), "")
-	checkRule(t, want.Own(servingOf(newKey(t)).csr(t)), "")
+	checkRule(t, want.Own(servingOf(certtest.NewKey(t)).csr(t)), "")
 	other := servingOf(key)
 	other.spec.SignerName = "kubernetes.io/kube-apiserver-client"
 	checkRule(t, want.Own(other.csr(t)), "signer")
@@ -210,13 +211,4 @@ func spoilSignature(content []byte) []byte {
 
 func addresses() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
-}
-
-func newKey(t *testing.T) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
 }

@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
@@ -34,7 +35,7 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 
 	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:ticketed", Groups: []string{"system:nodes"}})
 	serving := func() string {
-		return submit(t, node, newKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("ticketed"), []string{"ticketed"},
+		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("ticketed"), []string{"ticketed"},
 			net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
@@ -137,7 +138,7 @@ func TestControlPlaneApproverEndsInBetween(t *testing.T) {
 	if got := approvals(t, csr); got != "" {
 		t.Fatalf("the CSR is %q already", got)
 	}
-	thief := newKey(t)
+	thief := certtest.NewKey(t)
 	stolen := asked{who: bootstrapClient(t), key: thief, node: "between", annotations: prove(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
 	s.once()
 	if approvals(t, csr) != byAgent || approvals(t, stolen) != "" || !strings.Contains(s.of(stolen).Reason, "was used already") {

@@ -17,6 +17,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
@@ -224,7 +225,7 @@ func TestControlPlaneNodeIsDeleted(t *testing.T) {
 
 func TestControlPlaneByHand(t *testing.T) {
 	s := newScene(t)
-	key, other := newKey(t), newKey(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
 	wanted := asked{who: bootstrapClient(t), key: key, node: "hand"}
 	foreign := asked{who: bootstrapClient(t), key: other, node: "hand"}.submit(t)
 	a := s.approver(fleetKubeconfig)

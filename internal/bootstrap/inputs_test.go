@@ -1,15 +1,9 @@
 package bootstrap
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"io"
 	"io/fs"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,6 +11,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -24,25 +19,10 @@ import (
 
 const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // the token, of no server
 
-// authority is a CA of its own, in PEM.
-func authority(t *testing.T) []byte {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
 // stubOf is an encoded stub of a server.
 func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
 	t.Helper()
-	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: authority(t), NodePool: pool, Hash: hash})
+	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +60,7 @@ func TestReadInputs(t *testing.T) {
 		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
 		"a new stub wins":       {config: config.Join{UserData: file(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
 		"values win over it":    {config: config.Join{UserData: file(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
-		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(uuid+"\n")), CAFile: file(t, authority(t))}, host: "alone.example.com"},
+		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(uuid+"\n")), CAFile: file(t, certtest.NewAuthority(t, "ca").PEM)}, host: "alone.example.com"},
 		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
 		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
 		"was finished":          {state: begun},

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -40,7 +41,7 @@ func TestJoinRefusesBeforeItTouchesAnything(t *testing.T) {
 
 func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	stub := func(pool string) *ignition.Stub {
-		s, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", CA: authority(t), NodePool: pool})
+		s, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,13 +7,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func TestReach(t *testing.T) {
-	stub := &ignition.Stub{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{authority(t)}}
+	stub := &ignition.Stub{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewAuthority(t, "ca").PEM}}
 	proxied := &ignition.Stub{Source: stub.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
 	const api = "the API server api.example.com:6443 TLS api.example.com"
 	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
@@ -36,7 +37,7 @@ func TestReach(t *testing.T) {
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
 		j := &join{config: config.Join{VerifyReach: test.peers}, payload: test.payload}
-		j.inputs.stub, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, authority(t)
+		j.inputs.stub, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, certtest.NewAuthority(t, "ca").PEM
 		var got []string
 		for _, reach := range j.reach() {
 			text := reach.Name + " " + reach.Address

@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
@@ -13,7 +14,7 @@ import (
 // does not say of which configuration it is.
 func TestKeptPayload(t *testing.T) {
 	stub := func(endpoint, pool, hash string) *ignition.Stub {
-		stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, CA: authority(t), NodePool: pool, Hash: hash})
+		stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestKeptPayload(t *testing.T) {
 // gets what it is by then; a token does not.
 func TestFinishKeepsTheStubOfAStandaloneCluster(t *testing.T) {
 	for token, kept := range map[string]bool{"": true, uuid: false} {
-		stub, err := ignition.NewStub(ignition.Values{Endpoint: "api-int.example.com:22623", CA: authority(t), Token: []byte(token)})
+		stub, err := ignition.NewStub(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewAuthority(t, "ca").PEM, Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func TestFinishKeepsTheStubOfAStandaloneCluster(t *testing.T) {
 func TestWhichStubIsFresh(t *testing.T) {
 	begun := State{Started: time.Unix(1, 0)}
 	ended := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
-	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: file(t, authority(t))}
+	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: file(t, certtest.NewAuthority(t, "ca").PEM)}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  State

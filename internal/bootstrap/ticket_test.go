@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -35,7 +36,7 @@ func ticketOf(t *testing.T, ca, stub []byte, ago time.Duration) []byte {
 }
 
 func TestReadTicket(t *testing.T) {
-	ca := authority(t)
+	ca := certtest.NewAuthority(t, "ca").PEM
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")
 	other := stubOf(t, "given.example.com", "clusters/given", "11")
 	plain, withStub := ticketOf(t, ca, nil, 0), ticketOf(t, ca, stub, 0)
@@ -102,7 +103,7 @@ func TestReadTicket(t *testing.T) {
 func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")
-	in, err := readInputs(config.Join{Ticket: file(t, ticketOf(t, authority(t), stub, 0))}, State{}, dir, false, nil)
+	in, err := readInputs(config.Join{Ticket: file(t, ticketOf(t, certtest.NewAuthority(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 }
 
 func TestTicketsLabelsAndTaints(t *testing.T) {
-	made, err := ticket.ParseTicket(ticketOf(t, authority(t), nil, 0))
+	made, err := ticket.ParseTicket(ticketOf(t, certtest.NewAuthority(t, "ca").PEM, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestTicketsLabelsAndTaints(t *testing.T) {
 }
 
 func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
-	ca := authority(t)
+	ca := certtest.NewAuthority(t, "ca").PEM
 	good, err := ticket.ParseTicket(ticketOf(t, ca, nil, 0))
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"fits":            {good, "worker-7", ca, "", ""},
 		"none":            {nil, "worker-8", ca, "", ""},
 		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
-		"another cluster": {good, "worker-7", authority(t), "cannot be used with https://api.example.com:6443: the ticket " + good.ID + " is for another cluster", "ticket create"},
+		"another cluster": {good, "worker-7", certtest.NewAuthority(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the ticket " + good.ID + " is for another cluster", "ticket create"},
 	} {
 		j := &join{name: test.node, inputs: inputs{ticket: test.ticket}, state: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
 		err := j.ticketFits()

@@ -16,6 +16,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -46,7 +47,7 @@ func TestExplain(t *testing.T) {
 		{"ended", wrap(io.EOF), report.Failed, true, "closed the connection without an answer"},
 		{"anything else", wrap(errors.New("strange")), report.Failed, true, "asking ignition.demo.example.com:443 failed: strange"},
 	}
-	stub, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: newAuthority(t, "ca").pem})
+	stub, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestExplain(t *testing.T) {
 }
 
 func TestFetchRefusedPort(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: newAuthority(t, "ca").pem})
+	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +124,7 @@ func copyAll(to net.Conn, from *bufio.ReadWriter) { _, _ = io.Copy(to, from) }
 
 // The stub's proxy is used, and told apart from the server when it refuses.
 func TestFetchThroughProxy(t *testing.T) {
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
 	address, asked := connectProxy(t, http.StatusOK, s.Listener.Addr().String())
 	through := func(proxy string, no ...string) *Stub {
 		return s.stub(t, func(v *Values) {

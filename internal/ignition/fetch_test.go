@@ -12,11 +12,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func TestFetch(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", served)
 	payload, err := Fetcher{}.Fetch(t.Context(), s.stub(t))
 	if err != nil {
@@ -63,7 +64,7 @@ func TestFetchWaits(t *testing.T) {
 		{"no bytes", answer(http.StatusOK, "application/json", ""), "cut short after 0 bytes"},
 		{"closed connection", hangUp, "closed the connection without an answer"},
 	}
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, log := serve(t, ca, "127.0.0.1", test.handler, test.handler, served), &events{}
@@ -116,7 +117,7 @@ func TestFetchRefusals(t *testing.T) {
 		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to a place that a payload is not fetched from: it is http", "stands between"},
 		{"redirect in a circle", redirect("/ignition"), report.Refused, "redirects in a circle", "stands between"},
 	}
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s := serve(t, ca, "127.0.0.1", test.handler)
@@ -135,7 +136,7 @@ func redirect(to string) http.HandlerFunc {
 }
 
 func TestFetchWithoutToken(t *testing.T) {
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quick().Fetch(t.Context(), s.stub(t, func(v *Values) { v.Token = nil }))
 	checkFailure(t, err, report.CredentialRefused, "it wants a token (HTTP 401) and none was given")
 }
@@ -143,7 +144,7 @@ func TestFetchWithoutToken(t *testing.T) {
 // A token that stays unknown is explained by both of its causes, by the tries
 // that were made, and by the clocks when they differ.
 func TestFetchGivesUp(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
@@ -177,7 +178,7 @@ func atDate(skew time.Duration, handler http.HandlerFunc) http.HandlerFunc {
 }
 
 func TestFetchSkew(t *testing.T) {
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", atDate(-2*time.Hour, served))
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", atDate(-2*time.Hour, served))
 	payload, err := quick().Fetch(t.Context(), s.stub(t))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestFetchSkew(t *testing.T) {
 }
 
 func TestFetchEndsWithContext(t *testing.T) {
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", unknownTokenAnswer)
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", unknownTokenAnswer)
 	ctx, cancel := context.WithCancel(t.Context())
 	log := &events{}
 	fetcher := patient(log)
@@ -208,7 +209,7 @@ func TestFetchEndsWithContext(t *testing.T) {
 // Ignition drops the headers on a redirect, so that the token goes to nobody
 // else.
 func TestFetchDropsHeadersOnRedirect(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	second := serve(t, ca, "127.0.0.1", served)
 	first := serve(t, ca, "127.0.0.1", redirect(second.URL+"/elsewhere"))
 	if _, err := quick().Fetch(t.Context(), first.stub(t)); err != nil {
@@ -227,7 +228,7 @@ func TestFetchDropsHeadersOnRedirect(t *testing.T) {
 
 // The name in the URL is what is asked for, wherever the connection goes.
 func TestConnectTo(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "ignition.demo.example.com", served)
 	stub := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
 	fetcher := quick()

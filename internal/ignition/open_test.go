@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -33,13 +34,13 @@ func whole(t *testing.T, p *Payload, path, want string) {
 // the stub's CA and the payload's own, which the ignition server itself is not
 // trusted by.
 func TestFetchWhole(t *testing.T) {
-	ca, own := newAuthority(t, "ignition-root-ca"), newAuthority(t, "company CA")
+	ca, own := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "company CA")
 	byStub := serve(t, ca, "files.example.com", answer(http.StatusOK, "text/plain", "one"))
 	byOwn := serve(t, own, "127.0.0.1", answer(http.StatusServiceUnavailable, "text/plain", ""), answer(http.StatusOK, "text/plain", "two"))
 	address, asked := connectProxy(t, http.StatusOK, byStub.Listener.Addr().String())
 	payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[%s]}}},"storage":{"files":[
 		{"path":"/one","contents":{"source":"https://files.example.com/one"}},
-		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inline(string(own.pem)), byOwn.URL)
+		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inline(string(own.PEM)), byOwn.URL)
 	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
 	log := &events{}
 	p, err := patient(log).Fetch(t.Context(), s.stub(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
@@ -62,12 +63,12 @@ func TestFetchWhole(t *testing.T) {
 
 	// A server that only the payload's CA vouches for is not the ignition server.
 	impostor := serve(t, own, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
-	_, err = quick().Fetch(t.Context(), impostor.stub(t, func(v *Values) { v.CA = ca.pem }))
+	_, err = quick().Fetch(t.Context(), impostor.stub(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, `signed by "CN=company CA`)
 }
 
 func TestFetchTellsWhatIsMissing(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	for code, status := range map[report.Code]int{report.Usage: 404, report.CredentialRefused: 403, report.Failed: 503} {
 		files := serve(t, ca, "127.0.0.1", answer(status, "text/plain", "no"))
 		s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", string(config("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
@@ -80,7 +81,7 @@ func TestFetchTellsWhatIsMissing(t *testing.T) {
 }
 
 func TestReadConfig(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", served)
 	stub, err := s.stub(t).Encode()
 	if err != nil {
@@ -98,7 +99,7 @@ func TestReadConfig(t *testing.T) {
 	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
 
 	// One merged config is no stub where nothing says whom alone to trust.
-	base := serve(t, newAuthority(t, "unknown"), "127.0.0.1", served)
+	base := serve(t, certtest.NewAuthority(t, "unknown"), "127.0.0.1", served)
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quick(), false)
 	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
 
@@ -127,7 +128,7 @@ func TestOpenRefusesBadMachineConfig(t *testing.T) {
 }
 
 func TestOpenOverride(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "text/plain", "mine"))
 	raw := config("3.4.0", `{"path":"/etc/a","contents":{"source":"`+s.URL+`/a"}}`)
 	opened, err := OpenOverride(t.Context(), "a.ign", raw, s.stub(t), report.Log{})

@@ -6,13 +6,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // A probe looks at the server without the token and without asking for the
 // payload, which the server would note.
 func TestProbe(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", atDate(-2*time.Hour, answer(http.StatusOK, "text/plain", "")))
 	probe, err := Fetcher{}.Probe(t.Context(), s.stub(t))
 	if err != nil || probe.Temporary != nil {
@@ -33,12 +34,12 @@ func TestProbe(t *testing.T) {
 }
 
 func TestProbeFinds(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "127.0.0.1", served)
-	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.pem }))
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", served)
+	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
 
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.pem})
+	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -22,7 +23,7 @@ const servedPayload = `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"pat
 // newer. It keeps the requests that it got.
 type ignitionServer struct {
 	*httptest.Server
-	ca *authority
+	ca *certtest.Authority
 
 	mutex    sync.Mutex
 	requests []*http.Request
@@ -30,12 +31,12 @@ type ignitionServer struct {
 
 // serve starts a server whose certificate is for name. Each request is given
 // to the next of the handlers, and those that come later to the last.
-func serve(t *testing.T, ca *authority, name string, handlers ...http.HandlerFunc) *ignitionServer {
+func serve(t *testing.T, ca *certtest.Authority, name string, handlers ...http.HandlerFunc) *ignitionServer {
 	t.Helper()
-	return serveWith(t, ca, ca.leaf(t, name), handlers...)
+	return serveWith(t, ca, ca.Serve(t, name), handlers...)
 }
 
-func serveWith(t *testing.T, ca *authority, leaf tls.Certificate, handlers ...http.HandlerFunc) *ignitionServer {
+func serveWith(t *testing.T, ca *certtest.Authority, leaf tls.Certificate, handlers ...http.HandlerFunc) *ignitionServer {
 	t.Helper()
 	s := &ignitionServer{ca: ca}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +56,7 @@ func serveWith(t *testing.T, ca *authority, leaf tls.Certificate, handlers ...ht
 // stub leads to the server under the name that its URL has.
 func (s *ignitionServer) stub(t *testing.T, edit ...func(*Values)) *Stub {
 	t.Helper()
-	values := Values{Endpoint: s.URL, Token: []byte(testUUID), CA: s.ca.pem, NodePool: "clusters/demo-workers", Hash: "844282c1"}
+	values := Values{Endpoint: s.URL, Token: []byte(testUUID), CA: s.ca.PEM, NodePool: "clusters/demo-workers", Hash: "844282c1"}
 	for _, e := range edit {
 		e(&values)
 	}

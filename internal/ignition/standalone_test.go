@@ -13,13 +13,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // workers is the stub of a server's pool worker, as single values make it.
 func (s *ignitionServer) workers(t *testing.T) *Stub {
 	t.Helper()
-	stub, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.pem})
+	stub, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +46,7 @@ func checkStandalone(t *testing.T, err error, code report.Code, want, remedy str
 // A machine-config server is asked for the newest spec that can be read, and for
 // nothing else: there is no token, and no NodePool.
 func TestFetchFromMachineConfigServer(t *testing.T) {
-	s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
+	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
 	payload, err := Fetcher{}.Fetch(t.Context(), s.workers(t))
 	if err != nil || payload.Version != "3.4.0" {
 		t.Fatalf("%v, %v", payload, err)
@@ -83,7 +84,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 		"silent":          {hangUp, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", test.handler)
+			s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", test.handler)
 			_, err := quick().Fetch(t.Context(), s.workers(t))
 			checkStandalone(t, err, test.code, test.want, test.remedy)
 		})
@@ -92,7 +93,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 
 // Somebody who has mixed the two kinds of cluster up is told of both.
 func TestMachineConfigServerWantsNoToken(t *testing.T) {
-	s := serve(t, newAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quick().Fetch(t.Context(), s.workers(t))
 	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
 	for _, want := range []string{"user-data-NODEPOOL-HASH", "secret/worker-user-data"} {
@@ -103,16 +104,16 @@ func TestMachineConfigServerWantsNoToken(t *testing.T) {
 }
 
 func TestMachineConfigServerIsNotTrusted(t *testing.T) {
-	ca := newAuthority(t, "root-ca")
+	ca := certtest.NewAuthority(t, "root-ca")
 	for name, test := range map[string]struct {
 		leaf   tls.Certificate
 		want   string
 		remedy string
 	}{
-		"the API server's CA": {newAuthority(t, "root-ca").leaf(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
-		"opened on the way":   {newAuthority(t, "Corporate Proxy CA").leaf(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
-		"the public name":     {ca.leaf(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
-		"expired":             {ca.leaf(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
+		"the API server's CA": {certtest.NewAuthority(t, "root-ca").Serve(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
+		"opened on the way":   {certtest.NewAuthority(t, "Corporate Proxy CA").Serve(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
+		"the public name":     {ca.Serve(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
+		"expired":             {ca.Serve(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := serveWith(t, ca, test.leaf, served)
@@ -127,7 +128,7 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 
 // Names and ports of the inside are what fails first on a host outside.
 func TestMachineConfigServerIsOutOfReach(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: newAuthority(t, "root-ca").pem})
+	stub, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +154,7 @@ func TestMachineConfigServerIsOutOfReach(t *testing.T) {
 
 // The stub that a standalone cluster keeps, and single values, lead to the same.
 func TestStubOfAStandaloneCluster(t *testing.T) {
-	ca := newAuthority(t, "root-ca").pem
+	ca := certtest.NewAuthority(t, "root-ca").PEM
 	const source = "https://api-int.demo.example.com:22623/config/worker"
 	file, err := ParseStub(fmt.Appendf(nil, `{"ignition":{"config":{"merge":[{"source":%q}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,%s"}]}},"version":"3.2.0"}}`,
 		source, base64.StdEncoding.EncodeToString(ca)))

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -25,7 +26,7 @@ func hyperShiftStub(ca []byte) string {
 }
 
 func TestParseStub(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca").pem
+	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,7 @@ func checkDemoStub(t *testing.T, stub *Stub, ca []byte) {
 }
 
 func TestEncodeIsReadBack(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca").pem
+	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestEncodeIsReadBack(t *testing.T) {
 }
 
 func TestParseStubRefuses(t *testing.T) {
-	whole := hyperShiftStub(newAuthority(t, "ignition-root-ca").pem)
+	whole := hyperShiftStub(certtest.NewAuthority(t, "ignition-root-ca").PEM)
 	merge := `{"source":"https://ignition.demo.example.com/ignition"}`
 	stub := func(section string) string {
 		return `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]}},` + section + `}`
@@ -133,7 +134,7 @@ func checkFailure(t *testing.T, err error, code report.Code, want string) {
 
 // Nothing that is printed, logged or encoded may show the token.
 func TestSecretsAreNotPrinted(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca").pem
+	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)

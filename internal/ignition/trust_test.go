@@ -10,26 +10,27 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Whom the server shows itself as is told in words that say what to mend.
 func TestFetchTrust(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
-	other, corporate, router := newAuthority(t, "ignition-root-ca"), newAuthority(t, "Corporate Proxy CA"), newAuthority(t, "ingress-operator@1700000000")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
+	other, corporate, router := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "Corporate Proxy CA"), certtest.NewAuthority(t, "ingress-operator@1700000000")
 	tests := []struct {
 		name   string
 		leaf   tls.Certificate
 		want   string
 		remedy string
 	}{
-		{"CA of another cluster", other.leaf(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
-		{"TLS opened on the way", corporate.leaf(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
-		{"router", router.leaf(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
-		{"another name", ca.leaf(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
-		{"another address", ca.leaf(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
-		{"expired", ca.leaf(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
-		{"not valid yet", ca.leaf(t, "127.0.0.1", valid(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
+		{"CA of another cluster", other.Serve(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
+		{"TLS opened on the way", corporate.Serve(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
+		{"router", router.Serve(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
+		{"another name", ca.Serve(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
+		{"another address", ca.Serve(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
+		{"expired", ca.Serve(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
+		{"not valid yet", ca.Serve(t, "127.0.0.1", valid(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -49,7 +50,7 @@ func TestFetchTrust(t *testing.T) {
 
 // The remedy for another name works.
 func TestNameMismatchRemedyWorks(t *testing.T) {
-	s := serve(t, newAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
+	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
 	_, err := quick().Fetch(t.Context(), s.stub(t))
 	_, command, _ := strings.Cut(report.RemedyOf(err), "--endpoint ")
 	endpoint, connectTo, found := strings.Cut(command, " --connect-to ")
@@ -64,7 +65,7 @@ func TestNameMismatchRemedyWorks(t *testing.T) {
 }
 
 func TestFetchOldTLS(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", served)
 	s.TLS.MinVersion, s.TLS.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
 	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), s.stub(t))
@@ -72,7 +73,7 @@ func TestFetchOldTLS(t *testing.T) {
 }
 
 func TestFetchNoTLS(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca")
+	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	plain := httptest.NewServer(http.HandlerFunc(served))
 	defer plain.Close()
 	stub := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
@@ -97,7 +98,7 @@ func TestFetchHangsUpInHandshake(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	stub, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: newAuthority(t, "ignition-root-ca").pem})
+	stub, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}

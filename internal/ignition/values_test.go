@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,7 +70,7 @@ func TestEndpoint(t *testing.T) {
 }
 
 func TestNewStub(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca").pem
+	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	stub, err := NewStub(Values{
 		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
 		Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
@@ -102,7 +103,7 @@ func TestNewStub(t *testing.T) {
 }
 
 func TestOverride(t *testing.T) {
-	ca, other := newAuthority(t, "ignition-root-ca").pem, newAuthority(t, "other").pem
+	ca, other := certtest.NewAuthority(t, "ignition-root-ca").PEM, certtest.NewAuthority(t, "other").PEM
 	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +123,7 @@ func TestOverride(t *testing.T) {
 }
 
 func TestHosted(t *testing.T) {
-	ca := newAuthority(t, "ignition-root-ca").pem
+	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	for _, test := range []struct {
 		values Values
 		want   bool

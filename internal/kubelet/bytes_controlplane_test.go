@@ -21,6 +21,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // addressesOf parses addresses.
@@ -37,7 +39,7 @@ func addressesOf(texts ...string) []netip.Addr {
 func askServing(t *testing.T, node *Node, address string) string {
 	t.Helper()
 	subject := nodeSubject(node.Name)
-	request, err := cert.MakeCSR(newKey(t), &subject, []string{node.Name}, []net.IP{net.ParseIP(address)})
+	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, []string{node.Name}, []net.IP{net.ParseIP(address)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +64,7 @@ func servingRequest(request []byte) *certificatesv1.CertificateSigningRequest {
 func crowd(t *testing.T, count int) {
 	t.Helper()
 	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	var all sync.WaitGroup
 	var made atomic.Int64
 	for worker := range 8 {

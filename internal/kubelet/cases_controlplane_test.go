@@ -18,6 +18,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -150,7 +151,7 @@ func TestControlPlaneServingRenewal(t *testing.T) {
 	serving.Addresses = addressesOf("192.0.2.7")
 	template := servingCertificate("renewal", "192.0.2.7")
 	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)
-	write(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), newAuthority(t, "signer").leaf(t, newKey(t), template))
+	write(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), certtest.NewAuthority(t, "signer").Issue(t, certtest.NewKey(t), template))
 
 	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || strings.Contains(said.text(), "serving certificate ends") {
 		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.text())

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 func TestReadCertificate(t *testing.T) {
@@ -14,19 +16,19 @@ func TestReadCertificate(t *testing.T) {
 	if c, err := ReadCertificate(filepath.Join(dir, "none.pem")); c != nil || err != nil {
 		t.Errorf("where there is none: %+v, %v", c, err)
 	}
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	template := servingCertificate("worker-7", "192.0.2.7", "2001:db8::7")
 	template.NotBefore, template.NotAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 11, 0, 0, 0, 0, time.UTC)
-	content := append(newAuthority(t, "signer").leaf(t, key, template), keyPEM(t, key)...)
+	content := append(certtest.NewAuthority(t, "signer").Issue(t, key, template), certtest.KeyPEM(t, key)...)
 	file := filepath.Join(dir, "a.pem")
 	for text, want := range map[string]*Certificate{
 		string(content): {
-			Subject: "CN=system:node:worker-7,O=system:nodes", Issuer: "CN=signer", Names: []string{"worker-7", "192.0.2.7", "2001:db8::7"},
+			Subject: "CN=system:node:worker-7,O=system:nodes", Issuer: "CN=signer,OU=openshift", Names: []string{"worker-7", "192.0.2.7", "2001:db8::7"},
 			NotBefore: template.NotBefore, NotAfter: template.NotAfter, Fingerprint: Fingerprint(&key.PublicKey),
 		},
-		"":                        nil,
-		string(keyPEM(t, key)):    nil,
-		string(content[10:]) + "": nil,
+		"":                              nil,
+		string(certtest.KeyPEM(t, key)): nil,
+		string(content[10:]) + "":       nil,
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

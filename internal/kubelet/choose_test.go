@@ -12,6 +12,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // asked is a serving CSR as kubelet makes it.
@@ -22,7 +24,7 @@ func asked(t *testing.T, name, user string, age time.Duration, names []string, a
 	for _, address := range addresses {
 		ips = append(ips, net.ParseIP(address))
 	}
-	request, err := cert.MakeCSR(newKey(t), &subject, names, ips)
+	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, names, ips)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +112,11 @@ func TestServingMisfits(t *testing.T) {
 }
 
 func TestRenewals(t *testing.T) {
-	ca := newAuthority(t, "signer")
+	ca := certtest.NewAuthority(t, "signer")
 	stored := func(ago, ahead time.Duration) []byte {
 		template := servingCertificate("worker-1", "192.0.2.7")
 		template.NotBefore, template.NotAfter = time.Now().Add(-ago), time.Now().Add(ahead)
-		return ca.leaf(t, newKey(t), template)
+		return ca.Issue(t, certtest.NewKey(t), template)
 	}
 	waiting := asked(t, "good", own, time.Minute, []string{"worker-1"}, "192.0.2.7")
 	answered := waiting.DeepCopy()

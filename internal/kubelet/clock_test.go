@@ -12,6 +12,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -34,10 +35,10 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ca := newAuthority(t, "ca")
-			key := newKey(t)
-			chain := ca.leaf(t, key, &x509.Certificate{NotBefore: test.from, NotAfter: test.to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
-			pair, err := tls.X509KeyPair(chain, keyPEM(t, key))
+			ca := certtest.NewAuthority(t, "ca")
+			key := certtest.NewKey(t)
+			chain := ca.Issue(t, key, &x509.Certificate{NotBefore: test.from, NotAfter: test.to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
+			pair, err := tls.X509KeyPair(chain, certtest.KeyPEM(t, key))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,12 +51,12 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			server.TLS = &tls.Config{Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequestClientCert, MinVersion: tls.VersionTLS12}
 			server.StartTLS()
 			defer server.Close()
-			trusted := ca.pem
+			trusted := ca.PEM
 			if test.foreign {
-				trusted = newAuthority(t, "another").pem
+				trusted = certtest.NewAuthority(t, "another").PEM
 			}
 			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
-				CAData: trusted, CertData: ca.leaf(t, key, nodeCertificate("worker-1")), KeyData: keyPEM(t, key),
+				CAData: trusted, CertData: ca.Issue(t, key, nodeCertificate("worker-1")), KeyData: certtest.KeyPEM(t, key),
 			}}
 			a, err := connect(config, noProxy)
 			if err != nil {

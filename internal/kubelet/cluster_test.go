@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -31,17 +32,17 @@ func TestKubeconfigIsKubelets(t *testing.T) {
 }
 
 func TestSameCluster(t *testing.T) {
-	old, fresh, foreign := newAuthority(t, "old"), newAuthority(t, "new"), newAuthority(t, "foreign")
-	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.pem...), fresh.pem...)}
+	old, fresh, foreign := certtest.NewAuthority(t, "old"), certtest.NewAuthority(t, "new"), certtest.NewAuthority(t, "foreign")
+	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
 	tests := map[string]struct {
 		theirs Cluster
 		want   string // "" means the same
 	}{
 		"equal":                     {ours, ""},
-		"one authority in common":   {Cluster{Server: "https://API.example.com:6443/", CA: old.pem}, ""},
-		"another port":              {Cluster{Server: "https://api.example.com", CA: old.pem}, "https://api.example.com, not for"},
-		"another name":              {Cluster{Server: "https://api.other.example.com:6443", CA: old.pem}, "other.example.com"},
-		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.pem}, "made anew"},
+		"one authority in common":   {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
+		"another port":              {Cluster{Server: "https://api.example.com", CA: old.PEM}, "https://api.example.com, not for"},
+		"another name":              {Cluster{Server: "https://api.other.example.com:6443", CA: old.PEM}, "other.example.com"},
+		"same name, made anew":      {Cluster{Server: "https://api.example.com:6443", CA: foreign.PEM}, "made anew"},
 		"no certificate in the PEM": {Cluster{Server: "https://api.example.com:6443", CA: []byte("x")}, "none in PEM"},
 	}
 	for name, test := range tests {
@@ -52,17 +53,17 @@ func TestSameCluster(t *testing.T) {
 			}
 		})
 	}
-	port := Cluster{Server: "https://api.example.com:443", CA: old.pem}
-	if err := port.Same(Cluster{Server: "https://api.example.com", CA: old.pem}); err != nil {
+	port := Cluster{Server: "https://api.example.com:443", CA: old.PEM}
+	if err := port.Same(Cluster{Server: "https://api.example.com", CA: old.PEM}); err != nil {
 		t.Errorf("the port that https implies makes a difference: %v", err)
 	}
 }
 
 func TestCheck(t *testing.T) {
 	const server = "https://api.example.com:6443"
-	ca, foreign := newAuthority(t, "ca"), newAuthority(t, "foreign")
-	key := newKey(t)
-	good := ca.leaf(t, key, nodeCertificate("worker-1"))
+	ca, foreign := certtest.NewAuthority(t, "ca"), certtest.NewAuthority(t, "foreign")
+	key := certtest.NewKey(t)
+	good := ca.Issue(t, key, nodeCertificate("worker-1"))
 	old := nodeCertificate("worker-1")
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	tests := map[string]struct {
@@ -72,14 +73,14 @@ func TestCheck(t *testing.T) {
 		want    State
 		refused string
 	}{
-		"valid":                          {cluster: Cluster{server, ca.pem}, pair: good, want: Valid},
-		"expired":                        {cluster: Cluster{server, ca.pem}, pair: ca.leaf(t, key, old), want: Expired},
-		"certificate missing":            {cluster: Cluster{server, ca.pem}, want: Missing},
-		"other cluster":                  {cluster: Cluster{"https://api.other:6443", ca.pem}, pair: good, refused: "https://api.other:6443"},
-		"other cluster, no certificate":  {cluster: Cluster{"https://api.other:6443", ca.pem}, refused: "https://api.other:6443"},
-		"same name, other cluster":       {cluster: Cluster{server, foreign.pem}, pair: good, refused: "made anew"},
-		"other node":                     {cluster: Cluster{server, ca.pem}, pair: ca.leaf(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
-		"certificate is rubbish":         {cluster: Cluster{server, ca.pem}, pair: []byte("rubbish"), refused: "client certificate cannot be read"},
+		"valid":                          {cluster: Cluster{server, ca.PEM}, pair: good, want: Valid},
+		"expired":                        {cluster: Cluster{server, ca.PEM}, pair: ca.Issue(t, key, old), want: Expired},
+		"certificate missing":            {cluster: Cluster{server, ca.PEM}, want: Missing},
+		"other cluster":                  {cluster: Cluster{"https://api.other:6443", ca.PEM}, pair: good, refused: "https://api.other:6443"},
+		"other cluster, no certificate":  {cluster: Cluster{"https://api.other:6443", ca.PEM}, refused: "https://api.other:6443"},
+		"same name, other cluster":       {cluster: Cluster{server, foreign.PEM}, pair: good, refused: "made anew"},
+		"other node":                     {cluster: Cluster{server, ca.PEM}, pair: ca.Issue(t, key, nodeCertificate("worker-2")), refused: "worker-2"},
+		"certificate is rubbish":         {cluster: Cluster{server, ca.PEM}, pair: []byte("rubbish"), refused: "client certificate cannot be read"},
 		"kubeconfig is rubbish":          {content: "{", refused: "cannot be read"},
 		"kubeconfig of somebody's own":   {content: strings.ReplaceAll(execKubeconfig, "SERVER", server), refused: "runs a program"},
 		"kubeconfig verifies no server":  {content: strings.ReplaceAll(insecureKubeconfig, "SERVER", server), refused: "no certificate authority"},
@@ -88,9 +89,9 @@ func TestCheck(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			i := &Identity{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), NodeName: "worker-1", Server: server, CA: ca.pem}
+			i := &Identity{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), NodeName: "worker-1", Server: server, CA: ca.PEM}
 			if test.pair != nil {
-				write(t, i.current(), append(append([]byte{}, test.pair...), keyPEM(t, key)...))
+				write(t, i.current(), append(append([]byte{}, test.pair...), certtest.KeyPEM(t, key)...))
 			}
 			content := []byte(test.content)
 			if test.cluster.Server != "" {

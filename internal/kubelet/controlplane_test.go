@@ -19,6 +19,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"k8s.io/client-go/util/keyutil"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
@@ -76,7 +77,7 @@ func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Clu
 	if err != nil {
 		t.Fatal(err)
 	}
-	signer, key := chain[0], newKey(t)
+	signer, key := chain[0], certtest.NewKey(t)
 	parsed, err := keyutil.ParsePrivateKeyPEM(read(t, filepath.Join(dir, "csr-signer.key")))
 	if err != nil {
 		t.Fatal(err)
@@ -86,10 +87,10 @@ func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Clu
 	if !isECDSA {
 		t.Fatalf("the signer's key is a %T", parsed)
 	}
-	ca := authority{certificate: signer, key: caKey}
+	ca := &certtest.Authority{Certificate: signer, Key: caKey}
 	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
-		user.ClientCertificateData = ca.leaf(t, key, template)
-		user.ClientKeyData = keyPEM(t, key)
+		user.ClientCertificateData = ca.Issue(t, key, template)
+		user.ClientKeyData = certtest.KeyPEM(t, key)
 	}
 }
 

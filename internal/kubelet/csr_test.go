@@ -11,6 +11,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 func TestPendingKeyIsKept(t *testing.T) {
@@ -67,17 +69,17 @@ func TestCSRNameIsKubelets(t *testing.T) {
 }
 
 func TestAssess(t *testing.T) {
-	ca := newAuthority(t, "signer")
-	key := &pendingKey{private: newKey(t)}
+	ca := certtest.NewAuthority(t, "signer")
+	key := &pendingKey{private: certtest.NewKey(t)}
 	ours, err := clientRequest(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := clientRequest(&pendingKey{private: newKey(t)}, "worker-1")
+	other, err := clientRequest(&pendingKey{private: certtest.NewKey(t)}, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := ca.leaf(t, key.private, nodeCertificate("worker-1"))
+	good := ca.Issue(t, key.private, nodeCertificate("worker-1"))
 	old := nodeCertificate("worker-1")
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 
@@ -92,9 +94,9 @@ func TestAssess(t *testing.T) {
 		"denied":               {conditions("Denied"), denied, "Because: of this"},
 		"approved and denied":  {conditions("Approved", "Denied"), denied, "Because: of this"},
 		"failed":               {conditions("Approved", "Failed"), failed, "Because: of this"},
-		"expired":              {issue(ca.leaf(t, key.private, old), "Approved"), outOfDate, "expired"},
-		"certificate of other": {issue(ca.leaf(t, newKey(t), nodeCertificate("worker-1")), "Approved"), notAskedFor, "another key"},
-		"for another node":     {issue(ca.leaf(t, key.private, nodeCertificate("worker-2")), "Approved"), notAskedFor, "worker-2"},
+		"expired":              {issue(ca.Issue(t, key.private, old), "Approved"), outOfDate, "expired"},
+		"certificate of other": {issue(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")), "Approved"), notAskedFor, "another key"},
+		"for another node":     {issue(ca.Issue(t, key.private, nodeCertificate("worker-2")), "Approved"), notAskedFor, "worker-2"},
 		"rubbish issued":       {issue([]byte("rubbish"), "Approved"), notAskedFor, "none in PEM"},
 		"somebody else's key":  {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request }, somebodys, "another key"},
 		"another signer":       {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" }, somebodys, "kubernetes.io/x"},

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -61,7 +62,7 @@ func TestControlPlaneDocuments(t *testing.T) {
 	node, identity, _ := joinedNode(t, "documented")
 	serving := func(n *Node) string {
 		subject := nodeSubject(n.Name)
-		request, err := cert.MakeCSR(newKey(t), &subject, []string{n.Name}, []net.IP{net.ParseIP("192.0.2.7")})
+		request, err := cert.MakeCSR(certtest.NewKey(t), &subject, []string{n.Name}, []net.IP{net.ParseIP("192.0.2.7")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -14,6 +14,7 @@ import (
 	apiruntime "k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -95,7 +96,7 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 // A CSR that is approved and not issued is told after a moment, and is not a
 // missing approval when the time is up.
 func TestApprovedAndNotIssued(t *testing.T) {
-	key := &pendingKey{private: newKey(t), since: time.Now()}
+	key := &pendingKey{private: certtest.NewKey(t), since: time.Now()}
 	ours, err := clientRequest(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +125,7 @@ func TestApprovedAndNotIssued(t *testing.T) {
 	// Whether a certificate has expired is for the server's clock to say.
 	template := nodeCertificate("worker-1")
 	template.NotAfter = time.Now().Add(-time.Minute)
-	found.Status.Certificate = newAuthority(t, "signer").leaf(t, key.private, template)
+	found.Status.Certificate = certtest.NewAuthority(t, "signer").Issue(t, key.private, template)
 	a.api.clock.date, a.api.clock.seenAt = time.Now().Add(-10*time.Minute), time.Now()
 	if done, err := a.see(t.Context(), found); !done || err != nil {
 		t.Errorf("see() = %v, %v of a certificate that is good by the server's clock", done, err)

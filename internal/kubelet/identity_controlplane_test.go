@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -170,7 +171,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 	past := func(name pkix.Name) *x509.Certificate {
 		return &x509.Certificate{Subject: name, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
 	}
-	foreign := newAuthority(t, "another cluster's signer")
+	foreign := certtest.NewAuthority(t, "another cluster's signer")
 	tests := map[string]struct {
 		change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)
 		code   report.Code
@@ -179,12 +180,12 @@ func TestControlPlaneRefusals(t *testing.T) {
 	}{
 		"expired": {credential(t, past(bootstrapper())), report.CredentialRefused, "the bootstrap credential expired at", "fresh user-data stub"},
 		"of another cluster": {func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
-			key := newKey(t)
-			user.ClientCertificateData, user.ClientKeyData = foreign.leaf(t, key, &x509.Certificate{Subject: bootstrapper()}), keyPEM(t, key)
+			key := certtest.NewKey(t)
+			user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key, &x509.Certificate{Subject: bootstrapper()}), certtest.KeyPEM(t, key)
 		}, report.CredentialRefused, "does not accept the bootstrap credential (issued by \"CN=another cluster's signer\"", "fresh user-data stub"},
 		"without the right": {credential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}), report.CredentialRefused, `User "nobody" cannot create resource`, "oc create clusterrolebinding"},
 		"wrong CA": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
-			cluster.CertificateAuthorityData = foreign.pem
+			cluster.CertificateAuthorityData = foreign.PEM
 		}, report.Failed, "this cluster's CA has not signed", "openssl s_client"},
 		"nothing listens": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			cluster.Server = "https://" + closedPort(t)

@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/client-go/util/cert"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -195,7 +196,7 @@ func TestControlPlaneServing(t *testing.T) {
 		Node: node, Dir: identity.Dir, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")},
 		Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") },
 	}
-	key := newKey(t)
+	key := certtest.NewKey(t)
 	ask := func(address string) string {
 		subject := nodeSubject(node.Name)
 		request, err := cert.MakeCSR(key, &subject, []string{node.Name}, []net.IP{net.ParseIP(address)})

@@ -5,10 +5,12 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 func TestServingCheck(t *testing.T) {
-	ca, key := newAuthority(t, "signer"), newKey(t)
+	ca, key := certtest.NewAuthority(t, "signer"), certtest.NewKey(t)
 	old := servingCertificate("worker-1", "192.0.2.7")
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	tests := map[string]struct {
@@ -16,12 +18,12 @@ func TestServingCheck(t *testing.T) {
 		want        State
 	}{
 		"none":              {nil, Missing},
-		"fits":              {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7", "2001:db8::7")), Valid},
-		"expired":           {ca.leaf(t, key, old), Expired},
-		"another node's":    {ca.leaf(t, key, servingCertificate("worker-2", "192.0.2.7")), Missing},
-		"a former address":  {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7", "192.0.2.99")), Missing},
+		"fits":              {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7", "2001:db8::7")), Valid},
+		"expired":           {ca.Issue(t, key, old), Expired},
+		"another node's":    {ca.Issue(t, key, servingCertificate("worker-2", "192.0.2.7")), Missing},
+		"a former address":  {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7", "192.0.2.99")), Missing},
 		"something else":    {[]byte("x"), Missing},
-		"one of two is met": {ca.leaf(t, key, servingCertificate("worker-1", "192.0.2.7")), Valid},
+		"one of two is met": {ca.Issue(t, key, servingCertificate("worker-1", "192.0.2.7")), Valid},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -69,9 +70,9 @@ func TestExplain(t *testing.T) {
 				url = test.server(server)
 			}
 			config := &rest.Config{Host: url}
-			config.CAData = encode("CERTIFICATE", server.Certificate().Raw)
+			config.CAData = certtest.PEM("CERTIFICATE", server.Certificate().Raw)
 			if test.foreignCA {
-				config.CAData = newAuthority(t, "foreign").pem
+				config.CAData = certtest.NewAuthority(t, "foreign").PEM
 			}
 			a, err := connect(config, noProxy)
 			if err != nil {

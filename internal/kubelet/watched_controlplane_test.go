@@ -9,6 +9,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 // A node may write Events about itself with its own credential; they are found
@@ -82,7 +84,7 @@ func TestControlPlaneNewAuthorities(t *testing.T) {
 		t.Errorf("the authorities of now: %q", found)
 	}
 	// The node is asked as one of a cluster whose authority was another one.
-	ours.CA = newAuthority(t, "of before").pem
+	ours.CA = certtest.NewAuthority(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
 		t.Errorf("a new authority: %q", found)
 	}

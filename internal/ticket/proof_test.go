@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 func TestProof(t *testing.T) {
@@ -17,7 +19,7 @@ func TestProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, other := newKey(t), newKey(t)
+	key, other := certtest.NewKey(t), certtest.NewKey(t)
 	proof, err := ticket.Prove(cluster, &key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +27,7 @@ func TestProof(t *testing.T) {
 	if again, err := ticket.Prove(cluster, &key.PublicKey); err != nil || !maps.Equal(proof, again) {
 		t.Errorf("the same ticket and key give %v and %v, %v", proof, again, err)
 	}
-	foreign, err := Authorities(authority(t))
+	foreign, err := Authorities(certtest.NewAuthority(t, "ca").PEM)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,15 +1,9 @@
 package ticket
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -25,31 +20,10 @@ const stubText = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-func newKey(t testing.TB) *ecdsa.PrivateKey {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return key
-}
-
-// authority is a CA of its own, in PEM.
-func authority(t testing.TB) []byte {
-	t.Helper()
-	key := newKey(t)
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-}
-
 func full(t testing.TB) Wish {
 	t.Helper()
 	return Wish{
-		NodeName: "worker-7.example.com", ClusterCA: append(authority(t), authority(t)...),
+		NodeName: "worker-7.example.com", ClusterCA: append(certtest.NewAuthority(t, "ca").PEM, certtest.NewAuthority(t, "ca").PEM...),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
 		Labels:    []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
 		Stub: []byte(stubText),
@@ -69,7 +43,7 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 	if APIVersion != report.APIVersion {
 		t.Errorf("apiVersion %q, and the other documents have %q", APIVersion, report.APIVersion)
 	}
-	for name, wish := range map[string]Wish{"full": full(t), "least": {NodeName: "worker-7", ClusterCA: authority(t)}} {
+	for name, wish := range map[string]Wish{"full": full(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewAuthority(t, "ca").PEM}} {
 		ticket, claim := made(t, wish)
 		dir := t.TempDir()
 		ticketPath, claimPath, err := Write(dir, ticket, claim)
@@ -194,7 +168,7 @@ func TestLifetimes(t *testing.T) {
 		"negative":           {-time.Hour, nil, 0, "one minute to 365 days"},
 		"stub is no text":    {0, []byte{0xff}, 0, "no text"},
 	} {
-		wish := Wish{NodeName: "a", ClusterCA: authority(t), Lifetime: test.lifetime, Stub: test.stub}
+		wish := Wish{NodeName: "a", ClusterCA: certtest.NewAuthority(t, "ca").PEM, Lifetime: test.lifetime, Stub: test.stub}
 		ticket, claim, err := New(wish, noon)
 		if test.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), test.refused) {

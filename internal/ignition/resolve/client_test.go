@@ -134,9 +134,9 @@ func TestTrust(t *testing.T) {
 
 	other, expired, named := visitTLS(t, pages), visitUntil(t, time.Now().Add(-time.Hour), pages), visitTLS(t, pages, "web.example.com")
 	tests := []struct{ name, raw, want string }{
-		{"unknown", config("", a), `its certificate is signed by "CN=a CA of a test", which neither this host nor the config trusts`},
+		{"unknown", config("", a), `its certificate is signed by "CN=a CA of a test,OU=openshift", which neither this host nor the config trusts`},
 		{"another CA", config(trusting(at(data(string(other.ca)))), a), "neither this host nor the config trusts"},
-		{"expired", config(trusting(at(data(string(expired.ca)))), file("/a", at(expired.URL+"/a"))), `the certificate of "CN=web" has expired`},
+		{"expired", config(trusting(at(data(string(expired.ca)))), file("/a", at(expired.URL+"/a"))), `the certificate of "CN=ignition-server" has expired`},
 		{"another name", config(trusting(at(data(string(named.ca)))), file("/a", at(strings.Replace(named.URL, "127.0.0.1", "localhost", 1)+"/a"))), "its certificate is for web.example.com, 127.0.0.1 and not for localhost"},
 		{"CA from one that is not trusted", config(trusting(at(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: its certificate is signed"},
 	}

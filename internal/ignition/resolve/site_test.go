@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"crypto/sha512"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -19,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -52,8 +54,9 @@ func visitTLS(t *testing.T, pages map[string]http.HandlerFunc, names ...string) 
 func visitUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc, names ...string) *site {
 	t.Helper()
 	s := newSite(pages)
-	ca, leaf := certificates(t, until, names)
-	s.ca = ca
+	ca := certtest.NewAuthority(t, "a CA of a test")
+	leaf := ca.Serve(t, "127.0.0.1", func(c *x509.Certificate) { c.NotAfter, c.DNSNames = until, names })
+	s.ca = ca.PEM
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what some tests are about
 	s.StartTLS()

@@ -2,15 +2,10 @@ package wire
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"io"
-	"math/big"
 	"net"
 	"net/url"
 	"os"
@@ -18,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
 func TestPause(t *testing.T) {
@@ -82,21 +79,8 @@ func TestCertificates(t *testing.T) {
 
 func certificate(t *testing.T, now time.Time) *x509.Certificate {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "a"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(time.Hour),
-		DNSNames: []string{"a.example.com"}, IPAddresses: []net.IP{net.IPv4(192, 0, 2, 7)},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := x509.ParseCertificate(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return shown
+	return certtest.NewAuthority(t, "a CA").Serve(t, "a.example.com", func(c *x509.Certificate) {
+		c.NotBefore, c.NotAfter = now.Add(-time.Hour), now.Add(time.Hour)
+		c.IPAddresses = []net.IP{net.IPv4(192, 0, 2, 7)}
+	}).Leaf
 }

@@ -1,0 +1,118 @@
+// Package certtest makes keys, authorities and certificates for tests.
+package certtest
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"testing"
+	"time"
+)
+
+// NewKey makes a key.
+func NewKey(t testing.TB) *ecdsa.PrivateKey {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// KeyPEM is a key as kubelet writes it.
+func KeyPEM(t testing.TB, key *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	der, err := x509.MarshalECPrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return PEM("EC PRIVATE KEY", der)
+}
+
+// PEM encodes a block.
+func PEM(kind string, der []byte) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
+}
+
+// Authority is a certificate authority.
+type Authority struct {
+	Certificate *x509.Certificate
+	PEM         []byte // the certificate
+	Key         *ecdsa.PrivateKey
+}
+
+// NewAuthority makes an authority, as HyperShift names its own.
+func NewAuthority(t testing.TB, name string) *Authority {
+	t.Helper()
+	key := NewKey(t)
+	template := &x509.Certificate{
+		Subject:   pkix.Name{CommonName: name, OrganizationalUnit: []string{"openshift"}},
+		NotBefore: time.Now().Add(-1000 * time.Hour), NotAfter: time.Now().Add(1000 * time.Hour),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	der := sign(t, template, template, key, key)
+	certificate, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &Authority{Certificate: certificate, PEM: PEM("CERTIFICATE", der), Key: key}
+}
+
+// Issue signs a certificate for a key, in PEM. What the template does not say
+// of the time is an hour before and after now.
+func (a *Authority) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+	t.Helper()
+	return PEM("CERTIFICATE", a.sign(t, key, template))
+}
+
+// Serve makes a serving certificate with one name or address, as HyperShift's
+// servers have.
+func (a *Authority) Serve(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
+	t.Helper()
+	template := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "ignition-server"},
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	if address := net.ParseIP(name); address != nil {
+		template.IPAddresses = []net.IP{address}
+	} else {
+		template.DNSNames = []string{name}
+	}
+	for _, e := range edit {
+		e(template)
+	}
+	key := NewKey(t)
+	der := a.sign(t, key, template)
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
+}
+
+func (a *Authority) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+	t.Helper()
+	if template.NotBefore.IsZero() {
+		template.NotBefore = time.Now().Add(-time.Hour)
+	}
+	if template.NotAfter.IsZero() {
+		template.NotAfter = time.Now().Add(time.Hour)
+	}
+	return sign(t, template, a.Certificate, key, a.Key)
+}
+
+func sign(t testing.TB, template, parent *x509.Certificate, key, parentKey *ecdsa.PrivateKey) []byte {
+	t.Helper()
+	template.SerialNumber = big.NewInt(time.Now().UnixNano())
+	der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, parentKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return der
+}
