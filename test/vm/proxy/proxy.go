@@ -33,7 +33,7 @@ func Start(ctx context.Context, namespace string, address netip.Prefix, dir stri
 	p := &Proxy{URL: "http://" + net.JoinHostPort(address.Addr().String(), port), log: filepath.Join(dir, "proxy.log")}
 	config, resolver := filepath.Join(dir, "proxy.conf"), filepath.Join(dir, "resolv.conf")
 	for name, content := range map[string]string{
-		config: fmt.Sprintf("Port %s\nListen %s\nAllow %s\nConnectPort 443\nLogFile %q\nLogLevel Connect\n",
+		config: fmt.Sprintf("Port %s\nListen %s\nAllow %s\nConnectPort 443\nLogFile %q\nLogLevel Info\n",
 			port, address.Addr(), address.Masked(), p.log),
 		resolver: fmt.Sprintf("nameserver %s\n", address.Addr()),
 	} {
