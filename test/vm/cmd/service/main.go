@@ -1,0 +1,146 @@
+// Command service measures what the service costs a node that it only watches:
+// memory, and processor time. The machine is emulated, so the same work is timed
+// in it and on this host, and processor time is shown at both speeds.
+//
+// Usage: service [-for 10m], from inside the repository, as root
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// settle is how long the service has had for its first looks before it counts.
+const settle = 90 * time.Second
+
+func main() {
+	long := flag.Duration("for", 10*time.Minute, "how long to measure; every look but the seldom ones comes in ten minutes")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := run(ctx, *long)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "service:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, long time.Duration) (err error) {
+	repository, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("finding the repository: %w", err)
+	}
+	s, err := scene.Open(ctx, scene.Options{Repository: repository, Dir: filepath.Join(repository, "build", "service"), Log: os.Stderr})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := errors.Join(s.Install(ctx), s.Deliver(ctx)); err != nil {
+		return err
+	}
+	slower, err := slowness(ctx, s, filepath.Join(repository, "bin", "hcp-node-agent"))
+	if err != nil {
+		return err
+	}
+	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+scene.Stub+" --approve-with "+scene.Approver+
+		" && for i in $(seq 120); do systemctl is-active -q hcp-node-agent && exit; sleep 1; done; exit 1"); err != nil {
+		return err
+	}
+	if err := rest(ctx, settle); err != nil {
+		return err
+	}
+	before, err := cost(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := rest(ctx, long); err != nil {
+		return err
+	}
+	after, err := cost(ctx, s)
+	if err != nil {
+		return err
+	}
+	first, minute := before.processor.Seconds(), (after.processor-before.processor).Seconds()/long.Minutes()
+	fmt.Printf("memory: %.1f MiB, at most %.1f MiB\n", after.memory, after.peak)
+	fmt.Printf("processor time, first %.0f s: %.2f s in the machine, which is %.0f times slower than this host: %.2f s\n", settle.Seconds(), first, slower, first/slower)
+	fmt.Printf("processor time of a minute after that: %.3f s in the machine, %.3f s at this host's speed (%.2f %% of one processor)\n",
+		minute, minute/slower, minute/slower/60*100)
+	return nil
+}
+
+func rest(ctx context.Context, long time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(long):
+		return nil
+	}
+}
+
+// spent is what systemd has counted of the service.
+type spent struct {
+	processor    time.Duration
+	memory, peak float64 // MiB, of the process alone: the unit's counts the page cache too
+}
+
+func cost(ctx context.Context, s *scene.Scene) (spent, error) {
+	out, err := s.Machine.Output(ctx, `systemctl show --value -p CPUUsageNSec hcp-node-agent
+		awk '/^VmRSS|^VmHWM/ {print $2}' /proc/$(systemctl show --value -p MainPID hcp-node-agent)/status | sort -n`)
+	if err != nil {
+		return spent{}, err
+	}
+	n, err := numbers(out, 3)
+	if err != nil {
+		return spent{}, err
+	}
+	return spent{processor: time.Duration(n[0]), memory: n[1] / 1024, peak: n[2] / 1024}, nil
+}
+
+// slowness is how many times longer the machine's processor takes for the same.
+func slowness(ctx context.Context, s *scene.Scene, agent string) (float64, error) {
+	const rounds = 10
+	own := time.Duration(0)
+	for range rounds {
+		command := exec.CommandContext(ctx, agent, "docs", "markdown")
+		if err := command.Run(); err != nil {
+			return 0, fmt.Errorf("timing the agent on this host: %w", err)
+		}
+		own += command.ProcessState.UserTime() + command.ProcessState.SystemTime()
+	}
+	out, err := s.Machine.Output(ctx, fmt.Sprintf(`bash -c 'TIMEFORMAT="%%U %%S"; { time for i in $(seq %d); do hcp-node-agent docs markdown >/dev/null; done; } 2>&1'`, rounds))
+	if err != nil {
+		return 0, err
+	}
+	n, err := numbers(out, 2)
+	if err != nil {
+		return 0, err
+	}
+	return (n[0] + n[1]) / own.Seconds(), nil
+}
+
+func numbers(text string, count int) ([]float64, error) {
+	var all []float64
+	for _, word := range strings.Fields(text) {
+		n, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			return nil, fmt.Errorf("the machine said %q: %w", text, err)
+		}
+		all = append(all, n)
+	}
+	if len(all) != count {
+		return nil, fmt.Errorf("the machine said %q, and not %d numbers", text, count)
+	}
+	return all, nil
+}
