@@ -32,7 +32,7 @@ func TestPulling(t *testing.T) {
 		"nothing for it": {
 			reading + "unable to retrieve auth token: invalid username/password: unauthorized",
 			[]string{"registry.redhat.io"},
-			"this node's pull secret (/var/lib/kubelet/config.json) has nothing for quay.io", "add quay.io to the HostedCluster's pull secret",
+			"this node's pull secret (/var/lib/kubelet/config.json) has nothing for quay.io", "add quay.io to the cluster's pull secret (HostedCluster spec.pullSecret;",
 		},
 		"a mirror": {
 			reading + `(Mirrors also failed: [mirror.example.com:5000/x@sha256:1234: pinging container registry mirror.example.com:5000: Get "https://mirror.example.com:5000/v2/": dial tcp 192.0.2.5:5000: connect: connection refused])`, nil,
