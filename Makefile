@@ -39,9 +39,10 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 	cd test/controlplane && go test ./...
 
 .PHONY: test-vm
-test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; uplinks of many kinds into br-ex and back
+test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; uplinks of many kinds into br-ex and back, and faults on the way
 	go test -tags vm -count=1 -p 1 -timeout 70m -v ./test/vm ./test/vm/e2e
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
+	KINDS= go test -tags vm -count=1 -timeout 40m -v -run 'TestAgentKilled|TestServiceStopped|TestGatewaySilent|TestDHCPSilent' ./test/vm/network
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
@@ -56,10 +57,11 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 	EXECS=$(EXECS) test/fuzz.sh
 
 .PHONY: bench
-bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that join with tickets, the Go benchmarks
+bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that join with tickets, what the service costs, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
 	go run ./test/vm/cmd/gap
 	go run ./test/fleet bin/hcp-node-agent
+	go run ./test/vm/cmd/service
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint

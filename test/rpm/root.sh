@@ -24,12 +24,12 @@ EOT
   rpmbuild -bb --define "_topdir $work/standins" --define "_rpmdir $work/standins/repo" --define "_tmppath $work" "$work/$1.spec" >"$work/standin.log" 2>&1
 }
 
-# make_root: / of a machine on which scriptlets run: a shell, grep, and a systemctl
+# make_root: / of a machine on which scriptlets run: a shell, grep, cat, and a systemctl
 # that writes down what it was asked.
 make_root() {
   local file
   mkdir -p "$root"/{bin,usr/bin,lib,lib64,etc,var/lib,run/systemd/system,dev,proc}
-  for file in /bin/sh /bin/grep; do
+  for file in /bin/sh /bin/grep /bin/cat; do
     cp -L "$file" "$root/bin/"
     ldd "$file" | grep -o '/[^ ]*' | while read -r library; do
       mkdir -p "$root$(dirname "$library")"

@@ -107,6 +107,19 @@ does remove hcp-node-agent
 [ -e "$root/etc/hcp-node-agent/stub.ign" ] || die "the administrator's stub is gone"
 is 'after the removal' '--no-reload disable --now hcp-node-agent.service hcp-node-agent.path hcp-node-agent-approver.service' "$(asked)"
 
+say 'kickstart: what examples/kickstart/post.ks makes the installer do'
+section() { sed -n "/^%$1/,/^%end/p" examples/kickstart/post.ks | sed '1d;$d'; }
+rm "$root/etc/hcp-node-agent/stub.ign"
+section packages >"$work/packages"
+while read -r package; do does install "$package"; done <"$work/packages"
+is 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"
+section post | chroot "$root" /bin/sh -e
+is 'the stub' 'CONTENT-OF-THE-STUB' "$(cat "$root/etc/hcp-node-agent/stub.ign")"
+is 'whose the stub is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/stub.ign")"
+asked >/dev/null
+does remove hcp-node-agent
+asked >/dev/null
+
 say 'dnf: with nothing else than systemd and a shell it installs as well'
 does remove NetworkManager NetworkManager-ovs
 does install hcp-node-agent
