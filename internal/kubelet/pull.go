@@ -36,8 +36,8 @@ func pulling(image, message string, auths []string) cause {
 	return cause{text: shorten(message, brief), remedy: try}
 }
 
-// clusterSecret is where an administrator changes the pull secret that nodes get.
-const clusterSecret = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
+// clustersOwn is where an administrator changes the pull secret that nodes get.
+const clustersOwn = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
 
 // refused is for a registry that wants a credential, or another one.
 func refused(registry, try string, auths []string) cause {
@@ -45,11 +45,11 @@ func refused(registry, try string, auths []string) cause {
 		text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A pull secret whose content changes does not reach nodes that have
 		// joined (openshift/hypershift#3259).
-		remedy: try + "\nif " + clusterSecret + " is newer: hcp-node-agent join --user-data STUB   with a fresh stub",
+		remedy: try + "\nif " + clustersOwn + " is newer: hcp-node-agent join --user-data STUB   with a fresh stub",
 	}
 	if auths != nil && !slices.ContainsFunc(auths, func(entry string) bool { return forRegistry(entry, registry) }) {
 		c.text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.remedy = "add " + registry + " to " + clusterSecret + ", and join again with a fresh stub"
+		c.remedy = "add " + registry + " to " + clustersOwn + ", and join again with a fresh stub"
 	}
 	return c
 }
