@@ -50,6 +50,6 @@ func (d *Driver) refusedByDatabase(ctx context.Context, before string, cause err
 	if now, err := openvswitch.Generation(ctx); err != nil || now != before {
 		return cause
 	}
-	return report.Fail(report.Failed, "systemctl restart NetworkManager   then run the same command again",
+	return report.Fail(report.Failed, "systemctl restart NetworkManager",
 		"%w; NetworkManager could not write %s into the Open vSwitch database, perhaps because its picture of it is out of date", cause, BridgeName)
 }

@@ -35,8 +35,8 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 	if d.deaf != nil {
 		gateway = "its gateway is out of reach all the same"
 	}
-	remedy := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b   then run the same command again")
-	return report.Fail(report.NetworkRolledBack, remedy,
+	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
+	return report.Fail(report.NetworkRolledBack, look+"   then run the same command again",
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
 }
 
