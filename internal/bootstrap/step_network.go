@@ -24,6 +24,9 @@ func (j *join) move(ctx context.Context) (ovs.Move, error) {
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
 	j.bridge.Prepare(ovs.Move{}, log, nil)
+	if err := j.bridge.ClearTorn(ctx, time.Now()); err != nil {
+		return outcome{}, err
+	}
 	// Before Open vSwitch is started, which would take the NIC again.
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
@@ -73,8 +76,11 @@ func (j *join) startSwitch(ctx context.Context) error {
 	if state.File == "disabled" {
 		vswitch.Want.Enabled = "enabled"
 	}
-	_, err = j.ledger.Apply(ctx, "network", []ledger.Change{vswitch})
-	return err
+	started, err := j.ledger.Apply(ctx, "network", []ledger.Change{vswitch})
+	if err != nil || len(started) == 0 {
+		return err
+	}
+	return j.bridge.KeepSwitch()
 }
 
 // tellBridge writes what others look for where the uplink is in br-ex, and has

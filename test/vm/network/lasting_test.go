@@ -104,6 +104,27 @@ func TestLeaveOfARenamedCard(t *testing.T) {
 	h.answers(ctx, t)
 }
 
+// TestTornDatabase boots with what a power cut leaves of Open vSwitch's files in
+// the moment of its first start. It cannot start by itself; the next run sees to
+// that, and makes the move.
+func TestTornDatabase(t *testing.T) {
+	found, err := uplink.Find("static4")
+	must(t, err)
+	ctx, h := fresh(t, found[0])
+	do(ctx, t, `systemctl stop openvswitch ovs-vswitchd ovsdb-server
+		cd /etc/openvswitch && : >conf.db && : >system-id.conf && systemctl enable openvswitch && sync`)
+	must(t, machine.Reboot(ctx))
+	must(t, h.Await(ctx, machine))
+	if state := do(ctx, t, "systemctl is-active openvswitch; true"); state == "active" {
+		t.Fatal("Open vSwitch starts with an empty database: it does not need this any more")
+	}
+	agent(ctx, t, moving+h.Flags)
+	h.keeps(ctx, t, "after the run")
+	if identity := do(ctx, t, "ovs-vsctl get Open_vSwitch . external_ids:system-id"); len(identity) < 36 {
+		t.Errorf("Open vSwitch calls this host %s", identity)
+	}
+}
+
 // rename gives eth0 the name lan0 by a reboot.
 func rename(ctx context.Context, t *testing.T, h host) {
 	t.Helper()
