@@ -24,7 +24,7 @@ func (j *join) move(ctx context.Context) (ovs.Move, error) {
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
 	j.bridge.Prepare(ovs.Move{}, log, nil)
-	if err := j.bridge.ClearTorn(ctx, time.Now()); err != nil {
+	if err := j.bridge.ClearTorn(ctx); err != nil {
 		return outcome{}, err
 	}
 	// Before Open vSwitch is started, which would take the NIC again.

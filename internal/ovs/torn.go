@@ -12,14 +12,16 @@ import (
 
 const switchDir = "/etc/openvswitch"
 
-// makingTime is how long Open vSwitch may take between a file's name and its
-// content. It takes milliseconds.
-const makingTime = 10 * time.Second
+// makingTime is ample for Open vSwitch to fill a file that it has just made: it
+// takes milliseconds.
+const makingTime = time.Second
 
 // torn tells whether a file is what a power cut leaves of one that Open vSwitch
-// was just making: its name, and nothing in it.
-func torn(file host.Info, now time.Time) bool {
-	return file.Type == host.Regular && file.Size == 0 && now.Sub(file.Changed) > makingTime
+// was just making: its name, with nothing in it, however long one looks. (Times
+// tell nothing: each try to start touches it.)
+func torn(first, later host.Info) bool {
+	empty := func(file host.Info) bool { return file.Type == host.Regular && file.Size == 0 }
+	return empty(first) && empty(later) && first.Inode == later.Inode
 }
 
 // ClearTorn removes what a power cut has left empty in the moment of Open
@@ -29,25 +31,38 @@ func torn(file host.Info, now time.Time) bool {
 // empty database, and an empty identity is taken as it is, which OVN refuses.
 // Nothing is lost with them, so they are no matter of the ledger: a leave would
 // only put an empty database back.
-func (d *Driver) ClearTorn(ctx context.Context, now time.Time) error {
-	cleared := false
+func (d *Driver) ClearTorn(ctx context.Context) error {
+	suspects := map[string]host.Info{}
 	for _, name := range []string{"conf.db", "system-id.conf"} {
 		file := path.Join(switchDir, name)
 		info, err := d.Tree.Lstat(file)
 		if err != nil {
 			return fmt.Errorf("looking at Open vSwitch's files: %w", err)
 		}
-		if !torn(info, now) {
+		if torn(info, info) {
+			suspects[file] = info
+		}
+	}
+	if len(suspects) == 0 {
+		return nil
+	}
+	select {
+	case <-time.After(makingTime):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	for file, first := range suspects {
+		later, err := d.Tree.Lstat(file)
+		if err != nil {
+			return fmt.Errorf("looking at Open vSwitch's files: %w", err)
+		}
+		if !torn(first, later) {
 			continue
 		}
 		d.log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
 		if err := d.Tree.Remove(file); err != nil {
 			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
 		}
-		cleared = true
-	}
-	if !cleared {
-		return nil
 	}
 	// systemd has given up on it, or would too soon.
 	return errors.Join(d.Tree.SyncDir(switchDir), d.Systemd.ResetFailed(ctx, "ovsdb-server.service"))

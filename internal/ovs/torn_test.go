@@ -2,26 +2,24 @@ package ovs
 
 import (
 	"testing"
-	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 func TestTorn(t *testing.T) {
-	now := time.Now()
-	before := now.Add(-time.Minute)
+	empty := host.Info{Type: host.Regular, Inode: 7}
 	for name, test := range map[string]struct {
-		file host.Info
-		want bool
+		first, later host.Info
+		want         bool
 	}{
-		"empty since the power cut": {host.Info{Type: host.Regular, Changed: before}, true},
-		"being made":                {host.Info{Type: host.Regular, Changed: now.Add(-time.Second)}, false},
-		"a database":                {host.Info{Type: host.Regular, Size: 1, Changed: before}, false},
-		"not there":                 {host.Info{}, false},
-		"a link to another place":   {host.Info{Type: host.Symlink, Changed: before}, false},
-		"the clock has gone back":   {host.Info{Type: host.Regular, Changed: now.Add(time.Hour)}, false},
+		"empty since the power cut": {empty, empty, true},
+		"filled meanwhile":          {empty, host.Info{Type: host.Regular, Inode: 7, Size: 1}, false},
+		"made anew meanwhile":       {empty, host.Info{Type: host.Regular, Inode: 8}, false},
+		"gone meanwhile":            {empty, host.Info{}, false},
+		"not there":                 {host.Info{}, host.Info{}, false},
+		"a link to another place":   {host.Info{Type: host.Symlink}, host.Info{Type: host.Symlink}, false},
 	} {
-		if got := torn(test.file, now); got != test.want {
+		if got := torn(test.first, test.later); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
