@@ -2,7 +2,6 @@ package ovs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -10,7 +9,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-const switchDir = "/etc/openvswitch"
+// switchFiles are the database, which may be a link to the second place, and the
+// host's identity.
+func switchFiles() []string {
+	return []string{"/etc/openvswitch/conf.db", "/var/lib/openvswitch/conf.db", "/etc/openvswitch/system-id.conf"}
+}
 
 // makingTime is ample for Open vSwitch to fill a file that it has just made: it
 // takes milliseconds.
@@ -33,8 +36,7 @@ func torn(first, later host.Info) bool {
 // only put an empty database back.
 func (d *Driver) ClearTorn(ctx context.Context) error {
 	suspects := map[string]host.Info{}
-	for _, name := range []string{"conf.db", "system-id.conf"} {
-		file := path.Join(switchDir, name)
+	for _, file := range switchFiles() {
 		info, err := d.Tree.Lstat(file)
 		if err != nil {
 			return fmt.Errorf("looking at Open vSwitch's files: %w", err)
@@ -63,11 +65,14 @@ func (d *Driver) ClearTorn(ctx context.Context) error {
 		if err := d.Tree.Remove(file); err != nil {
 			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
 		}
+		if err := d.Tree.SyncDir(path.Dir(file)); err != nil {
+			return err
+		}
 	}
 	// systemd has given up on it, or would too soon.
-	return errors.Join(d.Tree.SyncDir(switchDir), d.Systemd.ResetFailed(ctx, "ovsdb-server.service"))
+	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
 }
 
-// KeepSwitch makes durable what Open vSwitch has written at its first start: see
-// ClearTorn.
+// KeepSwitch makes durable what Open vSwitch has written at its first start beside
+// its database: see ClearTorn.
 func (d *Driver) KeepSwitch() error { return d.Tree.SyncFileSystem("/etc") }
