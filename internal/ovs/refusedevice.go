@@ -23,13 +23,19 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 		return err
 	}
 	if device.Active.State == networkmanager.Activating {
-		return refuse(fmt.Sprintf("nmcli device reapply %s   once its DHCP server or router answers, then run the same command again", link.Name),
-			"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", link.Name)
+		return waiting(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
 		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
 	}
 	return nil
+}
+
+// waiting refuses an uplink whose addresses nobody has confirmed: at a boot, or
+// where a way back has kept them (see holdAddress).
+func waiting(uplink string) error {
+	return refuse(fmt.Sprintf("nmcli device reapply %s   once its DHCP server or router answers, then run the same command again", uplink),
+		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
 
 // refuseMember refuses an uplink that is part of another interface.
