@@ -66,8 +66,9 @@ func TestDHCPSilent(t *testing.T) {
 	}
 }
 
-// held checks that the host has what it had while nobody tells it its address.
-// A default route that is set by hand names no source.
+// held checks that the host has what it had while nobody tells it its address,
+// and that the next run says what it waits for. A default route that is set by
+// hand names no source.
 func (h host) held(ctx context.Context, t *testing.T) {
 	t.Helper()
 	now, err := h.State(ctx, machine)
@@ -75,7 +76,15 @@ func (h host) held(ctx context.Context, t *testing.T) {
 	if diff := cmp.Diff(withoutSource(h.state), withoutSource(now)); diff != "" {
 		t.Errorf("without DHCP the network is not as it was (-before +now):\n%s", diff)
 	}
+	result, err := machine.Run(ctx, "hcp-node-agent "+moving+h.Flags)
+	must(t, err)
+	if result.ExitCode != int(report.Refused) || !strings.Contains(result.Stdout, h.remedy()) {
+		t.Errorf("the next run ends with %d:\n%s", result.ExitCode, result.Stdout)
+	}
 }
+
+// remedy is what the agent tells to do once DHCP answers again.
+func (h host) remedy() string { return "nmcli device reapply " + h.Uplink }
 
 func withoutSource(state []string) []string {
 	source := regexp.MustCompile(`^(route .*default .*) src [^ ]+`)
@@ -86,17 +95,11 @@ func withoutSource(state []string) []string {
 	return lines
 }
 
-// letGo does what the agent has told to do once DHCP answers again; then the
-// host is as it was, and can be moved.
+// letGo does what the agent has told to do; then the host is as it was, and can
+// be moved.
 func (h host) letGo(ctx context.Context, t *testing.T, row *row) {
 	t.Helper()
-	result, err := machine.Run(ctx, "hcp-node-agent "+moving+h.Flags)
-	must(t, err)
-	remedy := "nmcli device reapply " + h.Uplink
-	if result.ExitCode != int(report.Refused) || !strings.Contains(result.Stdout, remedy) {
-		t.Errorf("the next run ends with %d:\n%s", result.ExitCode, result.Stdout)
-	}
-	_, err = machine.Output(ctx, remedy)
+	_, err := machine.Output(ctx, h.remedy())
 	must(t, err)
 	must(t, h.Await(ctx, machine))
 	row.changed(h.untouched(ctx, t, "after the way back"))
