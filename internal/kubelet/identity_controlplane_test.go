@@ -182,7 +182,7 @@ func TestControlPlaneRefusals(t *testing.T) {
 		"of another cluster": {func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
 			key := certtest.NewKey(t)
 			user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key, &x509.Certificate{Subject: bootstrapper()}), certtest.KeyPEM(t, key)
-		}, report.CredentialRefused, "does not accept the bootstrap credential (issued by \"CN=another cluster's signer\"", "fresh user-data stub"},
+		}, report.CredentialRefused, "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"", "fresh user-data stub"},
 		"without the right": {credential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}), report.CredentialRefused, `User "nobody" cannot create resource`, "oc create clusterrolebinding"},
 		"wrong CA": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			cluster.CertificateAuthorityData = foreign.PEM
