@@ -43,6 +43,7 @@ func tool() manual.Tool {
 			"What is meant in the end, and what has said so:\n\n  hcp-node-agent config show\n\nWhat is wrong, with line numbers:\n\n  hcp-node-agent config validate",
 		Example: "  apiVersion: " + report.APIVersion + "\n  kind: " + config.Kind +
 			"\n  userData: /root/stub.ign\n  nodeLabels: [example.com/rack=7]\n  verifyReach: [bastion.example.com:22]",
+		See: []string{"config show", "config validate"},
 	}
 	for _, exit := range report.Exits() {
 		t.Exits = append(t.Exits, manual.Entry{Name: strconv.Itoa(int(exit.Code)), Text: exit.Meaning})

@@ -7,7 +7,8 @@ import "fmt"
 type Configuration struct {
 	Does        string // one line
 	Description string
-	Example     string // of a whole file
+	Example     string   // of a whole file
+	See         []string // verbs that show or check it
 }
 
 func (t Tool) configurationPage() string { return t.Name + "-config" }
@@ -30,8 +31,11 @@ func (t Tool) configuration() string {
 	}
 	r.section("EXAMPLE")
 	r.prose(t.Configuration.Example)
-	r.see(reference{t.Name, administration}, reference{t.pageName(Verb{Name: "config show"}), administration},
-		reference{t.pageName(Verb{Name: "config validate"}), administration})
+	see := []reference{{t.Name, administration}}
+	for _, verb := range t.Configuration.See {
+		see = append(see, reference{t.pageName(verb), administration})
+	}
+	r.see(see...)
 	return r.String()
 }
 

@@ -11,12 +11,12 @@ import (
 func (t Tool) Pages() map[string]string {
 	pages := map[string]string{t.Name + ".8": t.page(), t.configurationPage() + ".5": t.configuration()}
 	for _, v := range t.Verbs {
-		pages[t.pageName(v)+".8"] = t.verbPage(v)
+		pages[t.pageName(v.Name)+".8"] = t.verbPage(v)
 	}
 	return pages
 }
 
-func (t Tool) pageName(v Verb) string { return t.Name + "-" + strings.ReplaceAll(v.Name, " ", "-") }
+func (t Tool) pageName(verb string) string { return t.Name + "-" + strings.ReplaceAll(verb, " ", "-") }
 
 func (t Tool) page() string {
 	var r roff
@@ -27,14 +27,14 @@ func (t Tool) page() string {
 	r.prose(t.Description)
 	r.section("VERBS")
 	for _, v := range t.Verbs {
-		r.item(bold(v.Name)+roffTakes(v), sentence(v.Does)+" See "+t.pageName(v)+"(8).")
+		r.item(bold(v.Name)+roffTakes(v), sentence(v.Does)+" See "+t.pageName(v.Name)+"(8).")
 	}
 	r.section("EXAMPLES")
 	r.prose("  " + t.Example)
 	r.ending(t)
 	see := []reference{{t.configurationPage(), formats}}
 	for _, v := range t.Verbs {
-		see = append(see, reference{t.pageName(v), administration})
+		see = append(see, reference{t.pageName(v.Name), administration})
 	}
 	r.see(see...)
 	return r.String()
@@ -42,7 +42,7 @@ func (t Tool) page() string {
 
 func (t Tool) verbPage(v Verb) string {
 	var r roff
-	r.begin(t, administration, t.pageName(v), v.Does)
+	r.begin(t, administration, t.pageName(v.Name), v.Does)
 	r.section("SYNOPSIS")
 	r.synopsis(t.Name+" "+v.Name, "[\\fIOPTION\\fR ...]"+roffTakes(v))
 	r.section("DESCRIPTION")

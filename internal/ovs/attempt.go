@@ -81,7 +81,7 @@ func (a *attempt) bringUpCopy(ctx context.Context) error {
 		return err
 	}
 	if err := a.activate(ctx, bridgeIPProfile, networkmanager.Device{}); err != nil {
-		return a.refusedByDatabase(ctx, before, err)
+		return refusedByDatabase(ctx, before, err)
 	}
 	return nil
 }

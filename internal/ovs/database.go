@@ -46,7 +46,7 @@ func (d *Driver) showDatabase(ctx context.Context) error {
 
 // refusedByDatabase adds to the failure of an activation that no transaction of
 // NetworkManager's has changed the database: see showDatabase.
-func (d *Driver) refusedByDatabase(ctx context.Context, before string, cause error) error {
+func refusedByDatabase(ctx context.Context, before string, cause error) error {
 	if now, err := openvswitch.Generation(ctx); err != nil || now != before {
 		return cause
 	}

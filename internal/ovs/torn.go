@@ -2,8 +2,10 @@ package ovs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -35,17 +37,12 @@ func torn(first, later host.Info) bool {
 // Nothing is lost with them, so they are no matter of the ledger: a leave would
 // only put an empty database back.
 func (d *Driver) ClearTorn(ctx context.Context) error {
-	suspects := map[string]host.Info{}
-	for _, file := range switchFiles() {
-		info, err := d.Tree.Lstat(file)
-		if err != nil {
-			return fmt.Errorf("looking at Open vSwitch's files: %w", err)
-		}
-		if torn(info, info) {
-			suspects[file] = info
-		}
+	first, err := d.lookAtSwitchFiles()
+	if err != nil {
+		return err
 	}
-	if len(suspects) == 0 {
+	suspect := func(file string) bool { return torn(first[file], first[file]) }
+	if !slices.ContainsFunc(switchFiles(), suspect) {
 		return nil
 	}
 	select {
@@ -53,24 +50,33 @@ func (d *Driver) ClearTorn(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	for file, first := range suspects {
-		later, err := d.Tree.Lstat(file)
-		if err != nil {
-			return fmt.Errorf("looking at Open vSwitch's files: %w", err)
-		}
-		if !torn(first, later) {
+	later, err := d.lookAtSwitchFiles()
+	if err != nil {
+		return err
+	}
+	for _, file := range switchFiles() {
+		if !torn(first[file], later[file]) {
 			continue
 		}
 		d.log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
-		if err := d.Tree.Remove(file); err != nil {
+		if err := errors.Join(d.Tree.Remove(file), d.Tree.SyncDir(path.Dir(file))); err != nil {
 			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
-		}
-		if err := d.Tree.SyncDir(path.Dir(file)); err != nil {
-			return err
 		}
 	}
 	// systemd has given up on it, or would too soon.
 	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
+}
+
+func (d *Driver) lookAtSwitchFiles() (map[string]host.Info, error) {
+	found := map[string]host.Info{}
+	for _, file := range switchFiles() {
+		info, err := d.Tree.Lstat(file)
+		if err != nil {
+			return nil, fmt.Errorf("looking at Open vSwitch's files: %w", err)
+		}
+		found[file] = info
+	}
+	return found, nil
 }
 
 // KeepSwitch makes durable what Open vSwitch has written at its first start beside
