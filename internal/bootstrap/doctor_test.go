@@ -120,14 +120,14 @@ func TestDoctorPartsAreApart(t *testing.T) {
 	p := &patient{join: &join{machine: &machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last of them
-	found := []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}}
+	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
 		look func(context.Context, *patient) ([]DoctorFinding, error)
 		want []string
 	}{
-		"well": {func(context.Context, *patient) ([]DoctorFinding, error) { return found, nil }, []string{"ok: half of it"}},
+		"well": {func(context.Context, *patient) ([]DoctorFinding, error) { return found(), nil }, []string{"ok: half of it"}},
 		"fails": {func(context.Context, *patient) ([]DoctorFinding, error) {
-			return found, report.Fail(report.Failed, "mend", "broken")
+			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
 		"hangs":      {func(context.Context, *patient) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
 		"is patient": {func(ctx context.Context, _ *patient) ([]DoctorFinding, error) { <-ctx.Done(); return nil, ctx.Err() }, []string{"warning: could not be looked at: context canceled"}},
