@@ -161,8 +161,14 @@ func (l *Ledger) make(ctx context.Context, pending []Pending) error {
 	return nil
 }
 
-// keepOriginals makes the contents that will be replaced durable.
+// keepOriginals makes the contents that will be replaced durable. Of a thing
+// that was changed before, what is there now is the ledger's own: it is never
+// given back, and can be a secret that is removed because it shall not stay.
 func (l *Ledger) keepOriginals(pending []Pending) error {
+	held := map[string]bool{}
+	for _, item := range l.Items() {
+		held[item.Key()] = true
+	}
 	tree, err := host.OpenTree(l.dir)
 	if err != nil {
 		return err
@@ -172,7 +178,7 @@ func (l *Ledger) keepOriginals(pending []Pending) error {
 	defer batch.Abort()
 	staged := map[string]bool{}
 	for _, p := range pending {
-		if p.Now.Digest == "" || staged[p.Now.Digest] {
+		if p.Now.Digest == "" || staged[p.Now.Digest] || held[p.Key()] {
 			continue
 		}
 		staged[p.Now.Digest] = true

@@ -22,6 +22,7 @@ const (
 	Sysctl    Kind = "sysctl"   // the running kernel's value
 	Module    Kind = "module"   // a kernel module, loaded
 	Contents  Kind = "contents" // a directory whose contents others make, as kubelet does
+	Shared    Kind = "shared"   // one in which people put files too, as in /etc/cni
 )
 
 // Change is one thing as it shall be. It is a value: plan prints it, Apply

@@ -40,10 +40,6 @@ func (d *ContentsOf) Make(context.Context, Change, State) error { return nil }
 
 // Restore removes what came since, deepest first.
 func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
-	old := map[string]bool{}
-	for _, name := range before.Names {
-		old[name] = true
-	}
 	mounts, err := d.Tree.Mounts(c.Target)
 	if err != nil {
 		return err
@@ -53,18 +49,12 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
 	}
-	var came []string
-	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
-		if !old[p] {
-			came = append(came, p)
-		}
-		return nil
-	})
+	came, err := d.came(c, before)
 	if err != nil {
 		return err
 	}
-	for i := len(came) - 1; i >= 0; i-- {
-		if err := d.Tree.Remove(came[i]); err != nil {
+	for _, p := range came {
+		if err := d.Tree.Remove(p); err != nil {
 			return err
 		}
 	}
@@ -72,4 +62,21 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 		return d.Tree.Remove(path.Clean(c.Target))
 	}
 	return nil
+}
+
+// came lists what is in the directory and was not, deepest first.
+func (d *ContentsOf) came(c Change, before State) ([]string, error) {
+	old := map[string]bool{}
+	for _, name := range before.Names {
+		old[name] = true
+	}
+	var came []string
+	err := d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
+		if !old[p] {
+			came = append(came, p)
+		}
+		return nil
+	})
+	slices.Reverse(came)
+	return came, err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Item is one thing that the ledger holds: how it was before the first change
@@ -83,7 +84,8 @@ func carryOver(earlier, later State) State {
 // Difference is a thing that is not as the ledger left it.
 type Difference struct {
 	Item
-	Now State `json:"now"`
+	Now   State  `json:"now"`
+	Aside string `json:"aside,omitempty"` // after an undo: where what was there before is now
 }
 
 // Bracketed is a Driver of what others make and change all the time; the ledger
@@ -108,4 +110,14 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 		}
 	}
 	return drift, errors.Join(errs...)
+}
+
+// Stays says, of a thing that an undo has left to somebody else, what became of
+// it and of what was there before.
+func (d Difference) Stays() string {
+	text := fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", d.Kind, d.Target, d.Now)
+	if d.Aside != "" {
+		text += ", and how it was before is in " + d.Aside
+	}
+	return text
 }

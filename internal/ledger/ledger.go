@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -31,15 +32,11 @@ type Ledger struct {
 // off a torn tail. Only one process can have it open. Nothing is written or
 // synced before the first record: most runs find nothing to be changed.
 func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
-	if err := os.MkdirAll(filepath.Join(dir, "originals"), 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the ledger's directory: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(dir, "ledger.log"), os.O_RDWR|os.O_CREATE, 0o600)
+	log, err := openLocked(filepath.Join(dir, "ledger.log"), func() { time.Sleep(lockPause) })
 	if err != nil {
-		return nil, fmt.Errorf("opening ledger: %w", err)
-	}
-	if err := lock(int(log.Fd()), func() { time.Sleep(lockPause) }); err != nil {
-		log.Close()
 		return nil, err
 	}
 	l := &Ledger{dir: dir, log: log, drivers: drivers}
@@ -66,7 +63,11 @@ func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 }
 
 func (l *Ledger) load() error {
-	content, err := os.ReadFile(l.log.Name())
+	// Not before the lock is held: who had it can have removed them (Forget).
+	if err := os.MkdirAll(filepath.Join(l.dir, "originals"), 0o700); err != nil {
+		return fmt.Errorf("making the ledger's directory: %w", err)
+	}
+	content, err := io.ReadAll(l.log)
 	if err != nil {
 		return fmt.Errorf("reading ledger: %w", err)
 	}

@@ -30,3 +30,28 @@ func TestLockOfAKilledRun(t *testing.T) {
 		t.Errorf("of one that ends: %v", err)
 	}
 }
+
+// Who had the lock removes the file and ends: whoever waited has the lock of the
+// file that others find, not of the one that is gone.
+func TestLockOfAFileThatWasRemoved(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "ledger.log")
+	before, err := openLocked(name, t.FailNow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, err := openLocked(name, func() {
+		if err := errors.Join(os.Remove(name), before.Close()); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.Close()
+	if there, err := stillNamed(next, name); err != nil || !there {
+		t.Errorf("the lock is of a file that is gone: %v", err)
+	}
+	if third, err := openLocked(name, func() {}); !errors.Is(err, ErrLocked) {
+		t.Errorf("a third has it too: %v, %v", third, err)
+	}
+}

@@ -80,7 +80,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 		if errors.Is(err, unix.ENOTEMPTY) {
 			var now State
 			if now, err = l.look(ctx, items[i].Change); err == nil {
-				err = u.kept(items[i], now)
+				err = u.kept(ctx, items[i], now)
 			}
 		}
 		u.errs = append(u.errs, err)
@@ -117,7 +117,7 @@ func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	case err != nil:
 		return err
 	case what == keep:
-		return u.kept(item, now)
+		return u.kept(ctx, item, now)
 	case what == nothing:
 		return u.restored(item)
 	}
@@ -189,8 +189,12 @@ func (u *undoing) restored(item Item) error {
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
-func (u *undoing) kept(item Item, now State) error {
-	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now})
+func (u *undoing) kept(ctx context.Context, item Item, now State) error {
+	aside, err := u.aside(ctx, item, now)
+	if err != nil {
+		return err
+	}
+	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Aside: aside})
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 

@@ -1,0 +1,47 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A directory that programs and people fill: what is empty goes, a file that
+// somebody may miss stays, and is told of.
+func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
+	root := t.TempDir()
+	must(t, os.MkdirAll(filepath.Join(root, "cni/net.d"), 0o755)) //nolint:gosec // as on a host
+	before := listing(t, root)
+	l := open(t, t.TempDir(), root)
+	there := State{Present: true}
+	if _, err := l.Bracket(t.Context(), "files",
+		Change{Kind: Shared, Target: "/cni", Want: there}, Change{Kind: Shared, Target: "/new", Want: there}, Change{Kind: Contents, Target: "/cni/multus", Want: there},
+	); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{"cni/multus/net.d", "cni/whereabouts.d", "new/deep/empty"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
+	}
+	for _, file := range []string{"cni/multus/net.d/00-multus.conf", "cni/net.d/podman.conflist"} {
+		must(t, os.WriteFile(filepath.Join(root, file), nil, 0o600))
+	}
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Kept) > 0 {
+		t.Fatalf("kept %v, %v", outcome.Kept, err)
+	}
+	want := append(before, `/cni/net.d/podman.conflist -rw------- ""`)
+	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, item := range outcome.Restored {
+		if item.Target != "/cni" || item.Kind != Shared {
+			continue
+		}
+		left, err := l.drivers[Shared].(SharedOf).Left(item)
+		if diff := cmp.Diff([]string{"/cni/net.d/podman.conflist"}, left); diff != "" || err != nil {
+			t.Errorf("%v (-want +got):\n%s", err, diff)
+		}
+	}
+}
