@@ -123,7 +123,8 @@ func sleep(ctx context.Context, long time.Duration) error {
 }
 
 // retelling holds back the story of a try while it is that of the one before:
-// until it has come past the step that failed then.
+// until it has come past the step that failed then, or to the first step where
+// none had begun.
 type retelling struct {
 	sink  report.Sink
 	known attempt // the try before; without an error all is told
@@ -137,7 +138,8 @@ func (r *retelling) Emit(event report.Event) {
 	if event.Kind == report.StepFailed {
 		r.step = event.Step
 	}
-	past := (event.Kind == report.StepDone || event.Kind == report.StepSame) && event.Step == r.known.step
+	past := (event.Kind == report.StepDone || event.Kind == report.StepSame) && event.Step == r.known.step ||
+		event.Kind == report.StepStarted && r.known.step == ""
 	r.held = append(r.held, event)
 	if r.over || r.known.err == nil || past {
 		r.flush()

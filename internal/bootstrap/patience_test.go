@@ -147,3 +147,19 @@ func TestServiceTellsWhatNoStepTold(t *testing.T) {
 		t.Errorf("%v: %q", err, story)
 	}
 }
+
+// What a try tells once it has come further than the one before, that had not
+// even begun, is told at once: it can wait for an approval from then on.
+func TestServiceTellsATryThatBegins(t *testing.T) {
+	var story events
+	told := &retelling{sink: &story, known: attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}}
+	told.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
+	if len(story) > 0 {
+		t.Errorf("told before it came further: %v", story)
+	}
+	told.Emit(report.Event{Kind: report.StepStarted, Step: "preflight"})
+	told.Emit(report.Event{Kind: report.Waiting, Step: "identity", Message: "approval"})
+	if len(story) != 3 {
+		t.Errorf("told %v", story)
+	}
+}

@@ -1,6 +1,8 @@
 package ignition
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -63,4 +65,15 @@ func given(s string) *string {
 		return nil
 	}
 	return &s
+}
+
+// Digest is the SHA-256 of the stub, hexadecimal: equal for the same credential
+// and server, and not a secret.
+func (s *Stub) Digest() (string, error) {
+	content, err := s.Encode()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(content)
+	return hex.EncodeToString(sum[:]), nil
 }
