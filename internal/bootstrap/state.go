@@ -45,6 +45,7 @@ type State struct {
 	APIServerCA []byte      `json:"apiServerCA,omitempty"` // PEM; an existing identity is compared with it
 	Payload     string      `json:"payload,omitempty"`     // SHA-256 of what was served
 	PayloadOf   string      `json:"payloadOf,omitempty"`   // the config hash that it is of
+	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the stub that it was fetched with
 	LastStep    string      `json:"lastStep,omitempty"`
 	Started     time.Time   `json:"started"`
 	Finished    time.Time   `json:"finished,omitzero"` // zero while the join goes on

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -13,7 +14,7 @@ import (
 func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	kept, err := j.obtain(ctx, log)
 	if err != nil {
-		return outcome{}, err
+		return outcome{}, j.notRenewed(err)
 	}
 	// With all that they refer to: the next run has perhaps no network yet.
 	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
@@ -28,6 +29,9 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	before := j.state.Payload
 	j.state.Payload = j.payload.Digest
 	j.state.PayloadOf = j.state.ConfigHash
+	if j.state.PayloadBy, err = j.inputs.stub.Digest(); err != nil {
+		return outcome{}, err
+	}
 	for _, warning := range j.payload.Warnings {
 		log.Note(warning)
 	}
@@ -77,11 +81,18 @@ func (j *join) size() string {
 	}
 }
 
-// keptPayload gives the payload that an earlier run has kept, if it is of the
-// configuration that the stub asks for. The stub of a standalone cluster does not
-// say which that is, and its server asks for no token: who gives that stub again, or
-// joins again later, gets what the cluster has now, for its own daemon has brought
-// the host there.
+// keptPayload gives the payload that an earlier run has kept, if it is what the
+// stub asks for.
+//
+// The hash in the stub of a NodePool is of its configuration and release, and of
+// the names of its pull secret and CAs, not of what is in these. While a join is
+// unfinished that is enough, for the token can be gone by now. A host that has
+// joined and is given a stub with another token is to be renewed: it gets what the
+// cluster has now, with the bootstrap credential that was removed.
+//
+// The stub of a standalone cluster does not say which configuration it is of, and
+// its server asks for no token: who gives that stub again, or joins again later,
+// gets what the cluster has now, for its own daemon has brought the host there.
 func (j *join) keptPayload() (*ignition.Payload, error) {
 	raw, err := read(j.dir, payloadFile)
 	if err != nil || raw == nil {
@@ -90,12 +101,41 @@ func (j *join) keptPayload() (*ignition.Payload, error) {
 	if stub := j.inputs.stub; stub != nil && stub.ConfigHash() != j.state.PayloadOf {
 		return nil, nil //nolint:nilnil // it is of another configuration
 	}
-	if stub := j.inputs.stub; stub != nil && !stub.Hosted() && j.inputs.fresh {
-		return nil, nil //nolint:nilnil // it can be another configuration by now
+	renew, err := j.renews()
+	if err != nil || renew {
+		return nil, err
 	}
 	payload, err := ignition.LoadPayload(raw)
 	if err != nil {
 		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
 	}
 	return payload, nil
+}
+
+// renews tells whether the stub asks for what the cluster has now, whatever was
+// kept.
+func (j *join) renews() (bool, error) {
+	stub := j.inputs.stub
+	switch {
+	case stub == nil:
+		return false, nil
+	case !stub.Hosted():
+		return j.inputs.fresh, nil
+	case j.state.Finished.IsZero():
+		return false, nil
+	}
+	by, err := stub.Digest()
+	return by != j.state.PayloadBy, err
+}
+
+// notRenewed lets a host that has joined go on with what it has: a later join
+// without a stub is not to fail by the one that has led nowhere.
+func (j *join) notRenewed(err error) error {
+	if j.state.Finished.IsZero() || !j.state.Hosted {
+		return err
+	}
+	if dropped := drop(j.dir, stubFile); dropped != nil {
+		return errors.Join(err, dropped)
+	}
+	return err
 }
