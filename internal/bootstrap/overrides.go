@@ -18,34 +18,6 @@ type override struct {
 	Config []byte `json:"config"`
 }
 
-// given tells whether a join is told anew where its payload comes from. If it
-// is not, it goes on with all that the earlier one was told.
-func given(c config.Join, state State) bool {
-	return c.UserData != "" || c.Endpoint != "" || !state.Known()
-}
-
-// continued is the configuration of a join that goes on with what an earlier
-// one was told: what that one left out stays left out, until something else is
-// said, or the join begins anew with a stub.
-func continued(c config.Join, state State) config.Join {
-	if given(c, state) {
-		return c
-	}
-	if len(c.Payload.Drop) == 0 {
-		c.Payload.Drop = state.Config.Payload.Drop
-	}
-	if len(c.IgnitionOverrides) == 0 {
-		c.IgnitionOverrides = state.Config.IgnitionOverrides
-	}
-	if len(c.Labels) == 0 {
-		c.Labels = state.Config.Labels
-	}
-	if len(c.Taints) == 0 {
-		c.Taints = state.Config.Taints
-	}
-	return c
-}
-
 // readOverrides reads what is merged over the payload: the files that are given
 // now, else those that an earlier run has kept. Their files can be gone then,
 // as those of cloud-init are. Each is looked at before anything is touched.

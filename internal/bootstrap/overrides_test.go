@@ -90,26 +90,6 @@ func TestBadOverridesAreRefused(t *testing.T) {
 	}
 }
 
-// A join that goes on leaves out what it was told before to leave out.
-func TestContinued(t *testing.T) {
-	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Drop: []string{"/a"}}}}
-	for name, test := range map[string]struct {
-		config config.Join
-		state  State
-		want   []string
-	}{
-		"first":             {config.Join{}, State{}, nil},
-		"goes on":           {config.Join{}, before, []string{"/a"}},
-		"goes on, another":  {config.Join{Payload: config.Payload{Drop: []string{"/b"}}}, before, []string{"/b"}},
-		"anew":              {config.Join{UserData: "stub"}, before, nil},
-		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
-	} {
-		if diff := cmp.Diff(test.want, continued(test.config, test.state).Payload.Drop); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-}
-
 // What is merged over the payload is kept as the secret that it is, and goes.
 func TestOverridesAreKept(t *testing.T) {
 	dir := t.TempDir()

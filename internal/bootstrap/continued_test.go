@@ -1,0 +1,73 @@
+package bootstrap
+
+import (
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+)
+
+// A join that goes on leaves out what it was told before to leave out.
+func TestContinued(t *testing.T) {
+	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Drop: []string{"/a"}}}}
+	for name, test := range map[string]struct {
+		config config.Join
+		state  State
+		want   []string
+	}{
+		"first":             {config.Join{}, State{}, nil},
+		"goes on":           {config.Join{}, before, []string{"/a"}},
+		"goes on, another":  {config.Join{Payload: config.Payload{Drop: []string{"/b"}}}, before, []string{"/b"}},
+		"anew":              {config.Join{UserData: "stub"}, before, nil},
+		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
+	} {
+		if diff := cmp.Diff(test.want, continued(test.config, test.state).Payload.Drop); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+// Every setting is either one that a join goes on with, or one run's own.
+func TestContinuedGoesOnWithEverySetting(t *testing.T) {
+	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "Ticket", "Until", "Timeout"}
+	var told config.Join
+	fill(reflect.ValueOf(&told).Elem())
+	got, plain := reflect.ValueOf(continued(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
+	for i := range got.NumField() {
+		name := got.Type().Field(i).Name
+		want := reflect.ValueOf(told).Field(i)
+		if slices.Contains(own, name) {
+			want = plain.Field(i)
+		}
+		if diff := cmp.Diff(want.Interface(), got.Field(i).Interface()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	other := config.Defaults()
+	other.PauseImage, other.Skip = "mine", []string{"packages"}
+	if c := continued(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+		t.Errorf("what is said now does not count: %+v", c)
+	}
+}
+
+// fill sets every field of a configuration to something.
+func fill(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString("told")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int64:
+		v.SetInt(7)
+	case reflect.Slice:
+		v.Set(reflect.ValueOf([]string{"told"}))
+	case reflect.Struct:
+		for i := range v.NumField() {
+			fill(v.Field(i))
+		}
+	}
+}
