@@ -25,8 +25,10 @@ else has changed since stays theirs, and is listed. Run it again if it was stopp
 		prepare: func(flags *pflag.FlagSet) action {
 			noDrain := flags.Bool("no-drain", false, "do not move the pods away first")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}
-				left, err := bootstrap.Leave(ctx, options, !*noDrain)
+				left, err := bootstrap.Leave(ctx, bootstrap.LeaveOptions{
+					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain,
+					FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir},
+				})
 				face.told = err != nil && stepFailed(face.recorder)
 				if err != nil && !face.json {
 					return err

@@ -160,3 +160,29 @@ func (b FirstBoot) tidy(state State, log report.Log) {
 		log.Warn(why, "rm "+path+"   or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]")
 	}
 }
+
+// clear removes what a host that leaves has joined with: else it would join
+// again at its next boot. What it has not joined with stays, and is told of.
+func (b FirstBoot) clear(state State, log report.Log) {
+	if b.Dir == "" {
+		return
+	}
+	for name, used := range map[string]string{firstBootStub: state.Config.UserData, firstBootTicket: state.Config.Ticket} {
+		path := filepath.Join(b.Dir, name)
+		_, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil && used == path {
+			if err = drop(b.Dir, name); err == nil {
+				log.Note(path + " is removed: this host shall not join with it again")
+				continue
+			}
+		}
+		why := path + " is there still, and this host joins with it at its next boot"
+		if err != nil {
+			why += ": " + err.Error()
+		}
+		log.Warn(why, "rm "+path)
+	}
+}

@@ -170,3 +170,53 @@ func TestFirstBootIsTidied(t *testing.T) {
 		})
 	}
 }
+
+// A host that has left does not join again by what it has joined with, finished
+// or not; what somebody has put there for another join is not thrown away.
+func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
+	for name, used := range map[string]bool{"its own": true, "another's": false} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			stub, ticket := put(t, dir, "stub.ign", 0o600, time.Now()), put(t, dir, "node.ticket", 0o600, time.Now())
+			state := State{Started: time.Now()}
+			if used {
+				state.Config = config.Join{UserData: stub, Ticket: ticket}
+			}
+			var story events
+			FirstBoot{Dir: dir}.clear(state, report.Log{Sink: &story})
+			left, err := filepath.Glob(dir + "/*")
+			if err != nil || (len(left) == 0) != used || len(story) != 2 {
+				t.Errorf("left %q, said %q, %v", left, story, err)
+			}
+			for _, line := range story {
+				if strings.HasPrefix(line, "note") != used {
+					t.Errorf("said %q", line)
+				}
+			}
+		})
+	}
+}
+
+// A leave that was cut by a reboot is not turned into a join by the service, nor
+// is a half given back host watched.
+func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
+	for last, refused := range map[string]bool{"identity": false, "drain": true, "stop": true, "undo": true} {
+		for _, finished := range []time.Time{{}, time.Now()} {
+			dir := t.TempDir()
+			state := State{Started: time.Now(), Finished: finished, LastStep: last}
+			if err := state.stays(); (err != nil) != refused {
+				t.Errorf("%s: %v", last, err)
+			}
+			if !refused {
+				continue
+			}
+			if err := writeState(dir, state); err != nil {
+				t.Fatal(err)
+			}
+			err := Run(t.Context(), RunOptions{Options: Options{StateDir: dir}})
+			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).waits() {
+				t.Errorf("after %s, finished %v: %v", last, !finished.IsZero(), err)
+			}
+		}
+	}
+}

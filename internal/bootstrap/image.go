@@ -48,7 +48,7 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 	}
 	outcome, err := i.ledger.Undo(ctx)
 	for _, kept := range outcome.Kept {
-		log.Warn(kept.Target+" was changed since an apply was killed, and stays as it is now", "remove it if it is not wanted")
+		log.Warn(kept.Stays(), "remove it if it is not wanted")
 	}
 	if err != nil {
 		i.close()
@@ -107,7 +107,7 @@ func (i *imageTree) takeBack(ctx context.Context) error {
 	}
 	errs := []error{i.ledger.Forget(), i.tree.Remove(wayBack)}
 	for _, kept := range outcome.Kept {
-		errs = append(errs, fmt.Errorf("%s was changed by somebody else meanwhile, and stays as it is now", kept.Target))
+		errs = append(errs, errors.New(kept.Stays()))
 	}
 	return errors.Join(errs...)
 }

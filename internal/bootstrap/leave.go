@@ -39,10 +39,18 @@ func leaveSteps(document *LeaveDocument, evict bool) []Step {
 	return steps
 }
 
+// LeaveOptions are what a leave is told.
+type LeaveOptions struct {
+	Options
+	Evict bool // move the pods away first
+	// FirstBoot is where the host would find what to join with again.
+	FirstBoot FirstBoot
+}
+
 // Leave gives the host back as it was before the join.
-func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, error) {
+func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	m, _, err := takeTurn(ctx, options)
+	m, _, err := takeTurn(ctx, options.Options)
 	if err != nil {
 		return document, err
 	}
@@ -56,12 +64,13 @@ func Leave(ctx context.Context, options Options, evict bool) (LeaveDocument, err
 	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
 	document.NodeName = state.NodeName
 	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
-	if _, err := j.run(ctx, leaveSteps(&document, evict)); err != nil {
+	if _, err := j.run(ctx, leaveSteps(&document, options.Evict)); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
+	options.FirstBoot.clear(state, report.Log{Sink: options.Sink, Step: "leave"})
 	return document, j.forget()
 }
 
@@ -176,7 +185,7 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)
 		for _, kept := range result.Kept {
-			log.Warn(fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", kept.Kind, kept.Target, kept.Now), "")
+			log.Warn(kept.Stays(), "")
 		}
 		for _, text := range document.NotRestored {
 			log.Note(text)
@@ -210,6 +219,10 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
+		case item.Kind == ledger.Shared:
+			if left := j.leftIn(item); left != "" {
+				texts = append(texts, left)
+			}
 		case item.Kind == packages.Kind:
 			if left := packages.Left(item); left != "" {
 				texts = append(texts, left)
@@ -224,4 +237,17 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
 	}
 	return texts
+}
+
+// leftIn says what an undo has left in a directory that people use too.
+func (j *join) leftIn(item ledger.Item) string {
+	shared := ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: j.tree}}
+	left, err := shared.Left(item)
+	if err != nil {
+		return "what came to " + item.Target + " since the join is still there: " + err.Error()
+	}
+	if len(left) == 0 {
+		return ""
+	}
+	return "people put files into " + item.Target + " too, so that what came there since the join stays: " + strings.Join(left, ", ")
 }

@@ -76,11 +76,12 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 	selinux := host.SELinux{Tree: m.tree}
 	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
+	contents := &ledger.ContentsOf{Tree: m.tree}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{},
-		ledger.Contents: &ledger.ContentsOf{Tree: m.tree}, ledger.Interfaces: ledger.NetworkInterfaces{},
-		crio.StorageKind: &crio.StorageDriver{Contents: &ledger.ContentsOf{Tree: m.tree}},
+		ledger.Contents: contents, ledger.Shared: ledger.SharedOf{ContentsOf: contents}, ledger.Interfaces: ledger.NetworkInterfaces{},
+		crio.StorageKind: &crio.StorageDriver{Contents: contents},
 		ovs.Kind:         m.bridge,
 		packages.Kind:    &packages.Transactions{},
 	}

@@ -3,6 +3,8 @@ package bootstrap
 import (
 	"cmp"
 	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // progress is how far a join has come: none, joining or joined.
@@ -22,6 +24,16 @@ func (s State) phase() string {
 		return "leaving"
 	}
 	return s.progress()
+}
+
+// stays refuses to go on with the join of a host that somebody makes leave: a
+// leave that was cut by a reboot is not turned into a join.
+func (s State) stays() error {
+	if s.phase() != "leaving" {
+		return nil
+	}
+	return report.Fail(report.Refused, "hcp-node-agent leave   goes on where it ended\nhcp-node-agent join    joins again",
+		"a leave of this host was begun and has not ended")
 }
 
 // behind tells whether a step of the join is behind a host, so that what it

@@ -26,6 +26,9 @@ func Run(ctx context.Context, options RunOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := state.stays(); err != nil {
+		return err
+	}
 	if state.Finished.IsZero() {
 		if err := joinPatiently(ctx, options); err != nil {
 			return err
@@ -58,6 +61,9 @@ func joinPatiently(ctx context.Context, options RunOptions) error {
 func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
 	state, err := readState(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
+		return err
+	}
+	if err := state.stays(); err != nil {
 		return err
 	}
 	next, err := o.next(state)

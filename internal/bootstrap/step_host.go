@@ -17,14 +17,21 @@ import (
 // pods write. What was in them before is recorded, so that leave can remove
 // what came. An administrator's files are not looked for in them: below /etc
 // only what no person writes is in the list.
+//
+// /etc/cni/multus and /etc/cni/tuning are Multus' (hostPath volumes of
+// cluster-network-operator's multus.yaml).
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
 		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
-		"/etc/cni", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
-		"/etc/containers/oci", "/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
+		"/etc/cni/multus", "/etc/cni/tuning", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
+		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
 	}
 }
+
+// sharedWithPeople are the directories in which the cluster's programs make
+// directories, and people put files: networks of podman, hooks of CRI-O.
+func sharedWithPeople() []string { return []string{"/etc/cni", "/etc/containers/oci"} }
 
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
@@ -33,6 +40,11 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 		brackets := []ledger.Change{
 			{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: there},
 			{Kind: crio.StorageKind, Target: crio.Storage, Why: "CRI-O keeps its images there", Want: there},
+		}
+		for _, dir := range sharedWithPeople() {
+			brackets = append(brackets, ledger.Change{
+				Kind: ledger.Shared, Target: dir, Why: "CRI-O and pods write there, and people", Want: there,
+			})
 		}
 		for _, dir := range madeByOthers() {
 			brackets = append(brackets, ledger.Change{

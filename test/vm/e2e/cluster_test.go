@@ -91,6 +91,7 @@ func noSecrets(ctx context.Context, t *testing.T) {
 		find /etc /var /run -xdev -type f -perm /044 -size -10M -exec grep -lFf /root/needle {} + 2>/dev/null
 		ls /var/lib/hcp-node-agent/stub.ign 2>/dev/null
 		ls /etc/kubernetes/kubeconfig 2>/dev/null
+		grep -rl client-key-data /var/lib/hcp-node-agent
 		find /etc/mcs-machine-config-content.json /var/lib/kubelet/config.json /var/lib/hcp-node-agent -type f -perm /077
 		rm -f /root/needle; true`)
 	must(t, err)

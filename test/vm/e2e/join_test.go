@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"testing"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
+// TestJoinAgainRebootLeaveAndJoin is the life of a node.
 func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -64,12 +67,46 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	agent(ctx, t, report.Done, "status")
 
 	must(t, stage.DeletePods(ctx))
+	renewed(ctx, t)
+	changedBySomebody(ctx, t)
 	left := agent(ctx, t, report.Done, "leave")
 	wants(t, left.Stdout, "oc delete node "+scene.Node)
+	theirsStays(ctx, t, left.Stdout)
 	sameHost(ctx, t, before)
 
 	must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
 	agent(ctx, t, report.Done, joining)
 	_, err = stage.RunPod(ctx, "second")
 	must(t, err)
+}
+
+// renewed gives a joined host that has lost its certificate a fresh stub, as
+// doctor says: it fetches the payload anew, for the bootstrap credential in it.
+func renewed(ctx context.Context, t *testing.T) {
+	t.Helper()
+	must(t, stage.ControlPlane.RotateToken(ctx))
+	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, err)
+	must(t, stage.Machine.Put(ctx, scene.Stub, bytes.NewReader(stub), 0o600))
+	mustOutput(ctx, t, "systemctl stop kubelet && rm /var/lib/kubelet/pki/kubelet-client-*")
+	result := agent(ctx, t, report.Done, joining)
+	wants(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
+	noSecrets(ctx, t)
+	wants(t, agent(ctx, t, report.Done, joining).Stdout, "kept from an earlier run", "nothing was changed")
+}
+
+// What somebody does on a node: a file of the cluster is edited that replaced
+// one of the host, and a network of podman is made.
+func changedBySomebody(ctx context.Context, t *testing.T) {
+	t.Helper()
+	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && touch /etc/cni/net.d/mine.conflist`)
+}
+
+// theirsStays checks that a leave has thrown none of it away, nor the file from
+// before, says so, and takes it away for what is compared then.
+func theirsStays(ctx context.Context, t *testing.T, said string) {
+	t.Helper()
+	wants(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
+	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
+		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf && rm /etc/cni/net.d/mine.conflist`)
 }

@@ -48,7 +48,7 @@ func main() {
 	switch {
 	case err != nil:
 	case *leave:
-		_, err = bootstrap.Leave(context.Background(), bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}, false)
+		_, err = bootstrap.Leave(context.Background(), bootstrap.LeaveOptions{Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}})
 	default:
 		err = move(flags, of)
 	}
