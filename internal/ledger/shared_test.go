@@ -3,6 +3,7 @@ package ledger
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,7 +32,7 @@ func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
 	if err != nil || len(outcome.Kept) > 0 {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
-	want := append(before, `/cni/net.d/podman.conflist -rw------- ""`)
+	want := slices.Concat(before, []string{`/cni/net.d/podman.conflist -rw------- ""`})
 	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
