@@ -18,6 +18,7 @@ import (
 // cloudConfig is what the examples use of cloud-init.
 type cloudConfig struct {
 	Hostname   string                    `json:"hostname,omitempty"`
+	FQDN       string                    `json:"fqdn,omitempty"`
 	Repos      map[string]map[string]any `json:"yum_repos"`
 	WriteFiles []struct {
 		Path        string `json:"path"`
@@ -50,6 +51,10 @@ func TestCloudInitExamples(t *testing.T) {
 			}
 			if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
 				t.Error("packages are not checked")
+			}
+			// cloud-init's class for RHEL has prefer_fqdn, and asks the cloud for what is not said.
+			if c.FQDN != c.Hostname {
+				t.Errorf("on RHEL the name is set to %q, not to %q", c.FQDN, c.Hostname)
 			}
 			installed := slices.Contains(c.Packages, "hcp-node-agent")
 			for _, file := range c.WriteFiles {
