@@ -2,12 +2,14 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
@@ -77,7 +79,36 @@ func TestCloudInitExamples(t *testing.T) {
 			if !installed {
 				t.Error("the package is not installed")
 			}
+			fails(t, c.RunCmd)
 		})
+	}
+}
+
+// fails runs commands as cloud-init does, as one script, but with programs that do
+// nothing. Whichever fails is the last that is run, and the script's failure.
+func fails(t *testing.T, commands [][]string) {
+	t.Helper()
+	dir := t.TempDir()
+	script := ""
+	var programs []string
+	for _, command := range commands {
+		script += "'" + strings.Join(command, "' '") + "'\n"
+		if command[0] == "set" {
+			continue // the shell's own
+		}
+		programs = append(programs, command[0])
+		content := "#!/bin/sh\necho ${0##*/}\n[ ${0##*/} != \"$FAILS\" ]\n"
+		if err := os.WriteFile(filepath.Join(dir, command[0]), []byte(content), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	for i, name := range append(slices.Clone(programs), "none") {
+		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+		run.Env = []string{"PATH=" + dir, "FAILS=" + name}
+		out, err := run.Output()
+		if diff := cmp.Diff(programs[:min(i+1, len(programs))], strings.Fields(string(out))); diff != "" || (err != nil) != (i < len(programs)) {
+			t.Errorf("%s fails: %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 
