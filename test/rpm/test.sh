@@ -113,7 +113,13 @@ rm "$root/etc/hcp-node-agent/stub.ign"
 section packages >"$work/packages"
 while read -r package; do does install "$package"; done <"$work/packages"
 is 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"
+mkdir -p "$root/etc/yum.repos.d" # RHEL has it
 section post | chroot "$root" /bin/sh -e
+sed -n '/^# cat .*hcp-node-agent\.repo/,/^EOT/p' docs/install.md | sed '1d;$d' >"$work/install.repo"
+grep -qx gpgcheck=1 "$work/install.repo" || die 'docs/install.md has no repository whose packages are checked'
+diff -u "$work/install.repo" "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'the repository is not that of docs/install.md'
+is 'whose the repository is' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
+rm "$root/etc/yum.repos.d/hcp-node-agent.repo"
 is 'the stub' 'CONTENT-OF-THE-STUB' "$(cat "$root/etc/hcp-node-agent/stub.ign")"
 is 'whose the stub is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/stub.ign")"
 asked >/dev/null
