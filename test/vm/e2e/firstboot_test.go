@@ -17,7 +17,8 @@ import (
 )
 
 // TestFirstBootByCloudInit boots a machine that has nothing of the agent, with a
-// seed disk as a cloud gives it. Nobody types anything on it.
+// seed disk as a cloud gives it. Nobody types anything on it, except that the
+// service is stopped, which is no failure, and killed, which does not end it.
 func TestFirstBootByCloudInit(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -27,6 +28,16 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		"meta-data": "instance-id: first-boot\n",
 		"user-data": example(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
 	})
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^identity: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	await(ctx, t, waits)
+	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
+		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent
+		systemctl start --no-block hcp-node-agent`); state != "success\ninactive" {
+		t.Errorf("the service that was stopped is %s", state)
+	}
+	await(ctx, t, waits)
+	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
+	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1")
 	approved(ctx, t, 2)
 	awaitReadyNode(ctx, t)
 	_, err = stage.RunPod(ctx, "first-boot")
