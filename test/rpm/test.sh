@@ -70,6 +70,8 @@ for arch in x86_64 aarch64; do
   go version -m "$program" >"$work/built"
   rpm -qp --provides "$package" >"$work/provides"
   rpm -qpl "$package" >"$work/list"
+  schema=$(grep -o '/usr/share/doc/hcp-node-agent/[^ `]*' docs/json.md)
+  grep -qxF "$schema" "$work/list" || die "$arch: docs/json.md names $schema, which is not there"
   grep -q 'DYN (Position-Independent' "$work/elf" || die "$arch: not a PIE"
   if grep NEEDED "$work/elf"; then die "$arch: it needs a library"; fi
   grep -q 'GOFIPS140=v1.0.0-' "$work/built" || die "$arch: not the certified module"
