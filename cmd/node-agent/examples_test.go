@@ -2,12 +2,14 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"sigs.k8s.io/yaml"
 
@@ -18,6 +20,7 @@ import (
 // cloudConfig is what the examples use of cloud-init.
 type cloudConfig struct {
 	Hostname   string                    `json:"hostname,omitempty"`
+	FQDN       string                    `json:"fqdn,omitempty"`
 	Repos      map[string]map[string]any `json:"yum_repos"`
 	WriteFiles []struct {
 		Path        string `json:"path"`
@@ -51,6 +54,10 @@ func TestCloudInitExamples(t *testing.T) {
 			if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
 				t.Error("packages are not checked")
 			}
+			// cloud-init's class for RHEL has prefer_fqdn, and asks the cloud for what is not said.
+			if c.FQDN != c.Hostname {
+				t.Errorf("on RHEL the name is set to %q, not to %q", c.FQDN, c.Hostname)
+			}
 			installed := slices.Contains(c.Packages, "hcp-node-agent")
 			for _, file := range c.WriteFiles {
 				if file.Permissions != "0600" {
@@ -72,7 +79,36 @@ func TestCloudInitExamples(t *testing.T) {
 			if !installed {
 				t.Error("the package is not installed")
 			}
+			fails(t, c.RunCmd)
 		})
+	}
+}
+
+// fails runs commands as cloud-init does, as one script, but with programs that do
+// nothing. Whichever fails is the last that is run, and the script's failure.
+func fails(t *testing.T, commands [][]string) {
+	t.Helper()
+	dir := t.TempDir()
+	script := ""
+	var programs []string
+	for _, command := range commands {
+		script += "'" + strings.Join(command, "' '") + "'\n"
+		if command[0] == "set" {
+			continue // the shell's own
+		}
+		programs = append(programs, command[0])
+		content := "#!/bin/sh\necho ${0##*/}\n[ ${0##*/} != \"$FAILS\" ]\n"
+		if err := os.WriteFile(filepath.Join(dir, command[0]), []byte(content), 0o700); err != nil { //nolint:gosec // it is run
+			t.Fatal(err)
+		}
+	}
+	for i, name := range append(slices.Clone(programs), "none") {
+		run := exec.CommandContext(t.Context(), "/bin/sh", "-c", script)
+		run.Env = []string{"PATH=" + dir, "FAILS=" + name}
+		out, err := run.Output()
+		if diff := cmp.Diff(programs[:min(i+1, len(programs))], strings.Fields(string(out))); diff != "" || (err != nil) != (i < len(programs)) {
+			t.Errorf("%s fails: %v (-want +got):\n%s", name, err, diff)
+		}
 	}
 }
 

@@ -78,16 +78,23 @@ func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	match := regexp.MustCompile(`(?m)^RestartPreventExitStatus=(.*)$`).FindStringSubmatch(string(content))
-	if match == nil {
-		t.Fatal("the unit restarts for everything")
-	}
-	var want []string
-	for _, code := range []report.Code{report.Usage, report.Refused, report.CredentialRefused, report.NetworkRolledBack, report.RebootNeeded} {
-		want = append(want, strconv.Itoa(int(code)))
-	}
-	if diff := cmp.Diff(want, strings.Fields(match[1])); diff != "" {
-		t.Errorf("(-want +unit):\n%s", diff)
+	for setting, codes := range map[string][]report.Code{
+		"RestartPreventExitStatus": {report.Usage, report.Refused, report.CredentialRefused, report.NetworkRolledBack, report.RebootNeeded},
+		// An interruption is no failure, and Restart=on-failure does not go on after it.
+		"SuccessExitStatus":      {report.Interrupted},
+		"RestartForceExitStatus": {report.Interrupted},
+	} {
+		match := regexp.MustCompile(`(?m)^` + setting + `=(.*)$`).FindStringSubmatch(string(content))
+		if match == nil {
+			t.Fatalf("the unit has no %s", setting)
+		}
+		var want []string
+		for _, code := range codes {
+			want = append(want, strconv.Itoa(int(code)))
+		}
+		if diff := cmp.Diff(want, strings.Fields(match[1])); diff != "" {
+			t.Errorf("%s (-want +unit):\n%s", setting, diff)
+		}
 	}
 }
 

@@ -78,7 +78,9 @@ func TestNeedsByRelease(t *testing.T) {
 		{9, Release{4, 16}, "openvswitch3.3", "openvswitch3.5"},
 		{9, Release{4, 17}, "openvswitch3.5", "openvswitch3.3"},
 		{9, Release{4, 18}, "crun", "runc"},
+		{9, Release{4, 21}, "containernetworking-plugins", "runc"},
 		{10, Release{4, 21}, "crun", "runc"},
+		{10, Release{4, 21}, "podman", "containernetworking-plugins"},
 	} {
 		var names []string
 		for _, p := range table.Needs(test.rhel, test.release) {

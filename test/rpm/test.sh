@@ -70,6 +70,8 @@ for arch in x86_64 aarch64; do
   go version -m "$program" >"$work/built"
   rpm -qp --provides "$package" >"$work/provides"
   rpm -qpl "$package" >"$work/list"
+  schema=$(grep -o '/usr/share/doc/hcp-node-agent/[^ `]*' docs/json.md)
+  grep -qxF "$schema" "$work/list" || die "$arch: docs/json.md names $schema, which is not there"
   grep -q 'DYN (Position-Independent' "$work/elf" || die "$arch: not a PIE"
   if grep NEEDED "$work/elf"; then die "$arch: it needs a library"; fi
   grep -q 'GOFIPS140=v1.0.0-' "$work/built" || die "$arch: not the certified module"
@@ -113,7 +115,13 @@ rm "$root/etc/hcp-node-agent/stub.ign"
 section packages >"$work/packages"
 while read -r package; do does install "$package"; done <"$work/packages"
 is 'packages of the kickstart file' hcp-node-agent "$(cat "$work/packages")"
+mkdir -p "$root/etc/yum.repos.d" # RHEL has it
 section post | chroot "$root" /bin/sh -e
+sed -n '/^# cat .*hcp-node-agent\.repo/,/^EOT/p' docs/install.md | sed '1d;$d' >"$work/install.repo"
+grep -qx gpgcheck=1 "$work/install.repo" || die 'docs/install.md has no repository whose packages are checked'
+diff -u "$work/install.repo" "$root/etc/yum.repos.d/hcp-node-agent.repo" || die 'the repository is not that of docs/install.md'
+is 'whose the repository is' '644 root' "$(stat -c '%a %U' "$root/etc/yum.repos.d/hcp-node-agent.repo")"
+rm "$root/etc/yum.repos.d/hcp-node-agent.repo"
 is 'the stub' 'CONTENT-OF-THE-STUB' "$(cat "$root/etc/hcp-node-agent/stub.ign")"
 is 'whose the stub is' '600 root' "$(stat -c '%a %U' "$root/etc/hcp-node-agent/stub.ign")"
 asked >/dev/null

@@ -12,11 +12,13 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
 )
 
 // TestFirstBootByCloudInit boots a machine that has nothing of the agent, with a
-// seed disk as a cloud gives it. Nobody types anything on it.
+// seed disk as a cloud gives it. Nobody types anything on it, except that the
+// service is stopped, which is no failure, and killed, which does not end it.
 func TestFirstBootByCloudInit(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -26,6 +28,16 @@ func TestFirstBootByCloudInit(t *testing.T) {
 		"meta-data": "instance-id: first-boot\n",
 		"user-data": example(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
 	})
+	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^identity: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
+	await(ctx, t, waits)
+	if state := mustOutput(ctx, t, `systemctl stop hcp-node-agent
+		systemctl show -P Result hcp-node-agent; systemctl is-active hcp-node-agent
+		systemctl start --no-block hcp-node-agent`); state != "success\ninactive" {
+		t.Errorf("the service that was stopped is %s", state)
+	}
+	await(ctx, t, waits)
+	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
+	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1")
 	approved(ctx, t, 2)
 	awaitReadyNode(ctx, t)
 	_, err = stage.RunPod(ctx, "first-boot")
@@ -40,7 +52,7 @@ func TestFirstBootByCloudInit(t *testing.T) {
 }
 
 // TestFirstBootWithATicket does it without a person at the cluster either, with
-// an address that cloud-init has set, and through the cluster's proxy.
+// an address and a name that cloud-init has set, and through the cluster's proxy.
 func TestFirstBootWithATicket(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -56,11 +68,12 @@ func TestFirstBootWithATicket(t *testing.T) {
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
+	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // from the next boot on
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-ticket\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
 		"user-data": example(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(stub),
-			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket")),
+			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", scene.Node),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.ticket")
 	awaitReadyNode(ctx, t)
@@ -74,17 +87,18 @@ func TestFirstBootWithATicket(t *testing.T) {
 }
 
 // bootWithSeed reboots the machine as one that cloud-init has not seen yet, with
-// the modules that it has on RHEL.
+// the modules that it has on RHEL. The one that sets the host's name comes later
+// than there: Debian's cloud-init.service runs before D-Bus, by which the class
+// for RHEL sets it.
 func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
 	t.Helper()
 	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/stub.ign /root/approver.kubeconfig
 		cat >/etc/cloud/cloud.cfg <<'CFG'
 users: []
 disable_root: false
-preserve_hostname: true
 datasource_list: [NoCloud, None]
 cloud_init_modules: [seed_random, write-files]
-cloud_config_modules: [yum-add-repo, runcmd]
+cloud_config_modules: [set_hostname, yum-add-repo, runcmd]
 cloud_final_modules: [package-update-upgrade-install, scripts-user, final-message]
 system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
 CFG
