@@ -116,7 +116,7 @@ func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
 func (s *service) found(all []kubelet.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {
-		found = append(found, watch.Finding{Severity: f.Severity, About: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy})
+		found = append(found, watch.Finding{Severity: f.Severity, About: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Blind: f.Blind})
 	}
 	return found, err
 }

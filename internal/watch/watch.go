@@ -9,8 +9,8 @@ import (
 type Look struct {
 	Name  string
 	Every time.Duration
-	// Find gives what is not as it should be; an error means that it could not
-	// be found out, and says what to do.
+	// Find gives what is not as it should be; an error means that not all of it
+	// could be found out, and says what to do.
 	Find func(context.Context) ([]Finding, error)
 }
 
@@ -74,7 +74,9 @@ func (w *Watcher) once(ctx context.Context, look Look) {
 		return // what a look says that was broken off is worth nothing
 	}
 	if err != nil {
-		found = append(found, w.Failed(err))
+		failed := w.Failed(err)
+		failed.Blind = true
+		found = append(found, failed)
 	}
 	for _, change := range w.tracker.See(look.Name, found, time.Now()) {
 		w.Tell(ctx, change)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,6 +76,30 @@ func TestRunOutlivesALookThatHangs(t *testing.T) {
 		want := []string{"0 hangs", "10 other", "30 hangs", "40 tell failed", "40 other"}
 		if !slices.Equal(r.notes, want) {
 			t.Errorf("%q, want %q", r.notes, want)
+		}
+	})
+}
+
+// A look that fails knows nothing of what it has found before: that does not go.
+func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		var looks int
+		r := record(Look{Name: "look", Every: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
+			if looks++; looks > 2 {
+				return nil, errors.New("unreadable")
+			}
+			return []Finding{{About: "it"}}, nil
+		}})
+		var standing []Change
+		r.Beat = func(_ context.Context, all []Change) { standing = all }
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		told := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " look") })
+		if want := []string{"20 tell it", "60 tell failed"}; !slices.Equal(told, want) || len(standing) != 2 {
+			t.Errorf("%q, want %q; %d stand", told, want, len(standing))
 		}
 	})
 }
