@@ -47,32 +47,6 @@ func (s *service) close() {
 	}
 }
 
-// tell says a change in the journal, and to the cluster.
-func (s *service) tell(ctx context.Context, change watch.Change) {
-	text := change.Text
-	if change.Gone {
-		text = "no longer: " + text
-		s.log.Note(text)
-	} else {
-		s.log.Warn(text, change.Remedy)
-		if change.Remedy != "" {
-			text += " (" + change.Remedy + ")"
-		}
-	}
-	// Where the cluster does not answer there is a finding about that already.
-	if err := s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text); err != nil && ctx.Err() == nil {
-		s.log.Note(err.Error())
-	}
-}
-
-// reason is the Event's, in CamelCase as Kubernetes has them.
-func reason(change watch.Change) string {
-	if change.Gone {
-		return "HCPNodeAgentResolved"
-	}
-	return "HCPNodeAgentFound"
-}
-
 // beat shows that the watch is alive, and how the node is.
 func (s *service) beat(ctx context.Context, standing []watch.Change) {
 	report.Notify{}.Alive(status(s.state.NodeName, standing))

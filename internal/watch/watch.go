@@ -24,8 +24,8 @@ type Watcher struct {
 	Again time.Duration
 	// Failed makes a finding of a look that could not be taken.
 	Failed func(error) Finding
-	// Tell is given every change once.
-	Tell func(context.Context, Change)
+	// Tell is given every change once, those of one look together.
+	Tell func(context.Context, []Change)
 	// Beat is called after every look, with all that stands.
 	Beat func(context.Context, []Change)
 	// Over tells that there is nothing to watch any more.
@@ -78,8 +78,8 @@ func (w *Watcher) once(ctx context.Context, look Look) {
 		failed.Blind = true
 		found = append(found, failed)
 	}
-	for _, change := range w.tracker.See(look.Name, found, time.Now()) {
-		w.Tell(ctx, change)
+	if changes := w.tracker.See(look.Name, found, time.Now()); len(changes) > 0 {
+		w.Tell(ctx, changes)
 	}
 }
 

@@ -28,9 +28,13 @@ func record(looks ...Look) *recorder {
 	r.Watcher = Watcher{
 		Looks: looks, Limit: 10 * time.Second, Again: 30 * time.Second,
 		Failed: func(err error) Finding { return Finding{About: "failed", Text: err.Error()} },
-		Tell:   func(_ context.Context, c Change) { r.note("tell " + c.About) },
-		Beat:   func(context.Context, []Change) {},
-		Over:   func() (bool, error) { return false, nil },
+		Tell: func(_ context.Context, changes []Change) {
+			for _, c := range changes {
+				r.note("tell " + c.About)
+			}
+		},
+		Beat: func(context.Context, []Change) {},
+		Over: func() (bool, error) { return false, nil },
 	}
 	for i := range r.Looks {
 		find, name := r.Looks[i].Find, r.Looks[i].Name
