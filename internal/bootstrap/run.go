@@ -40,7 +40,9 @@ func Run(ctx context.Context, options RunOptions) error {
 		return err
 	}
 	defer s.close()
-	report.Notify{}.Ready("watching " + state.NodeName)
+	// Not only when the node is Ready, which can take a day: a unit that is being
+	// started is one that joins, which a join by hand stops.
+	report.Notify{}.Ready(lookingAt(state.NodeName))
 	return (&watch.Watcher{
 		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
 		Tell: s.tell, Beat: s.beat, Over: s.over,

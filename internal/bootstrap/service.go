@@ -23,6 +23,7 @@ type service struct {
 	log     report.Log
 	systemd *host.Systemd // nil: it does not answer
 	node    *kubelet.Node
+	known   bool // how the node is, so that there is something to count
 }
 
 func (s *service) open(ctx context.Context) error {
@@ -47,10 +48,12 @@ func (s *service) close() {
 	}
 }
 
-// beat shows that the watch is alive, and how the node is.
-func (s *service) beat(ctx context.Context, standing []watch.Change) {
-	report.Notify{}.Alive(status(s.state.NodeName, standing))
-	if s.Metrics == "" {
+// beat shows that the watch is alive, and how the node is. There are no metrics
+// before that is known: that there is no problem is not to be read from them then.
+func (s *service) beat(ctx context.Context, standing []watch.Change, settled bool) {
+	report.Notify{}.Alive(status(s.state.NodeName, standing, settled))
+	s.known = s.known || settled || len(standing) > 0
+	if s.Metrics == "" || !s.known {
 		return
 	}
 	var out bytes.Buffer
@@ -64,9 +67,12 @@ func (s *service) beat(ctx context.Context, standing []watch.Change) {
 }
 
 // status is one line for systemctl status.
-func status(name string, standing []watch.Change) string {
-	if len(standing) == 0 {
+func status(name string, standing []watch.Change, settled bool) string {
+	switch {
+	case len(standing) == 0 && settled:
 		return name + " is Ready and schedulable"
+	case len(standing) == 0:
+		return lookingAt(name)
 	}
 	text := standing[0].Text
 	if more := len(standing) - 1; more > 0 {
@@ -74,6 +80,9 @@ func status(name string, standing []watch.Change) string {
 	}
 	return text
 }
+
+// lookingAt is the status until it is known how the node is.
+func lookingAt(name string) string { return "looking at " + name }
 
 // beginService starts the service that watches the node from now on, or goes on
 // with its join, where it is enabled; a join of its own is that service already.

@@ -26,8 +26,10 @@ type Watcher struct {
 	Failed func(error) Finding
 	// Tell is given every change once, those of one look together.
 	Tell func(context.Context, []Change)
-	// Beat is called after every look, with all that stands.
-	Beat func(context.Context, []Change)
+	// Beat is called after every look, with all that stands. It is settled when
+	// every look was taken, and none has to be taken again to be sure: until then
+	// that nothing stands does not mean that all is well.
+	Beat func(ctx context.Context, standing []Change, settled bool)
 	// Over tells that there is nothing to watch any more.
 	Over func() (bool, error)
 
@@ -51,7 +53,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil //nolint:nilerr // it was told to end
 			}
 			due[i] = time.Now().Add(w.pace(look))
-			w.Beat(ctx, w.tracker.Standing())
+			w.Beat(ctx, w.tracker.Standing(), w.settled(due))
 		}
 		if !pause(ctx, time.Until(earliest(due))) {
 			return nil
@@ -64,6 +66,16 @@ func (w *Watcher) pace(look Look) time.Duration {
 		return min(look.Every, w.Again)
 	}
 	return look.Every
+}
+
+// settled tells whether all is known; what was never taken was never due.
+func (w *Watcher) settled(due []time.Time) bool {
+	for i, look := range w.Looks {
+		if due[i].IsZero() || w.tracker.unsettled(look.Name) {
+			return false
+		}
+	}
+	return true
 }
 
 func (w *Watcher) once(ctx context.Context, look Look) {

@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,7 +34,7 @@ func record(looks ...Look) *recorder {
 				r.note("tell " + c.About)
 			}
 		},
-		Beat: func(context.Context, []Change) {},
+		Beat: func(context.Context, []Change, bool) {},
 		Over: func() (bool, error) { return false, nil },
 	}
 	for i := range r.Looks {
@@ -97,7 +98,7 @@ func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
 			return []Finding{{About: "it"}}, nil
 		}})
 		var standing []Change
-		r.Beat = func(_ context.Context, all []Change) { standing = all }
+		r.Beat = func(_ context.Context, all []Change, _ bool) { standing = all }
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -144,18 +145,26 @@ func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
 	}
 }
 
-// All that stands is told to whoever keeps count, after every look.
+// All that stands is told to whoever keeps count, after every look, and whether
+// that is all: not before each look was taken, nor while one is not sure.
 func TestRunBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
+		var looks int
 		r := record(Look{Name: "bad", Every: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
+			if looks++; looks == 1 || looks == 5 {
+				return nil, nil
+			}
 			return []Finding{{About: "it"}}, nil
-		}})
-		var counts []int
-		r.Beat = func(_ context.Context, all []Change) { counts = append(counts, len(all)) }
-		if err := r.Run(ctx); err != nil || !slices.Equal(counts, []int{0, 1, 1}) {
-			t.Errorf("%v, %v", counts, err)
+		}}, Look{Name: "well", Every: time.Hour, Find: well})
+		var beats []string
+		r.Beat = func(_ context.Context, all []Change, settled bool) {
+			beats = append(beats, fmt.Sprint(len(all), settled))
+		}
+		want := []string{"0 false", "0 true", "0 false", "1 true", "1 true", "1 false"}
+		if err := r.Run(ctx); err != nil || !slices.Equal(beats, want) {
+			t.Errorf("%q, %v, want %q", beats, err, want)
 		}
 	})
 }
