@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,7 +24,10 @@ type service struct {
 	log     report.Log
 	systemd *host.Systemd // nil: it does not answer
 	node    *kubelet.Node
-	known   bool // how the node is, so that there is something to count
+	// trusted is kubelet's kubeconfig as node was opened with it.
+	kubeconfig string
+	trusted    []byte
+	known      bool // how the node is, so that there is something to count
 }
 
 func (s *service) open(ctx context.Context) error {
@@ -33,7 +37,12 @@ func (s *service) open(ctx context.Context) error {
 	}
 	s.systemd, _ = host.OpenSystemd(ctx) // without it there is less evidence
 	// What the node waits for when a request is repeated is no news here.
-	s.node, err = kubelet.OpenNode(kubelet.KubeconfigPath, s.state.NodeName, nil, report.Log{})
+	s.trusted, err = os.ReadFile(s.kubeconfig)
+	if err != nil {
+		s.close()
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	s.node, err = kubelet.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
 	if err != nil {
 		s.close()
 		return err

@@ -119,6 +119,19 @@ func TestServiceIsOver(t *testing.T) {
 	joined.LastStep = "ready"
 	write(joined)
 	check("after another run of the join", false, false)
+	s.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	s.trusted = []byte("with an authority")
+	check("while kubelet's kubeconfig is not there", false, false)
+	for content, over := range map[string]bool{"with an authority": false, "with two": true} {
+		if err := os.WriteFile(s.kubeconfig, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("with kubelet's kubeconfig "+content, over, over)
+	}
+	s.trusted = []byte("with two")
+	if err := os.Remove(s.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 	joined.APIServer = "https://other.example.com:6443"
 	write(joined)
 	check("after a join to another cluster", true, true)
