@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// examineServing finds what a kubelet that runs and has no serving certificate
-// waits for.
+// examineServing finds what a kubelet that runs waits for where it has no serving
+// certificate, or has it for an address of before.
 func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.begun() || !p.state.behind("kubelet") || !p.facts.Root {
 		return nil, nil
@@ -18,15 +18,22 @@ func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
 	}
 	serving, err := servingOf(node, p.state.place())
-	if err != nil || serving.Check() == kubelet.Valid {
+	if err != nil {
 		return nil, err
 	}
-	next, err := serving.First(ctx)
-	return []DoctorFinding{judgeServing(next, err)}, nil
+	return servingFindings(ctx, serving), nil
+}
+
+// servingFindings is empty where kubelet has a serving certificate for this host.
+func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFinding {
+	if serving.Check() == kubelet.Valid {
+		return nil
+	}
+	return []DoctorFinding{judgeServing(serving.First(ctx))}
 }
 
 func judgeServing(next kubelet.Renewal, err error) DoctorFinding {
-	const without = "kubelet has no serving certificate, so logs of its pods and exec into them fail: "
+	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
 	if err != nil {
 		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.RemedyOf(err)}
 	}

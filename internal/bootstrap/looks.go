@@ -63,9 +63,20 @@ func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error)
 	if err != nil {
 		return nil, err
 	}
+	found, err := lookServing(ctx, serving)
+	return append(renewal("client certificate", identity.Renewal(time.Now())), found...), err
+}
+
+// lookServing finds what the next serving certificate waits for, or the first
+// where the host has none: when its address changes kubelet asks for another,
+// which nobody approves by itself on platform None.
+func lookServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
+	const about = "serving certificate"
+	if found := servingFindings(ctx, serving); len(found) > 0 {
+		return []watch.Finding{{Severity: found[0].Severity, About: about, Text: found[0].Text, Remedy: found[0].Remedy}}, nil
+	}
 	next, err := serving.Renewal(ctx)
-	found := renewal("client certificate", identity.Renewal(time.Now()))
-	return append(found, renewal("serving certificate", next)...), err
+	return renewal(about, next), err
 }
 
 func renewal(about string, next kubelet.Renewal) []watch.Finding {
@@ -116,38 +127,7 @@ func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
 func (s *service) found(all []kubelet.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {
-		found = append(found, watch.Finding{Severity: f.Severity, About: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy})
+		found = append(found, watch.Finding{Severity: f.Severity, About: cmp.Or(f.About, f.Text), Text: f.Text, Remedy: f.Remedy, Blind: f.Blind})
 	}
 	return found, err
-}
-
-// metrics tell how the node is.
-func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metric {
-	counts := map[report.Severity]float64{}
-	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
-	for _, change := range standing {
-		counts[change.Severity]++
-		since.Samples = append(since.Samples, report.Sample{
-			Labels: [][2]string{{"look", change.Look}, {"severity", string(change.Severity)}, {"about", change.About}}, Value: float64(change.Since.Unix()),
-		})
-	}
-	findings := report.Metric{Name: "hcp_node_agent_findings", Help: "How many things are not as they should be."}
-	for _, severity := range []report.Severity{report.SeverityProblem, report.SeverityWarning, report.SeverityNote} {
-		findings.Samples = append(findings.Samples, report.Sample{Labels: [][2]string{{"severity", string(severity)}}, Value: counts[severity]})
-	}
-	metrics := []report.Metric{
-		{Name: "hcp_node_agent_info", Help: "The agent and its node.", Samples: []report.Sample{{
-			Labels: [][2]string{{"version", s.Version}, {"node", s.state.NodeName}, {"nodepool", s.state.NodePool}}, Value: 1,
-		}}},
-		{Name: "hcp_node_agent_last_look_timestamp_seconds", Help: "When the agent last looked at its node, in seconds since 1970.", Samples: []report.Sample{{Value: float64(now.Unix())}}},
-		findings, since,
-	}
-	if ends := kubelet.CertificateEnds(kubelet.PKIDirectory); len(ends) > 0 {
-		metric := report.Metric{Name: "hcp_node_agent_certificate_end_timestamp_seconds", Help: "When a certificate of kubelet ends, in seconds since 1970."}
-		for _, end := range ends {
-			metric.Samples = append(metric.Samples, report.Sample{Labels: [][2]string{{"certificate", end.Name}}, Value: float64(end.At.Unix())})
-		}
-		metrics = append(metrics, metric)
-	}
-	return metrics
 }

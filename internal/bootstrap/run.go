@@ -1,9 +1,12 @@
 package bootstrap
 
 import (
+	"bytes"
 	"context"
+	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
@@ -38,12 +41,14 @@ func Run(ctx context.Context, options RunOptions) error {
 		}
 	}
 	options.FirstBoot.tidy(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &service{RunOptions: options, state: state, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	s := &service{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
 	defer s.close()
-	report.Notify{}.Ready("watching " + state.NodeName)
+	// Not only when the node is Ready, which can take a day: a unit that is being
+	// started is one that joins, which a join by hand stops.
+	report.Notify{}.Ready(lookingAt(state.NodeName))
 	return (&watch.Watcher{
 		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
 		Tell: s.tell, Beat: s.beat, Over: s.over,
@@ -109,9 +114,16 @@ func (s *service) over() (bool, error) {
 	case !state.Known():
 		s.log.Note("this host has left the cluster; there is nothing to watch any more")
 		return true, nil
-	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer:
+	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.renewed():
 		s.log.Note("this host has joined anew; starting over")
 		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
 	}
 	return false, nil
+}
+
+// renewed tells whether a join has changed what the service trusts: the state has
+// a cluster's new authorities some steps before kubelet's kubeconfig has them.
+func (s *service) renewed() bool {
+	now, err := os.ReadFile(s.kubeconfig)
+	return err == nil && !bytes.Equal(now, s.trusted) // gone, it is a leave that goes on
 }

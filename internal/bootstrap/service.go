@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -23,6 +24,10 @@ type service struct {
 	log     report.Log
 	systemd *host.Systemd // nil: it does not answer
 	node    *kubelet.Node
+	// trusted is kubelet's kubeconfig as node was opened with it.
+	kubeconfig string
+	trusted    []byte
+	known      bool // how the node is, so that there is something to count
 }
 
 func (s *service) open(ctx context.Context) error {
@@ -32,7 +37,12 @@ func (s *service) open(ctx context.Context) error {
 	}
 	s.systemd, _ = host.OpenSystemd(ctx) // without it there is less evidence
 	// What the node waits for when a request is repeated is no news here.
-	s.node, err = kubelet.OpenNode(kubelet.KubeconfigPath, s.state.NodeName, nil, report.Log{})
+	s.trusted, err = os.ReadFile(s.kubeconfig)
+	if err != nil {
+		s.close()
+		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
+	}
+	s.node, err = kubelet.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
 	if err != nil {
 		s.close()
 		return err
@@ -47,36 +57,12 @@ func (s *service) close() {
 	}
 }
 
-// tell says a change in the journal, and to the cluster.
-func (s *service) tell(ctx context.Context, change watch.Change) {
-	text := change.Text
-	if change.Gone {
-		text = "no longer: " + text
-		s.log.Note(text)
-	} else {
-		s.log.Warn(text, change.Remedy)
-		if change.Remedy != "" {
-			text += " (" + change.Remedy + ")"
-		}
-	}
-	// Where the cluster does not answer there is a finding about that already.
-	if err := s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text); err != nil && ctx.Err() == nil {
-		s.log.Note(err.Error())
-	}
-}
-
-// reason is the Event's, in CamelCase as Kubernetes has them.
-func reason(change watch.Change) string {
-	if change.Gone {
-		return "HCPNodeAgentResolved"
-	}
-	return "HCPNodeAgentFound"
-}
-
-// beat shows that the watch is alive, and how the node is.
-func (s *service) beat(ctx context.Context, standing []watch.Change) {
-	report.Notify{}.Alive(status(s.state.NodeName, standing))
-	if s.Metrics == "" {
+// beat shows that the watch is alive, and how the node is. There are no metrics
+// before that is known: that there is no problem is not to be read from them then.
+func (s *service) beat(ctx context.Context, standing []watch.Change, settled bool) {
+	report.Notify{}.Alive(status(s.state.NodeName, standing, settled))
+	s.known = s.known || settled || len(standing) > 0
+	if s.Metrics == "" || !s.known {
 		return
 	}
 	var out bytes.Buffer
@@ -90,9 +76,12 @@ func (s *service) beat(ctx context.Context, standing []watch.Change) {
 }
 
 // status is one line for systemctl status.
-func status(name string, standing []watch.Change) string {
-	if len(standing) == 0 {
+func status(name string, standing []watch.Change, settled bool) string {
+	switch {
+	case len(standing) == 0 && settled:
 		return name + " is Ready and schedulable"
+	case len(standing) == 0:
+		return lookingAt(name)
 	}
 	text := standing[0].Text
 	if more := len(standing) - 1; more > 0 {
@@ -100,6 +89,9 @@ func status(name string, standing []watch.Change) string {
 	}
 	return text
 }
+
+// lookingAt is the status until it is known how the node is.
+func lookingAt(name string) string { return "looking at " + name }
 
 // beginService starts the service that watches the node from now on, or goes on
 // with its join, where it is enabled; a join of its own is that service already.

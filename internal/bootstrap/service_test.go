@@ -3,6 +3,10 @@ package bootstrap
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +25,37 @@ func standing() []watch.Change {
 }
 
 func TestServiceStatus(t *testing.T) {
-	for want, all := range map[string][]watch.Change{
-		"worker-0 is Ready and schedulable":                                              nil,
-		"kubelet.service does not run (failed)":                                          standing()[:1],
-		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": standing(),
+	for want, test := range map[string]struct {
+		all     []watch.Change
+		settled bool
+	}{
+		"worker-0 is Ready and schedulable":     {nil, true},
+		"looking at worker-0":                   {nil, false},
+		"kubelet.service does not run (failed)": {standing()[:1], false},
+		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": {standing(), true},
 	} {
-		if got := status("worker-0", all); got != want {
+		if got := status("worker-0", test.all, test.settled); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// No metrics say that all is well before that is known; later a look that is
+// taken again is no reason to keep them back.
+func TestServiceCountsWhatItKnows(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "metrics.prom")
+	s := &service{RunOptions: RunOptions{Metrics: file}, state: State{NodeName: "worker-0"}}
+	written := func() bool {
+		err := os.Remove(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		return err == nil
+	}
+	for i, settled := range []bool{false, true, false} {
+		s.beat(t.Context(), nil, settled)
+		if got, want := written(), i > 0; got != want {
+			t.Errorf("beat %d: metrics written %t, want %t", i, got, want)
 		}
 	}
 }
@@ -91,6 +119,19 @@ func TestServiceIsOver(t *testing.T) {
 	joined.LastStep = "ready"
 	write(joined)
 	check("after another run of the join", false, false)
+	s.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
+	s.trusted = []byte("with an authority")
+	check("while kubelet's kubeconfig is not there", false, false)
+	for content, over := range map[string]bool{"with an authority": false, "with two": true} {
+		if err := os.WriteFile(s.kubeconfig, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		check("with kubelet's kubeconfig "+content, over, over)
+	}
+	s.trusted = []byte("with two")
+	if err := os.Remove(s.kubeconfig); err != nil {
+		t.Fatal(err)
+	}
 	joined.APIServer = "https://other.example.com:6443"
 	write(joined)
 	check("after a join to another cluster", true, true)

@@ -80,7 +80,7 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 
 // checkIdentity refuses a host whose kubelet already is somebody else.
 func (j *join) checkIdentity(ctx context.Context, log report.Log) error {
-	_, err := j.identity(log).Check(ctx)
+	_, err := j.identity(log).Known(ctx)
 	return err
 }
 

@@ -33,7 +33,10 @@ func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) 
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
 	summary := "system:node:" + j.name + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
-	if !result.Changed {
+	switch {
+	case result.Authorities:
+		return changed("%s; kubelet's kubeconfig has the cluster's certificate authorities of now", summary)
+	case !result.Changed:
 		return same("%s", summary)
 	}
 	return changed("%s (CSR %s)", summary, result.CSR)

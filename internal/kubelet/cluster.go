@@ -65,7 +65,7 @@ func (c Cluster) Same(other Cluster) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("it trusts other certificate authorities for %s, as after the cluster was made anew", other.Server)
+	return otherAuthorities{server: other.Server}
 }
 
 // normalServer makes https://Host and https://host:443/ equal.

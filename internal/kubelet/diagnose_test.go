@@ -205,6 +205,9 @@ func TestFindingsWithoutAnAPIServer(t *testing.T) {
 	if err != nil || len(got) != 1 || got[0].Text != want || got[0].Remedy != "curl -kv https://127.0.0.1:1/version" {
 		t.Errorf("Findings() = %+v, %v", got, err)
 	}
+	if !got[0].Blind {
+		t.Error("what was found before is taken for gone")
+	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := node.Findings(ended); !errors.Is(err, context.Canceled) {

@@ -16,8 +16,11 @@ type Finding struct {
 	// said it, secrets masked.
 	Details []string `json:"details,omitempty"`
 
-	About   string `json:"about,omitempty"` // in two or three words; "" where a sentence about another cause needs no word of it
-	passing bool   // it goes by itself, mostly within seconds
+	About string `json:"about,omitempty"` // in two or three words; "" where a sentence about another cause needs no word of it
+	// Blind says that for this reason not everything could be looked at: other
+	// findings can be missing.
+	Blind   bool `json:"-"`
+	passing bool // it goes by itself, mostly within seconds
 }
 
 func (f Finding) failure() error { return report.Fail(report.Failed, f.Remedy, "%s", f.Text) }

@@ -65,13 +65,27 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 		m := n.Machine.look(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
 			Severity: report.SeverityProblem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.text, Remedy: problem.remedy,
-			About: "the API server",
+			About: "the API server", Blind: true,
 		}), nil
 	}
 	if node != nil && len(diagnose(facts{node: node, boot: n.BootID})) == 0 {
 		return nil, nil // all is well, and nobody else needs to be asked
 	}
-	return diagnose(n.look(ctx, node)), nil
+	known := n.look(ctx, node)
+	return append(diagnose(known), n.withoutPods(known)...), nil
+}
+
+// withoutPods is for a node whose pods could not be asked for: one of them can
+// be the cause of the rest.
+func (n *Node) withoutPods(known facts) []Finding {
+	if known.noPods == nil {
+		return nil
+	}
+	problem := explain(known.noPods, n.api.server)
+	return []Finding{{
+		Severity: report.SeverityWarning, Text: "which pods of this node are not up is not known: " + problem.text, Remedy: problem.remedy,
+		About: "the pods of this node", Blind: true,
+	}}
 }
 
 // Ready waits until the Node is Ready, and says meanwhile what it lacks.

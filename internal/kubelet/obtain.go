@@ -20,6 +20,7 @@ type Approver func(ctx context.Context, request Request) error
 // Result is how an identity was come by.
 type Result struct {
 	Changed     bool   // false: a valid one was there already
+	Authorities bool   // of the cluster have changed alone; certificate and key were there already
 	CSR         string // "" when it was there already
 	Fingerprint string // of the public key
 	NotAfter    time.Time
@@ -29,7 +30,7 @@ type Result struct {
 // as this node's. It asks for one and waits for the approval where there is
 // none; ctx bounds the wait.
 func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error) {
-	state, err := i.Check(ctx)
+	state, err := i.Known(ctx)
 	if err != nil {
 		return Result{}, err
 	}
@@ -40,7 +41,7 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 	}
 	var result Result
 	if state == Valid {
-		err = i.verifyStored(ctx)
+		result, err = i.keep(ctx)
 	} else {
 		result, err = i.ask(ctx, approve)
 	}

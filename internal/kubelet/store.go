@@ -52,7 +52,11 @@ func (i *Identity) store(ctx context.Context, cluster Cluster, p pair) error {
 	if err := done(); err != nil {
 		return fmt.Errorf("recording kubelet's certificates: %w", err)
 	}
-	file := ledger.Change{Kind: ledger.File, Target: i.Kubeconfig, Why: identityWhy, Want: ledger.FileState(kubeconfig, 0o600)}
+	return i.writeKubeconfig(ctx, kubeconfig)
+}
+
+func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
+	file := ledger.Change{Kind: ledger.File, Target: i.Kubeconfig, Why: identityWhy, Want: ledger.FileState(content, 0o600)}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{file}); err != nil {
 		return fmt.Errorf("writing kubelet's kubeconfig: %w", err)
 	}

@@ -3,5 +3,6 @@
 // what is again. It does nothing about them.
 //
 // What is seen once is not told yet: kubelet misses a heartbeat, an API server
-// is replaced, and a minute later all is well.
+// is replaced, and a minute later all is well. What a look could not find out
+// has neither come nor gone.
 package watch

@@ -15,6 +15,9 @@ type Finding struct {
 	About    string // in a few words that stay the same while the finding does
 	Text     string // one sentence; what is in it may change from look to look
 	Remedy   string // the next command to type
+	// Blind says that for this reason the look could not find all that it looks
+	// for: what it does not find can be there all the same.
+	Blind bool
 }
 
 // Change is a finding that has come, or gone.
@@ -48,8 +51,9 @@ func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
 	if t.all == nil {
 		t.all = map[key]*standing{}
 	}
-	now := map[key]bool{}
+	now, blind := map[key]bool{}, false
 	for _, finding := range found {
+		blind = blind || finding.Blind
 		k := key{look, finding.About}
 		if now[k] {
 			continue // of two that are about the same thing the first is the nearer cause
@@ -63,17 +67,36 @@ func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
-	return t.due(look, now)
+	if blind {
+		t.unknown(look, now)
+	}
+	return t.due(look, now, blind)
+}
+
+// unknown is for what a look that was blind has not found. What was told stays,
+// and is not on its way out any more: the looks that miss it have to follow each
+// other. What was seen once is forgotten, or it would have to be looked at again
+// and again for as long as nothing can be seen.
+func (t *Tracker) unknown(look string, now map[key]bool) {
+	for k, s := range t.all {
+		switch {
+		case k.look != look || now[k]:
+		case s.told:
+			s.missed = 0
+		default:
+			delete(t.all, k)
+		}
+	}
 }
 
 // due gives what has been there, or away, for long enough.
-func (t *Tracker) due(look string, now map[key]bool) []Change {
+func (t *Tracker) due(look string, now map[key]bool, blind bool) []Change {
 	var changes []Change
 	for k, s := range t.all {
 		if k.look != look {
 			continue
 		}
-		if !now[k] {
+		if !now[k] && !blind {
 			s.seen, s.missed = 0, s.missed+1
 		}
 		switch {

@@ -22,13 +22,18 @@ func TestTracker(t *testing.T) {
 		"about the same":      {[]string{"a a", "a a"}, []string{"", "+a"}},
 		"comes back":          {[]string{"a", "a", "", "", "a", "a"}, []string{"", "+a", "", "-a", "", "+a"}},
 		"told in their order": {[]string{"b a", "b a"}, []string{"", "+a +b"}},
+		// "?" is why a look did not see everything.
+		"not seen":             {[]string{"a", "a ?", "?", "?", "a ?", "a"}, []string{"", "+a", "+?", "", "", ""}},
+		"gone meanwhile":       {[]string{"a", "a", "?", "?", "?", "", ""}, []string{"", "+a", "", "+?", "", "", "-? -a"}},
+		"missed before":        {[]string{"a", "a", "", "?", "", ""}, []string{"", "+a", "", "", "", "-a"}},
+		"seen once, then none": {[]string{"a", "?", "a", "a"}, []string{"", "", "", "+a"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var tracker Tracker
 			for i, names := range test.seen {
 				var found []Finding
 				for _, about := range strings.Fields(names) {
-					found = append(found, Finding{About: about})
+					found = append(found, Finding{About: about, Blind: about == "?"})
 				}
 				var told []string
 				for _, change := range tracker.See("look", found, time.Unix(int64(i), 0)) {
@@ -45,6 +50,18 @@ func TestTracker(t *testing.T) {
 				tracker.See("another", nil, time.Unix(int64(i), 0))
 			}
 		})
+	}
+}
+
+// What cannot be found out is looked at at the usual pace, however long that
+// lasts.
+func TestBlindLooksAreNoReasonToLookAgain(t *testing.T) {
+	var tracker Tracker
+	for second, found := range [][]Finding{{{About: "told"}, {About: "seen once"}}, {{About: "told"}}, nil, {{About: "?", Blind: true}}, {{About: "?", Blind: true}}} {
+		tracker.See("look", found, time.Unix(int64(second), 0))
+	}
+	if tracker.unsettled("look") {
+		t.Errorf("it is to be looked at again: %+v", tracker.all)
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 type Look struct {
 	Name  string
 	Every time.Duration
-	// Find gives what is not as it should be; an error means that it could not
-	// be found out, and says what to do.
+	// Find gives what is not as it should be; an error means that not all of it
+	// could be found out, and says what to do.
 	Find func(context.Context) ([]Finding, error)
 }
 
@@ -24,10 +24,12 @@ type Watcher struct {
 	Again time.Duration
 	// Failed makes a finding of a look that could not be taken.
 	Failed func(error) Finding
-	// Tell is given every change once.
-	Tell func(context.Context, Change)
-	// Beat is called after every look, with all that stands.
-	Beat func(context.Context, []Change)
+	// Tell is given every change once, those of one look together.
+	Tell func(context.Context, []Change)
+	// Beat is called after every look, with all that stands. It is settled when
+	// every look was taken, and none has to be taken again to be sure: until then
+	// that nothing stands does not mean that all is well.
+	Beat func(ctx context.Context, standing []Change, settled bool)
 	// Over tells that there is nothing to watch any more.
 	Over func() (bool, error)
 
@@ -51,7 +53,7 @@ func (w *Watcher) Run(ctx context.Context) error {
 				return nil //nolint:nilerr // it was told to end
 			}
 			due[i] = time.Now().Add(w.pace(look))
-			w.Beat(ctx, w.tracker.Standing())
+			w.Beat(ctx, w.tracker.Standing(), w.settled(due))
 		}
 		if !pause(ctx, time.Until(earliest(due))) {
 			return nil
@@ -66,6 +68,16 @@ func (w *Watcher) pace(look Look) time.Duration {
 	return look.Every
 }
 
+// settled tells whether all is known; what was never taken was never due.
+func (w *Watcher) settled(due []time.Time) bool {
+	for i, look := range w.Looks {
+		if due[i].IsZero() || w.tracker.unsettled(look.Name) {
+			return false
+		}
+	}
+	return true
+}
+
 func (w *Watcher) once(ctx context.Context, look Look) {
 	limited, cancel := context.WithTimeout(ctx, w.Limit)
 	defer cancel()
@@ -74,10 +86,12 @@ func (w *Watcher) once(ctx context.Context, look Look) {
 		return // what a look says that was broken off is worth nothing
 	}
 	if err != nil {
-		found = append(found, w.Failed(err))
+		failed := w.Failed(err)
+		failed.Blind = true
+		found = append(found, failed)
 	}
-	for _, change := range w.tracker.See(look.Name, found, time.Now()) {
-		w.Tell(ctx, change)
+	if changes := w.tracker.See(look.Name, found, time.Now()); len(changes) > 0 {
+		w.Tell(ctx, changes)
 	}
 }
 

@@ -3,8 +3,10 @@ package watch
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -27,9 +29,13 @@ func record(looks ...Look) *recorder {
 	r.Watcher = Watcher{
 		Looks: looks, Limit: 10 * time.Second, Again: 30 * time.Second,
 		Failed: func(err error) Finding { return Finding{About: "failed", Text: err.Error()} },
-		Tell:   func(_ context.Context, c Change) { r.note("tell " + c.About) },
-		Beat:   func(context.Context, []Change) {},
-		Over:   func() (bool, error) { return false, nil },
+		Tell: func(_ context.Context, changes []Change) {
+			for _, c := range changes {
+				r.note("tell " + c.About)
+			}
+		},
+		Beat: func(context.Context, []Change, bool) {},
+		Over: func() (bool, error) { return false, nil },
 	}
 	for i := range r.Looks {
 		find, name := r.Looks[i].Find, r.Looks[i].Name
@@ -79,6 +85,30 @@ func TestRunOutlivesALookThatHangs(t *testing.T) {
 	})
 }
 
+// A look that fails knows nothing of what it has found before: that does not go.
+func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		var looks int
+		r := record(Look{Name: "look", Every: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
+			if looks++; looks > 2 {
+				return nil, errors.New("unreadable")
+			}
+			return []Finding{{About: "it"}}, nil
+		}})
+		var standing []Change
+		r.Beat = func(_ context.Context, all []Change, _ bool) { standing = all }
+		if err := r.Run(ctx); err != nil {
+			t.Fatal(err)
+		}
+		told := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " look") })
+		if want := []string{"20 tell it", "60 tell failed"}; !slices.Equal(told, want) || len(standing) != 2 {
+			t.Errorf("%q, want %q; %d stand", told, want, len(standing))
+		}
+	})
+}
+
 // What was broken off by the end of the watch is not told of.
 func TestRunEndsInTheMiddleOfALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -115,18 +145,26 @@ func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
 	}
 }
 
-// All that stands is told to whoever keeps count, after every look.
+// All that stands is told to whoever keeps count, after every look, and whether
+// that is all: not before each look was taken, nor while one is not sure.
 func TestRunBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(t.Context(), 25*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
+		var looks int
 		r := record(Look{Name: "bad", Every: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
+			if looks++; looks == 1 || looks == 5 {
+				return nil, nil
+			}
 			return []Finding{{About: "it"}}, nil
-		}})
-		var counts []int
-		r.Beat = func(_ context.Context, all []Change) { counts = append(counts, len(all)) }
-		if err := r.Run(ctx); err != nil || !slices.Equal(counts, []int{0, 1, 1}) {
-			t.Errorf("%v, %v", counts, err)
+		}}, Look{Name: "well", Every: time.Hour, Find: well})
+		var beats []string
+		r.Beat = func(_ context.Context, all []Change, settled bool) {
+			beats = append(beats, fmt.Sprint(len(all), settled))
+		}
+		want := []string{"0 false", "0 true", "0 false", "1 true", "1 true", "1 false"}
+		if err := r.Run(ctx); err != nil || !slices.Equal(beats, want) {
+			t.Errorf("%q, %v, want %q", beats, err, want)
 		}
 	})
 }

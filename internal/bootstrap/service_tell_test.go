@@ -1,0 +1,65 @@
+package bootstrap
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
+)
+
+// nodeOf is a node of an API server that may be of no use.
+func nodeOf(t *testing.T, server string) *kubelet.Node {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	content := fmt.Sprintf(`{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+		clusters: [{name: c, cluster: {server: "https://%s"}}], users: [{name: u, user: {token: t}}]}`, server)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	node, err := kubelet.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) //nolint:nilnil // no proxy
+	if err != nil {
+		t.Fatal(err)
+	}
+	return node
+}
+
+// Where the cluster takes no Event it is asked once, however much is to be told:
+// each could cost the time of a request. The journal has it all.
+func TestTellIsNotHeldUpByTheCluster(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	var asked atomic.Int32
+	go func() {
+		for {
+			connection, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			asked.Add(1)
+			connection.Close()
+		}
+	}()
+	said := &recorded{heard: func() {}}
+	s := &service{log: report.Log{Sink: said, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
+	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Gone: true}
+	s.tell(t.Context(), append(standing(), gone))
+	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
+	if len(said.messages) != 4 || !slices.Equal(said.messages[:3], want) {
+		t.Errorf("%q, want %q and why there is no Event", said.messages, want)
+	}
+	if n := asked.Load(); n != 1 {
+		t.Errorf("the cluster was asked %d times", n)
+	}
+}

@@ -1,0 +1,76 @@
+//go:build controlplane
+
+package kubelet
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A cluster replaces its authority: first its payloads have the old and the new
+// one, then the new alone. The node keeps its certificate.
+func TestControlPlaneNewAuthority(t *testing.T) {
+	identity, said := newNode(t, "renewed")
+	own, err := identity.cluster()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := certtest.NewAuthority(t, "of before")
+	both := slices.Concat(before.PEM, own.CA)
+	identity.CA = own.CA
+	if _, err := identity.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+		t.Fatal(err)
+	}
+	pair := read(t, identity.current())
+	// obtain goes on with a kubeconfig and a payload that have some authorities.
+	obtain := func(stored, payload []byte) (Result, []byte, error) {
+		t.Helper()
+		content, err := kubeconfigFor(Cluster{Server: own.Server, CA: stored}, identity.current())
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, identity.Kubeconfig, content)
+		identity.CA = payload
+		result, err := identity.Obtain(within(t, time.Minute), nil)
+		now, unread := ClusterOf(read(t, identity.Kubeconfig))
+		if unread != nil {
+			t.Fatal(unread)
+		}
+		return result, now.CA, err
+	}
+	for name, test := range map[string]struct {
+		stored, payload, want []byte
+		says                  string
+	}{
+		"as it is":                {stored: own.CA, payload: own.CA, want: own.CA},
+		"one more":                {stored: own.CA, payload: both, want: both},
+		"one less":                {stored: both, payload: own.CA, want: own.CA},
+		"in another order":        {stored: both, payload: slices.Concat(own.CA, before.PEM), want: both},
+		"another":                 {stored: before.PEM, payload: own.CA, want: own.CA},
+		"of before, as a payload": {stored: both, payload: before.PEM, want: both, says: "keeps those that it has"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			result, got, err := obtain(test.stored, test.payload)
+			changes := !bytes.Equal(test.stored, test.want)
+			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.Authorities != changes || result.Fingerprint == "" {
+				t.Errorf("Obtain() = %+v, %v; the kubeconfig has:\n%s", result, err, got)
+			}
+			if !bytes.Equal(read(t, identity.current()), pair) || len(requestsOf(t, "renewed")) != 1 {
+				t.Error("the node has another certificate")
+			}
+			if !strings.Contains(said.text(), test.says) {
+				t.Errorf("it did not say %q, but:\n%s", test.says, said.text())
+			}
+		})
+	}
+	// Nobody vouches for the API server with these.
+	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "made anew") || !bytes.Equal(got, own.CA) {
+		t.Errorf("Obtain() = %v", err)
+	}
+}
