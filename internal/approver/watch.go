@@ -32,7 +32,7 @@ func (a *Approver) Once(ctx context.Context) error {
 		}
 		if !a.crossed {
 			a.tell(Told{Verdict: Noted, Reason: a.sum()})
-			return nil
+			return a.explain(a.tally.err())
 		}
 	}
 }
@@ -103,9 +103,9 @@ func (a *Approver) status(text string) {
 }
 
 // sweep decides on all CSRs, page by page, and gives the version after which to
-// watch. Nothing is kept of a CSR but what was told of it while it waits.
+// watch. Single ones that cannot be approved are no error. Nothing is kept of a CSR but what was told of it while it waits.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
-	a.unsettled = false
+	a.unsettled, a.tally = false, tally{}
 	options := metav1.ListOptions{Limit: pageSize}
 	there := map[types.UID]bool{}
 	for {
@@ -131,7 +131,7 @@ func (a *Approver) sweep(ctx context.Context) (string, error) {
 					delete(a.told, uid)
 				}
 			}
-			return page.ResourceVersion, nil
+			return page.ResourceVersion, a.barred(ctx)
 		}
 	}
 }
