@@ -99,6 +99,9 @@ func TestApproverUnit(t *testing.T) {
 			t.Errorf("the unit is started again after %d", code)
 		}
 	}
+	if setting("MemoryMax") != "256M" || setting("Environment") != "GOMEMLIMIT=160MiB" {
+		t.Error("the unit is killed before it collects")
+	}
 	if setting("Type") != "notify" || setting("DynamicUser") != "yes" || setting("TimeoutStartSec") != "infinity" {
 		t.Error("the unit does not wait for READY, or runs as somebody")
 	}

@@ -75,8 +75,16 @@ func (a *Approver) tell(told Told) {
 	a.options.Tell(told)
 }
 
+// What is told of a CSR, and kept while it waits, has an end: a stranger writes
+// some of it.
+const (
+	mostNode   = 253 // of a Node's name
+	mostReason = 1000
+)
+
 // tellOf tells of a decision, once: again only when the reason is another.
 func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+	d.Node, d.Reason = shortenTo(mostNode, d.Node), shortenTo(mostReason, d.Reason)
 	if d.Verdict != Approve {
 		if d.Reason == "" || a.told[csr.UID] == d.Reason {
 			return

@@ -60,7 +60,7 @@ func (a *Approver) ByHand(ctx context.Context, node ByHand) error {
 // does it, or gives the reason why it is waited on.
 func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
 	for {
-		all, err := a.ofSigner(ctx, signer)
+		all, err := a.ofSigner(ctx, signer, node.NodeName)
 		why := ""
 		if err == nil {
 			why, err = choose(all)
@@ -89,9 +89,9 @@ func waitEnded(ctx context.Context, why string) error {
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
 
-// ofSigner lists the CSRs for a signer, page by page.
-func (a *Approver) ofSigner(ctx context.Context, signer string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	options := metav1.ListOptions{Limit: pageSize, FieldSelector: "spec.signerName=" + signer}
+// ofSigner lists the CSRs for a signer, page by page, and keeps those of a node.
+func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
+	options := metav1.ListOptions{Limit: csrPage, FieldSelector: "spec.signerName=" + signer}
 	var all []*certificatesv1.CertificateSigningRequest
 	for {
 		limited, cancel := bounded(ctx)
@@ -101,7 +101,10 @@ func (a *Approver) ofSigner(ctx context.Context, signer string) ([]*certificates
 			return nil, fmt.Errorf("listing CSRs: %w", err)
 		}
 		for n := range page.Items {
-			all = append(all, &page.Items[n])
+			csr := &page.Items[n]
+			if csr.Spec.Username == nodePrefix+node || lookInto(csr).node == node {
+				all = append(all, csr.DeepCopy()) // a copy, so that the page is let go of
+			}
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
 			return all, nil

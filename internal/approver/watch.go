@@ -106,7 +106,7 @@ func (a *Approver) status(text string) {
 // watch. Single ones that cannot be approved are no error. Nothing is kept of a CSR but what was told of it while it waits.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
 	a.unsettled, a.tally = false, tally{}
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: csrPage}
 	there := map[types.UID]bool{}
 	for {
 		limited, cancel := bounded(ctx)
@@ -176,7 +176,6 @@ var errBroken = errors.New("the watch has lost its place")
 // take decides on a CSR that has changed, together with those that come right
 // after it: a fleet asks all at once, and then one write notes many tickets.
 func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watch.Event) error {
-	const most = 100
 	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
 	defer window.Stop()
 	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
@@ -191,7 +190,7 @@ func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watc
 		default:
 			batch[csr.UID] = csr
 		}
-		if len(batch) == 0 || len(batch) == most {
+		if len(batch) == 0 || len(batch) == csrsHeld {
 			break
 		}
 		open := false
