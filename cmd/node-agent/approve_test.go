@@ -89,10 +89,18 @@ func TestApproverUnit(t *testing.T) {
 	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" || !strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
 		t.Errorf("the kubeconfig is %s", path)
 	}
+	// The package's folder is root's alone, and the unit's user is not root.
+	claims, _ := flags.GetString("claims")
+	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+claims || strings.HasPrefix(claims, "/etc/hcp-node-agent") {
+		t.Errorf("the claims are read at %s, shown are %s", claims, setting("BindReadOnlyPaths"))
+	}
 	for _, code := range []report.Code{report.Usage, report.CredentialRefused} {
 		if !slices.Contains(strings.Fields(setting("RestartPreventExitStatus")), strconv.Itoa(int(code))) {
 			t.Errorf("the unit is started again after %d", code)
 		}
+	}
+	if setting("MemoryMax") != "256M" || setting("Environment") != "GOMEMLIMIT=160MiB" {
+		t.Error("the unit is killed before it collects")
 	}
 	if setting("Type") != "notify" || setting("DynamicUser") != "yes" || setting("TimeoutStartSec") != "infinity" {
 		t.Error("the unit does not wait for READY, or runs as somebody")

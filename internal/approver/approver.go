@@ -5,6 +5,7 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 )
 
@@ -34,7 +35,7 @@ type Told struct {
 
 // Beside the verdicts, an approver tells of these.
 const (
-	Warned Verdict = "warning" // a claim cannot be used, or the API server does not answer
+	Warned Verdict = "warning" // a claim cannot be used, the API server does not answer, or does not let an approval through
 	Noted  Verdict = "note"
 )
 
@@ -52,6 +53,7 @@ type Approver struct {
 	patience  time.Duration        // how long to wait until it is looked at again
 	soon      time.Duration        // what patience begins with
 	crossed   bool                 // somebody else wrote a CSR while it was approved
+	tally     tally                // of the look at all CSRs, and of what has changed since
 	approved  int
 }
 
@@ -73,8 +75,16 @@ func (a *Approver) tell(told Told) {
 	a.options.Tell(told)
 }
 
+// What is told of a CSR, and kept while it waits, has an end: a stranger writes
+// some of it.
+const (
+	mostNode   = 253 // of a Node's name
+	mostReason = 1000
+)
+
 // tellOf tells of a decision, once: again only when the reason is another.
 func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+	d.Node, d.Reason = shortenTo(mostNode, d.Node), shortenTo(mostReason, d.Reason)
 	if d.Verdict != Approve {
 		if d.Reason == "" || a.told[csr.UID] == d.Reason {
 			return
@@ -82,13 +92,29 @@ func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decis
 		a.told[csr.UID] = d.Reason
 		a.patience = a.soon
 	}
+	a.tell(toldOf(csr, d))
+}
+
+// tellFailed tells once that a CSR could not be approved: again only when it
+// fails in another way, as the server's sentence can have a time in it.
+func (a *Approver) tellFailed(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
+	kind := "failed: " + string(apierrors.ReasonForError(err))
+	if a.told[csr.UID] == kind {
+		return
+	}
+	a.told[csr.UID], a.patience = kind, a.soon
+	d.Verdict, d.Reason, d.Remedy = Warned, "it cannot be approved: "+err.Error(), "it is tried again"
+	a.tell(toldOf(csr, d))
+}
+
+func toldOf(csr *certificatesv1.CertificateSigningRequest, d Decision) Told {
 	told := Told{
 		Verdict: d.Verdict, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
 	}
 	if d.Claim != nil {
 		told.Ticket = d.Claim.ID
 	}
-	a.tell(told)
+	return told
 }
 
 // loadClaims reads the claims anew, and tells what is wrong with them, once.

@@ -1,13 +1,12 @@
 package approver
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
-	"slices"
-	"strings"
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
@@ -37,28 +36,34 @@ func checkFingerprint(text string) error {
 // it waits for each, and ctx bounds that. No claim is needed, and none is looked
 // at: the person has compared.
 func (a *Approver) ByHand(ctx context.Context, node ByHand) error {
+	var since metav1.Time // without a client CSR's key it is not known, and the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {
 			return report.Fail(report.Usage, "journalctl -u hcp-node-agent   or the terminal of join, on the node", "%w", err)
 		}
-		if err := a.await(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, a.clientByHand); err != nil {
+		if err := a.await(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
+			since, why, err = a.clientByHand(ctx, node, all)
+			return why, err
+		}); err != nil {
 			return err
 		}
 	}
 	if len(node.Addresses) == 0 {
 		return nil
 	}
-	return a.await(ctx, node, certificatesv1.KubeletServingSignerName, a.servingByHand)
+	return a.await(ctx, node, certificatesv1.KubeletServingSignerName, func(all []*certificatesv1.CertificateSigningRequest) (string, error) {
+		return a.servingByHand(ctx, node, since, all)
+	})
 }
 
 // await looks every two seconds until a CSR of the signer was approved; choose
 // does it, or gives the reason why it is waited on.
-func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose func(context.Context, ByHand, []*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
+func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
 	for {
-		all, err := a.ofSigner(ctx, signer)
+		all, err := a.ofSigner(ctx, signer, node.NodeName)
 		why := ""
 		if err == nil {
-			why, err = choose(ctx, node, all)
+			why, err = choose(all)
 		}
 		switch {
 		case ctx.Err() != nil:
@@ -84,9 +89,9 @@ func waitEnded(ctx context.Context, why string) error {
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
 
-// ofSigner lists the CSRs for a signer, page by page.
-func (a *Approver) ofSigner(ctx context.Context, signer string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	options := metav1.ListOptions{Limit: pageSize, FieldSelector: "spec.signerName=" + signer}
+// ofSigner lists the CSRs for a signer, page by page, and keeps those of a node.
+func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
+	options := metav1.ListOptions{Limit: csrPage, FieldSelector: "spec.signerName=" + signer}
 	var all []*certificatesv1.CertificateSigningRequest
 	for {
 		limited, cancel := bounded(ctx)
@@ -96,7 +101,10 @@ func (a *Approver) ofSigner(ctx context.Context, signer string) ([]*certificates
 			return nil, fmt.Errorf("listing CSRs: %w", err)
 		}
 		for n := range page.Items {
-			all = append(all, &page.Items[n])
+			csr := &page.Items[n]
+			if csr.Spec.Username == nodePrefix+node || lookInto(csr).node == node {
+				all = append(all, csr.DeepCopy()) // a copy, so that the page is let go of
+			}
 		}
 		if options.Continue = page.Continue; options.Continue == "" {
 			return all, nil
@@ -104,87 +112,23 @@ func (a *Approver) ofSigner(ctx context.Context, signer string) ([]*certificates
 	}
 }
 
-func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certificatesv1.CertificateSigningRequest) (string, error) {
-	var others []string
-	for _, csr := range all {
-		in := lookInto(csr)
-		if in.node != node.NodeName {
-			continue
-		}
-		if in.fingerprint != node.Fingerprint {
-			if !answered(csr) {
-				others = append(others, in.fingerprint)
-			}
-			continue
-		}
-		d := Decision{Verdict: Approve, Node: node.NodeName, Key: in.fingerprint}
-		if done, err := a.asAnswered(csr, d); done || err != nil {
-			return "", err
-		}
-		if err := (Want{NodeName: node.NodeName, PublicKey: in.key}).Client(csr); err != nil {
-			return "", report.Fail(report.ApprovalMissing, "oc get csr "+csr.Name+" -o yaml", "the CSR %s is not one to approve: %w", csr.Name, err)
-		}
-		exists, err := nodeExists(ctx, a.connection, node.NodeName)
-		if err != nil {
-			return "", err
-		}
-		if exists {
-			return "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+"   if its machine is gone or made anew; then run this again",
-				"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, csr.Name)
-		}
-		return "", a.approveByHand(ctx, csr, d)
-	}
-	slices.Sort(others)
-	why := fmt.Sprintf("there is no client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
-	if len(others) > 0 {
-		why += "; those that wait for this name have the keys " + strings.Join(slices.Compact(others), " and ")
-	}
-	return why, nil
-}
-
-func (a *Approver) servingByHand(ctx context.Context, node ByHand, all []*certificatesv1.CertificateSigningRequest) (string, error) {
-	var newest *certificatesv1.CertificateSigningRequest
-	for _, csr := range all {
-		if csr.Spec.Username == nodePrefix+node.NodeName && (newest == nil || newest.CreationTimestamp.Before(&csr.CreationTimestamp)) {
-			newest = csr
-		}
-	}
-	if newest == nil {
-		return "the node " + node.NodeName + " has not asked for its serving certificate yet; its kubelet does when its Node has addresses", nil
-	}
-	in := lookInto(newest)
-	d := Decision{Verdict: Approve, Node: node.NodeName, Key: in.fingerprint}
-	if done, err := a.asAnswered(newest, d); done || err != nil {
-		return "", err
-	}
-	if err := (Want{NodeName: node.NodeName, Addresses: node.Addresses}).Serving(newest); err != nil {
-		return "", report.Fail(report.ApprovalMissing, "oc get csr "+newest.Name+" -o yaml", "the CSR %s is not one to approve: %w", newest.Name, err)
-	}
-	nodesOf, err := nodesOfAddresses(ctx, a.connection)
-	if err != nil {
-		return "", err
-	}
-	if taken := in.takenFrom(node.NodeName, nodesOf); taken != "" {
-		return "", report.Fail(report.ApprovalMissing, "oc get nodes -o wide", "the CSR %s is not one to approve: %s", newest.Name, taken)
-	}
-	return "", a.approveByHand(ctx, newest, d)
-}
-
-// asAnswered tells whether a CSR is approved already.
-func (a *Approver) asAnswered(csr *certificatesv1.CertificateSigningRequest, d Decision) (bool, error) {
-	approved := ""
+// approvedBy gives the reason with which a CSR was approved, "" for not yet; the
+// error is for one that will never be.
+func approvedBy(csr *certificatesv1.CertificateSigningRequest) (string, error) {
+	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return false, report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", csr.Name, condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", csr.Name, condition.Type, condition.Reason)
 		}
-		approved = condition.Reason
+		reason = cmp.Or(condition.Reason, "without a reason")
 	}
-	if approved == "" {
-		return false, nil
-	}
-	d.Reason = "it was approved already (" + approved + ")"
+	return reason, nil
+}
+
+func (a *Approver) tellAnswered(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+	by, _ := approvedBy(csr)
+	d.Reason = "it was approved already (" + by + ")"
 	a.tellOf(csr, d)
-	return true, nil
 }
 
 func (a *Approver) approveByHand(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, d Decision) error {

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // makeNodeOnce makes a Node that the test itself deletes.
@@ -25,6 +26,52 @@ func makeNodeOnce(t *testing.T, name, address string) {
 		Status:     corev1.NodeStatus{Addresses: []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address}}},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Copies of a node's request, under other names and for other usages, neither
+// end the approval nor get one; and the serving CSR of a node's former life is
+// not taken for the one that is still to come.
+func TestControlPlaneByHandAmongCopies(t *testing.T) {
+	s := newScene(t)
+	a := s.approver(fleetKubeconfig)
+	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:copied", Groups: []string{"system:nodes"}})
+	serving := func() string {
+		return submit(t, who, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("copied"), []string{"copied"}, net.ParseIP("192.0.2.66"))
+	}
+	former := serving()
+	formerNode := ByHand{NodeName: "copied", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.66")}}
+	if err := a.ByHand(within(t, time.Minute), formerNode); err != nil || approvals(t, former) != byAgent {
+		t.Fatalf("ByHand() = %v; the CSR is %q", err, approvals(t, former))
+	}
+	time.Sleep(1100 * time.Millisecond) // creation times have whole seconds
+
+	key := certtest.NewKey(t)
+	copied := func(name string, usage certificatesv1.KeyUsage) string {
+		return asked{who: bootstrapClient(t), key: key, node: "copied", name: name, usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, usage}}.submit(t)
+	}
+	first, own, last := copied("a-copy", certificatesv1.UsageServerAuth), copied("node-csr-copied", certificatesv1.UsageClientAuth), copied("z-copy", certificatesv1.UsageClientAuth)
+	node := formerNode
+	node.Fingerprint = ticket.Fingerprint(&key.PublicKey)
+	done := make(chan error)
+	go func() { done <- a.ByHand(within(t, time.Minute), node) }()
+	until(t, "the approval of the node's own", func() bool { return approvals(t, own) == byAgent })
+	select {
+	case err := <-done:
+		t.Fatalf("it ended before the node asked for its serving certificate: %v", err)
+	case <-time.After(3 * time.Second):
+	}
+	coming := serving()
+	if err := <-done; err != nil || approvals(t, coming) != byAgent || approvals(t, last) != byAgent || approvals(t, first) != "" {
+		t.Errorf("ByHand() = %v; serving is %q, the copies %q and %q", err, approvals(t, coming), approvals(t, first), approvals(t, last))
+	}
+
+	other := certtest.NewKey(t)
+	key = other
+	copied("b-copy", certificatesv1.UsageServerAuth)
+	node.Fingerprint = ticket.Fingerprint(&other.PublicKey)
+	if err := a.ByHand(within(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "the CSR b-copy is not one to approve: its usages are") {
+		t.Errorf("ByHand() with a bad one alone = %v", err)
 	}
 }
 

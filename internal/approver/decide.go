@@ -107,7 +107,7 @@ func unclaimed(d Decision, id string, claims Claims) Decision {
 	case len(of) > 0:
 		d.Reason = fmt.Sprintf("there is no claim of its ticket %q; the node %s has the ticket %s", shorten(id), d.Node, of[0].ID)
 	case id == "":
-		d.Verdict, d.Reason = Leave, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", d.Node)
+		d.Verdict, d.Reason = Leave, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", shorten(d.Node))
 	default:
 		d.Verdict, d.Reason = Leave, fmt.Sprintf("there is no claim of its ticket %q", shorten(id))
 	}
@@ -179,6 +179,9 @@ type inside struct {
 }
 
 func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
+	if !plain(csr.Spec.Request) {
+		return inside{}
+	}
 	block, _ := pem.Decode(csr.Spec.Request)
 	if block == nil {
 		return inside{}
@@ -211,9 +214,12 @@ func (in inside) takenFrom(name string, nodesOf map[netip.Addr][]string) string 
 	return ""
 }
 
-func shorten(text string) string {
-	if len(text) > 80 {
-		return strings.ToValidUTF8(text[:80], "") + "…"
+func shorten(text string) string { return shortenTo(80, text) }
+
+// shortenTo gives a text that holds no more memory than it shows.
+func shortenTo(most int, text string) string {
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + "…"
 	}
 	return text
 }

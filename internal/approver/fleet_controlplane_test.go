@@ -152,6 +152,7 @@ type asked struct {
 	annotations map[string]string
 	usages      []certificatesv1.KeyUsage
 	names       []string
+	name        string // of the CSR; "" for one of the server's making
 }
 
 func (a asked) submit(t *testing.T) string {
@@ -165,7 +166,7 @@ func (a asked) submit(t *testing.T) string {
 		a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 	}
 	csr, err := a.who.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-csr-", Annotations: a.annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: a.name, GenerateName: "node-csr-", Annotations: a.annotations},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: a.usages,
 		},

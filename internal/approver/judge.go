@@ -79,7 +79,8 @@ func (a *Approver) decide(ctx context.Context, batch []*certificatesv1.Certifica
 }
 
 // carryOut approves what is to be approved and tells of the rest. Two approvers
-// begin at different places, so that they seldom meet.
+// begin at different places, so that they seldom meet. One that the API server
+// does not let through, as by a rule of the cluster's own, is in nobody's way.
 func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
@@ -92,12 +93,17 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 		limited, cancel := bounded(ctx)
 		err := setApproved(limited, a.client, one.csr, message)
 		cancel()
+		a.tally.tried++
 		switch {
 		case apierrors.IsConflict(err):
 			a.crossed = true // what somebody else made of it is seen next
 		case apierrors.IsNotFound(err): // it was collected, or deleted
-		case err != nil:
+		case err != nil && gone(err):
 			return fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err)
+		case err != nil:
+			a.unsettled = true
+			a.tally.failed = append(a.tally.failed, fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err))
+			a.tellFailed(one.csr, one.decision, err)
 		default:
 			a.approved++
 			delete(a.told, one.csr.UID)

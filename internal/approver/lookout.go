@@ -45,7 +45,7 @@ func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
 	return true, nil
 }
 
-// pageSize is how many objects come in one answer.
+// pageSize is how many Nodes come in one answer.
 const pageSize = 500
 
 // nodesOfAddresses tells which Nodes have which address. It is asked for only

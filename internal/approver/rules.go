@@ -34,8 +34,10 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Due)
 }
 
+// refuse keeps what was found short: whoever asks has written it, and it is
+// kept for as long as the CSR waits.
 func refuse(rule string, found, due any) error {
-	return &Refusal{Rule: rule, Found: fmt.Sprintf("%v", found), Due: fmt.Sprintf("%v", due)}
+	return &Refusal{Rule: rule, Found: shortenTo(300, fmt.Sprintf("%v", found)), Due: fmt.Sprintf("%v", due)}
 }
 
 // The identity that the bootstrap kubeconfig of a payload carries (HyperShift

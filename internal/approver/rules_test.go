@@ -108,6 +108,11 @@ func common() map[string]spoilt {
 				return bytes.ReplaceAll(b, []byte("CERTIFICATE REQUEST"), []byte("CERTIFICATE"))
 			}
 		}, "request"},
+		"text before it":  {func(g *good) { g.pem = func(b []byte) []byte { return append([]byte("x\n"), b...) } }, "request"},
+		"space behind it": {func(g *good) { g.pem = func(b []byte) []byte { return append(b, '\n') } }, ""},
+		"much behind it": {func(g *good) {
+			g.pem = func(b []byte) []byte { return append(b, bytes.Repeat([]byte{'\n'}, mostRequestBytes)...) }
+		}, "request"},
 		"two requests": {func(g *good) { g.pem = func(b []byte) []byte { return append(b, b...) } }, "request"},
 		"e-mail":       {func(g *good) { g.request.EmailAddresses = []string{"a@example.com"} }, "names"},
 		"URI":          {func(g *good) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, "names"},

@@ -32,7 +32,7 @@ func (a *Approver) Once(ctx context.Context) error {
 		}
 		if !a.crossed {
 			a.tell(Told{Verdict: Noted, Reason: a.sum()})
-			return nil
+			return a.explain(a.tally.err())
 		}
 	}
 }
@@ -103,10 +103,10 @@ func (a *Approver) status(text string) {
 }
 
 // sweep decides on all CSRs, page by page, and gives the version after which to
-// watch. Nothing is kept of a CSR but what was told of it while it waits.
+// watch. Single ones that cannot be approved are no error. Nothing is kept of a CSR but what was told of it while it waits.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
-	a.unsettled = false
-	options := metav1.ListOptions{Limit: pageSize}
+	a.unsettled, a.tally = false, tally{}
+	options := metav1.ListOptions{Limit: csrPage}
 	there := map[types.UID]bool{}
 	for {
 		limited, cancel := bounded(ctx)
@@ -131,7 +131,7 @@ func (a *Approver) sweep(ctx context.Context) (string, error) {
 					delete(a.told, uid)
 				}
 			}
-			return page.ResourceVersion, nil
+			return page.ResourceVersion, a.barred(ctx)
 		}
 	}
 }
@@ -176,7 +176,6 @@ var errBroken = errors.New("the watch has lost its place")
 // take decides on a CSR that has changed, together with those that come right
 // after it: a fleet asks all at once, and then one write notes many tickets.
 func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watch.Event) error {
-	const most = 100
 	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
 	defer window.Stop()
 	batch := map[types.UID]*certificatesv1.CertificateSigningRequest{}
@@ -191,7 +190,7 @@ func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watc
 		default:
 			batch[csr.UID] = csr
 		}
-		if len(batch) == 0 || len(batch) == most {
+		if len(batch) == 0 || len(batch) == csrsHeld {
 			break
 		}
 		open := false

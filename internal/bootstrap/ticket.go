@@ -49,8 +49,9 @@ func parseTicket(content []byte) (*ticket.Ticket, error) {
 }
 
 func inTime(t *ticket.Ticket) error {
-	if err := t.InTime(time.Now()); err != nil {
-		return report.Fail(report.CredentialRefused, freshTicket, "%w by this host's clock", err)
+	now := time.Now()
+	if err := t.InTime(now); err != nil {
+		return report.Fail(report.CredentialRefused, freshTicket, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }

@@ -184,5 +184,8 @@ func TestLifetimes(t *testing.T) {
 		if ticket.InTime(last) != nil || claim.InTime(last) != nil || !errors.Is(ticket.InTime(ticket.Expires), ErrExpired) || !errors.Is(claim.InTime(ticket.Expires), ErrExpired) {
 			t.Errorf("%s: %v, %v", name, ticket.InTime(last), claim.InTime(ticket.Expires))
 		}
+		if now, later := claim.InTime(ticket.Expires), claim.InTime(ticket.Expires.Add(time.Minute)); now.Error() != later.Error() {
+			t.Errorf("%s: %v, and a minute later %v", name, now, later)
+		}
 	}
 }

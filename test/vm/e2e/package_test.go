@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestPackage is the life of an administrator who has the RPM: install, join,
-// upgrade a node that runs, be refused its removal, leave, remove.
+// TestPackage is the life of an administrator who has the RPM: install, approve
+// for a while, join, upgrade a node that runs, be refused its removal, leave, remove.
 func TestPackage(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -19,6 +19,7 @@ func TestPackage(t *testing.T) {
 	t.Log(mustOutput(ctx, t, "dnf -y install hcp-node-agent"))
 	wants(t, mustOutput(ctx, t, "rpm -q hcp-node-agent; systemctl is-enabled hcp-node-agent.service hcp-node-agent.path; find /usr/share/man -name 'hcp-node-agent*'"),
 		"hcp-node-agent-1.0.0-1", "enabled\nenabled", "/hcp-node-agent.8")
+	approverUnit(ctx, t)
 	agent(ctx, t, report.Done, joining)
 
 	running := parts(ctx, t)

@@ -1,0 +1,104 @@
+package approver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// clients are the client CSRs of one node's name. Who sees a CSR can submit
+// the same request once more, under another name or for other usages: so several
+// can have the key that is meant, and not all of them are as kubelet's own.
+type clients struct {
+	waiting  []*certificatesv1.CertificateSigningRequest // keep all rules, with the key that is meant
+	approved []*certificatesv1.CertificateSigningRequest
+	refused  error    // why one with that key is not to be approved
+	others   []string // the keys of those that wait with another one
+}
+
+// clientsOf sorts the client CSRs of a node's name.
+func clientsOf(node ByHand, all []*certificatesv1.CertificateSigningRequest) clients {
+	var c clients
+	for _, csr := range all {
+		in := lookInto(csr)
+		if in.node != node.NodeName {
+			continue
+		}
+		if in.fingerprint != node.Fingerprint {
+			if !answered(csr) {
+				c.others = append(c.others, in.fingerprint)
+			}
+			continue
+		}
+		by, denied := approvedBy(csr)
+		switch err := (Want{NodeName: node.NodeName, PublicKey: in.key}).Client(csr); {
+		case err != nil:
+			c.refused = report.Fail(report.ApprovalMissing, "oc get csr "+csr.Name+" -o yaml", "the CSR %s is not one to approve: %w", csr.Name, err)
+		case denied != nil:
+			c.refused = denied
+		case by != "":
+			c.approved = append(c.approved, csr)
+		default:
+			c.waiting = append(c.waiting, csr)
+		}
+	}
+	slices.Sort(c.others)
+	c.others = slices.Compact(c.others)
+	return c
+}
+
+// since is when the node first asked with this key. A serving CSR that is older
+// is of the life that a node of this name had before.
+func (c clients) since() metav1.Time {
+	var first metav1.Time
+	for _, csr := range slices.Concat(c.waiting, c.approved) {
+		if first.IsZero() || csr.CreationTimestamp.Before(&first) {
+			first = csr.CreationTimestamp
+		}
+	}
+	return first
+}
+
+// clientByHand approves all that have the key and keep the rules: which of them
+// the node waits for cannot be seen, and a certificate is of use to nobody
+// without the key.
+func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certificatesv1.CertificateSigningRequest) (since metav1.Time, why string, err error) {
+	c := clientsOf(node, all)
+	d := Decision{Verdict: Approve, Node: node.NodeName, Key: node.Fingerprint}
+	switch {
+	case len(c.waiting) == 0 && len(c.approved) > 0:
+		a.tellAnswered(c.approved[0], d)
+		return c.since(), "", nil
+	case len(c.waiting) == 0 && c.refused != nil:
+		return since, "", c.refused
+	case len(c.waiting) == 0:
+		why = fmt.Sprintf("there is no client CSR of %s with the key %s", node.NodeName, node.Fingerprint)
+		if len(c.others) > 0 {
+			why += "; those that wait for this name have the keys " + strings.Join(c.others, " and ")
+		}
+		return since, why, nil
+	}
+	exists, err := nodeExists(ctx, a.connection, node.NodeName)
+	switch {
+	case err != nil:
+		return since, "", err
+	case exists && len(c.approved) > 0: // the node is in by that one, and the others are somebody's copies
+		a.tellAnswered(c.approved[0], d)
+		return c.since(), "", nil
+	case exists:
+		return since, "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+"   if its machine is gone or made anew; then run this again",
+			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, c.waiting[0].Name)
+	}
+	for _, csr := range c.waiting {
+		if err := a.approveByHand(ctx, csr, d); err != nil {
+			return since, "", err
+		}
+	}
+	return c.since(), "", nil
+}

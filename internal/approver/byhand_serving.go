@@ -1,0 +1,52 @@
+package approver
+
+import (
+	"context"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// newestServing gives the last serving CSR that a node has submitted, since a
+// time; nil for none. Times have whole seconds, so one of that second counts.
+func newestServing(name string, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
+	var newest *certificatesv1.CertificateSigningRequest
+	for _, csr := range all {
+		if csr.Spec.Username != nodePrefix+name || csr.CreationTimestamp.Before(&since) {
+			continue
+		}
+		if newest == nil || newest.CreationTimestamp.Before(&csr.CreationTimestamp) {
+			newest = csr
+		}
+	}
+	return newest
+}
+
+func (a *Approver) servingByHand(ctx context.Context, node ByHand, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) (string, error) {
+	newest := newestServing(node.NodeName, since, all)
+	if newest == nil {
+		return "the node " + node.NodeName + " has not asked for its serving certificate yet; its kubelet does when its Node has addresses", nil
+	}
+	in := lookInto(newest)
+	d := Decision{Verdict: Approve, Node: node.NodeName, Key: in.fingerprint}
+	switch by, denied := approvedBy(newest); {
+	case denied != nil:
+		return "", denied
+	case by != "":
+		a.tellAnswered(newest, d)
+		return "", nil
+	}
+	if err := (Want{NodeName: node.NodeName, Addresses: node.Addresses}).Serving(newest); err != nil {
+		return "", report.Fail(report.ApprovalMissing, "oc get csr "+newest.Name+" -o yaml", "the CSR %s is not one to approve: %w", newest.Name, err)
+	}
+	nodesOf, err := nodesOfAddresses(ctx, a.connection)
+	if err != nil {
+		return "", err
+	}
+	if taken := in.takenFrom(node.NodeName, nodesOf); taken != "" {
+		return "", report.Fail(report.ApprovalMissing, "oc get nodes -o wide", "the CSR %s is not one to approve: %s", newest.Name, taken)
+	}
+	return "", a.approveByHand(ctx, newest, d)
+}

@@ -1,0 +1,111 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"bytes"
+	"context"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+// submitHuge submits a CSR as large as the API server stores one, with the
+// rights of a bootstrap kubeconfig.
+func submitHuge(t *testing.T, node string) string {
+	t.Helper()
+	subject := nodeSubject(node)
+	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	csrs := bootstrapClient(t).CertificatesV1().CertificateSigningRequests()
+	csr, err := csrs.Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "huge-"},
+		Spec: certificatesv1.CertificateSigningRequestSpec{
+			Request:    append(bytes.Repeat([]byte("padding\n"), 1_400_000/8), request...),
+			SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},
+		},
+	}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := csr.Name // alone is kept until then, and not the whole
+	t.Cleanup(func() {
+		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
+			t.Log(err)
+		}
+	})
+	return name
+}
+
+// peak runs something, and gives the most memory that it took, in MiB. The
+// limit is that of the unit and of the Deployment.
+func peak(do func()) uint64 {
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(160 << 20))
+	debug.FreeOSMemory()
+	ended, most := make(chan struct{}), make(chan uint64)
+	go func() {
+		var memory runtime.MemStats
+		var highest uint64
+		for {
+			runtime.ReadMemStats(&memory)
+			highest = max(highest, memory.Sys-memory.HeapReleased)
+			select {
+			case <-ended:
+				most <- highest >> 20
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+		}
+	}()
+	do()
+	close(ended)
+	return <-most
+}
+
+// Many CSRs as large as they can be do not take the memory of the approver,
+// whose unit has 256 MiB, neither when it lists them nor when they come.
+func TestControlPlaneHugeRequests(t *testing.T) {
+	const count = 80
+	s := newScene(t)
+	var last string
+	for range count {
+		last = submitHuge(t, "huge")
+	}
+	s.ticket("huge", clusterCA(t), 0)
+	a := s.approver(fleetKubeconfig)
+	a.loadClaims()
+	version := ""
+	listing := peak(func() {
+		var err error
+		if version, err = a.sweep(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	if told := s.of(last); told.Verdict != Leave || told.Node != "" || len(told.Reason) > mostReason {
+		t.Errorf("told %+v", told)
+	}
+	for range count / 2 {
+		last = submitHuge(t, "huge")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	coming := peak(func() {
+		go func() { a.follow(ctx, version); close(done) }()
+		until(t, "a word about the last", func() bool { return s.of(last).CSR != "" })
+	})
+	stop()
+	<-done
+	t.Logf("%d MiB while it lists them, %d MiB while they come", listing, coming)
+	if max(listing, coming) > 180 {
+		t.Errorf("it took %d and %d MiB", listing, coming)
+	}
+}

@@ -1,0 +1,61 @@
+package approver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+func TestTally(t *testing.T) {
+	csrs := schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
+	forbidden := func(name string) error {
+		return fmt.Errorf("approving the CSR %s: %w", name, apierrors.NewForbidden(csrs, name, errors.New("no")))
+	}
+	broken := apierrors.NewInternalError(errors.New("a webhook does not answer"))
+	for name, test := range map[string]struct {
+		tally     tally
+		forbidden string
+	}{
+		"nothing to do": {tally{}, ""},
+		"all went well": {tally{tried: 2}, ""},
+		"one forbidden": {tally{tried: 2, failed: []error{forbidden("b")}}, ""},
+		"all forbidden": {tally{tried: 2, failed: []error{forbidden("b"), forbidden("a")}}, "approving the CSR a: "},
+		"two ways":      {tally{tried: 2, failed: []error{forbidden("b"), broken}}, ""},
+	} {
+		err := test.tally.forbidden()
+		if (err != nil) != (test.forbidden != "") || (err != nil && !strings.HasPrefix(err.Error(), test.forbidden)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if (test.tally.err() != nil) != (len(test.tally.failed) > 0) {
+			t.Errorf("%s: %v", name, test.tally.err())
+		}
+	}
+	many := tally{tried: 9, failed: []error{broken, broken, broken, broken, broken}}
+	if err := many.err(); !strings.HasSuffix(err.Error(), "and 2 more") || !apierrors.IsInternalError(err) {
+		t.Errorf("%v", err)
+	}
+	for name, test := range map[string]struct {
+		err  error
+		gone bool
+	}{
+		"no connection":    {errors.New("connection refused"), true},
+		"no answer":        {context.DeadlineExceeded, true},
+		"credential":       {apierrors.NewUnauthorized("no"), true},
+		"overloaded":       {apierrors.NewTooManyRequestsError("later"), true},
+		"starting":         {apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "update", csrs, "", "", 0, true), true},
+		"a right":          {forbidden("a"), false},
+		"a webhook":        {broken, false},
+		"not valid":        {apierrors.NewBadRequest("no"), false},
+		"a rule's refusal": {apierrors.NewInvalid(schema.GroupKind{}, "a", nil), false},
+	} {
+		if gone(test.err) != test.gone {
+			t.Errorf("%s: gone is %t", name, !test.gone)
+		}
+	}
+}

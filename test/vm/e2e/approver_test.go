@@ -1,0 +1,51 @@
+//go:build vm
+
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+)
+
+// approverUnit starts the package's approver as docs/csr-approval.md says, by
+// claims below a folder that root alone may look into. What it made is gone
+// afterwards.
+func approverUnit(ctx context.Context, t *testing.T) {
+	t.Helper()
+	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
+	must(t, err)
+	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
+	kubeconfig, err := stage.NodeSide(stage.ControlPlane.Kubeconfig)
+	must(t, err)
+	must(t, stage.Machine.Put(ctx, "/etc/hcp-node-agent/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
+
+	if result, err := stage.Machine.Run(ctx, "systemctl start hcp-node-agent-approver"); err != nil || result.ExitCode == 0 {
+		t.Errorf("the approver starts without a folder of claims (%v)", err)
+	}
+	mustOutput(ctx, t, `set -e
+		install -d -m 0755 /etc/hcp-node-agent/claims; mkdir -m 0700 /root/tickets
+		for node in worker-8 worker-9; do
+			hcp-node-agent ticket create --node $node --address 192.0.2.109 --kubeconfig /etc/hcp-node-agent/approver.kubeconfig --output-dir /root/tickets
+		done
+		install -m 0644 -t /etc/hcp-node-agent/claims /root/tickets/worker-8.claim
+		stat -c '%a %U' /etc/hcp-node-agent | grep -qx '700 root'
+		timeout 240 systemctl start hcp-node-agent-approver || { journalctl -u hcp-node-agent-approver -o cat >&2; false; }`)
+	await(ctx, t, "systemctl is-active hcp-node-agent-approver && systemctl show -P StatusText hcp-node-agent-approver | grep '^1 claims; '")
+	mustOutput(ctx, t, "install -m 0644 -t /etc/hcp-node-agent/claims /root/tickets/worker-9.claim")
+	await(ctx, t, "systemctl show -P StatusText hcp-node-agent-approver | grep '^2 claims; '")
+
+	mustOutput(ctx, t, `set -e
+		test "$(stat -c %u /proc/$(systemctl show -P MainPID hcp-node-agent-approver))" != 0
+		for path in /etc/hcp-node-agent/claims /run/hcp-node-agent-approver/claims; do
+			if setpriv --reuid nobody --clear-groups cat $path/worker-8.claim; then echo "everybody can read $path" >&2; exit 1; fi
+		done
+		systemctl stop hcp-node-agent-approver
+		rm -r /root/tickets /etc/hcp-node-agent/claims /etc/hcp-node-agent/approver.kubeconfig`)
+}
