@@ -40,6 +40,21 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
 }
 
+// goBack goes the way back of a finished move, or of one that another run has
+// begun; the guards go the same way should this run die on it. An interruption
+// ends it only before it has begun: half of it would leave the host to the
+// timer, and the whole is bounded by revertTime.
+func (d *Driver) goBack(ctx context.Context, o Origin) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := d.arm(ctx, o, revertTime); err != nil {
+		return err
+	}
+	return d.revert(ctx, o)
+}
+
 // revert gives the NIC back to its original profile, from whatever state in
 // between, checks that, and ends the unfinished move. Doing it twice is fine.
 // NetworkManager's checkpoint is what is fallen back on, and not the first

@@ -24,7 +24,9 @@ func TestAgentInterrupted(t *testing.T) {
 				ctx, h := fresh(t, kind)
 				row := newRow(t, kind.Name+", agent interrupted "+part)
 				row.change = h.watch(ctx, t, func() {
-					interrupted(ctx, t, "--at '"+part+"'"+interrupt+quick+h.Flags, report.NetworkRolledBack)
+					if code := interrupted(ctx, t, "--at '"+part+"'"+interrupt+quick+h.Flags); code != report.NetworkRolledBack {
+						t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
+					}
 				}).String()
 				h.answers(ctx, t)
 				h.unguarded(ctx, t)
@@ -35,18 +37,42 @@ func TestAgentInterrupted(t *testing.T) {
 	}
 }
 
-// interrupted runs mortal, which is interrupted and still ends by itself.
-func interrupted(ctx context.Context, t *testing.T, args string, want report.Code) {
+// TestLeaveInterrupted interrupts a leave when it is about to bring the NIC's own
+// profile up. It goes this part of the way to its end, and the next leave the
+// rest.
+func TestLeaveInterrupted(t *testing.T) {
+	for _, kind := range faulty(t) {
+		t.Run(kind.Name, func(t *testing.T) {
+			ctx, h := fresh(t, kind)
+			row := newRow(t, kind.Name+", leave interrupted")
+			agent(ctx, t, moving+h.Flags)
+			row.leave = h.watch(ctx, t, func() {
+				if code := interrupted(ctx, t, "--leave --at 'back to its own profile'"+interrupt); code == report.Done {
+					t.Error("it was not interrupted")
+				}
+			}).String()
+			h.answers(ctx, t)
+			h.unguarded(ctx, t)
+			if bridges := do(ctx, t, "ovs-vsctl list-br"); bridges != "" {
+				t.Errorf("left behind: %s", bridges)
+			}
+			agent(ctx, t, "leave --no-drain")
+			row.left(h.untouched(ctx, t, "after the second leave"))
+		})
+	}
+}
+
+// interrupted runs mortal, which is interrupted and still ends by itself, and
+// returns its exit code.
+func interrupted(ctx context.Context, t *testing.T, args string) report.Code {
 	t.Helper()
 	result, err := machine.Run(ctx, "mortal "+args+"; exit $?")
 	must(t, err)
 	t.Logf("exit code %d:\n%s%s", result.ExitCode, result.Stdout, result.Stderr)
-	if result.ExitCode != int(want) {
-		t.Errorf("exit code %d, want %d", result.ExitCode, want)
-	}
 	if strings.Contains(result.Stdout, "\nrun\t") {
-		t.Error("it was not interrupted")
+		t.Error("it could not be interrupted")
 	}
+	return report.Code(result.ExitCode)
 }
 
 // unguarded checks that none of the guards is left.
