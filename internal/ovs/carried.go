@@ -108,6 +108,24 @@ func (c Carried) lacks(facts Facts, name string) string {
 	return ""
 }
 
+// unusable tells why an interface does not even carry the host in some way, ""
+// when it does: with any address, and a default route where there was one.
+func (c Carried) unusable(facts Facts, name string) string {
+	link, _ := facts.link(name)
+	if len(link.Addresses) == 0 {
+		return "it has no address"
+	}
+	if len(c.Defaults) == 0 {
+		return ""
+	}
+	for _, route := range c.Defaults {
+		if _, ok := routeOf(facts.Routes, route.Family, name); ok {
+			return ""
+		}
+	}
+	return "it has no default route"
+}
+
 // lacksDefault tells whether a family's traffic leaves another way.
 func lacksDefault(facts Facts, want host.Route, name string) string {
 	route, ok := routeOf(facts.Routes, want.Family, name)

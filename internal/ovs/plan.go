@@ -81,6 +81,9 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err := refuseFamilies(link, original, now); err != nil {
 		return Move{}, err
 	}
+	if err := refuseRouteless(facts, uplink, original, now); err != nil {
+		return Move{}, err
+	}
 	identity, err := identify(link, device, original.Settings)
 	if err != nil {
 		return Move{}, err

@@ -79,6 +79,31 @@ func TestLacks(t *testing.T) {
 	}
 }
 
+// A host that had no default route is given back without one.
+func TestUnusable(t *testing.T) {
+	routed := Carried{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	addressed := Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}
+	one := addressed
+	one.Routes = []host.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
+	for name, test := range map[string]struct {
+		carried Carried
+		facts   Facts
+		want    string
+	}{
+		"no link":                  {routed, Facts{}, "it has no address"},
+		"no route":                 {routed, addressed, "it has no default route"},
+		"a route of one family":    {routed, one, ""},
+		"no route, as before":      {Carried{}, addressed, ""},
+		"no address and no routes": {Carried{}, Facts{}, "it has no address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.carried.unusable(test.facts, "eth0"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
 func TestReach(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
