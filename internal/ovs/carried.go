@@ -126,12 +126,17 @@ func (c Carried) unusable(facts Facts, name string) string {
 	return "it has no default route"
 }
 
-// lacksDefault tells whether a family's traffic leaves another way.
+// lacksDefault tells whether a family's traffic leaves another way. Among routes
+// that are as good as the best, as those of two IPv6 routers on the link, the
+// order says nothing: it is that in which the routers have answered.
 func lacksDefault(facts Facts, want host.Route, name string) string {
-	route, ok := routeOf(facts.Routes, want.Family, name)
+	own, _ := routeOf(facts.Routes, want.Family, name)
 	best, _ := bestRoute(facts.Routes, want.Family)
+	wanted := func(route host.Route) bool {
+		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
+	}
 	switch {
-	case ok && route.Gateway == want.Gateway && (name != BridgeName || best.Link == name):
+	case slices.ContainsFunc(facts.Routes, wanted) && (name != BridgeName || best.Link == name):
 		return ""
 	case want.Gateway.IsValid():
 		return fmt.Sprintf("the default route is not via %s over it", want.Gateway)
