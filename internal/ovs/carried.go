@@ -44,14 +44,17 @@ func carriedBy(facts Facts, name string) Carried {
 	return c
 }
 
-// stableAddresses are those that peers know the host by.
+// stableAddresses are those that peers know the host by: not link-local ones,
+// nor those that OVN-Kubernetes puts on br-ex.
 func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
 	var stable []netip.Addr
 	for _, prefix := range device.IPv4.Addresses {
-		stable = append(stable, prefix.Addr())
+		if !prefix.Addr().IsLinkLocalUnicast() {
+			stable = append(stable, prefix.Addr())
+		}
 	}
 	for _, prefix := range link.Lasting() {
-		if prefix.Addr().Is6() {
+		if prefix.Addr().Is6() && !masquerade(prefix) {
 			stable = append(stable, prefix.Addr())
 		}
 	}
