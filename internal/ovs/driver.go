@@ -128,6 +128,17 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if origin, err = origin.followed(facts); err != nil {
 		return err
 	}
+	unfinished, found, err := d.journal().read()
+	if err != nil {
+		return err
+	}
+	checkpoints, err := d.NM.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
+	if origin, err = beginLeaving(origin, unfinished, found, checkpoints); err != nil {
+		return err
+	}
 	return d.goBack(ctx, origin)
 }
 

@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -94,19 +92,4 @@ func (d *Driver) revert(ctx context.Context, o Origin) error {
 		}
 	}
 	return d.disarm(ctx)
-}
-
-// ownCheckpoints lists the checkpoints of an unfinished move: the one that the
-// journal names, and any that is there while our profiles are, as
-// NetworkManager takes none beside another.
-func (d *Driver) ownCheckpoints(ctx context.Context, o Origin) ([]networkmanager.Checkpoint, error) {
-	profiles, err := d.NM.Profiles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	checkpoints, err := d.NM.Checkpoints(ctx)
-	if err != nil || len(o.ours(profiles)) > 0 {
-		return checkpoints, err
-	}
-	return slices.DeleteFunc(checkpoints, func(c networkmanager.Checkpoint) bool { return c != o.Checkpoint }), nil
 }
