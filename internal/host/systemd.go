@@ -20,8 +20,11 @@ type Systemd struct {
 // ErrNoSystemd means that no service manager answers, as in a container.
 var ErrNoSystemd = errors.New("systemd does not answer on the system bus")
 
-// OpenSystemd connects to the service manager.
+// OpenSystemd connects to the service manager. The connections outlive ctx,
+// whose end would close them (WithContext in godbus' conn.go): a way back has to
+// stop timers and start daemons after Ctrl-C, too. Each call has its own.
 func OpenSystemd(ctx context.Context) (*Systemd, error) {
+	ctx = context.WithoutCancel(ctx)
 	conn, err := dbus.NewSystemConnectionContext(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoSystemd, err)

@@ -44,14 +44,17 @@ func carriedBy(facts Facts, name string) Carried {
 	return c
 }
 
-// stableAddresses are those that peers know the host by.
+// stableAddresses are those that peers know the host by: not link-local ones,
+// nor those that OVN-Kubernetes puts on br-ex.
 func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
 	var stable []netip.Addr
 	for _, prefix := range device.IPv4.Addresses {
-		stable = append(stable, prefix.Addr())
+		if !prefix.Addr().IsLinkLocalUnicast() {
+			stable = append(stable, prefix.Addr())
+		}
 	}
 	for _, prefix := range link.Lasting() {
-		if prefix.Addr().Is6() {
+		if prefix.Addr().Is6() && !masquerade(prefix) {
 			stable = append(stable, prefix.Addr())
 		}
 	}
@@ -108,12 +111,35 @@ func (c Carried) lacks(facts Facts, name string) string {
 	return ""
 }
 
-// lacksDefault tells whether a family's traffic leaves another way.
+// unusable tells why an interface does not even carry the host in some way, ""
+// when it does: with any address, and a default route where there was one.
+func (c Carried) unusable(facts Facts, name string) string {
+	link, _ := facts.link(name)
+	if len(link.Addresses) == 0 {
+		return "it has no address"
+	}
+	if len(c.Defaults) == 0 {
+		return ""
+	}
+	for _, route := range c.Defaults {
+		if _, ok := routeOf(facts.Routes, route.Family, name); ok {
+			return ""
+		}
+	}
+	return "it has no default route"
+}
+
+// lacksDefault tells whether a family's traffic leaves another way. Among routes
+// that are as good as the best, as those of two IPv6 routers on the link, the
+// order says nothing: it is that in which the routers have answered.
 func lacksDefault(facts Facts, want host.Route, name string) string {
-	route, ok := routeOf(facts.Routes, want.Family, name)
+	own, _ := routeOf(facts.Routes, want.Family, name)
 	best, _ := bestRoute(facts.Routes, want.Family)
+	wanted := func(route host.Route) bool {
+		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
+	}
 	switch {
-	case ok && route.Gateway == want.Gateway && (name != BridgeName || best.Link == name):
+	case slices.ContainsFunc(facts.Routes, wanted) && (name != BridgeName || best.Link == name):
 		return ""
 	case want.Gateway.IsValid():
 		return fmt.Sprintf("the default route is not via %s over it", want.Gateway)

@@ -128,11 +128,18 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if origin, err = origin.followed(facts); err != nil {
 		return err
 	}
-	// From here on the guards go the same way, should this run die on it.
-	if err := d.arm(ctx, origin, revertTime); err != nil {
+	unfinished, found, err := d.journal().read()
+	if err != nil {
 		return err
 	}
-	return d.revert(ctx, origin)
+	checkpoints, err := d.NM.Checkpoints(ctx)
+	if err != nil {
+		return err
+	}
+	if origin, err = beginLeaving(origin, unfinished, found, checkpoints); err != nil {
+		return err
+	}
+	return d.goBack(ctx, origin)
 }
 
 // Bears tells that the host hangs on br-ex: while it is there Open vSwitch must
@@ -152,10 +159,7 @@ func (d *Driver) Recover(ctx context.Context) error {
 			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
 	}
 	d.log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
-	if err := d.arm(ctx, origin, revertTime); err != nil {
-		return err
-	}
-	return d.revert(ctx, origin)
+	return d.goBack(ctx, origin)
 }
 
 // arm opens the journal and starts the timer, in place of an older one. It

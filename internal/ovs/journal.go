@@ -26,6 +26,7 @@ type Origin struct {
 	Ours     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
 
 	Checkpoint networkmanager.Checkpoint `json:"checkpoint,omitempty"` // NetworkManager's, of a move under way
+	Leaving    bool                      `json:"leaving,omitempty"`    // under way is the way back of a br-ex that was finished
 }
 
 // ours picks our own profiles.

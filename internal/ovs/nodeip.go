@@ -62,9 +62,6 @@ func NodeIP(links []host.Link, routes []host.Route, hint string) NodeIPs {
 	return chosen
 }
 
-// ovnMasquerade is an address that OVN-Kubernetes itself puts on br-ex.
-var ovnMasquerade = netip.MustParseAddr("fd69::2")
-
 type candidate struct {
 	address   netip.Addr
 	metric    int
@@ -75,7 +72,7 @@ type candidate struct {
 
 func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint string) (candidate, bool) {
 	address := prefix.Addr()
-	if address == ovnMasquerade {
+	if masquerade(prefix) {
 		return candidate{}, false
 	}
 	c := candidate{address: address, index: link.Index, private: number(address.IsPrivate())}

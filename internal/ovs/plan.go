@@ -81,6 +81,9 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	if err := refuseFamilies(link, original, now); err != nil {
 		return Move{}, err
 	}
+	if err := refuseRouteless(facts, uplink, original, now); err != nil {
+		return Move{}, err
+	}
 	identity, err := identify(link, device, original.Settings)
 	if err != nil {
 		return Move{}, err
@@ -126,10 +129,10 @@ func planMove(facts Facts, uplink string) (Move, error) {
 // presentOn is what an interface has: of IPv6 only what peers can be told, and
 // all in the kernel's order. The first IPv4 address of a subnet is the source of
 // what is sent; NetworkManager, made to change the order, can lose the others.
+// What OVN-Kubernetes has added is not the host's.
 func presentOn(facts Facts, link host.Link, device networkmanager.Device) present {
 	now := present{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
-	v4 := device.IPv4
-	v4.Addresses = slices.Clone(v4.Addresses)
+	v4 := withoutMasquerade(device.IPv4, link)
 	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
 		return cmp.Compare(slices.Index(link.Addresses, a), slices.Index(link.Addresses, b))
 	})
@@ -144,7 +147,7 @@ func presentOn(facts Facts, link host.Link, device networkmanager.Device) presen
 	if route, ok := routeOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
-	now[networkmanager.IPv6] = v6
+	now[networkmanager.IPv6] = withoutMasquerade(v6, link)
 	return now
 }
 

@@ -105,11 +105,23 @@ func TestPlanRefuses(t *testing.T) {
 		says    string
 		remedy  string
 	}{
-		"no Open vSwitch":      {change: func(f *Facts) { f.OVS = Switch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
-		"no NetworkManager":    {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, says: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
-		"no plugin":            {change: func(f *Facts) { f.NetworkManager.OVS = false }, says: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
-		"old NetworkManager":   {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
-		"no default route":     {change: func(f *Facts) { f.Routes = nil }, says: "no default route", remedy: "ip route show default"},
+		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = Switch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
+		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, says: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
+		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, says: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
+		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
+		"no default route":   {change: func(f *Facts) { f.Routes = nil }, says: "no default route", remedy: "ip route show default"},
+		"no route over it": {
+			change: func(f *Facts) { f.Routes = []host.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
+			says: "no default route leads over the uplink eth0", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+		},
+		"never a route over it": {
+			change: func(f *Facts) {
+				f.Hint = "eth0"
+				f.Routes = nil
+				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
+			},
+			says: "no default route leads over the uplink eth0", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+		},
 		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
 		"hint names nothing":   {change: func(f *Facts) { f.Hint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
 		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},

@@ -90,3 +90,37 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now present
 	}
 	return nil
 }
+
+// refuseRouteless refuses an uplink over which no default route leads:
+// OVN-Kubernetes finds the gateway by that of br-ex (getDefaultGatewayInterfaceDetails
+// in go-controller/pkg/node/helper_linux.go), and nothing would tell that a move
+// has led to a working network.
+func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now present) error {
+	family := networkmanager.IPv6
+	for _, f := range networkmanager.Families() {
+		if _, ok := routeOf(facts.Routes, int(f), uplink); ok {
+			return nil
+		}
+		if f == networkmanager.IPv4 && len(now[f].Addresses) > 0 {
+			family = f
+		}
+	}
+	return refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), routed(original.Settings, family), original.UUID()),
+		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
+}
+
+// routed is the change of a profile that brings a default route. It takes a
+// gateway only beside addresses set by hand.
+func routed(s networkmanager.Settings, family networkmanager.Family) string {
+	section := family.Section()
+	never, _ := s[section]["never-default"].Value().(bool)
+	switch {
+	case never:
+		return section + ".never-default no"
+	case s.Method(family) == "manual":
+		return section + ".gateway GATEWAY"
+	case family == networkmanager.IPv4:
+		return "+" + section + ".routes '0.0.0.0/0 GATEWAY'"
+	}
+	return "+" + section + ".routes '::/0 GATEWAY'"
+}

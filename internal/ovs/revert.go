@@ -5,10 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -38,6 +36,21 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
 	return report.Fail(report.NetworkRolledBack, look+"   then run the same command again",
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
+}
+
+// goBack goes the way back of a finished move, or of one that another run has
+// begun; the guards go the same way should this run die on it. An interruption
+// ends it only before it has begun: half of it would leave the host to the
+// timer, and the whole is bounded by revertTime.
+func (d *Driver) goBack(ctx context.Context, o Origin) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := d.arm(ctx, o, revertTime); err != nil {
+		return err
+	}
+	return d.revert(ctx, o)
 }
 
 // revert gives the NIC back to its original profile, from whatever state in
@@ -79,19 +92,4 @@ func (d *Driver) revert(ctx context.Context, o Origin) error {
 		}
 	}
 	return d.disarm(ctx)
-}
-
-// ownCheckpoints lists the checkpoints of an unfinished move: the one that the
-// journal names, and any that is there while our profiles are, as
-// NetworkManager takes none beside another.
-func (d *Driver) ownCheckpoints(ctx context.Context, o Origin) ([]networkmanager.Checkpoint, error) {
-	profiles, err := d.NM.Profiles(ctx)
-	if err != nil {
-		return nil, err
-	}
-	checkpoints, err := d.NM.Checkpoints(ctx)
-	if err != nil || len(o.ours(profiles)) > 0 {
-		return checkpoints, err
-	}
-	return slices.DeleteFunc(checkpoints, func(c networkmanager.Checkpoint) bool { return c != o.Checkpoint }), nil
 }

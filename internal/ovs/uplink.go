@@ -76,7 +76,7 @@ func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
 		}
 	}
 	return uplinkChoice{}, report.Fail(report.Refused, "ip route show default",
-		"the host has no default route, so the uplink for br-ex cannot be told; give the host one, or name the interface with --bridge-interface")
+		"the host has no default route, so the uplink for br-ex cannot be told, and OVN-Kubernetes needs one over br-ex; give the uplink's NetworkManager profile one")
 }
 
 // notUplinks are what pods and OVN-Kubernetes have.

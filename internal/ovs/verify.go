@@ -39,16 +39,7 @@ func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold
 	missing := ""
 	usable := func(facts Facts) string {
 		missing = cmp.Or(carried.lacks(facts, o.Uplink), hold.missing(facts))
-		link, _ := facts.link(o.Uplink)
-		if len(link.Addresses) == 0 {
-			return "it has no address"
-		}
-		for _, route := range carried.Defaults {
-			if _, ok := routeOf(facts.Routes, route.Family, o.Uplink); ok {
-				return ""
-			}
-		}
-		return "it has no default route"
+		return carried.unusable(facts, o.Uplink)
 	}
 	patient, cancel := context.WithTimeout(ctx, backTime)
 	defer cancel()

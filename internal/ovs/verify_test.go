@@ -48,6 +48,9 @@ func TestLacks(t *testing.T) {
 		"no IPv6 route":         {func(f *Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "not via fe80::1"},
 		"route still by NIC":    {func(f *Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
 		"another gateway":       {func(f *Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
+		"second router first":   {func(f *Facts) { f.Routes = append([]host.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
+		"another router better": {func(f *Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "not via fe80::1"},
+		"by NIC as well":        {func(f *Facts) { f.Routes = append([]host.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "not via fe80::1"},
 		"other route is gone":   {func(f *Facts) { f.Routes = f.Routes[:2] }, "over eth1, is gone"},
 		"another MTU":           {func(f *Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
 		"name server is gone":   {func(f *Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
@@ -76,6 +79,31 @@ func TestLacks(t *testing.T) {
 	f.Routes[0].Gateway = netip.Addr{}
 	if got := c.lacks(f, "br-ex"); got != "" {
 		t.Errorf("without a gateway: %q", got)
+	}
+}
+
+// A host that had no default route is given back without one.
+func TestUnusable(t *testing.T) {
+	routed := Carried{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	addressed := Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}
+	one := addressed
+	one.Routes = []host.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
+	for name, test := range map[string]struct {
+		carried Carried
+		facts   Facts
+		want    string
+	}{
+		"no link":                  {routed, Facts{}, "it has no address"},
+		"no route":                 {routed, addressed, "it has no default route"},
+		"a route of one family":    {routed, one, ""},
+		"no route, as before":      {Carried{}, addressed, ""},
+		"no address and no routes": {Carried{}, Facts{}, "it has no address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.carried.unusable(test.facts, "eth0"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
 	}
 }
 

@@ -57,7 +57,9 @@ func (s Settings) setNameservers(family Family, servers []netip.Addr) {
 	default:
 		return
 	}
-	s.Drop(section, "dns-data") // the newer form of dns would win
+	// dns is the form that every version knows. It wins over the newer one
+	// anyway (see withoutLegacy), which would only tell other servers.
+	s.Drop(section, "dns-data")
 }
 
 // data is the route as a profile has it.

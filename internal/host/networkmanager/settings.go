@@ -81,17 +81,18 @@ func (s Settings) Keep(section string, names ...string) {
 	s[section] = kept
 }
 
-// withoutLegacy drops the old binary form of addresses and routes, which
-// NetworkManager gives beside address-data and route-data and which would win
-// or contradict when only one of the two is changed. The time of the last use
-// is no setting.
+// withoutLegacy drops the old binary form of addresses, routes and name servers,
+// which NetworkManager gives beside the new one. Sent back with it, it would win
+// (_nm_setting_use_legacy_property in nm-setting.c): over what was changed in the
+// new form alone, and over the names and the URIs of servers that use TLS, which
+// only dns-data can have. Versions before 1.42 have dns alone. The time of the
+// last use is no setting.
 func (s Settings) withoutLegacy() Settings {
 	for _, section := range []string{"ipv4", "ipv6"} {
-		if _, ok := s[section]["address-data"]; ok {
-			s.Drop(section, "addresses")
-		}
-		if _, ok := s[section]["route-data"]; ok {
-			s.Drop(section, "routes")
+		for legacy, data := range map[string]string{"addresses": "address-data", "routes": "route-data", "dns": "dns-data"} {
+			if _, ok := s[section][data]; ok {
+				s.Drop(section, legacy)
+			}
 		}
 	}
 	s.Drop("connection", "timestamp")

@@ -72,11 +72,15 @@ func TestSettingsJSONRefusesWhatItCannotKeep(t *testing.T) {
 func TestWithoutLegacy(t *testing.T) {
 	s := Settings{
 		"connection": {"timestamp": dbus.MakeVariant(uint64(1)), "id": dbus.MakeVariant("a")},
-		"ipv4":       {"addresses": dbus.MakeVariant([][]uint32{}), "address-data": dbus.MakeVariant([]map[string]dbus.Variant{})},
-		"ipv6":       {"addresses": dbus.MakeVariant([][]uint32{})},
+		"ipv4": {
+			"addresses": dbus.MakeVariant([][]uint32{}), "address-data": dbus.MakeVariant([]map[string]dbus.Variant{}),
+			"dns": dbus.MakeVariant([]uint32{16908480}), "dns-data": dbus.MakeVariant([]string{"192.0.2.1#dns.corp.example"}),
+		},
+		"ipv6": {"addresses": dbus.MakeVariant([][]uint32{}), "dns": dbus.MakeVariant([][]byte{})}, // of an old version
 	}.withoutLegacy()
 	want := map[string]map[string]string{
-		"connection": {"id": `s "a"`}, "ipv4": {"address-data": "aa{sv} @aa{sv} []"}, "ipv6": {"addresses": "aau @aau []"},
+		"connection": {"id": `s "a"`}, "ipv4": {"address-data": "aa{sv} @aa{sv} []", "dns-data": `as ["192.0.2.1#dns.corp.example"]`},
+		"ipv6": {"addresses": "aau @aau []", "dns": "aay @aay []"},
 	}
 	if diff := cmp.Diff(want, flat(s)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

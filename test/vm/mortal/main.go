@@ -2,7 +2,8 @@
 // does, or with --leave gives it back as `hcp-node-agent leave` does, and dies by SIGKILL at the very moment at which it says a text: before
 // the part of the move that the text announces has begun. A signal from outside
 // would always come a little too late. With --run a command is run then instead,
-// to let something else die. With no text it lists what it says.
+// to let something else die, or to interrupt this program, which takes signals as
+// the agent does. With no text it lists what it says.
 package main
 
 import (
@@ -10,6 +11,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 
@@ -44,26 +46,28 @@ func main() {
 	leave := flags.Bool("leave", false, "give the uplink back")
 	defaults := config.Defaults()
 	config.Flags(flags, &defaults)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err := flags.Parse(os.Args[1:])
 	switch {
 	case err != nil:
 	case *leave:
-		_, err = bootstrap.Leave(context.Background(), bootstrap.LeaveOptions{Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}})
+		_, err = bootstrap.Leave(ctx, bootstrap.LeaveOptions{Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}})
 	default:
-		err = move(flags, of)
+		err = move(ctx, flags, of)
 	}
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	os.Exit(int(report.CodeOf(err)))
 }
 
-func move(flags *pflag.FlagSet, of mortal) error {
+func move(ctx context.Context, flags *pflag.FlagSet, of mortal) error {
 	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Given: flags})
 	if err != nil {
 		return err
 	}
-	_, err = bootstrap.Only(context.Background(), bootstrap.Options{
+	_, err = bootstrap.Only(ctx, bootstrap.Options{
 		Config: join, StateDir: bootstrap.StateDir, Sink: of,
 	}, []string{"network"})
 	return err

@@ -1,0 +1,66 @@
+package ovs
+
+import (
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
+
+func TestMasquerade(t *testing.T) {
+	for text, want := range map[string]bool{
+		"169.254.169.2/29": true, "169.254.0.2/17": true, "fd69::2/125": true, "fd69::2/112": true, "fd69::2/128": true,
+		"169.254.0.2/16": false, "169.254.169.2/24": false, "169.254.0.3/17": false, "fd69::3/112": false, "192.0.2.2/24": false, "2001:db8::2/64": false,
+	} {
+		if got := masquerade(netip.MustParsePrefix(text)); got != want {
+			t.Errorf("%s is OVN-Kubernetes': %t", text, got)
+		}
+	}
+}
+
+// What OVN-Kubernetes has put on br-ex is neither given back to the uplink nor
+// missed there. A link-local address of the administrator's is given back.
+func TestMasqueradeIsNotTheHosts(t *testing.T) {
+	bridge := link("br-ex", 9, "192.0.2.7/24", "2001:db8::7/64", "fd69::2/112") // which has no link-local ones
+	bridge.Passing = []netip.Addr{netip.MustParseAddr("fd69::2")}               // as the newer OVN-Kubernetes has it
+	device := networkmanager.Device{
+		Name: "br-ex", Type: networkmanager.OVSInterface,
+		IPv4: has(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
+			"0.0.0.0/0 via 192.0.2.1", "172.30.0.0/16 via 169.254.0.4", "169.254.0.1/32", "10.0.0.0/8 via 169.254.200.9"),
+		IPv6: has(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128", "fd69:1::/64 via 2001:db8::9"),
+	}
+	device.IPv6.Nameservers = []netip.Addr{netip.MustParseAddr("2001:db8::53")}
+	facts := Facts{
+		Links: append(facts(t, "dhcp").Links, bridge), Devices: []networkmanager.Device{device},
+	}
+	facts.Routes = append(facts.Routes, route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1"))
+
+	now := presentOn(facts, bridge, device)
+	for family, want := range map[networkmanager.Family][]string{
+		networkmanager.IPv4: {"169.254.200.1/16", "192.0.2.7/24", "0.0.0.0/0", "10.0.0.0/8"},
+		networkmanager.IPv6: {"2001:db8::7/64", "::/0", "fd69:1::/64"},
+	} {
+		var got []string
+		for _, address := range now[family].Addresses {
+			got = append(got, address.String())
+		}
+		for _, route := range now[family].Routes {
+			got = append(got, route.Destination.String())
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", family, diff)
+		}
+	}
+
+	facts.Links[len(facts.Links)-1].Passing = nil // as an older one has it
+	carried := carriedBy(facts, "br-ex")
+	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Stable, want) {
+		t.Errorf("peers know the host by %v, want %v", carried.Stable, want)
+	}
+	if missing := carried.lacks(facts, "br-ex"); missing != "" {
+		t.Errorf("it lacks what it has: %s", missing)
+	}
+}

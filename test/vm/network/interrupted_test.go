@@ -1,0 +1,86 @@
+//go:build vm
+
+package network
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// interrupt is what mortal runs to be interrupted as by Ctrl-C: the part that it
+// has announced begins when the signal has arrived.
+const interrupt = " --run 'kill -INT $PPID; sleep 0.3' "
+
+// TestAgentInterrupted interrupts the agent where br-ex has nothing yet, and
+// where the host hangs on the way back. It gives the network back itself, takes
+// its guards down, and says so with the exit code of that; the next run moves.
+func TestAgentInterrupted(t *testing.T) {
+	for _, kind := range faulty(t) {
+		for _, part := range []string{"come up with a copy", delicate} {
+			t.Run(kind.Name+" "+part, func(t *testing.T) {
+				ctx, h := fresh(t, kind)
+				row := newRow(t, kind.Name+", agent interrupted "+part)
+				row.change = h.watch(ctx, t, func() {
+					if code := interrupted(ctx, t, "--at '"+part+"'"+interrupt+quick+h.Flags); code != report.NetworkRolledBack {
+						t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
+					}
+				}).String()
+				h.answers(ctx, t)
+				h.unguarded(ctx, t)
+				row.changed(h.untouched(ctx, t, "after the interruption"))
+				mended(ctx, t, h, row)
+			})
+		}
+	}
+}
+
+// TestLeaveInterrupted interrupts a leave when it is about to bring the NIC's own
+// profile up. It goes this part of the way to its end, and the next leave the
+// rest.
+func TestLeaveInterrupted(t *testing.T) {
+	for _, kind := range faulty(t) {
+		t.Run(kind.Name, func(t *testing.T) {
+			ctx, h := fresh(t, kind)
+			row := newRow(t, kind.Name+", leave interrupted")
+			agent(ctx, t, moving+h.Flags)
+			row.leave = h.watch(ctx, t, func() {
+				if code := interrupted(ctx, t, "--leave --at 'back to its own profile'"+interrupt); code == report.Done {
+					t.Error("it was not interrupted")
+				}
+			}).String()
+			h.answers(ctx, t)
+			h.unguarded(ctx, t)
+			if bridges := do(ctx, t, "ovs-vsctl list-br"); bridges != "" {
+				t.Errorf("left behind: %s", bridges)
+			}
+			agent(ctx, t, "leave --no-drain")
+			row.left(h.untouched(ctx, t, "after the second leave"))
+		})
+	}
+}
+
+// interrupted runs mortal, which is interrupted and still ends by itself, and
+// returns its exit code.
+func interrupted(ctx context.Context, t *testing.T, args string) report.Code {
+	t.Helper()
+	result, err := machine.Run(ctx, "mortal "+args+"; exit $?")
+	must(t, err)
+	t.Logf("exit code %d:\n%s%s", result.ExitCode, result.Stdout, result.Stderr)
+	if strings.Contains(result.Stdout, "\nrun\t") {
+		t.Error("it could not be interrupted")
+	}
+	return report.Code(result.ExitCode)
+}
+
+// unguarded checks that none of the guards is left.
+func (h host) unguarded(ctx context.Context, t *testing.T) {
+	t.Helper()
+	left := do(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*guard*'
+		ls /var/lib/hcp-node-agent/network-move.json /etc/systemd/system/hcp-node-agent-network-boot-guard.service 2>/dev/null; true`)
+	if left != "" {
+		t.Errorf("guards are left:\n%s", left)
+	}
+}
