@@ -42,7 +42,7 @@ test: deps bed-control oracle ## unit, table and golden tests, those against the
 test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; uplinks of many kinds into br-ex and back, and faults on the way
 	go test -tags vm -count=1 -p 1 -timeout 70m -v ./test/vm ./test/vm/e2e
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
-	KINDS= go test -tags vm -count=1 -timeout 40m -v -run 'TestAgentKilled|TestServiceStopped|TestGatewaySilent|TestDHCPSilent' ./test/vm/network
+	KINDS= go test -tags vm -count=1 -timeout 40m -v -run 'TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent' ./test/vm/network
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)

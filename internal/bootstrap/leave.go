@@ -194,7 +194,7 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 			err = errors.Join(err, j.systemd.Reload(ctx))
 		}
 		if err != nil {
-			return outcome{}, goesOn(err)
+			return outcome{}, goesOn(ctx, err)
 		}
 		if len(result.Restored) == 0 {
 			return same("there was nothing to give back")
@@ -203,8 +203,12 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 	}
 }
 
-// goesOn adds to what mends a failed undo how to go on then.
-func goesOn(err error) error {
+// goesOn adds to what mends a failed undo how to go on then. An interruption is
+// nothing to mend.
+func goesOn(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
 	const again = "hcp-node-agent leave   goes on where this one ended"
 	if mend := report.RemedyOf(err); mend != "" {
 		return report.Fail(report.Failed, mend+"\n"+again, "%w", err)

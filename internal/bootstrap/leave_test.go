@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -103,5 +104,18 @@ func TestForgetRemovesTheAgentsRecords(t *testing.T) {
 	}
 	if left := listing(t, dir); left != nil {
 		t.Errorf("left: %q", left)
+	}
+}
+
+// What interrupted a leave is told as an interruption, not as something to mend.
+func TestAnUndoThatFailsSaysHowToGoOn(t *testing.T) {
+	mend := report.Fail(report.Failed, "umount /a", "a file system is mounted")
+	if err := goesOn(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave   goes on where this one ended" {
+		t.Errorf("%v => %s", err, report.RemedyOf(err))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := inWords(ctx, goesOn(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
+		t.Errorf("code %d: %v", report.CodeOf(err), err)
 	}
 }

@@ -47,8 +47,8 @@ func TestLeaveInterrupted(t *testing.T) {
 			row := newRow(t, kind.Name+", leave interrupted")
 			agent(ctx, t, moving+h.Flags)
 			row.leave = h.watch(ctx, t, func() {
-				if code := interrupted(ctx, t, "--leave --at 'back to its own profile'"+interrupt); code == report.Done {
-					t.Error("it was not interrupted")
+				if code := interrupted(ctx, t, "--leave --at 'back to its own profile'"+interrupt); code != report.Interrupted {
+					t.Errorf("exit code %d", code)
 				}
 			}).String()
 			h.answers(ctx, t)
