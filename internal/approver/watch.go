@@ -103,7 +103,8 @@ func (a *Approver) status(text string) {
 }
 
 // sweep decides on all CSRs, page by page, and gives the version after which to
-// watch. Single ones that cannot be approved are no error. Nothing is kept of a CSR but what was told of it while it waits.
+// watch. Single ones that cannot be approved are no error. Nothing is kept of a
+// CSR but what was told of it while it waits.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
 	a.unsettled, a.tally = false, tally{}
 	options := metav1.ListOptions{Limit: csrPage}
