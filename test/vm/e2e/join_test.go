@@ -99,7 +99,7 @@ func renewed(ctx context.Context, t *testing.T) {
 // one of the host, and a network of podman is made.
 func changedBySomebody(ctx context.Context, t *testing.T) {
 	t.Helper()
-	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && touch /etc/cni/net.d/mine.conflist`)
+	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && mkdir -p /etc/cni/net.d && touch /etc/cni/net.d/mine.conflist`)
 }
 
 // theirsStays checks that a leave has thrown none of it away, nor the file from
@@ -108,5 +108,6 @@ func theirsStays(ctx context.Context, t *testing.T, said string) {
 	t.Helper()
 	wants(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
 	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
-		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf && rm /etc/cni/net.d/mine.conflist`)
+		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf &&
+		rm /etc/cni/net.d/mine.conflist && rmdir -p --ignore-fail-on-non-empty /etc/cni/net.d`)
 }
