@@ -24,7 +24,7 @@ func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmana
 	if err != nil {
 		return err
 	}
-	if err := d.clear(ctx, o); err != nil {
+	if err := d.release(ctx, o); err != nil {
 		return err
 	}
 	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
@@ -80,35 +80,4 @@ func (d *Driver) settle(ctx context.Context, o Origin) error {
 		return err
 	}
 	return d.NM.Reapply(ctx, uplink, resounded(applied, o.Settings))
-}
-
-// bringMembersBack begins to bring up the members of a bond by their own
-// profiles, all at once: the bond has no network until the first is there. What
-// fails is told; the others may do.
-func (d *Driver) bringMembersBack(ctx context.Context, o Origin) {
-	for _, m := range o.Members {
-		if err := d.bringMemberBack(ctx, m); err != nil {
-			d.log.Note(err.Error())
-		}
-	}
-}
-
-func (d *Driver) bringMemberBack(ctx context.Context, m Member) error {
-	nic, err := d.NM.Carrier(ctx, m.Name)
-	if err != nil {
-		return err
-	}
-	if nic.Active.UUID == m.UUID && nic.Active.State <= networkmanager.Activated {
-		return nil
-	}
-	own, err := d.ownProfile(ctx, m)
-	if err != nil {
-		return err
-	}
-	activation, err := d.NM.BeginActivation(ctx, own, nic)
-	if err != nil {
-		return fmt.Errorf("bringing up %s on %s: %w", m.ID, m.Name, err)
-	}
-	activation.End()
-	return nil
 }

@@ -61,7 +61,7 @@ func (d *Driver) bringUpOriginal(
 			return err
 		}
 	}
-	if err := d.clear(ctx, o); err != nil {
+	if err := d.release(ctx, o); err != nil {
 		return err
 	}
 	if err := d.verifyBack(ctx, o, carried, hold); err != nil || !slow {
