@@ -138,6 +138,33 @@ func (b FirstBoot) marks() string {
 // (ignition-delete-config.service). A file that came later is not this join's:
 // it stays, and is told of.
 func (b FirstBoot) tidy(state State, log report.Log) {
+	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) parting {
+		return parting{
+			removed: "this host has joined with it, and needs it no longer",
+			stays:   "this host has joined already, and does not use " + path + ", which holds a secret",
+			remedy:  "rm " + path + "   or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]",
+		}
+	})
+}
+
+// clear removes what a host that leaves has joined with: else it would join
+// again at its next boot. What it has not joined with stays, and is told of.
+func (b FirstBoot) clear(state State, log report.Log) {
+	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) parting {
+		return parting{
+			removed: "this host shall not join with it again",
+			stays:   path + " is there still, and this host joins with it at its next boot",
+			remedy:  "rm " + path,
+		}
+	})
+}
+
+// parting is what is said of a file that is removed, or that stays.
+type parting struct{ removed, stays, remedy string }
+
+// remove removes the files that a join was begun with, if they are its own, and
+// tells of those that stay.
+func (b FirstBoot) remove(state State, log report.Log, own func(fs.FileInfo) bool, say func(path string) parting) {
 	if b.Dir == "" {
 		return
 	}
@@ -147,42 +174,16 @@ func (b FirstBoot) tidy(state State, log report.Log) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err == nil && used == path && !info.ModTime().After(state.Finished) {
+		said := say(path)
+		if err == nil && used == path && own(info) {
 			if err = drop(b.Dir, name); err == nil {
-				log.Note(path + " is removed: this host has joined with it, and needs it no longer")
+				log.Note(path + " is removed: " + said.removed)
 				continue
 			}
 		}
-		why := "this host has joined already, and does not use " + path + ", which holds a secret"
 		if err != nil {
-			why += ": " + err.Error()
+			said.stays += ": " + err.Error()
 		}
-		log.Warn(why, "rm "+path+"   or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]")
-	}
-}
-
-// clear removes what a host that leaves has joined with: else it would join
-// again at its next boot. What it has not joined with stays, and is told of.
-func (b FirstBoot) clear(state State, log report.Log) {
-	if b.Dir == "" {
-		return
-	}
-	for name, used := range map[string]string{firstBootStub: state.Config.UserData, firstBootTicket: state.Config.Ticket} {
-		path := filepath.Join(b.Dir, name)
-		_, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil && used == path {
-			if err = drop(b.Dir, name); err == nil {
-				log.Note(path + " is removed: this host shall not join with it again")
-				continue
-			}
-		}
-		why := path + " is there still, and this host joins with it at its next boot"
-		if err != nil {
-			why += ": " + err.Error()
-		}
-		log.Warn(why, "rm "+path)
+		log.Warn(said.stays, said.remedy)
 	}
 }

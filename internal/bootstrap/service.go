@@ -24,10 +24,10 @@ type service struct {
 	log     report.Log
 	systemd *host.Systemd // nil: it does not answer
 	node    *kubelet.Node
-	// trusted is kubelet's kubeconfig as node was opened with it.
-	kubeconfig string
-	trusted    []byte
-	known      bool // how the node is, so that there is something to count
+	known   bool // how the node is, so that there is something to count
+
+	kubeconfig string // path of kubelet's
+	trusted    []byte // what was in it when node was opened
 }
 
 func (s *service) open(ctx context.Context) error {
@@ -36,12 +36,12 @@ func (s *service) open(ctx context.Context) error {
 		return err
 	}
 	s.systemd, _ = host.OpenSystemd(ctx) // without it there is less evidence
-	// What the node waits for when a request is repeated is no news here.
 	s.trusted, err = os.ReadFile(s.kubeconfig)
 	if err != nil {
 		s.close()
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
+	// What the node waits for when a request is repeated is no news here.
 	s.node, err = kubelet.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
 	if err != nil {
 		s.close()

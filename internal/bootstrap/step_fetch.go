@@ -134,8 +134,5 @@ func (j *join) notRenewed(err error) error {
 	if j.state.Finished.IsZero() || !j.state.Hosted {
 		return err
 	}
-	if dropped := drop(j.dir, stubFile); dropped != nil {
-		return errors.Join(err, dropped)
-	}
-	return err
+	return errors.Join(err, drop(j.dir, stubFile))
 }
