@@ -3,11 +3,21 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
-# The kinds of uplink that test-vm has the time for.
+# The kinds of uplink and the faults that test-vm has the time for; test-network has all.
 QUICK_KINDS ?= dhcp4 static4 dual dhcpv6 vlan bond-backup
+QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent
+INSTALL = TestPackage|TestFirstBoot|TestKilledAfterEveryStep|TestOverrideAndDrop|TestStandaloneCluster|TestEveryPath
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
+GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
+# Package by package, the failures whole, no list of skipped tests: the last summary has it.
+RUN_TESTS = $(GOTESTSUM) --format pkgname-and-test-fails --format-icons text --hide-summary skipped
+RESULTS = $(CURDIR)/build/test
+# The packages with tests against real peers.
+REAL = ./internal/approver ./internal/bootstrap ./internal/ignition ./internal/kubelet ./internal/packages ./test/bed ./test/differential
 
 export CGO_ENABLED ?= 0
+# Without the checkout's path in what is compiled, a fresh clone finds it in Go's build cache.
+export GOFLAGS := $(strip $(GOFLAGS) -trimpath)
 export HCP_BED_CACHE
 
 .DEFAULT_GOAL := help
@@ -30,19 +40,32 @@ demo: deps build bed ## from nothing to a Ready node with a running pod, on this
 	go run ./test/demo
 
 .PHONY: test
-test: deps bed-control oracle ## unit, table and golden tests, those against the real Ignition and a real control plane, a little fuzzing
-	CGO_ENABLED=1 go test -race ./...
-	go test -tags differential -count=1 ./test/differential
-	EXECS=30000 test/fuzz.sh
-	go test -tags controlplane -count=1 -p 1 ./internal/approver ./internal/ignition ./internal/kubelet ./test/bed
-	go test -tags rpm -count=1 ./internal/packages ./internal/bootstrap
-	cd test/controlplane && go test ./...
+test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the seeds of the fuzz targets, the real Ignition, a real control plane; prints what was skipped
+	@rm -rf $(RESULTS) && mkdir -p $(RESULTS)
+	CGO_ENABLED=1 $(RUN_TESTS) --jsonfile $(RESULTS)/unit.json -- -race ./...
+	$(RUN_TESTS) --jsonfile $(RESULTS)/real.json -- -tags 'controlplane differential rpm' -count=1 -p 1 $(REAL)
+	cd test/controlplane && $(RUN_TESTS) --jsonfile $(RESULTS)/controlplane.json -- ./...
+	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
 
 .PHONY: test-vm
-test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leave, bad inputs; uplinks of many kinds into br-ex and back, and faults on the way
-	go test -tags vm -count=1 -p 1 -timeout 70m -v ./test/vm ./test/vm/e2e
+test-vm: deps build bed ## the agent in a real machine: the life of a node, uplinks into br-ex and back, faults on the way; two machines at a time
+	$(MAKE) -j2 --output-sync=target $(LANES)
+
+# Each lane has a machine and, but for the network, a control plane of its own. The longest comes first.
+LANES = lane-install lane-node lane-network
+
+.PHONY: $(LANES)
+lane-install: # installation and first boot, and what the package's repositories are built for
+	LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' ./test/vm/e2e
+lane-node: # all other stories
+	go test -tags vm -count=1 -timeout 10m -v ./test/vm
+	LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)' ./test/vm/e2e
+lane-network:
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
-	KINDS= go test -tags vm -count=1 -timeout 40m -v -run 'TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent' ./test/vm/network
+	KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network
+
+.PHONY: test-all
+test-all: test fuzz test-rpm test-vm test-network ## everything, for hours
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
@@ -98,6 +121,11 @@ $(LINT):
 	mkdir -p $(@D)
 	GOBIN=$(@D) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.6.2
 	mv $(@D)/golangci-lint $@
+
+$(GOTESTSUM):
+	mkdir -p $(@D)
+	GOBIN=$(@D) go install gotest.tools/gotestsum@v1.13.0
+	mv $(@D)/gotestsum $@
 
 .PHONY: rpm
 rpm: ## the RPMs, and a repository of them signed with a test key: build/rpm

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -21,17 +20,23 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Documents gives the YAML documents of a file in deploy.
+// Documents returns the YAML documents of a file in deploy. The working directory
+// must be inside the repository.
 func Documents(name string) ([]string, error) {
-	_, here, _, known := runtime.Caller(0)
-	if !known {
-		return nil, errors.New("looking for deploy: this program does not know where its sources are")
-	}
-	content, err := os.ReadFile(filepath.Join(filepath.Dir(here), "..", "..", "deploy", name))
+	dir, err := os.Getwd()
 	if err != nil {
-		return nil, fmt.Errorf("reading the manifest: %w", err)
+		return nil, fmt.Errorf("finding deploy/%s: %w", name, err)
 	}
-	return strings.Split(string(content), "\n---\n"), nil
+	for {
+		content, err := os.ReadFile(filepath.Join(dir, "deploy", name))
+		if err == nil {
+			return strings.Split(string(content), "\n---\n"), nil
+		}
+		if parent := filepath.Dir(dir); !errors.Is(err, os.ErrNotExist) || parent == dir {
+			return nil, fmt.Errorf("finding deploy/%s: %w", name, err)
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Grant creates what deploy/approver-rbac.yaml has, as it is there.

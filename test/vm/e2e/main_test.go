@@ -39,7 +39,7 @@ func play(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	dir := filepath.Join(repository, "build", "e2e")
+	dir := filepath.Join(repository, "build", "e2e"+os.Getenv("LANE")) // two lanes run at a time
 	if err := os.RemoveAll(dir); err != nil {
 		return 1, err
 	}
