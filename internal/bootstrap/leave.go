@@ -147,7 +147,8 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	stopped, err := kubelet.StopContainers(ctx, kubelet.CRIOSocket, log)
+	restart := func(ctx context.Context) error { return j.systemd.Restart(ctx, "crio.service") }
+	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
 	if err != nil {
 		return outcome{}, err
 	}
