@@ -182,6 +182,7 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Move{}, log, nil)
+		j.plugin.Prepare(log)
 		result, err := j.ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)
