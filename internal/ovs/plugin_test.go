@@ -228,17 +228,21 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 		"ovs-vsctl --no-wait remove Open_vSwitch . other_config bundle-idle-timeout",
 		"ovs-dpctl del-if system@ovs-system br-int",
 		"ovs-dpctl del-if system@ovs-system ovn-k8s-mp0",
-		"ip link delete genev_sys_6081",
 	}
 	list := Leftovers(PluginFacts{Database: &database, Links: links, Flows: []string{"br-mine"}})
 	if diff := cmp.Diff(want, commands(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
-	// The datapath is nobody's when all bridges in it are the cluster's.
-	database.Bridges = []string{"br-int"}
-	if got := commands(Leftovers(PluginFacts{Database: &database, Links: links[:1]})); got[len(got)-1] != "ovs-dpctl del-dp system@ovs-system" {
-		t.Errorf("last removal %q", got[len(got)-1])
+	// The datapath and tunnels serve no other bridge, and then go too.
+	alone := PluginFacts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []host.Link{links[0], links[4]}}
+	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
+	if diff := cmp.Diff(want, commands(Leftovers(alone))); diff != "" {
+		t.Errorf("without other bridges (-want +got):\n%s", diff)
+	}
+	alone.Database = nil // it could not be read
+	if diff := cmp.Diff([]string(nil), commands(Leftovers(alone))); diff != "" {
+		t.Errorf("with unknown bridges (-want +got):\n%s", diff)
 	}
 
 	// A setting from before the join is set again where it has another value now.

@@ -106,7 +106,10 @@ func (d *PluginDriver) remove(ctx context.Context, before []string) error {
 				}
 			}
 		}
-		done, errs := d.removeAll(ctx, rest, pass > 0)
+		if len(rest) > 0 {
+			d.log.Wait("for Open vSwitch and the packet filter to remove what the network plugin made", "")
+		}
+		done, errs := removeAll(ctx, rest, pass > 0)
 		count += done
 		failed = errs
 	}
@@ -118,7 +121,7 @@ func (d *PluginDriver) remove(ctx context.Context, before []string) error {
 
 // removeAll runs the commands for a list of leftovers and returns how many
 // succeeded, and the errors by key.
-func (d *PluginDriver) removeAll(ctx context.Context, list []Leftover, settled bool) (int, map[string]error) {
+func removeAll(ctx context.Context, list []Leftover, settled bool) (int, map[string]error) {
 	done, failed := 0, map[string]error{}
 	for _, leftover := range list {
 		if leftover.Prepare != nil {
@@ -129,7 +132,6 @@ func (d *PluginDriver) removeAll(ctx context.Context, list []Leftover, settled b
 		if leftover.Settles && !settled {
 			continue
 		}
-		d.log.Wait("for removal of what the network plugin made: "+leftover.Key, "")
 		if err := errors.Join(failed[leftover.Key], runCommand(ctx, leftover.Remove)); err != nil {
 			failed[leftover.Key] = err
 			continue
@@ -174,7 +176,7 @@ func gatherPlugin(ctx context.Context) (PluginFacts, error) {
 	for _, program := range []string{"iptables", "ip6tables"} {
 		saved, err := host.Run(ctx, program+"-save")
 		if err != nil && !errors.Is(err, host.ErrNoProgram) {
-			return facts, fmt.Errorf("reading the packet filter: %w", err)
+			return facts, report.Fail(report.Failed, program+"-save", "reading the packet filter: %w", err)
 		}
 		facts.IPTables[program] = saved
 	}
@@ -234,7 +236,7 @@ func nfTables(ctx context.Context) ([]NFTable, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listing the tables of nftables: %w", err)
+		return nil, report.Fail(report.Failed, "nft --json list tables", "listing the tables of nftables: %w", err)
 	}
 	return parseNFTables([]byte(output))
 }

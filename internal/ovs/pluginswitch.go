@@ -94,7 +94,8 @@ func restoredSettings(list []Leftover, before []string) [][]string {
 }
 
 // links lists the interfaces of OVN-Kubernetes and ovn-controller. They go with
-// their bridges while the switch runs.
+// their bridges while the switch runs. The kernel's datapath and the interfaces
+// of tunnels in it serve other bridges, too.
 func (f PluginFacts) links() []Leftover {
 	var list []Leftover
 	bridges := f.Database == nil
@@ -107,8 +108,9 @@ func (f PluginFacts) links() []Leftover {
 		switch {
 		case name == datapath && !bridges:
 			remove = []string{"ovs-dpctl", "del-dp", "system@" + datapath}
-		case !strings.HasPrefix(name, managementPort) && !strings.HasPrefix(name, "genev_sys_") &&
-			!strings.HasSuffix(name, "-udn-vrf") && !slices.Contains(clusterBridges, name):
+		case strings.HasPrefix(name, "genev_sys_") && !bridges:
+			remove = []string{"ip", "link", "delete", name}
+		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") && !slices.Contains(clusterBridges, name):
 			continue
 		case link.Kind == "openvswitch":
 			remove = []string{"ovs-dpctl", "del-if", "system@" + datapath, name}
