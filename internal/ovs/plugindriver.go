@@ -148,6 +148,9 @@ func remaining(rest []Leftover, failed map[string]error) error {
 		return nil
 	}
 	var lines, commands []string
+	if slices.ContainsFunc(rest, func(l Leftover) bool { return l.Remove[0] == "ovs-vsctl" }) {
+		commands = append(commands, "systemctl start openvswitch") // which the rest of the undo can stop
+	}
 	for _, leftover := range rest {
 		line := leftover.Key
 		if err := failed[leftover.Key]; err != nil {
