@@ -47,6 +47,9 @@ needs=(
   "ovs-vsctl openvswitch-switch"
   "ethtool ethtool"
   "sysctl procps"
+  # the packet filter that leave cleans up
+  "iptables iptables"
+  "nft nftables"
   # stand-in packages, and the real dnf that installs them
   "rpmbuild rpm"
   "dnf dnf"

@@ -147,7 +147,8 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 			return outcome{}, err
 		}
 	}
-	stopped, err := kubelet.StopContainers(ctx, kubelet.CRIOSocket, log)
+	restart := func(ctx context.Context) error { return j.systemd.Restart(ctx, "crio.service") }
+	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -181,6 +182,7 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Move{}, log, nil)
+		j.plugin.Prepare(log)
 		result, err := j.ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)

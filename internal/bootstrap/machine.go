@@ -24,6 +24,7 @@ type machine struct {
 	facts   host.Facts
 	nm      *networkmanager.Client
 	bridge  *ovs.Driver
+	plugin  *ovs.PluginDriver
 }
 
 // openMachine opens the running host. To change it, the ledger is opened for
@@ -66,6 +67,7 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 	m.facts, unknown = host.LookFacts(ctx)
 	m.systemd, m.noBus = host.OpenSystemd(ctx)
 	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
+	m.plugin = &ovs.PluginDriver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
 		m.bridge.NM = m.nm // when it does not answer, a check says so
 	}
@@ -83,6 +85,7 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 		ledger.Contents: contents, ledger.Shared: ledger.SharedOf{ContentsOf: contents}, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind: &crio.StorageDriver{Contents: contents},
 		ovs.Kind:         m.bridge,
+		ovs.PluginKind:   m.plugin,
 		packages.Kind:    &packages.Transactions{},
 	}
 	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))

@@ -19,12 +19,15 @@ import (
 // only what no person writes is in the list.
 //
 // /etc/cni/multus and /etc/cni/tuning are Multus' (hostPath volumes of
-// cluster-network-operator's multus.yaml).
+// cluster-network-operator's multus.yaml), the directories of OVN those of
+// ovnkube-node; /run/ofport_requests.br-ex is of the payload's 10-ofport-request.sh.
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
 		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
 		"/etc/cni/multus", "/etc/cni/tuning", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
+		"/var/lib/ovn-ic", "/var/lib/ovn", "/etc/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes",
+		"/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes", "/run/ofport_requests.br-ex",
 		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
 	}
 }

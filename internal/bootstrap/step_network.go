@@ -34,6 +34,11 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err := j.startSwitch(ctx); err != nil {
 		return outcome{}, err
 	}
+	// After Open vSwitch is started and before br-ex exists: leave then removes the
+	// plugin's state after br-ex and before it stops Open vSwitch.
+	if err := j.recordPlugin(ctx, "network"); err != nil {
+		return outcome{}, err
+	}
 	move, err := j.move(ctx)
 	if err != nil {
 		return outcome{}, err
@@ -60,6 +65,18 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 		return same("%s", status)
 	}
 	return changed("%s", j.bridge.Summary(status))
+}
+
+// recordPlugin records, once, the state of the host's network before the network
+// plugin changes it. On a host on which the plugin can have run already, since
+// the agent that joined it did not record that state, it is unknown for good.
+func (j *join) recordPlugin(ctx context.Context, step string) error {
+	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ovs.PluginKind })
+	if recorded || j.state.behind("kubelet") {
+		return nil
+	}
+	_, err := j.ledger.Bracket(ctx, step, ovs.PluginChange())
+	return err
 }
 
 // startSwitch starts Open vSwitch, now and at every boot: without it the host

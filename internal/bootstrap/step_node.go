@@ -16,6 +16,9 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if err != nil {
 		return outcome{}, err
 	}
+	if err := j.recordPlugin(ctx, "runtime"); err != nil { // where the step network was skipped
+		return outcome{}, err
+	}
 	made, err := j.ledger.Apply(ctx, "runtime", crio.Changes(wanted))
 	if err != nil {
 		return outcome{}, err

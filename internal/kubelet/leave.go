@@ -3,64 +3,14 @@ package kubelet
 import (
 	"context"
 	"errors"
-	"fmt"
-	"io/fs"
 	"path"
 	"time"
 
 	"golang.org/x/sys/unix"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
-
-// CRIOSocket is where CRI-O listens.
-const CRIOSocket = "/var/run/crio/crio.sock"
-
-// StopContainers ends and removes every pod of CRI-O, after kubelet has been
-// stopped so that nothing starts them again. It goes on past a pod that does
-// not end, and tells about all of them. Without a socket there is nothing to
-// do.
-//
-// It speaks the runtime's own interface, because crictl is not on every host.
-func StopContainers(ctx context.Context, socket string, log report.Log) (int, error) {
-	var stat unix.Stat_t
-	if err := unix.Stat(socket, &stat); errors.Is(err, fs.ErrNotExist) {
-		return 0, nil
-	}
-	connection, err := connectCRI(socket)
-	if err != nil {
-		return 0, err
-	}
-	defer connection.Close()
-	runtime := cri.NewRuntimeServiceClient(connection)
-	list, err := runtime.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
-	if err != nil {
-		return 0, report.Fail(report.Failed, "systemctl start crio   then run leave again", "asking CRI-O for its pods: %w", err)
-	}
-	var errs []error
-	for _, pod := range list.GetItems() {
-		name := pod.GetMetadata().GetNamespace() + "/" + pod.GetMetadata().GetName()
-		log.Wait("pod "+name+" to end", "")
-		if err := stopPod(ctx, runtime, pod.GetId()); err != nil {
-			errs = append(errs, fmt.Errorf("ending pod %s: %w", name, err))
-		}
-	}
-	return len(list.GetItems()) - len(errs), errors.Join(errs...)
-}
-
-func stopPod(ctx context.Context, runtime cri.RuntimeServiceClient, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
-	defer cancel()
-	if _, err := runtime.StopPodSandbox(ctx, &cri.StopPodSandboxRequest{PodSandboxId: id}); err != nil {
-		return fmt.Errorf("stopping: %w", err)
-	}
-	if _, err := runtime.RemovePodSandbox(ctx, &cri.RemovePodSandboxRequest{PodSandboxId: id}); err != nil {
-		return fmt.Errorf("removing: %w", err)
-	}
-	return nil
-}
 
 // Unmount takes off what kubelet left mounted for pods below directory, and
 // what CRI-O left mounted there, the newest first. All other mounts below it,

@@ -6,6 +6,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
 // The names under which configure-ovs.sh, mtu-migration.sh, must-gather and
@@ -106,13 +107,19 @@ func newProfiles(p plan) Profiles {
 	nicPort["ovs-port"] = nil
 	bridgePort := connection(bridgePortProfile, "ovs-port", BridgeName)
 	bridgePort["ovs-port"] = nil
+	// By the interface's name and not by the profile's UUID, because OpenShift's
+	// 10-ofport-request.sh compares the name (release 4.14).
 	for _, port := range []networkmanager.Settings{nicPort, bridgePort} {
-		plugInto(port, uuids[bridgeProfile], "ovs-bridge")
+		plugInto(port, BridgeName, "ovs-bridge")
 	}
 
 	nic := nicSettings(p)
 	adopt(nic, connection(nicProfile, p.original.Text("connection", "type"), p.link.Name))
 	plugInto(nic, uuids[nicPortProfile], "ovs-port")
+	if atLeast(p.version, 1, 42) { // it does not know the property before
+		nic.Set("ovs-interface", "type", "system")
+		nic.Set("ovs-interface", "ofport-request", uint32(openvswitch.UplinkPort))
+	}
 	bridgeIP := bridgeIPSettings(p)
 	adopt(bridgeIP, connection(bridgeIPProfile, "ovs-interface", BridgeName))
 	plugInto(bridgeIP, uuids[bridgePortProfile], "ovs-port")

@@ -51,6 +51,13 @@ func refuseForeignBridge(facts Facts) error {
 			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
 	}
 	for _, profile := range facts.Profiles {
+		settings := profile.Settings
+		if settings.Text("connection", "type") == "ovs-bridge" && settings.Text("connection", "interface-name") == BridgeName &&
+			profile.UUID() != ours[bridgeProfile] {
+			// The ports name their bridge br-ex, and NetworkManager could take this one.
+			return refuse("nmcli connection delete uuid "+profile.UUID(),
+				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
+		}
 		_, named := ours[profile.ID()]
 		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != newUUID(facts.MachineID, profile.ID()) {
 			return refuse("nmcli connection delete uuid "+profile.UUID(),

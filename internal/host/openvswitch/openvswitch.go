@@ -66,13 +66,18 @@ type Attachment struct {
 	PortProfile, DeviceProfile string // UUIDs
 }
 
+// UplinkPort is the OpenFlow port number that the uplink requests in its bridge.
+// OVN-Kubernetes writes flows with that number; without a request the uplink
+// gets another one when NetworkManager restarts and makes the bridge again.
+const UplinkPort = 1
+
 // Attach plugs a NIC into a bridge in one transaction and returns when the
 // switch has done it.
 func Attach(ctx context.Context, a Attachment) error {
 	const owner = "external_ids:NM.connection.uuid="
 	_, err := vsctl(ctx, "add-port", a.Bridge, a.NIC,
 		"--", "set", "Port", a.NIC, owner+a.PortProfile,
-		"--", "set", "Interface", a.NIC, "type=system", owner+a.DeviceProfile)
+		"--", "set", "Interface", a.NIC, "type=system", fmt.Sprintf("ofport_request=%d", UplinkPort), owner+a.DeviceProfile)
 	if err != nil {
 		return fmt.Errorf("plugging %s into %s: %w", a.NIC, a.Bridge, err)
 	}

@@ -1,0 +1,59 @@
+package bootstrap
+
+import (
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// What the network plugin has made already must never count as the host's own.
+func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("reading the packet filter needs root")
+	}
+	for name, test := range map[string]struct {
+		state State
+		want  []string // steps with a record
+	}{
+		"first join":               {State{Started: time.Now(), LastStep: "host"}, []string{"network"}},
+		"step alone":               {State{}, []string{"network"}},
+		"joined by an older agent": {State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{ovs.PluginKind: &ovs.PluginDriver{}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			j := &join{state: test.state, machine: &machine{ledger: l}}
+			for _, step := range []string{"network", "runtime"} {
+				if err := j.recordPlugin(t.Context(), step); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var steps []string
+			for _, item := range l.Items() {
+				steps = append(steps, item.Step)
+			}
+			if diff := cmp.Diff(test.want, steps); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestDirectoriesOfOVNAreThePlugins(t *testing.T) {
+	for _, dir := range []string{
+		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
+	} {
+		if !slices.Contains(madeByOthers(), dir) {
+			t.Errorf("leave does not restore %s", dir)
+		}
+	}
+}

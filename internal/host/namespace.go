@@ -1,0 +1,34 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// DetachNamespace unmounts a namespace that is mounted on a file, as CRI-O does
+// with the network namespaces of pods, and leaves the file. The namespace ends
+// with its last process and its last open file. DetachNamespace reports whether
+// there was one; a path on which no namespace is mounted is left alone.
+//
+// The unmount is lazy, because CRI-O keeps the file open, and safe, because
+// nothing is below a file.
+func DetachNamespace(path string) (bool, error) {
+	var stat unix.Statfs_t
+	err := unix.Statfs(path, &stat)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("reading what is mounted on %s: %w", path, err)
+	}
+	if stat.Type != unix.NSFS_MAGIC {
+		return false, nil
+	}
+	if err := unix.Unmount(path, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW); err != nil {
+		return false, fmt.Errorf("unmounting the namespace on %s: %w", path, err)
+	}
+	return true, nil
+}

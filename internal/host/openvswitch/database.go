@@ -1,0 +1,101 @@
+package openvswitch
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// Database is what the Open vSwitch database holds beside the settings of
+// single interfaces.
+type Database struct {
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"` // of the switch as a whole
+	OtherConfig map[string]string `json:"otherConfig,omitempty"`
+	Bridges     []string          `json:"bridges,omitempty"`
+	Ports       []Port            `json:"ports,omitempty"`
+	Rows        []Row             `json:"rows,omitempty"` // of the tables QoS and Queue, which no bridge owns
+}
+
+// Port is a port of a bridge.
+type Port struct {
+	Bridge      string            `json:"bridge"`
+	Name        string            `json:"name"`
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+}
+
+// Row is a row that stays in the database until it is destroyed.
+type Row struct {
+	Table       string            `json:"table"`
+	UUID        string            `json:"uuid"`
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
+}
+
+// ReadDatabase reads the database; the switch itself need not run.
+func ReadDatabase(ctx context.Context) (Database, error) {
+	output, err := vsctl(ctx, "--no-wait", "--format=json",
+		"--columns=external_ids,other_config", "list", "Open_vSwitch", "--",
+		"--columns=name,ports", "list", "Bridge", "--",
+		"--columns=_uuid,name,external_ids", "list", "Port", "--",
+		"--columns=_uuid,external_ids", "list", "QoS", "--",
+		"--columns=_uuid,external_ids", "list", "Queue")
+	if err != nil {
+		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
+	}
+	database, err := parseDatabase(output)
+	if err != nil {
+		return Database{}, fmt.Errorf("reading the Open vSwitch database: %w", err)
+	}
+	return database, nil
+}
+
+func parseDatabase(output string) (Database, error) {
+	var whole, bridges, ports, qos, queues table
+	decoder := json.NewDecoder(strings.NewReader(output))
+	for _, rows := range []*table{&whole, &bridges, &ports, &qos, &queues} {
+		if err := decoder.Decode(rows); err != nil {
+			return Database{}, fmt.Errorf("parsing the output of ovs-vsctl: %w", err)
+		}
+	}
+	var database Database
+	for _, row := range whole.Data {
+		database.ExternalIDs, database.OtherConfig = pairs(row[0]), pairs(row[1])
+	}
+	bridgeOf := map[string]string{}
+	for _, row := range bridges.Data {
+		database.Bridges = append(database.Bridges, text(row[0]))
+		for _, port := range uuids(row[1]) {
+			bridgeOf[port] = text(row[0])
+		}
+	}
+	for _, row := range ports.Data {
+		database.Ports = append(database.Ports, Port{
+			Bridge: bridgeOf[uuid(row[0])], Name: text(row[1]), ExternalIDs: pairs(row[2]),
+		})
+	}
+	for _, row := range qos.Data {
+		database.Rows = append(database.Rows, Row{Table: "QoS", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
+	}
+	for _, row := range queues.Data { // after the rows of QoS, which refer to them
+		database.Rows = append(database.Rows, Row{Table: "Queue", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
+	}
+	return database, nil
+}
+
+// ClusterCookie matches the flows that OVN-Kubernetes writes
+// (defaultOpenFlowCookie in gateway_shared_intf.go).
+const ClusterCookie = "cookie=0xdeff105/-1"
+
+// FlowVersions are the OpenFlow versions that a bridge can be restricted to.
+const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
+
+// ClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
+func ClusterFlows(ctx context.Context, bridge string) (bool, error) {
+	output, err := host.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
+	if err != nil {
+		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)
+	}
+	return strings.Contains(output, "cookie="), nil
+}

@@ -1,0 +1,233 @@
+package kubelet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// runtime is a CRI-O whose pods on the pod network need a network plugin, which
+// is the pod of that name, to stop.
+type runtime struct {
+	cri.UnimplementedRuntimeServiceServer
+	mu         sync.Mutex
+	pods       []string
+	onHost     []string          // those on the host's network
+	plugin     string            // the pod without which no other one stops; "" for none
+	containers map[string]string // pods with a container that runs; "stuck" for one that does not end
+	namespaces map[string]string // files of network namespaces by pod
+	always     bool              // an older CRI-O, which never stops a pod without its plugin
+	stopped    []string
+}
+
+func (r *runtime) ListPodSandbox(context.Context, *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	response := &cri.ListPodSandboxResponse{}
+	for _, id := range r.pods {
+		metadata := &cri.PodSandboxMetadata{Namespace: "ns", Name: id}
+		response.Items = append(response.Items, &cri.PodSandbox{Id: id, Metadata: metadata})
+	}
+	return response, nil
+}
+
+func (r *runtime) PodSandboxStatus(
+	_ context.Context, request *cri.PodSandboxStatusRequest,
+) (*cri.PodSandboxStatusResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	options := &cri.NamespaceOption{Network: cri.NamespaceMode_POD}
+	if slices.Contains(r.onHost, request.GetPodSandboxId()) {
+		options.Network = cri.NamespaceMode_NODE
+	}
+	response := &cri.PodSandboxStatusResponse{Status: &cri.PodSandboxStatus{
+		Linux: &cri.LinuxPodSandboxStatus{Namespaces: &cri.Namespace{Options: options}},
+	}}
+	if request.GetVerbose() {
+		response.Info = map[string]string{"info": fmt.Sprintf(
+			`{"image":"","pid":0,"runtimeSpec":{"ociVersion":"1.2.0","linux":{"namespaces":[{"type":"ipc"},{"type":"network","path":%q}]}}}`,
+			r.namespaces[request.GetPodSandboxId()])}
+	}
+	return response, nil
+}
+
+func (r *runtime) ListContainers(_ context.Context, request *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pod := request.GetFilter().GetPodSandboxId()
+	if r.containers[pod] == "" {
+		return &cri.ListContainersResponse{}, nil
+	}
+	return &cri.ListContainersResponse{Containers: []*cri.Container{{
+		Id: pod, PodSandboxId: pod, Metadata: &cri.ContainerMetadata{Name: "main"}, State: cri.ContainerState_CONTAINER_RUNNING,
+	}}}, nil
+}
+
+func (r *runtime) StopContainer(_ context.Context, request *cri.StopContainerRequest) (*cri.StopContainerResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.containers[request.GetContainerId()] == "stuck" {
+		return nil, errors.New("its process does not end")
+	}
+	delete(r.containers, request.GetContainerId())
+	return &cri.StopContainerResponse{}, nil
+}
+
+// StopPodSandbox calls the plugin first. Where that fails, CRI-O 1.34 removes
+// the file of the network namespace and stops the pod all the same, which works
+// only where no namespace is mounted on the file.
+func (r *runtime) StopPodSandbox(_ context.Context, request *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	id := request.GetPodSandboxId()
+	if !slices.Contains(r.onHost, id) && r.plugin != "" && !slices.Contains(r.pods, r.plugin) {
+		err := errors.New("failed to destroy network: dial unix /var/run/ovn-kubernetes/cni/ovn-cni-server.sock: connect: connection refused")
+		if r.always || r.namespaces[id] == "" {
+			return nil, err
+		}
+		if removal := os.RemoveAll(r.namespaces[id]); removal != nil {
+			return nil, errors.Join(err, removal)
+		}
+	}
+	if r.containers[id] == "stuck" {
+		return nil, errors.New("a container does not end")
+	}
+	r.stopped = append(r.stopped, id)
+	return &cri.StopPodSandboxResponse{}, nil
+}
+
+func (r *runtime) RemovePodSandbox(_ context.Context, request *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pods = slices.DeleteFunc(r.pods, func(id string) bool { return id == request.GetPodSandboxId() })
+	return &cri.RemovePodSandboxResponse{}, nil
+}
+
+// restart is a start of CRI-O, which deletes the pods whose file is no network
+// namespace.
+func (r *runtime) restart(context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pods = slices.DeleteFunc(r.pods, func(id string) bool {
+		return r.namespaces[id] != "" && !isNamespace(r.namespaces[id])
+	})
+	return nil
+}
+
+func isNamespace(path string) bool {
+	var stat unix.Statfs_t
+	return unix.Statfs(path, &stat) == nil && stat.Type == unix.NSFS_MAGIC
+}
+
+func (r *runtime) serve(t *testing.T) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "crio.sock")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := grpc.NewServer()
+	cri.RegisterRuntimeServiceServer(server, r)
+	go func() { _ = server.Serve(listener) }() // ends with Stop
+	t.Cleanup(server.Stop)
+	return socket
+}
+
+// namespaceFile returns a file with a network namespace mounted on it, as CRI-O
+// makes them below /run/netns.
+func namespaceFile(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	file := filepath.Join(t.TempDir(), "netns")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mount("/proc/self/ns/net", file, "", unix.MS_BIND, ""); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(file, unix.MNT_DETACH) }) // mounted only where the test failed
+	return file
+}
+
+func TestPodsOnThePodNetworkStopBeforeTheNetworkPlugin(t *testing.T) {
+	r := &runtime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"}, plugin: "ovnkube"}
+	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&recorder{}).log())
+	if count != 4 || err != nil {
+		t.Errorf("StopPods() = %d, %v", count, err)
+	}
+	if diff := cmp.Diff([]string{"app", "web", "ovnkube", "multus"}, r.stopped); diff != "" {
+		t.Errorf("stopped (-want +got):\n%s", diff)
+	}
+}
+
+func TestPodsStopAlthoughTheNetworkPluginIsGone(t *testing.T) {
+	for name, always := range map[string]bool{"CRI-O 1.34": false, "CRI-O that needs a restart": true} {
+		t.Run(name, func(t *testing.T) {
+			file := namespaceFile(t)
+			r := &runtime{
+				pods: []string{"app"}, plugin: "ovnkube", always: always,
+				namespaces: map[string]string{"app": file}, containers: map[string]string{"app": "runs"},
+			}
+			said := &recorder{}
+			count, err := StopPods(t.Context(), r.serve(t), r.restart, said.log())
+			if count != 1 || err != nil || len(r.pods) != 0 {
+				t.Errorf("StopPods() = %d, %v; left %q", count, err, r.pods)
+			}
+			if isNamespace(file) {
+				t.Error("the network namespace is still mounted")
+			}
+			if !strings.Contains(said.text(), "network namespace "+file+" of pod ns/app was removed without the plugin") {
+				t.Errorf("printed:\n%s", said.text())
+			}
+		})
+	}
+}
+
+func TestPodWithAContainerThatDoesNotEndKeepsItsNetwork(t *testing.T) {
+	file := namespaceFile(t)
+	r := &runtime{
+		pods: []string{"a", "b", "c"}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
+	}
+	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&recorder{}).log())
+	if count != 2 || err == nil || !strings.Contains(err.Error(), "stopping pod ns/b: stopping its container main") {
+		t.Errorf("StopPods() = %d, %v; want 2 and the error of pod b", count, err)
+	}
+	if !strings.HasSuffix(report.RemedyOf(err), "hcp-node-agent leave") {
+		t.Errorf("remedy %q", report.RemedyOf(err))
+	}
+	if !slices.Equal(r.pods, []string{"b"}) || !isNamespace(file) {
+		t.Errorf("left %q, namespace mounted: %v", r.pods, isNamespace(file))
+	}
+}
+
+func TestStopPodsWithoutARuntime(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "crio.sock")
+	if count, err := StopPods(t.Context(), socket, nil, report.Log{}); count != 0 || err != nil {
+		t.Errorf("StopPods() = %d, %v without CRI-O", count, err)
+	}
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener.(*net.UnixListener).SetUnlinkOnClose(false) // as a killed CRI-O leaves it
+	listener.Close()
+	if _, err := StopPods(t.Context(), socket, nil, report.Log{}); !strings.HasPrefix(report.RemedyOf(err), "systemctl start crio") {
+		t.Errorf("StopPods() = %v (%s) with a CRI-O that does not run", err, report.RemedyOf(err))
+	}
+}

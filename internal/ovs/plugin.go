@@ -1,0 +1,122 @@
+package ovs
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// PluginFacts is the state of the host's network that the network plugin,
+// kubelet and CRI-O add to while the host is a node.
+type PluginFacts struct {
+	IPTables  map[string]string // output of iptables-save and ip6tables-save, by "iptables" and "ip6tables"
+	NFTables  []NFTable
+	Links     []host.Link
+	Addresses []host.LinkAddress
+	Routes    []host.TableRoute
+	Rules     []host.PolicyRule
+
+	Database *openvswitch.Database // nil: it could not be read
+	Flows    []string              // bridges with flows of OVN-Kubernetes
+}
+
+// NFTable is a table of nftables.
+type NFTable struct{ Family, Name string }
+
+// Leftover is one thing on the host that the network plugin, kubelet or CRI-O
+// made, or that only they make.
+type Leftover struct {
+	Key     string   // equal for equal things; the ledger holds those from before the join
+	Prepare []string // a command that runs before all removals; nil for none
+	Remove  []string // the command that removes the thing
+	Settles bool     // it can go with another one, so it is removed only if that did not happen
+}
+
+// Command returns the shell command that removes the thing.
+func (l Leftover) Command() string {
+	if l.Prepare == nil {
+		return shellLine(l.Remove)
+	}
+	return shellLine(l.Prepare) + " && " + shellLine(l.Remove)
+}
+
+// Leftovers lists what OVN-Kubernetes, kubelet and CRI-O have made in the host's
+// network, in the order of removal. The list holds only what carries a name or
+// number of theirs, or leads to their addresses; see go-controller's
+// gateway_iptables.go, gateway_shared_intf.go, management-port_linux.go,
+// egressip.go and default_node_network_controller.go.
+func Leftovers(facts PluginFacts) []Leftover {
+	cluster := facts.clusterNetworks()
+	var list []Leftover
+	for _, program := range []string{"iptables", "ip6tables"} {
+		list = append(list, parseIPTables(facts.IPTables[program]).leftovers(program, cluster, facts.uplinks())...)
+	}
+	for _, table := range facts.NFTables {
+		// OVN-Kubernetes since OpenShift 4.18, and CRI-O's host ports.
+		if strings.HasPrefix(table.Name, "ovn-kubernetes") || table.Name == "crio-hostports" {
+			list = append(list, newLeftover("nft", "delete", "table", table.Family, table.Name))
+		}
+	}
+	list = append(list, facts.rules(cluster)...)
+	list = append(list, facts.routes()...)
+	list = append(list, facts.addresses()...)
+	if facts.Database != nil {
+		list = append(list, facts.database()...)
+	}
+	return append(list, facts.links()...)
+}
+
+// since returns the leftovers that were not there before; before are keys, each
+// as often as there were equal things.
+func since(list []Leftover, before []string) []Leftover {
+	count := map[string]int{}
+	for _, key := range before {
+		count[key]++
+	}
+	var came []Leftover
+	for _, l := range list {
+		if count[l.Key] > 0 {
+			count[l.Key]--
+			continue
+		}
+		came = append(came, l)
+	}
+	return came
+}
+
+// newLeftover returns a thing that its own removal identifies.
+func newLeftover(remove ...string) Leftover {
+	return Leftover{Key: strings.Join(remove, " "), Remove: remove}
+}
+
+const managementPort = "ovn-k8s-mp"
+
+// clusterNetworks lists the networks of pods and services, which lead over the
+// management port.
+func (f PluginFacts) clusterNetworks() []netip.Prefix {
+	var networks []netip.Prefix
+	for _, route := range f.Routes {
+		network := route.Destination
+		if strings.HasPrefix(route.Link, managementPort) && network.Bits() > 0 && !network.Addr().IsLinkLocalUnicast() {
+			networks = append(networks, network)
+		}
+	}
+	return networks
+}
+
+// uplinks lists the bridges that OVN-Kubernetes uses as gateways.
+func (f PluginFacts) uplinks() []string {
+	uplinks := []string{BridgeName, BridgeName + "1"} // also where the mapping is gone already
+	if f.Database == nil {
+		return uplinks
+	}
+	for mapping := range strings.SplitSeq(f.Database.ExternalIDs["ovn-bridge-mappings"], ",") {
+		if _, bridge, _ := strings.Cut(mapping, ":"); bridge != "" && !slices.Contains(uplinks, bridge) {
+			uplinks = append(uplinks, bridge)
+		}
+	}
+	return uplinks
+}
