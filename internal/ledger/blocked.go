@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"slices"
-	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -49,12 +48,23 @@ func (u *undoing) linked(item Item) bool {
 }
 
 // notRestored wraps why an item could not be restored.
-func notRestored(item Item, err error) error {
+func (u *undoing) notRestored(item Item, err error) error {
 	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
-	if !item.onPath() || !errors.Is(err, unix.EPERM) {
+	paths, ok := u.l.drivers[item.Kind].(*Paths)
+	if !ok || !errors.Is(err, unix.EPERM) {
 		return err
 	}
-	quote := func(p string) string { return "'" + strings.ReplaceAll(p, "'", `'\''`) + "'" }
-	return report.Fail(report.Failed, fmt.Sprintf("lsattr -d %s %s   # i is immutable, a append-only: chattr -i -a takes both off",
-		quote(path.Dir(item.Target)), quote(item.Target)), "%w", err)
+	p := path.Join(paths.Tree.Name(), item.Target)
+	return report.Fail(report.Failed, fmt.Sprintf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
+		report.ShellWord(path.Dir(p)), report.ShellWord(p)), "%w", err)
+}
+
+// explained adds a remedy to an error about a link that is not followed.
+func explained(err error) error {
+	var unsafe *host.UnsafeLinkError
+	if !errors.As(err, &unsafe) {
+		return err
+	}
+	return report.Fail(report.Failed, fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, and run the same command again",
+		report.ShellWord(unsafe.Path)), "%w", err)
 }

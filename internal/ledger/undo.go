@@ -131,12 +131,12 @@ func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	}
 	if u.back == nil {
 		if err := driver.Restore(ctx, item.Change, before); err != nil {
-			return notRestored(item, err)
+			return u.notRestored(item, err)
 		}
 		return u.restored(item)
 	}
 	if err := u.back.Restore(ctx, item.Change, before); err != nil {
-		return notRestored(item, err)
+		return u.notRestored(item, err)
 	}
 	u.waiting = append(u.waiting, item)
 	return nil
@@ -210,7 +210,7 @@ func (u *undoing) flush() {
 	for _, item := range u.waiting {
 		switch cause := failed[item.Target]; {
 		case cause != nil:
-			u.fail(item, notRestored(item, cause))
+			u.fail(item, u.notRestored(item, cause))
 		case err != nil:
 			u.block(item)
 		default:
