@@ -231,7 +231,9 @@ func (u *undoing) abort() {
 func (u *undoing) end(why error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
-		u.errs = append(u.errs, u.l.log.Sync())
+		err := u.l.log.Sync()
+		u.l.behind = err != nil
+		u.errs = append(u.errs, err)
 	}
 	return u.outcome, errors.Join(append(u.errs, why)...)
 }
