@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
 	"golang.org/x/sys/unix"
 )
 
@@ -19,7 +18,7 @@ import (
 // whatever its owner swaps meanwhile. Info is what the directory is.
 func (t *Tree) Sub(p string) (*Tree, Info, error) {
 	clean := path.Clean("/" + p)
-	root, err := pathrs.OpenatInRoot(t.root, clean)
+	root, err := t.lookup(clean, unix.O_PATH)
 	if err != nil {
 		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
 	}
@@ -28,15 +27,11 @@ func (t *Tree) Sub(p string) (*Tree, Info, error) {
 		root.Close()
 		return nil, Info{}, fmt.Errorf("opening %s: %w", p, err)
 	}
-	if stat.Mode&unix.S_IFMT != unix.S_IFDIR {
-		root.Close()
-		return nil, Info{}, fmt.Errorf("opening %s: %w", p, unix.ENOTDIR)
-	}
 	info := Info{
 		Type: Directory, Mode: stat.Mode & 0o7777, UID: int(stat.Uid), GID: int(stat.Gid),
 		Device: stat.Dev, Inode: stat.Ino,
 	}
-	return &Tree{root: root, name: path.Join(t.name, clean)}, info, nil
+	return &Tree{root: root, name: path.Join(t.name, clean), owner: t.owner, user: t.user}, info, nil
 }
 
 // Rename moves what is at from to the free place to, of the same file system.

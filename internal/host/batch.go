@@ -3,8 +3,10 @@ package host
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -43,7 +45,9 @@ func (t *Tree) NewBatch() *Batch {
 	return &Batch{tree: t, parents: map[object]*os.File{}, devices: map[uint64]*os.File{}}
 }
 
-// Stage writes content beside p with its final owner, mode and attributes.
+// Stage writes content beside p with its final owner, mode and attributes. Only
+// a file that is whole is part of the batch: what could not be written in full
+// is removed again, and never renamed into place by a later call.
 func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	where, in, err := b.at(p)
 	if err != nil {
@@ -53,12 +57,17 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
-	b.staged = append(b.staged, staged{where: where, in: in, temporary: name, path: p})
-	if err := fill(file, content, attr); err != nil {
+	if err = fill(file, content, attr); err != nil {
 		file.Close()
+	} else {
+		err = b.keepDevice(file)
+	}
+	if err != nil {
+		_ = unix.Unlinkat(where.fd(), name, 0) // a later run removes it anyway
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
-	return b.keepDevice(file)
+	b.staged = append(b.staged, staged{where: where, in: in, temporary: name, path: p})
+	return nil
 }
 
 // at opens the parent of p, which the batch closes.
@@ -147,23 +156,37 @@ func (b *Batch) Commit() error {
 	return b.Sync()
 }
 
-// Rename makes the staged files durable and renames them into place. That they
-// have their names is durable after Sync.
+// Rename makes the staged files durable and renames all of them into place. The
+// error names each path that was not replaced. The new names are durable after
+// Sync.
 func (b *Batch) Rename() error {
+	failed, err := b.RenameEach()
+	for _, p := range slices.Sorted(maps.Keys(failed)) {
+		err = errors.Join(err, failed[p])
+	}
+	return err
+}
+
+// RenameEach is Rename for callers that need to know which files were replaced.
+// The map has the paths, as they were staged, that could not be replaced, each
+// with its error. After an error nothing was renamed.
+func (b *Batch) RenameEach() (map[string]error, error) {
 	if len(b.staged) == 0 {
-		return nil
+		return nil, nil
 	}
 	if err := b.Sync(); err != nil {
-		return err
+		return nil, err
 	}
-	for i, s := range b.staged {
+	failed := map[string]error{}
+	var left []staged
+	for _, s := range b.staged {
 		if err := unix.Renameat(s.where.fd(), s.temporary, s.where.fd(), s.where.base); err != nil {
-			return fmt.Errorf("renaming into %s: %w", s.path, err)
+			failed[s.path] = fmt.Errorf("renaming into %s: %w", s.path, err)
+			left = append(left, s)
 		}
-		b.staged[i].temporary = ""
 	}
-	b.staged = b.staged[:0]
-	return nil
+	b.staged = left
+	return failed, nil
 }
 
 // Sync makes durable all that was staged, renamed or touched, with one syncfs
@@ -181,9 +204,7 @@ func (b *Batch) Sync() error {
 // Abort removes what was staged and not renamed. It is safe to call twice.
 func (b *Batch) Abort() {
 	for _, s := range b.staged {
-		if s.temporary != "" {
-			_ = unix.Unlinkat(s.where.fd(), s.temporary, 0) // a later run removes it anyway
-		}
+		_ = unix.Unlinkat(s.where.fd(), s.temporary, 0) // a later run removes it anyway
 	}
 	for _, parent := range b.parents {
 		parent.Close()

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path"
 
-	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
 	"golang.org/x/sys/unix"
 )
 
@@ -61,13 +60,14 @@ func newDirectory(where place, attr Attr) (err error) {
 	return unix.Renameat(where.fd(), name, where.fd(), where.base)
 }
 
-// MkdirAll creates p and its missing parents, mode 0755, owned by root.
+// MkdirAll creates p and its missing parents, mode 0755, owned by the user of
+// this process.
 func (t *Tree) MkdirAll(p string) error {
-	handle, err := pathrs.MkdirAllHandle(t.root, path.Clean("/"+p), 0o755)
-	if err != nil {
-		return fmt.Errorf("creating directory %s: %w", p, err)
+	missing, err := t.MissingDirs(p)
+	for _, dir := range missing {
+		err = errors.Join(err, t.Mkdir(dir, Attr{Mode: 0o755, UID: os.Geteuid(), GID: os.Getegid()}))
 	}
-	return handle.Close()
+	return err
 }
 
 // MissingDirs lists the directories that MkdirAll(p) would create, outermost
@@ -75,7 +75,7 @@ func (t *Tree) MkdirAll(p string) error {
 func (t *Tree) MissingDirs(p string) ([]string, error) {
 	var missing []string
 	for p = path.Clean("/" + p); p != "/"; p = path.Dir(p) {
-		dir, err := t.lookup(p, unix.O_PATH|unix.O_DIRECTORY)
+		dir, err := t.lookup(p, unix.O_PATH)
 		if err == nil {
 			dir.Close()
 			break

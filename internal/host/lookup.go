@@ -1,38 +1,131 @@
 package host
 
 import (
+	"errors"
+	"fmt"
 	"os"
+	"path"
+	"slices"
+	"strings"
 
-	pathrs "github.com/cyphar/filepath-securejoin/pathrs-lite"
 	"golang.org/x/sys/unix"
 )
 
-// lookup opens what the clean path p leads to, links followed inside the tree
-// only. Flags are those of open(2).
+// lookup opens the directory that the clean path p leads to. Symbolic links are
+// followed inside the tree, those of unprivileged users only to directories of
+// the same user. Flags are O_PATH or O_RDONLY.
 //
-// It is the one call that pathrs makes on a kernel with openat2; pathrs then asks
-// /proc for the real name, which takes five more and is of no use here. What
-// the kernel does not answer plainly (it has no openat2, a filter forbids it,
-// somebody renames all the time) is left to pathrs.
+// A path without a link takes one system call.
 func (t *Tree) lookup(p string, flags int) (*os.File, error) {
+	flags |= unix.O_DIRECTORY | unix.O_CLOEXEC
 	fd, err := unix.Openat2(int(t.root.Fd()), p, &unix.OpenHow{
-		Flags:   uint64(flags) | unix.O_CLOEXEC, //nolint:gosec // they are constants
-		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS,
+		Flags:   uint64(flags), //nolint:gosec // they are constants
+		Resolve: unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_SYMLINKS,
 	})
-	if err == nil {
-		return os.NewFile(uintptr(fd), p), nil
-	}
-	if absent(err) {
+	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return nil, &os.PathError{Op: "openat2", Path: p, Err: err}
 	}
-	return t.lookupSlowly(p, flags)
+	if err != nil { // a link, or a kernel without openat2, or a filter that forbids it
+		return t.lookupSteps(p, flags)
+	}
+	return os.NewFile(uintptr(fd), p), nil
 }
 
-func (t *Tree) lookupSlowly(p string, flags int) (*os.File, error) {
-	handle, err := pathrs.OpenatInRoot(t.root, p)
-	if err != nil || flags&unix.O_PATH != 0 {
-		return handle, err
+// lookupSteps is lookup by one component after the other.
+func (t *Tree) lookupSteps(p string, flags int) (*os.File, error) {
+	d := &descent{guard: t.GuardLinks(p), rest: strings.Split(p, "/")}
+	defer d.close()
+	err := d.enter(t.root, ".")
+	for err == nil && len(d.rest) > 0 {
+		name := d.rest[0]
+		d.rest = d.rest[1:]
+		switch {
+		case name == "" || name == ".":
+		case name == ".." && len(d.dirs) > 1:
+			d.leave(len(d.dirs) - 1)
+		case name != "..":
+			err = d.enter(d.top().file, name)
+		}
+		if err == nil {
+			err = d.guard.Arrive(d.top().owner, len(d.rest))
+		}
 	}
-	defer handle.Close()
-	return pathrs.Reopen(handle, flags|unix.O_CLOEXEC)
+	if err != nil {
+		return nil, fmt.Errorf("resolving %s: %w", p, err)
+	}
+	fd, err := unix.Openat(int(d.top().file.Fd()), ".", flags, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "openat", Path: p, Err: err}
+	}
+	return os.NewFile(uintptr(fd), p), nil
+}
+
+// maxLinks is the number of symbolic links that one path can lead over, as in
+// the kernel.
+const maxLinks = 40
+
+// descent is one lookup in progress. ".." leads to the directory that the lookup
+// came through, also when that is moved meanwhile: never out of the tree.
+type descent struct {
+	guard *LinkGuard
+	rest  []string  // the components to come
+	dirs  []entered // the root of the tree first
+	links int
+}
+
+type entered struct {
+	file  *os.File
+	owner int
+}
+
+func (d *descent) top() entered { return d.dirs[len(d.dirs)-1] }
+
+// leave closes the directories but for the first so many.
+func (d *descent) leave(kept int) {
+	for _, dir := range d.dirs[kept:] {
+		dir.file.Close()
+	}
+	d.dirs = d.dirs[:kept]
+}
+
+func (d *descent) close() { d.leave(0) }
+
+// enter steps into an entry of directory in, which can be a link.
+func (d *descent) enter(in *os.File, name string) error {
+	opened, err := place{parent: in, base: name}.open(unix.O_PATH)
+	if err != nil {
+		return err
+	}
+	var stat unix.Stat_t
+	if err = unix.Fstat(int(opened.Fd()), &stat); err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR {
+		d.dirs = append(d.dirs, entered{file: opened, owner: int(stat.Uid)})
+		return nil
+	}
+	defer opened.Close()
+	if err == nil && stat.Mode&unix.S_IFMT != unix.S_IFLNK {
+		err = unix.ENOTDIR
+	}
+	if err != nil {
+		return err
+	}
+	target, err := readLink(opened)
+	if err != nil {
+		return err
+	}
+	return d.follow(name, target, int(stat.Uid))
+}
+
+// follow puts the components of a link before those to come.
+func (d *descent) follow(name, target string, owner int) error {
+	if d.links++; d.links > maxLinks {
+		return unix.ELOOP
+	}
+	if err := d.guard.Follow(name, d.top().owner, owner, len(d.rest)); err != nil {
+		return err
+	}
+	if path.IsAbs(target) {
+		d.leave(1)
+	}
+	d.rest = slices.Concat(strings.Split(target, "/"), d.rest)
+	return nil
 }

@@ -14,10 +14,12 @@ import (
 // Tree is a directory tree, "/" for the running machine. Paths given to its
 // methods are absolute within the tree. Symbolic links in parent directories
 // are followed inside the tree only, also while somebody swaps them; the last
-// component is never followed. This is how Ignition resolves paths.
+// component is never followed. This is how Ignition resolves paths. Links of
+// unprivileged users are followed to directories of the same user only.
 type Tree struct {
-	root *os.File
-	name string
+	root        *os.File
+	name        string
+	owner, user int // of the root directory, and of this process
 }
 
 // OpenTree opens the directory name as a tree.
@@ -26,7 +28,18 @@ func OpenTree(name string) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening root directory: %w", err)
 	}
-	return &Tree{root: root, name: path.Clean(name)}, nil
+	owner, err := ownerOf(root)
+	if err != nil {
+		root.Close()
+		return nil, fmt.Errorf("opening root directory: %w", err)
+	}
+	return &Tree{root: root, name: path.Clean(name), owner: owner, user: os.Geteuid()}, nil
+}
+
+func ownerOf(file *os.File) (int, error) {
+	var stat unix.Stat_t
+	err := unix.Fstat(int(file.Fd()), &stat)
+	return int(stat.Uid), err
 }
 
 // Close releases the tree.
@@ -105,7 +118,7 @@ func (t *Tree) ReadDir(p string) ([]string, error) {
 
 // openDir opens directory p for reading, following links inside the tree.
 func (t *Tree) openDir(p string) (*os.File, error) {
-	dir, err := t.lookup(path.Clean("/"+p), unix.O_RDONLY|unix.O_DIRECTORY)
+	dir, err := t.lookup(path.Clean("/"+p), unix.O_RDONLY)
 	if err != nil {
 		return nil, fmt.Errorf("opening %s: %w", p, err)
 	}

@@ -55,6 +55,7 @@ func (bare) ReadFile(string) ([]byte, host.Info, error)       { return nil, host
 func (bare) ReadDir(string) ([]string, error)                 { return nil, fs.ErrNotExist }
 func (bare) Walk(string, func(string, host.Info) error) error { return nil }
 func (bare) Mounts(string) ([]string, error)                  { return nil, nil }
+func (bare) GuardLinks(string) *host.LinkGuard                { return new(host.LinkGuard) }
 
 func workerPayload(t *testing.T) *Payload {
 	t.Helper()

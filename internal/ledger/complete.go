@@ -54,7 +54,7 @@ func (d *Paths) missing(dir string, gone removals) ([]string, error) {
 		below = append([]string{dir}, below...)
 	}
 	missing, err := d.Tree.MissingDirs(dir)
-	return append(missing, below...), err
+	return append(missing, below...), explained(err)
 }
 
 // hardLinksLast orders each run of path changes as MakeAll makes them: undone

@@ -52,6 +52,9 @@ func (l *Ledger) Items() []Item {
 				}
 				items[at].Done = true
 				if i < len(r.After) {
+					if !items[at].bracket { // what the agent itself has made stays known
+						items[at].earlier = append(items[at].earlier, items[at].Want)
+					}
 					items[at].Want = r.After[i]
 				}
 			}

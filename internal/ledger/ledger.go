@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Ledger records changes in a directory of its own and makes them.
@@ -21,6 +22,7 @@ type Ledger struct {
 	drivers map[Kind]Driver
 	records []record
 	named   bool  // that there is a ledger is durable
+	behind  bool  // an earlier process may not have synced what it wrote
 	broken  error // after a failed append nothing more may be changed
 
 	// Tell is told of every change that was made or given back, for logs; it can
@@ -59,7 +61,16 @@ func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 		return nil, fmt.Errorf("reading ledger: %w", err)
 	}
 	l.records, _, err = parse(content)
-	return l, err
+	return l, damaged(dir, err)
+}
+
+// damaged adds a remedy to an error of a ledger that cannot be read.
+func damaged(dir string, err error) error {
+	if err == nil {
+		return nil
+	}
+	name := report.ShellWord(filepath.Join(dir, "ledger.log"))
+	return report.Fail(report.Failed, fmt.Sprintf("mv %s %s.damaged # only if nothing on this host is to be restored", name, name), "%w", err)
 }
 
 func (l *Ledger) load() error {
@@ -73,11 +84,12 @@ func (l *Ledger) load() error {
 	}
 	records, good, err := parse(content)
 	if err != nil {
-		return fmt.Errorf("%w; move %s away only when you know that nothing in it is to be given back", err, l.log.Name())
+		return damaged(l.dir, err)
 	}
 	l.records = records
 	if good < len(content) {
-		if err := l.log.Truncate(int64(good)); err != nil {
+		// Durable before anything is appended: a mixture of both could not be read.
+		if err := errors.Join(l.log.Truncate(int64(good)), l.log.Sync()); err != nil {
 			return fmt.Errorf("cutting the torn tail off the ledger: %w", err)
 		}
 	}
@@ -87,6 +99,7 @@ func (l *Ledger) load() error {
 	// An intent can be there of a run that was killed before it synced the names;
 	// what is done was begun after that.
 	l.named = slices.ContainsFunc(records, func(r record) bool { return r.Type == done })
+	l.behind = len(records) > 0
 	return nil
 }
 
@@ -115,7 +128,7 @@ func (l *Ledger) append(r record, durable bool) error {
 		return fmt.Errorf("writing ledger: %w", l.broken)
 	}
 	if len(l.records) == 0 && r.Type != header {
-		if err := l.append(record{Type: header, Version: formatVersion}, false); err != nil {
+		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
 			return err
 		}
 	}
@@ -124,7 +137,14 @@ func (l *Ledger) append(r record, durable bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := l.log.Write(line); err != nil {
+	if l.behind { // else a disk could keep the new record and lose those before, which is damage
+		err = l.log.Sync()
+		l.behind = err != nil
+	}
+	if err == nil {
+		_, err = l.log.Write(line)
+	}
+	if err != nil {
 		l.broken = err
 		return fmt.Errorf("writing ledger: %w", err)
 	}

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -84,10 +85,12 @@ func (d *Paths) Tidy(_ context.Context, changes []Change) error {
 		if !c.onPath() {
 			continue
 		}
-		if err := d.Tree.RemoveTemporary(c.Target); err != nil {
-			return err
+		err := d.Tree.RemoveTemporary(c.Target)
+		if err == nil {
+			err = batch.Touch(c.Target)
 		}
-		if err := batch.Touch(c.Target); err != nil {
+		// Making or restoring the path reports that link; others need not wait for it.
+		if unsafe := new(host.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
 			return err
 		}
 	}

@@ -17,7 +17,7 @@ type Paths struct {
 func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == host.Absent {
-		return State{}, err
+		return State{}, explained(err)
 	}
 	var content []byte
 	if info.Type == host.Regular {

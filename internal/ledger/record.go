@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"time"
@@ -13,11 +14,12 @@ import (
 //	CCCCCCCC {json}\n
 //
 // C being the CRC-32C of the JSON in hexadecimal. The first record is of type
-// "ledger" and names the version. Records are only ever appended; each append
-// is made durable before the host is touched. A last line that is cut short
-// or fails its checksum was never acted on (the write that made it durable had
-// not returned), and is cut off when the ledger is opened. Damage anywhere
-// else is an error: the ledger is then not written to any more.
+// "ledger" and names the version. Records are only ever appended. Those of type
+// ledger, intent and done are made durable, with all before them, before anything
+// else happens; undone is not, as restoring twice changes nothing. What a power
+// cut leaves behind the last durable record, in whatever order the disk has
+// written, is cut off when the ledger is opened. Damage to anything else is an
+// error: the ledger is then not written to any more. See torn.
 //
 // An "intent" lists changes with the state before each; with "bracket", which
 // the first agents did not write yet, the wishes in them mean nothing before
@@ -62,15 +64,18 @@ func (r record) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
 }
 
-// parse reads all records and tells how many bytes of log are whole.
+// parse returns all records and how many bytes of log are whole.
 func parse(log []byte) ([]record, int, error) {
 	var records []record
 	good := 0
 	for rest := log; len(rest) > 0; {
 		line, tail, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := parseLine(line)
-		if !whole || (err != nil && len(tail) == 0) {
-			break // a torn tail
+		if (!whole || err != nil) && torn(rest, len(records) == 0) {
+			break
+		}
+		if !whole && err == nil {
+			err = errors.New("record without an end")
 		}
 		if err != nil {
 			return nil, good, fmt.Errorf("reading ledger at byte %d: %w", good, err)
@@ -86,6 +91,37 @@ func parse(log []byte) ([]record, int, error) {
 		return nil, 0, fmt.Errorf("reading ledger: version %d is not known to this program", records[0].Version)
 	}
 	return records, good, nil
+}
+
+// maxHeader bounds the length of the first record, which is made durable alone.
+const maxHeader = 128
+
+// torn reports whether a power cut, and not damage to the disk, can have left
+// rest, which begins with a record that cannot be read. What a disk has not
+// written is zeros, or is behind the end of the file. And nothing that was made
+// durable comes after it.
+func torn(rest []byte, first bool) bool {
+	if first && len(rest) > maxHeader {
+		return false
+	}
+	line, _, whole := bytes.Cut(rest, []byte("\n"))
+	if whole && bytes.IndexByte(line, 0) < 0 && !expendable(line) {
+		return false
+	}
+	for line := range bytes.Lines(rest) {
+		line, whole := bytes.CutSuffix(line[bytes.LastIndexByte(line, 0)+1:], []byte("\n"))
+		if r, err := parseLine(line); whole && err == nil && r.Type != undone {
+			return false
+		}
+	}
+	return true
+}
+
+// expendable reports whether a damaged record is of a type that can be missing at
+// the end: then more is restored, or checked, than is necessary.
+func expendable(line []byte) bool {
+	_, body, _ := bytes.Cut(line, []byte(" "))
+	return bytes.HasPrefix(body, []byte(`{"type":"done",`)) || bytes.HasPrefix(body, []byte(`{"type":"undone",`))
 }
 
 func parseLine(line []byte) (record, error) {

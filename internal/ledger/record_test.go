@@ -85,22 +85,51 @@ func TestParseTellsATornTailFromDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	zeros := func(n int) string { return strings.Repeat("\x00", n) }
+	flipped := func(line string) string { return strings.Replace(line, "2026", "2027", 1) }
+	head, intended, finished, restored := lines[0], lines[1], lines[2], lines[3]
+	next := func(r record, seq int) string {
+		r.Seq = seq
+		line, err := r.line()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(line)
+	}
+	again, once := next(goldenRecords()[3], 4), next(goldenRecords()[3], 5)
 	for name, test := range map[string]struct {
 		log     string
 		records int
 		want    string // of the error
 	}{
-		"empty":                      {"", 0, ""},
-		"last line without its end":  {strings.TrimSuffix(whole, "\n"), 3, ""},
-		"last line cut short":        {whole[:len(whole)-9], 3, ""},
-		"last line with a bad byte":  {whole[:len(whole)-3] + "?}\n", 3, ""},
-		"only half a header":         {whole[:20], 0, ""},
-		"zeroes at the end":          {whole + "\x00\x00\x00", 4, ""},
-		"damage before the end":      {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum is wrong"},
-		"a line is missing":          {lines[0] + strings.Join(lines[2:], ""), 0, "record 2 where 1 is due"},
-		"a line is there twice":      {lines[0] + lines[0] + lines[1], 0, "record 0 where 1 is due"},
-		"written by a newer version": {string(newer), 0, "version 2 is not known"},
-		"newer, and cut short":       {string(newer) + "12345", 0, "version 2 is not known"},
+		"empty":                               {"", 0, ""},
+		"last line without its end":           {strings.TrimSuffix(whole, "\n"), 3, ""},
+		"last line cut short":                 {whole[:len(whole)-9], 3, ""},
+		"only half a header":                  {whole[:20], 0, ""},
+		"zeros for a header":                  {zeros(len(head)), 0, ""},
+		"zeros at the end":                    {whole + zeros(3), 4, ""},
+		"a page of zeros at the end":          {whole + zeros(4096), 4, ""},
+		"an intent cut short":                 {head + intended[:len(intended)/2], 1, ""},
+		"an intent with zeros in it":          {head + intended[:50] + zeros(100) + intended[150:], 1, ""},
+		"zeros for an intent":                 {head + zeros(len(intended)), 1, ""},
+		"zeros before an undone":              {whole + zeros(len(again)) + once, 4, ""},
+		"zeros in an undone before others":    {head + intended + finished + restored[:40] + zeros(len(restored)-40) + again + once, 3, ""},
+		"an undone cut short before zeros":    {whole + again[:30] + zeros(500), 4, ""},
+		"a done with a bad byte":              {head + intended + flipped(finished), 2, ""},
+		"an undone with a bad byte":           {whole + flipped(again) + once, 4, ""},
+		"the last intent has a bad byte":      {head + flipped(intended), 0, "checksum is wrong"},
+		"a header with a bad byte, alone":     {flipped(head), 0, "checksum is wrong"},
+		"a header with a bad byte":            {flipped(head) + intended, 0, "checksum is wrong"},
+		"nothing but zeros":                   {zeros(4096), 0, "checksum is wrong"},
+		"nothing but a part of an intent":     {intended[:len(intended)-1], 0, "record without an end"},
+		"zeros for a header before an intent": {zeros(len(head)) + intended, 0, "checksum is wrong"},
+		"zeros before a done":                 {head + zeros(len(intended)) + finished, 0, "checksum is wrong"},
+		"a bad undone before a done":          {head + flipped(next(goldenRecords()[3], 1)) + next(goldenRecords()[2], 2), 0, "checksum is wrong"},
+		"damage before the end":               {strings.Replace(whole, "/etc/b", "/etc/c", 1), 0, "checksum is wrong"},
+		"a line is missing":                   {head + strings.Join(lines[2:], ""), 0, "record 2 where 1 is due"},
+		"a line is there twice":               {head + head + intended, 0, "record 0 where 1 is due"},
+		"written by a newer version":          {string(newer), 0, "version 2 is not known"},
+		"newer, and cut short":                {string(newer) + "12345", 0, "version 2 is not known"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			records, good, err := parse([]byte(test.log))

@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -14,7 +15,8 @@ func (d *Paths) Restore(ctx context.Context, c Change, before State) error {
 	if err := back.Restore(ctx, c, before); err != nil {
 		return err
 	}
-	return back.Finish()
+	failed, err := back.Finish()
+	return errors.Join(failed[c.Target], err)
 }
 
 // Begin starts to put many paths back with few barriers.
@@ -96,11 +98,12 @@ func within(now, before map[string][]byte) bool {
 }
 
 // Finish gives the staged files their names and makes everything durable.
-func (r *restoring) Finish() error {
-	if err := r.batch.Rename(); err != nil {
-		return err
+func (r *restoring) Finish() (map[string]error, error) {
+	failed, err := r.batch.RenameEach()
+	if err != nil {
+		return nil, err
 	}
-	return r.batch.Sync()
+	return failed, r.batch.Sync()
 }
 
 // Abort drops what was staged and not finished.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -26,7 +25,9 @@ type Grouped interface{ Begin() Restoring }
 type Restoring interface {
 	Restore(ctx context.Context, c Change, before State) error
 	Busy(c Change) (bool, error) // whether Finish will still change the thing
-	Finish() error
+	// Finish returns an error for each target that could not be restored after
+	// all. After an error of its own nothing counts as restored.
+	Finish() (failed map[string]error, err error)
 	Abort()
 }
 
@@ -72,7 +73,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 		if bearing, ok := l.drivers[item.Kind].(Bearing); ok && err != nil && bearing.Bears() {
 			return u.end(err)
 		}
-		u.errs = append(u.errs, err)
+		u.fail(item, err)
 	}
 	u.flush()
 	for _, i := range full {
@@ -83,7 +84,7 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 				err = u.kept(ctx, items[i], now)
 			}
 		}
-		u.errs = append(u.errs, err)
+		u.fail(items[i], err)
 	}
 	return u.end(nil)
 }
@@ -94,6 +95,7 @@ type undoing struct {
 	covers  covers
 	outcome Outcome
 	errs    []error
+	failed  []string  // targets of what could not be restored
 	driver  Driver    // whose things back gives back
 	back    Restoring // nil when nothing waits
 	waiting []Item    // given back by back, not durable yet
@@ -105,7 +107,7 @@ func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	if err != nil {
 		return err
 	}
-	if err := u.makeWay(item, driver); err != nil {
+	if err := u.makeWay(item, driver); err != nil || u.blocked(item) {
 		return err
 	}
 	now, err := driver.Look(ctx, item.Change)
@@ -129,12 +131,12 @@ func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	}
 	if u.back == nil {
 		if err := driver.Restore(ctx, item.Change, before); err != nil {
-			return fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+			return u.notRestored(item, err)
 		}
 		return u.restored(item)
 	}
 	if err := u.back.Restore(ctx, item.Change, before); err != nil {
-		return fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+		return u.notRestored(item, err)
 	}
 	u.waiting = append(u.waiting, item)
 	return nil
@@ -148,7 +150,7 @@ func (u *undoing) makeWay(item Item, driver Driver) error {
 		if err != nil {
 			return err
 		}
-		if busy || u.driver != driver {
+		if busy || u.driver != driver || u.linked(item) {
 			u.flush()
 		}
 	}
@@ -203,13 +205,18 @@ func (u *undoing) flush() {
 	if u.back == nil {
 		return
 	}
-	err := u.back.Finish()
-	if err == nil {
-		for _, item := range u.waiting {
+	failed, err := u.back.Finish()
+	u.errs = append(u.errs, err)
+	for _, item := range u.waiting {
+		switch cause := failed[item.Target]; {
+		case cause != nil:
+			u.fail(item, u.notRestored(item, cause))
+		case err != nil:
+			u.block(item)
+		default:
 			u.errs = append(u.errs, u.restored(item))
 		}
 	}
-	u.errs = append(u.errs, err)
 	u.abort()
 }
 
@@ -224,7 +231,9 @@ func (u *undoing) abort() {
 func (u *undoing) end(why error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
-		u.errs = append(u.errs, u.l.log.Sync())
+		err := u.l.log.Sync()
+		u.l.behind = err != nil
+		u.errs = append(u.errs, err)
 	}
 	return u.outcome, errors.Join(append(u.errs, why)...)
 }

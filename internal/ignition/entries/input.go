@@ -14,6 +14,7 @@ type Tree interface {
 	ReadDir(p string) ([]string, error)
 	Walk(p string, visit func(p string, info host.Info) error) error
 	Mounts(p string) ([]string, error)
+	GuardLinks(p string) *host.LinkGuard
 }
 
 // Input is what is decided from.

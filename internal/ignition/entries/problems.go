@@ -1,10 +1,12 @@
 package entries
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -15,6 +17,7 @@ const mostProblems = 5
 type problems struct {
 	config []string // what the config must not say
 	tree   []string // what the tree has in the way
+	link   string   // the first path over a link that is not followed
 }
 
 func (p *problems) inConfig(format string, args ...any) {
@@ -29,6 +32,9 @@ func (p *problems) any() bool { return len(p.config)+len(p.tree) > 0 }
 
 func (p *problems) failure() error {
 	code, remedy := report.Failed, "move what is in the way to another place, or set overwrite: true for the entry in the config"
+	if p.link != "" {
+		remedy = fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
+	}
 	if len(p.config) > 0 {
 		code, remedy = report.Usage, "correct the entries in the config"
 	}
@@ -41,17 +47,30 @@ func (p *problems) failure() error {
 }
 
 // obstacle is what the tree has in the way of one entry.
-type obstacle struct{ text string }
+type obstacle struct {
+	text string
+	link string // the path on the running machine, when a link above it is not followed
+}
 
 func (o *obstacle) Error() string { return o.text }
 
-func inTheWay(format string, args ...any) error { return &obstacle{fmt.Sprintf(format, args...)} }
+func inTheWay(format string, args ...any) error { return &obstacle{text: fmt.Sprintf(format, args...)} }
+
+// asObstacle returns what a link above p that is not followed is: an obstacle.
+func asObstacle(p string, err error) error {
+	var unsafe *host.UnsafeLinkError
+	if !errors.As(err, &unsafe) {
+		return err
+	}
+	return &obstacle{text: fmt.Sprintf("%s: %v", p, err), link: unsafe.Path}
+}
 
 // note takes the obstacles of an entry; other errors end the decision.
 func (p *problems) note(err error) error {
 	var o *obstacle
 	if errors.As(err, &o) {
 		p.inTree("%s", o.text)
+		p.link = cmp.Or(p.link, o.link)
 		return nil
 	}
 	return err

@@ -163,41 +163,54 @@ func (s *scene) follow(p string) (string, error) {
 }
 
 // walk is follow. Where there has to be something, it ends as the kernel does
-// at what is missing or no directory.
+// at what is missing or no directory. Links of unprivileged users are followed to
+// what is there and belongs to the same user, as host.Tree does.
 func (s *scene) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
+	guard := s.tree.GuardLinks(p)
 	rest := strings.Split(p, "/")
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			real = path.Dir(real)
-			continue
-		}
-		next := path.Join(real, name)
+		next := path.Join(real, name) // also of "", "." and ".."
 		n, err := s.lstat(next)
 		if err != nil {
 			return "", false, err
 		}
-		if n.kind != host.Symlink {
-			if there && (n.kind == host.Absent || (n.kind != host.Directory && len(rest) > 0)) {
-				return "", false, nil
+		if n.kind == host.Symlink {
+			if links++; links > mostLinks {
+				return "", false, inTheWay("%s leads over more than %d symbolic links", p, mostLinks)
 			}
-			real = next
+			holder, err := s.lstat(real)
+			if err == nil {
+				err = asObstacle(p, guard.Follow(name, holder.uid, n.uid, len(rest)))
+			}
+			if err != nil {
+				return "", false, err
+			}
+			if path.IsAbs(n.link) {
+				real = "/"
+			}
+			rest = append(strings.Split(n.link, "/"), rest...)
 			continue
 		}
-		if links++; links > mostLinks {
-			return "", false, inTheWay("%s leads over more than %d symbolic links", p, mostLinks)
+		if there && (n.kind == host.Absent || (n.kind != host.Directory && len(rest) > 0)) {
+			return "", false, nil
 		}
-		if path.IsAbs(n.link) {
-			real = "/"
+		real = next
+		if err := guard.Arrive(n.owner(), len(rest)); err != nil {
+			return "", false, asObstacle(p, err)
 		}
-		rest = append(strings.Split(n.link, "/"), rest...)
 	}
 	return real, true, nil
+}
+
+// owner is the user whose the thing is, -1 where nothing is.
+func (n *node) owner() int {
+	if n.kind == host.Absent {
+		return -1
+	}
+	return n.uid
 }
 
 // same tells whether two names are of one file.

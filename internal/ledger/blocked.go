@@ -1,0 +1,70 @@
+package ledger
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// fail notes an error with one thing.
+func (u *undoing) fail(item Item, err error) {
+	if err != nil {
+		u.errs = append(u.errs, err)
+		u.block(item)
+	}
+}
+
+// block makes older items wait for one that was not restored. A hard link is
+// known by being the same file as its target, so the target has to wait too.
+func (u *undoing) block(item Item) {
+	u.failed = append(u.failed, item.Target)
+	if item.Kind == HardLink {
+		u.failed = append(u.failed, item.Want.Link)
+	}
+}
+
+// blocked reports whether an item has to wait for a newer one that could not be
+// restored, at the same path or below. What fills the item's place is not of
+// another process then, but that newer item: the next undo restores both. Only
+// the attributes of a directory do not depend on what is in the directory.
+func (u *undoing) blocked(item Item) bool {
+	return slices.ContainsFunc(u.failed, func(p string) bool {
+		inPlace := item.Kind == Directory && item.Before.Type == string(host.Directory) && path.Clean(p) != path.Clean(item.Target)
+		return host.Within(p, item.Target) && !inPlace
+	})
+}
+
+// linked reports whether a hard link to the item's path is about to be replaced.
+func (u *undoing) linked(item Item) bool {
+	return slices.ContainsFunc(u.waiting, func(w Item) bool {
+		return w.Kind == HardLink && w.Before.Present && path.Clean(w.Want.Link) == path.Clean(item.Target)
+	})
+}
+
+// notRestored wraps why an item could not be restored.
+func (u *undoing) notRestored(item Item, err error) error {
+	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
+	paths, ok := u.l.drivers[item.Kind].(*Paths)
+	if !ok || !errors.Is(err, unix.EPERM) {
+		return err
+	}
+	p := path.Join(paths.Tree.Name(), item.Target)
+	return report.Fail(report.Failed, fmt.Sprintf("lsattr -d %s %s # i is immutable, a append-only: chattr -i -a takes both off",
+		report.ShellWord(path.Dir(p)), report.ShellWord(p)), "%w", err)
+}
+
+// explained adds a remedy to an error about a link that is not followed.
+func explained(err error) error {
+	var unsafe *host.UnsafeLinkError
+	if !errors.As(err, &unsafe) {
+		return err
+	}
+	return report.Fail(report.Failed, fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, and run the same command again",
+		report.ShellWord(unsafe.Path)), "%w", err)
+}

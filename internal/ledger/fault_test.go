@@ -1,0 +1,259 @@
+package ledger
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// faults lists the system calls that a run is made to fail at, with the error of
+// each: all that write, change or sync something, and those that lead there.
+func faults() map[string]string {
+	return map[string]string{
+		"write": "ENOSPC", "openat": "EDQUOT", "mkdirat": "ENOSPC", "symlinkat": "ENOSPC", "linkat": "EMLINK", "renameat": "EPERM",
+		"unlinkat": "EPERM", "fchown": "EDQUOT", "fchownat": "EDQUOT", "fchmod": "EIO", "fsetxattr": "ENOSPC", "lsetxattr": "EOPNOTSUPP",
+		"fsync": "EIO", "syncfs": "EIO", "ftruncate": "EIO",
+	}
+}
+
+// A fault at any call of an apply or an undo damages nothing, and the next run
+// makes or gives back everything. Each call fails alone; a full disk also stays full.
+func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
+	if os.Getenv(victimRoot) != "" {
+		victim(t)
+		return
+	}
+	needRoot(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which makes system calls fail, is not installed (Debian: apt-get install strace)")
+	}
+	inMemory(t)
+	for _, verb := range []string{"apply", "undo"} {
+		k, start := newKills(t, verb)
+		for call, fault := range faults() {
+			for _, lasting := range []string{"", "+"} {
+				if lasting != "" && call != "write" {
+					continue
+				}
+				t.Run(fmt.Sprintf("%s at %s%s", verb, call, lasting), func(t *testing.T) {
+					t.Parallel() // most of the time passes in strace
+					failed := 0
+					for n := 1; ; n++ {
+						inject := fmt.Sprintf("inject=%s:error=%s:when=%d%s", call, fault, n, lasting)
+						g := start.copied(t)
+						out, met := injected(t, g, verb, call, inject)
+						if !met {
+							break
+						}
+						when := verb + " with " + inject
+						k.undamaged(t, g, when+"\n"+out)
+						k.judge(t, g, verb, when)
+						failed++
+					}
+					t.Logf("failed at each of %d calls", failed)
+				})
+			}
+		}
+	}
+}
+
+// injected runs a victim under a fault. It returns what the victim printed, and
+// whether the fault was met.
+func injected(t *testing.T, g ground, verb, call, inject string) (string, bool) {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	command := g.command(t, verb, "strace", "-f", "-qq", "-o", trace, "-e", "trace="+call, "-e", inject)
+	command.Env = append(command.Env, victimMayFail+"=1")
+	out, err := command.CombinedOutput()
+	if strings.Contains(string(out), "strace:") {
+		t.Fatalf("%s: %v\n%s", inject, err, out)
+	}
+	calls, err := os.ReadFile(trace)
+	must(t, err)
+	return string(out), bytes.Contains(calls, []byte("(INJECTED)"))
+}
+
+// undamaged checks that each file is as it was or as wished, with its owner and
+// mode; of those whose attributes alone are changed, only the content.
+func (k kills) undamaged(t *testing.T, g ground, when string) {
+	t.Helper()
+	known := map[string]bool{}
+	for _, line := range append(k.before, k.after...) {
+		known[file(line)] = true
+	}
+	for _, line := range portrait(t, g.root) {
+		p, rest, _ := strings.Cut(line, " ")
+		temporary := strings.HasPrefix(filepath.Base(p), ".hcp-node-agent.")
+		if strings.HasPrefix(rest, "file ") && !temporary && !known[file(line)] {
+			t.Errorf("%s: damaged: %s", when, line)
+		}
+	}
+}
+
+// file reduces a line of a portrait to what a fault must not mix.
+func file(line string) string {
+	line, _, _ = strings.Cut(line, " is ")
+	if fields := strings.Fields(line); fields[0] == "/etc/attributes" {
+		return strings.Join([]string{fields[0], fields[1], fields[5]}, " ")
+	}
+	return line
+}
+
+// volume mounts a small file system of a kind for a test.
+func volume(t *testing.T, options ...string) string {
+	t.Helper()
+	needRoot(t)
+	point := t.TempDir()
+	argv := append(options, point)
+	if out, err := exec.CommandContext(t.Context(), "mount", argv...).CombinedOutput(); err != nil {
+		t.Skipf("nothing can be mounted here: mount %v: %s", argv, out)
+	}
+	t.Cleanup(func() { must(t, unix.Unmount(point, unix.MNT_DETACH)) })
+	return point
+}
+
+// fill uses up a file system but for some bytes.
+func fill(t *testing.T, point string, left int64) {
+	t.Helper()
+	file, err := os.Create(filepath.Join(point, "fill"))
+	must(t, err)
+	defer file.Close()
+	for _, size := range []int{64 << 10, 512} {
+		for err = nil; err == nil; {
+			_, err = file.Write(make([]byte, size))
+		}
+	}
+	info, err := file.Stat()
+	must(t, err)
+	must(t, file.Truncate(info.Size()-left))
+}
+
+// originals makes files to be replaced, larger than what replaces them, and
+// returns the wishes.
+func replacements(t *testing.T, root string, n int) []Change {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755)) //nolint:gosec // as on a host
+	var changes []Change
+	for i := range n {
+		p := fmt.Sprintf("/etc/f%02d", i)
+		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000), 0o640)) //nolint:gosec // as on a host
+		must(t, os.Chown(root+p, 0, 42))
+		changes = append(changes, Change{Kind: File, Target: p, Want: FileState([]byte("new\n"), 0o644)})
+	}
+	return changes
+}
+
+func TestUndoOnAFullDiskDamagesNoFile(t *testing.T) {
+	for _, left := range []int64{0, 4 << 10, 20 << 10} {
+		t.Run(fmt.Sprintf("%d bytes left", left), func(t *testing.T) {
+			root, dir := volume(t, "-t", "tmpfs", "-o", "size=512k", "tmpfs"), t.TempDir()
+			changes := replacements(t, root, 5)
+			k := kills{before: portrait(t, root)}
+			l := open(t, dir, root)
+			_, err := l.Apply(t.Context(), "files", changes)
+			must(t, err)
+			k.after = portrait(t, root)
+			fill(t, root, left)
+			outcome, err := l.Undo(t.Context())
+			if err == nil {
+				t.Fatalf("an undo on a full disk has given back %v", outcome.Restored)
+			}
+			must(t, os.Remove(filepath.Join(root, "fill")))
+			k.undamaged(t, ground{root: root}, "undo on a full disk")
+			k.giveBack(t, l, ground{root: root, dir: dir}, "with room again")
+		})
+	}
+}
+
+// A disk that takes data and loses it later, as one that is provisioned thinly
+// or breaks: the error comes with the sync.
+func TestUndoOnAFailingDiskDamagesNoFile(t *testing.T) {
+	thin, dir := volume(t, "-t", "tmpfs", "-o", "size=2M", "tmpfs"), t.TempDir()
+	image := filepath.Join(thin, "image")
+	run(t, "truncate", "--size=16M", image)
+	run(t, "mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", image)
+	root := volume(t, "-o", "loop,errors=continue", image)
+	must(t, os.Remove(filepath.Join(root, "lost+found")))
+	changes := replacements(t, root, 20)
+	k := kills{before: portrait(t, root)}
+	l := open(t, dir, root)
+	_, err := l.Apply(t.Context(), "files", changes)
+	must(t, err)
+	k.after = portrait(t, root)
+	run(t, "fstrim", root) // the blocks of the old files go back to where they are from
+	fill(t, thin, 0)
+	outcome, err := l.Undo(t.Context())
+	if err == nil {
+		t.Fatalf("an undo on a failing disk has given back %v", outcome.Restored)
+	}
+	if len(outcome.Restored) > 0 {
+		t.Errorf("given back: %v", outcome.Restored)
+	}
+	must(t, os.Remove(filepath.Join(thin, "fill")))
+	k.undamaged(t, ground{root: root}, "undo on a failing disk")
+	k.giveBack(t, l, ground{root: root, dir: dir}, "with room again")
+}
+
+func run(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	}
+}
+
+// immutable makes a file that nobody can change, replace or remove.
+func immutable(t *testing.T, name string) func() {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "chattr", "+i", name).CombinedOutput(); err != nil {
+		t.Skipf("this file system has no immutable files: %s", out)
+	}
+	free := func() { _ = exec.Command("chattr", "-i", name).Run() } // what follows fails without
+	t.Cleanup(free)
+	return free
+}
+
+func TestFilesThatCannotBeReplacedDoNotStopAnUndo(t *testing.T) {
+	needRoot(t)
+	root, dir := t.TempDir(), t.TempDir()
+	changes := append(replacements(t, root, 5), Change{Kind: File, Target: "/opt/made/file", Want: FileState([]byte("ours\n"), 0o644)})
+	k := kills{before: portrait(t, root)}
+	l := open(t, dir, root)
+	_, err := l.Apply(t.Context(), "files", changes)
+	must(t, err)
+	k.after = portrait(t, root)
+	var release []func()
+	stuck := []string{"/etc/f01", "/etc/f03", "/opt/made/file"}
+	for _, p := range stuck {
+		release = append(release, immutable(t, root+p))
+	}
+	outcome, err := l.Undo(t.Context())
+	for _, p := range stuck {
+		if err == nil || !strings.Contains(err.Error(), p) {
+			t.Errorf("the error does not name %s: %v", p, err)
+		}
+	}
+	if remedy := report.RemedyOf(err); !strings.Contains(remedy, fmt.Sprintf("lsattr -d %[1]s/opt/made %[1]s/opt/made/file", root)) {
+		t.Errorf("remedy %q", remedy)
+	}
+	var restored []string
+	for _, item := range outcome.Restored {
+		restored = append(restored, item.Target)
+	}
+	if diff := cmp.Diff([]string{"/etc/f04", "/etc/f02", "/etc/f00"}, restored); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+	k.undamaged(t, ground{root: root}, "undo with immutable files")
+	for _, free := range release {
+		free()
+	}
+	k.giveBack(t, l, ground{root: root, dir: dir}, "with files that can be changed again")
+}

@@ -1,0 +1,88 @@
+package ledger
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// userHome makes a home of user 1000 with a directory app, and a /etc.
+func userHome(t *testing.T) string {
+	t.Helper()
+	needRoot(t)
+	root := t.TempDir()
+	for _, dir := range []string{"etc", "home/u/app"} {
+		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
+	}
+	for _, name := range []string{"home/u", "home/u/app"} {
+		must(t, os.Chown(filepath.Join(root, name), 1000, 1000))
+	}
+	for _, name := range []string{"etc/shadow", "etc/replaced"} {
+		must(t, os.WriteFile(filepath.Join(root, name), []byte("root's\n"), 0o600))
+	}
+	return root
+}
+
+// swap puts a link of user 1000 in the place of a directory of that user, which
+// it moves away.
+func swap(t *testing.T, root, dir, target string) func() {
+	t.Helper()
+	dir = filepath.Join(root, dir)
+	must(t, os.Rename(dir, dir+".away"))
+	must(t, os.Symlink(target, dir))
+	must(t, os.Lchown(dir, 1000, 1000))
+	return func() {
+		must(t, os.Remove(dir))
+		must(t, os.Rename(dir+".away", dir))
+	}
+}
+
+func ofUser(s State) State {
+	uid, gid := 1000, 1000
+	s.UID, s.GID = &uid, &gid
+	return s
+}
+
+func TestApplyDoesNotFollowALinkOfAUser(t *testing.T) {
+	root, dir := userHome(t), t.TempDir()
+	swap(t, root, "home/u/app", "../../etc")
+	before := portrait(t, root)
+	_, err := open(t, dir, root).Apply(t.Context(), "files", []Change{
+		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours\n"), 0o644)},
+		{Kind: File, Target: "/home/u/app/new/file", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
+	})
+	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(report.RemedyOf(err), "namei -l "+root+"/home/u/app/new") {
+		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
+	}
+	if after := portrait(t, root); strings.Join(before, "\n") != strings.Join(after, "\n") {
+		t.Errorf("changed: %q", after)
+	}
+}
+
+func TestUndoDoesNotFollowALinkOfAUser(t *testing.T) {
+	root, dir := userHome(t), t.TempDir()
+	k := kills{before: portrait(t, root)}
+	l := open(t, dir, root)
+	_, err := l.Apply(t.Context(), "files", []Change{
+		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours\n"), 0o644)},
+		{Kind: File, Target: "/home/u/app/shadow", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
+		{Kind: File, Target: "/home/u/app/conf.d/file", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
+	})
+	must(t, err)
+	release := swap(t, root, "home/u/app", "../../etc")
+	outcome, err := l.Undo(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(report.RemedyOf(err), "namei -l "+root+"/home/u/app/") {
+		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
+	}
+	if len(outcome.Restored) != 1 || outcome.Restored[0].Target != "/etc/replaced" {
+		t.Errorf("given back: %v", outcome.Restored)
+	}
+	if content, err := os.ReadFile(filepath.Join(root, "etc/shadow")); err != nil || string(content) != "root's\n" {
+		t.Errorf("a file of root is %q now, %v", content, err)
+	}
+	release()
+	k.giveBack(t, l, ground{root: root, dir: dir}, "with the directory again")
+}

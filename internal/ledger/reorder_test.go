@@ -1,0 +1,145 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// written is what a process did to the log: a write, or a sync of it.
+type written struct {
+	data []byte
+	sync bool
+}
+
+var logCall = regexp.MustCompile(`(write|fsync)\(\d+<[^>]*ledger\.log>(?:, "([\\x0-9a-f]*)", \d+)?\) += (\d+)`)
+
+// logWrites runs a victim and returns what it did to the log.
+func logWrites(t *testing.T, g ground, verb string) []written {
+	t.Helper()
+	trace := filepath.Join(t.TempDir(), "trace")
+	command := g.command(t, verb, "strace", "-f", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=write,fsync")
+	if out, err := command.CombinedOutput(); err != nil || !strings.Contains(string(out), "complete") {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines, err := os.ReadFile(trace)
+	must(t, err)
+	lines = bytes.ReplaceAll(lines, []byte(hexed("ledger.log")), []byte("ledger.log"))
+	var all []written
+	for _, call := range logCall.FindAllSubmatch(lines, -1) {
+		data, err := hex.DecodeString(strings.ReplaceAll(string(call[2]), `\x`, ""))
+		must(t, err)
+		all = append(all, written{data: data, sync: string(call[1]) == "fsync"})
+	}
+	return all
+}
+
+// hexed is a text as strace -xx writes it.
+func hexed(text string) string {
+	var out strings.Builder
+	for _, b := range []byte(text) {
+		fmt.Fprintf(&out, `\x%02x`, b)
+	}
+	return out.String()
+}
+
+const sector = 512
+
+// left returns what a power cut can leave of a log: all that is durable, and of
+// what was written since each part or none. A part that the disk has not written
+// is zeros, or behind the end of the file.
+func left(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
+	log := bytes.Clone(since)
+	for _, part := range parts {
+		if random.IntN(2) == 0 {
+			clear(log[part[0]:part[1]])
+		}
+	}
+	if random.IntN(2) == 0 {
+		log = log[:random.IntN(len(log)+1)]
+	}
+	return append(bytes.Clone(durable), log...)
+}
+
+// partsOf cuts what was written since the last sync at the sectors of the disk,
+// or at the writes.
+func partsOf(durable, since []byte, bySector bool, ends []int) [][2]int {
+	var parts [][2]int
+	for at := 0; at < len(since); {
+		end := len(since)
+		if bySector {
+			end = min(end, at+sector-(len(durable)+at)%sector)
+		} else {
+			for _, e := range ends {
+				if e > at {
+					end = e
+					break
+				}
+			}
+		}
+		parts = append(parts, [2]int{at, end})
+		at = end
+	}
+	return parts
+}
+
+// Whatever a disk has kept of what was written since the last sync, the ledger
+// is read, with all that was synced; and everything is given back.
+func TestLogIsReadAfterReorderedAndDroppedWrites(t *testing.T) {
+	if os.Getenv(victimRoot) != "" {
+		victim(t)
+		return
+	}
+	needRoot(t)
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which shows what is written, is not installed (Debian: apt-get install strace)")
+	}
+	inMemory(t)
+	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
+	g := ground{root: scene(t), dir: t.TempDir()}
+	k := kills{before: portrait(t, g.root)}
+	apply := logWrites(t, g, "apply")
+	undo := logWrites(t, g, "undo")
+	if len(apply) < 6 || len(undo) < 20 {
+		t.Fatalf("%d and %d calls were seen", len(apply), len(undo))
+	}
+	var durable, since []byte
+	var ends []int
+	states, most := 0, 0
+	for i, w := range append(apply, undo...) {
+		if w.sync {
+			durable, since, ends = append(durable, since...), nil, nil
+			continue
+		}
+		since = append(since, w.data...)
+		ends = append(ends, len(since))
+		records, _, err := parse(durable)
+		must(t, err)
+		for n := range 400 {
+			log := left(random, durable, since, partsOf(durable, since, n%2 == 0, ends))
+			got, good, err := parse(log)
+			if err != nil || len(got) < len(records) || good < len(durable) {
+				t.Fatalf("call %d: %d of %d records, %v, of %q behind what is durable", i, len(got), len(records), err, log[len(durable):])
+			}
+			states++
+			most = max(most, len(got)-len(records))
+			if i < len(apply) || n > 2 {
+				continue
+			}
+			undone := g.copied(t)
+			must(t, os.WriteFile(filepath.Join(undone.dir, "ledger.log"), log, 0o600))
+			k.giveBack(t, open(t, undone.dir, undone.root), undone, fmt.Sprintf("call %d", i))
+		}
+	}
+	if most < 5 {
+		t.Errorf("at most %d records that were not synced survived", most)
+	}
+	t.Logf("%d states", states)
+}
