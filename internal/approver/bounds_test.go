@@ -17,7 +17,12 @@ import (
 // than a few lines.
 func TestWhatIsToldHasAnEnd(t *testing.T) {
 	key, long := certtest.NewKey(t), strings.Repeat("a", 4000)
-	mine := issue(t, "worker-1", certtest.NewAuthority(t, "ca").PEM, time.Now(), time.Hour)
+	ca := certtest.NewAuthority(t, "ca").PEM
+	cluster, err := ticket.Authorities(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := issue(t, "worker-1", ca, time.Now(), time.Hour)
 	named := clientOf(key)
 	named.request.Subject = nodeSubject(long)
 	claimed := clientOf(key)
@@ -26,7 +31,7 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 	organized.request.Subject.Organization = []string{long}
 	ticketed := func(g *good) *certificatesv1.CertificateSigningRequest {
 		csr := g.csr(t)
-		csr.Annotations = map[string]string{ticket.AnnotationID: mine.ID}
+		csr.Annotations = mine.prove(t, cluster, key)
 		return csr
 	}
 	for name, csr := range map[string]*certificatesv1.CertificateSigningRequest{
@@ -36,7 +41,7 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 	} {
 		var told []Told
 		a := &Approver{options: Options{Tell: func(one Told) { told = append(told, one) }}, told: map[types.UID]string{}}
-		d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), Facts{Now: mine.Expires.Add(-1)})
+		d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), Facts{Now: mine.Expires.Add(-1), Authorities: cluster})
 		d.Reason += strings.Repeat("x", 4000) // whoever has made it
 		a.tellOf(csr, d)
 		a.tellOf(csr, d)

@@ -1,8 +1,6 @@
 package approver
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -71,10 +69,13 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 	}
 	d.Node = claim.NodeName
 	want := Want{NodeName: claim.NodeName, PublicKey: request.key}
+	// The proof comes before the rules that cost time: only the holder of the ticket
+	// gets that far, while the ticket's id can be read off the CSR by any bootstrapper.
 	for _, rule := range []func() error{
 		func() error { return claim.InTime(facts.Now) },
-		func() error { return want.Client(csr) },
+		func() error { return request.unusable },
 		func() error { return claim.Verify(facts.Authorities, request.key, csr.Annotations) },
+		func() error { return want.Client(csr) },
 	} {
 		if err := rule(); err != nil {
 			d.Reason = err.Error()
@@ -172,6 +173,7 @@ func touches(csr *certificatesv1.CertificateSigningRequest, claims Claims) bool 
 
 // inside is what a CSR says of itself, before any rule is applied.
 type inside struct {
+	unusable    error  // why the request has no form or key that a kubelet's can have
 	node        string // "" when the subject is not a node's
 	key         any
 	fingerprint string
@@ -179,18 +181,13 @@ type inside struct {
 }
 
 func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
-	if !plain(csr.Spec.Request) {
-		return inside{}
-	}
-	block, _ := pem.Decode(csr.Spec.Request)
-	if block == nil {
-		return inside{}
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
-		return inside{}
+		return inside{unusable: err}
 	}
-	in := inside{key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey)}
+	in := inside{
+		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey),
+	}
 	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
 		in.node = name
 	}
