@@ -82,6 +82,11 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 			return d
 		}
 	}
+	own, err := ticket.ClientCSRName(request.key, claim.NodeName)
+	if err != nil {
+		d.Reason = err.Error()
+		return d
+	}
 	switch bound := facts.Bound[id]; {
 	case facts.NodeExists:
 		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
@@ -93,6 +98,10 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 		return d
 	case bound == "" && facts.Full:
 		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
+		return d
+	case csr.Name != own:
+		// Any bootstrapper can copy the request and its proof, as often as it likes.
+		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
 	d.Verdict, d.Claim = Approve, claim

@@ -73,6 +73,8 @@ func TestDecide(t *testing.T) {
 	replayed := clientOf(certtest.NewKey(t)).csr(t)
 	withGroup := grouped.csr(t)
 	replayed.Annotations, withGroup.Annotations = client.Annotations, client.Annotations
+	copied := client.DeepCopy()
+	copied.Name = "aa-001"
 	serving := servingOf(key).csr(t)
 	good := Facts{Now: now, Authorities: cluster, Bound: map[string]string{}}
 	with := func(change func(*Facts)) Facts {
@@ -110,6 +112,8 @@ func TestDecide(t *testing.T) {
 		"no ticket":                  {clientOf(key).csr(t), claims, good, Refuse, "it carries no ticket, and the node worker-1 has one"},
 		"no room for the note":       {waiting, claims, with(func(f *Facts) { f.Full = true }), Leave, "is full"},
 		"full, but noted before":     {waiting, claims, func() Facts { f := used(mine); f.Full = true; return f }(), Approve, ""},
+		"a copy":                     {copied, claims, good, Refuse, "it is a copy"},
+		"a copy, ticket noted":       {copied, claims, used(mine), Refuse, "it is a copy"},
 		"no claim":                   {waiting, nil, good, Leave, "no claim of its ticket"},
 		"two claims of the node":     {waiting, []*ticket.Claim{one.claim, newer.claim}, good, Approve, ""},
 		"serving":                    {serving, claims, used(mine), Approve, ""},
