@@ -3,6 +3,7 @@ package approver
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -149,7 +150,8 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 		d.Reason = err.Error()
 		return d
 	}
-	if d.Reason = request.takenFrom(name, facts.NodesOf); d.Reason != "" {
+	conflict := request.conflict(name, claims, facts)
+	if d.Reason = conflict.String(); conflict.claimed {
 		return d
 	}
 	d.Verdict, d.Claim = Approve, claim
@@ -208,16 +210,51 @@ func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
 	return in
 }
 
-// takenFrom says which of the CSR's addresses is another Node's; "" for none.
-func (in inside) takenFrom(name string, nodesOf map[netip.Addr][]string) string {
+// addressConflict is an address of a CSR that the Node of another machine has, too.
+type addressConflict struct {
+	address netip.Addr
+	node    string // "" when no other Node has one of the addresses
+	claimed bool   // a usable claim of that Node names the address
+}
+
+// String describes the conflict, or returns "" when there is none.
+func (c addressConflict) String() string {
+	switch {
+	case c.node == "":
+		return ""
+	case c.claimed:
+		return fmt.Sprintf("the address %s is that of the Node %s, and the claim of %s names it, too", c.address, c.node, c.node)
+	}
+	return fmt.Sprintf("the Node %s has the address %s, too, which no claim of %s names", c.node, c.address, c.node)
+}
+
+// conflict returns the worst conflict between the CSR's addresses and the Nodes
+// other than name. A node writes the addresses of its own Node, so an address
+// counts as that node's only if a usable claim of the node names it: otherwise
+// any node could block the serving certificate of any other.
+func (in inside) conflict(name string, claims Claims, facts Facts) addressConflict {
+	var found addressConflict
 	for _, address := range in.addresses {
-		for _, owner := range nodesOf[address] {
-			if owner != name {
-				return fmt.Sprintf("the address %s is that of the Node %s", address, owner)
+		for _, owner := range facts.NodesOf[address] {
+			if owner == name {
+				continue
+			}
+			found = addressConflict{address: address, node: owner, claimed: claims.nameAddress(owner, address, facts)}
+			if found.claimed {
+				return found
 			}
 		}
 	}
-	return ""
+	return found
+}
+
+// nameAddress reports whether a usable claim of a node names an address: one of this
+// cluster by which the node came in, or still can.
+func (c Claims) nameAddress(node string, address netip.Addr, facts Facts) bool {
+	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Claim) bool {
+		return slices.Contains(claim.Addresses, address) && claim.Fits(facts.Authorities) == nil &&
+			(facts.Bound[claim.ID] != "" || claim.InTime(facts.Now) == nil)
+	})
 }
 
 func shorten(text string) string { return shortenTo(80, text) }
