@@ -118,7 +118,7 @@ func approvedBy(csr *certificatesv1.CertificateSigningRequest) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", csr.Name, condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
 		}
 		reason = cmp.Or(condition.Reason, "without a reason")
 	}
@@ -139,4 +139,9 @@ func (a *Approver) approveByHand(ctx context.Context, csr *certificatesv1.Certif
 	}
 	a.tellOf(csr, d)
 	return nil
+}
+
+// notToApprove returns the failure for a CSR that breaks a rule.
+func notToApprove(csr *certificatesv1.CertificateSigningRequest, err error) error {
+	return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", csr.Name, " -o yaml"), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
 }

@@ -131,7 +131,10 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 	if !isNode {
 		name = request.node // Want refuses it below, when this node has a claim
 	}
-	d := Decision{Verdict: Leave, Node: name, Key: request.fingerprint, Remedy: "oc adm certificate approve " + csr.Name + "   after a look at its names"}
+	d := Decision{
+		Verdict: Leave, Node: name, Key: request.fingerprint,
+		Remedy: commandFor("oc adm certificate approve ", csr.Name, "   after a look at its names"),
+	}
 	if len(claims.byNode[name]) == 0 {
 		d.Reason = fmt.Sprintf("there is no claim for the node %q", shorten(name))
 		return d

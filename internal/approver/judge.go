@@ -99,10 +99,10 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 			a.crossed = true // what somebody else made of it is seen next
 		case apierrors.IsNotFound(err): // it was collected, or deleted
 		case err != nil && gone(err):
-			return fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err)
+			return fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err)
 		case err != nil:
 			a.unsettled = true
-			a.tally.failed = append(a.tally.failed, fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err))
+			a.tally.failed = append(a.tally.failed, fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err))
 			a.tellFailed(one.csr, one.decision, err)
 		default:
 			a.approved++

@@ -49,7 +49,6 @@ func TestPendingKeyReplacesRubbish(t *testing.T) {
 	}
 }
 
-
 func TestAssess(t *testing.T) {
 	ca := certtest.NewAuthority(t, "signer")
 	key := &pendingKey{private: certtest.NewKey(t)}
