@@ -91,25 +91,18 @@ func waitEnded(ctx context.Context, why string) error {
 
 // ofSigner lists the CSRs for a signer, page by page, and keeps those of a node.
 func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	options := metav1.ListOptions{Limit: csrPage, FieldSelector: "spec.signerName=" + signer}
 	var all []*certificatesv1.CertificateSigningRequest
-	for {
-		limited, cancel := bounded(ctx)
-		page, err := a.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("listing CSRs: %w", err)
-		}
-		for n := range page.Items {
-			csr := &page.Items[n]
+	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
+	_, err := a.eachPage(ctx, options, func(page []certificatesv1.CertificateSigningRequest) error {
+		for n := range page {
+			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || lookInto(csr).node == node {
 				all = append(all, csr.DeepCopy()) // a copy, so that the page is let go of
 			}
 		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return all, nil
-		}
-	}
+		return nil
+	})
+	return all, err
 }
 
 // approvedBy gives the reason with which a CSR was approved, "" for not yet; the

@@ -49,7 +49,7 @@ func (a *Approver) decide(ctx context.Context, batch []*certificatesv1.Certifica
 	fresh = map[string]string{}
 	for _, csr := range batch {
 		if answered(csr) {
-			delete(a.told, csr.UID)
+			a.told.forget(csr.UID)
 			continue
 		}
 		if was.keys == nil && touches(csr, a.claims) {
@@ -106,7 +106,7 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 			a.tellFailed(one.csr, one.decision, err)
 		default:
 			a.approved++
-			delete(a.told, one.csr.UID)
+			a.told.forget(one.csr.UID)
 			a.tellOf(one.csr, one.decision)
 		}
 	}

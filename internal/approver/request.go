@@ -19,10 +19,9 @@ const nodePrefix = "system:node:"
 
 // Who has a bootstrap kubeconfig can submit CSRs of more than a megabyte, as many
 // as the API server takes: it allows any text before and after the request. So
-// few are asked for and held at a time, and what is larger than a kubelet's ever
-// is, or begins otherwise, is not even parsed.
+// few are held at a time, and what is larger than a kubelet's ever is, or begins
+// otherwise, is not even parsed.
 const (
-	csrPage          = 10 // in one answer, which is in memory twice while it is read
 	csrsHeld         = 40
 	mostRequestBytes = 16 << 10
 	requestBegins    = "-----BEGIN CERTIFICATE REQUEST-----"
