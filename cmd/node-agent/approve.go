@@ -152,7 +152,7 @@ func toldText(told approver.Told) string {
 		if ticket.CheckNodeName(node) != nil {
 			node = strconv.Quote(node) // whoever asked has written it
 		}
-		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, told.CSR))
+		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(told.CSR)))
 		if told.Key != "" {
 			words = append(words, "(key "+told.Key+")")
 		}

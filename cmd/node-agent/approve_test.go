@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"regexp"
 	"slices"
@@ -50,6 +51,32 @@ func TestADecisionIsOneLine(t *testing.T) {
 	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
 	if got := toldText(told); got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A CSR's name that a stranger has chosen neither steers the terminal nor stands
+// outside quotes.
+func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
+	for name, want := range map[string]string{
+		"csr-1":                    `serving CSR csr-1: with ESC\x1b[2J`,
+		"\x1b[2J\x1b[1;1Happroved": `serving CSR "\x1b[2J\x1b[1;1Happroved": with`,
+		"x\rapproved worker-9":     `serving CSR "x\rapproved worker-9": with`,
+		"$(id>&2)":                 `serving CSR "$(id>&2)": with`,
+		"x;touch pwned;#":          `serving CSR "x;touch pwned;#": with`,
+		"-o":                       `serving CSR "-o": with`,
+	} {
+		var out, errOut bytes.Buffer
+		face := newFace(console{out: &out, err: &errOut}, common{output: "text", log: "text"})
+		tell(face, approver.Told{
+			Verdict: approver.Leave, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
+		})
+		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
+			t.Errorf("%q, want %q", got, want)
+		}
+		face.failure("approve", report.Fail(report.Failed, "see \x1b[2J", "the CSR %s", name))
+		if got := errOut.String(); strings.ContainsAny(got, "\x1b\r") {
+			t.Errorf("the failure is %q", got)
+		}
 	}
 }
 

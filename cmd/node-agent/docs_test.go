@@ -40,7 +40,7 @@ func TestManPageOfJoin(t *testing.T) {
 	text := formatted(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
 		"2026-11-21", "hcp-node-agent join [OPTION ...]", "--user-data FILE", "-o, --output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
-		"a final /**;", "CRI-O's pause IMAGE", "/var/lib/hcp-node-agent", "       7      Reboot needed, then run it again.", "       130    Interrupted", "SEE ALSO",
+		"a final /**;", "CRI-O's pause IMAGE", "/var/lib/hcp-node-agent", "       7      Reboot needed, then run it again.", "       130    Interrupted", "SEE ALSO", "With the value dumb, lines",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q:\n%s", want, text)

@@ -37,6 +37,10 @@ func newFace(io console, c common) *face {
 		f.text.Verbose = c.verbose
 		story = f.text
 	}
+	f.err = report.Escaped{W: f.err}
+	if !f.json {
+		f.out = report.Escaped{W: f.out}
+	}
 	f.sink = report.Sinks{story, f.recorder, report.Notify{}}
 	return f
 }

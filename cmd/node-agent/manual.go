@@ -24,7 +24,7 @@ func tool() manual.Tool {
 		Environment: []manual.Entry{
 			{Name: config.EnvironmentPrefix + "SETTING", Text: "a setting of a join, by its flag's name in capitals: that of --user-data is " + config.Variable("user-data")},
 			{Name: "NO_COLOR", Text: "when it is not empty, no colors are used on a terminal"},
-			{Name: "TERM", Text: "dumb: lines are not rewritten on a terminal"},
+			{Name: "TERM", Text: "with the value dumb, lines on a terminal are not rewritten"},
 			{Name: "JOURNAL_STREAM", Text: "set by systemd where output goes to the journal: what is told goes there with fields, see --log-format"},
 			{Name: "NOTIFY_SOCKET", Text: "set by systemd for services of Type=notify: readiness, watchdog and status are told there"},
 		},

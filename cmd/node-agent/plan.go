@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func planVerb() verb {
@@ -78,7 +79,7 @@ func sayGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedCha
 		if change.Group != group {
 			continue
 		}
-		fmt.Fprintf(w, "  %s %s: %s (%s)\n", sign(change.Action), change.Target, whatChanges(change), change.Why)
+		fmt.Fprintf(w, "  %s %s: %s (%s)\n", sign(change.Action), report.EscapeLine(change.Target), whatChanges(change), change.Why)
 		for line := range strings.Lines(change.Diff) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimSuffix(line, "\n"))
 		}

@@ -37,6 +37,7 @@ func TestSayPlan(t *testing.T) {
 		Changes: []bootstrap.PlannedChange{
 			planned("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
 			planned("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
+			planned("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none, there("abc", 0o644)),
 			changed,
 			planned("files", "change", ledger.File, "/etc/other", "payload", there("a", 0o644), there("b", 0o644)),
 			planned("files", "change", ledger.File, "/etc/was-link", "payload", link, there("b", 0o644)),
@@ -56,9 +57,10 @@ func TestSayPlan(t *testing.T) {
 	const want = `a join would make worker-7 of NodePool clusters/demo
 overridden by a.ign, -
 
-files, directories and links: 2 new, 3 changed, 1 removed, 1 with other attributes
+files, directories and links: 3 new, 3 changed, 1 removed, 1 with other attributes
   + /etc/d: directory, mode 0750 (payload)
   + /etc/new: 3 bytes, mode 0644 (payload)
+  + /etc/a\n  - /etc/shadow\x1b[1A: 3 bytes, mode 0644 (payload)
   ~ /etc/changed: 1 -> 2 bytes, mode 0644 -> 0600 (override)
       --- /etc/changed
       +++ /etc/changed

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func statusVerb() verb {
@@ -53,7 +54,7 @@ func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 	}
 	fmt.Fprintf(w, "  %-24s %d\n", "changes on this host", document.Changes)
 	for _, drift := range document.Drift {
-		fmt.Fprintf(w, "  drift: %s %s is now %s\n", drift.Kind, drift.Target, drift.Now)
+		fmt.Fprintf(w, "  drift: %s %s is now %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Now)
 	}
 	for _, trouble := range document.Trouble {
 		fmt.Fprintf(w, "  unknown: %s\n", trouble)

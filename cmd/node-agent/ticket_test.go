@@ -127,7 +127,7 @@ func TestTicketCreateRefuses(t *testing.T) {
 		"--node a --expires 1s --ca " + ca:                                  "one minute to 365 days",
 		"--node a --embed-stub " + ca + " --ca " + ca:                       "not JSON",
 		"--node a --ca " + ca + " --nodes " + put(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
-		"--node a --ca " + ca + " --output-dir " + filepath.Join(dir, "no"): "no such file",
+		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):  "not a directory",
 	} {
 		args := append([]string{"ticket", "create"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--output-dir") {
@@ -140,5 +140,23 @@ func TestTicketCreateRefuses(t *testing.T) {
 	}
 	if files, err := filepath.Glob(filepath.Join(dir, "*.*[mt]")); err != nil || len(files) != 1 { // ca.crt
 		t.Errorf("left are %v, %v", files, err)
+	}
+}
+
+// The documented commands name a directory that does not exist yet.
+func TestTicketCreateMakesTheDirectory(t *testing.T) {
+	dir := t.TempDir()
+	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
+	out := filepath.Join(dir, "new", "tickets")
+	got := call(t, "", "ticket", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
+	if got.code != report.Done || !exists(filepath.Join(out, "worker-7.ticket")) || !exists(filepath.Join(out, "worker-7.claim")) {
+		t.Fatalf("code %d, %s", got.code, got.err)
+	}
+	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
+		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
+	}
+	bad := filepath.Join(dir, "bad")
+	if got := call(t, "", "ticket", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.code != report.Usage || exists(bad) {
+		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.code, got.err, exists(bad))
 	}
 }

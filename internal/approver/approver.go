@@ -6,7 +6,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 )
 
 // Options say what an approver works with.
@@ -47,13 +46,13 @@ type Approver struct {
 	dir      claimsDir
 	claims   Claims
 
-	told      map[types.UID]string // the last reason that was told of each CSR that waits
-	broken    map[string]bool      // problems of claims that were told
-	unsettled bool                 // something could be decided otherwise without a change of its CSR
-	patience  time.Duration        // how long to wait until it is looked at again
-	soon      time.Duration        // what patience begins with
-	crossed   bool                 // somebody else wrote a CSR while it was approved
-	tally     tally                // of the look at all CSRs, and of what has changed since
+	told      memory
+	broken    map[string]bool // problems of claims that were told
+	unsettled bool            // something could be decided otherwise without a change of its CSR
+	patience  time.Duration   // how long to wait until it is looked at again
+	soon      time.Duration   // what patience begins with
+	crossed   bool            // somebody else wrote a CSR while it was approved
+	tally     tally           // of the look at all CSRs, and of what has changed since
 	approved  int
 }
 
@@ -66,7 +65,7 @@ func Open(options Options) (*Approver, error) {
 	return &Approver{
 		connection: connection, options: options, claims: NewClaims(nil),
 		bindings: bindings{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
-		dir:      claimsDir{path: options.Claims}, told: map[types.UID]string{}, broken: map[string]bool{}, patience: lookAgainForSome, soon: lookAgainForSome,
+		dir:      claimsDir{path: options.Claims}, broken: map[string]bool{}, patience: lookAgainForSome, soon: lookAgainForSome,
 	}, nil
 }
 
@@ -75,8 +74,7 @@ func (a *Approver) tell(told Told) {
 	a.options.Tell(told)
 }
 
-// What is told of a CSR, and kept while it waits, has an end: a stranger writes
-// some of it.
+// What is told of a CSR has an end: a stranger writes some of it.
 const (
 	mostNode   = 253 // of a Node's name
 	mostReason = 1000
@@ -86,10 +84,9 @@ const (
 func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decision) {
 	d.Node, d.Reason = shortenTo(mostNode, d.Node), shortenTo(mostReason, d.Reason)
 	if d.Verdict != Approve {
-		if d.Reason == "" || a.told[csr.UID] == d.Reason {
+		if d.Reason == "" || !a.told.add(csr.UID, d.Reason) {
 			return
 		}
-		a.told[csr.UID] = d.Reason
 		a.patience = a.soon
 	}
 	a.tell(toldOf(csr, d))
@@ -99,10 +96,10 @@ func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decis
 // fails in another way, as the server's sentence can have a time in it.
 func (a *Approver) tellFailed(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
 	kind := "failed: " + string(apierrors.ReasonForError(err))
-	if a.told[csr.UID] == kind {
+	if !a.told.add(csr.UID, kind) {
 		return
 	}
-	a.told[csr.UID], a.patience = kind, a.soon
+	a.patience = a.soon
 	d.Verdict, d.Reason, d.Remedy = Warned, "it cannot be approved: "+err.Error(), "it is tried again"
 	a.tell(toldOf(csr, d))
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
@@ -17,7 +16,12 @@ import (
 // than a few lines.
 func TestWhatIsToldHasAnEnd(t *testing.T) {
 	key, long := certtest.NewKey(t), strings.Repeat("a", 4000)
-	mine := issue(t, "worker-1", certtest.NewAuthority(t, "ca").PEM, time.Now(), time.Hour)
+	ca := certtest.NewAuthority(t, "ca").PEM
+	cluster, err := ticket.Authorities(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := issue(t, "worker-1", ca, time.Now(), time.Hour)
 	named := clientOf(key)
 	named.request.Subject = nodeSubject(long)
 	claimed := clientOf(key)
@@ -26,7 +30,7 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 	organized.request.Subject.Organization = []string{long}
 	ticketed := func(g *good) *certificatesv1.CertificateSigningRequest {
 		csr := g.csr(t)
-		csr.Annotations = map[string]string{ticket.AnnotationID: mine.ID}
+		csr.Annotations = mine.prove(t, cluster, key)
 		return csr
 	}
 	for name, csr := range map[string]*certificatesv1.CertificateSigningRequest{
@@ -35,12 +39,12 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 		"a long organization": ticketed(organized),
 	} {
 		var told []Told
-		a := &Approver{options: Options{Tell: func(one Told) { told = append(told, one) }}, told: map[types.UID]string{}}
-		d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), Facts{Now: mine.Expires.Add(-1)})
+		a := &Approver{options: Options{Tell: func(one Told) { told = append(told, one) }}}
+		d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), Facts{Now: mine.Expires.Add(-1), Authorities: cluster})
 		d.Reason += strings.Repeat("x", 4000) // whoever has made it
 		a.tellOf(csr, d)
 		a.tellOf(csr, d)
-		if len(told) != 1 || told[0].Reason == "" || len(told[0].Reason) > mostReason+3 || len(told[0].Node) > mostNode+3 || len(a.told[csr.UID]) > mostReason+3 {
+		if len(told) != 1 || told[0].Reason == "" || len(told[0].Reason) > mostReason+3 || len(told[0].Node) > mostNode+3 {
 			t.Errorf("%s: told %d times, %+v", name, len(told), told)
 		}
 		if err := (Want{NodeName: "worker-1", PublicKey: &key.PublicKey}).Client(csr); err == nil || len(err.Error()) > 600 {

@@ -91,25 +91,18 @@ func waitEnded(ctx context.Context, why string) error {
 
 // ofSigner lists the CSRs for a signer, page by page, and keeps those of a node.
 func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
-	options := metav1.ListOptions{Limit: csrPage, FieldSelector: "spec.signerName=" + signer}
 	var all []*certificatesv1.CertificateSigningRequest
-	for {
-		limited, cancel := bounded(ctx)
-		page, err := a.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
-		cancel()
-		if err != nil {
-			return nil, fmt.Errorf("listing CSRs: %w", err)
-		}
-		for n := range page.Items {
-			csr := &page.Items[n]
+	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
+	_, err := a.eachPage(ctx, options, func(page []certificatesv1.CertificateSigningRequest) error {
+		for n := range page {
+			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || lookInto(csr).node == node {
 				all = append(all, csr.DeepCopy()) // a copy, so that the page is let go of
 			}
 		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			return all, nil
-		}
-	}
+		return nil
+	})
+	return all, err
 }
 
 // approvedBy gives the reason with which a CSR was approved, "" for not yet; the
@@ -118,7 +111,7 @@ func approvedBy(csr *certificatesv1.CertificateSigningRequest) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", csr.Name, condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
 		}
 		reason = cmp.Or(condition.Reason, "without a reason")
 	}
@@ -139,4 +132,9 @@ func (a *Approver) approveByHand(ctx context.Context, csr *certificatesv1.Certif
 	}
 	a.tellOf(csr, d)
 	return nil
+}
+
+// notToApprove returns the failure for a CSR that breaks a rule.
+func notToApprove(csr *certificatesv1.CertificateSigningRequest, err error) error {
+	return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", csr.Name, " -o yaml"), "the CSR %s is not one to approve: %w", DisplayName(csr.Name), err)
 }

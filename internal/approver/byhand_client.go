@@ -39,7 +39,7 @@ func clientsOf(node ByHand, all []*certificatesv1.CertificateSigningRequest) cli
 		by, denied := approvedBy(csr)
 		switch err := (Want{NodeName: node.NodeName, PublicKey: in.key}).Client(csr); {
 		case err != nil:
-			c.refused = report.Fail(report.ApprovalMissing, "oc get csr "+csr.Name+" -o yaml", "the CSR %s is not one to approve: %w", csr.Name, err)
+			c.refused = notToApprove(csr, err)
 		case denied != nil:
 			c.refused = denied
 		case by != "":
@@ -93,7 +93,7 @@ func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certifi
 		return c.since(), "", nil
 	case exists:
 		return since, "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+"   if its machine is gone or made anew; then run this again",
-			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, c.waiting[0].Name)
+			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, DisplayName(c.waiting[0].Name))
 	}
 	for _, csr := range c.waiting {
 		if err := a.approveByHand(ctx, csr, d); err != nil {

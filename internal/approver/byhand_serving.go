@@ -5,8 +5,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // newestServing gives the last serving CSR that a node has submitted, since a
@@ -39,14 +37,13 @@ func (a *Approver) servingByHand(ctx context.Context, node ByHand, since metav1.
 		return "", nil
 	}
 	if err := (Want{NodeName: node.NodeName, Addresses: node.Addresses}).Serving(newest); err != nil {
-		return "", report.Fail(report.ApprovalMissing, "oc get csr "+newest.Name+" -o yaml", "the CSR %s is not one to approve: %w", newest.Name, err)
+		return "", notToApprove(newest, err)
 	}
 	nodesOf, err := nodesOfAddresses(ctx, a.connection)
 	if err != nil {
 		return "", err
 	}
-	if taken := in.takenFrom(node.NodeName, nodesOf); taken != "" {
-		return "", report.Fail(report.ApprovalMissing, "oc get nodes -o wide", "the CSR %s is not one to approve: %s", newest.Name, taken)
-	}
+	// The addresses are those that the person gave; a Node with one of them is reported.
+	d.Reason = in.conflict(node.NodeName, NewClaims(nil), Facts{NodesOf: nodesOf}).String()
 	return "", a.approveByHand(ctx, newest, d)
 }

@@ -2,6 +2,7 @@ package approver
 
 import (
 	"fmt"
+	"net/http"
 
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
@@ -35,6 +36,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	}
 	config.QPS = -1 // one request follows the other, and the server has limits of its own
 	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
+	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		return connection{}, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)

@@ -1,10 +1,9 @@
 package approver
 
 import (
-	"crypto/x509"
-	"encoding/pem"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -71,15 +70,23 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 	}
 	d.Node = claim.NodeName
 	want := Want{NodeName: claim.NodeName, PublicKey: request.key}
+	// The proof comes before the rules that cost time: only the holder of the ticket
+	// gets that far, while the ticket's id can be read off the CSR by any bootstrapper.
 	for _, rule := range []func() error{
 		func() error { return claim.InTime(facts.Now) },
-		func() error { return want.Client(csr) },
+		func() error { return request.unusable },
 		func() error { return claim.Verify(facts.Authorities, request.key, csr.Annotations) },
+		func() error { return want.Client(csr) },
 	} {
 		if err := rule(); err != nil {
 			d.Reason = err.Error()
 			return d
 		}
+	}
+	own, err := ticket.ClientCSRName(request.key, claim.NodeName)
+	if err != nil {
+		d.Reason = err.Error()
+		return d
 	}
 	switch bound := facts.Bound[id]; {
 	case facts.NodeExists:
@@ -92,6 +99,10 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 		return d
 	case bound == "" && facts.Full:
 		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
+		return d
+	case csr.Name != own:
+		// Any bootstrapper can copy the request and its proof, as often as it likes.
+		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
 	d.Verdict, d.Claim = Approve, claim
@@ -120,7 +131,10 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 	if !isNode {
 		name = request.node // Want refuses it below, when this node has a claim
 	}
-	d := Decision{Verdict: Leave, Node: name, Key: request.fingerprint, Remedy: "oc adm certificate approve " + csr.Name + "   after a look at its names"}
+	d := Decision{
+		Verdict: Leave, Node: name, Key: request.fingerprint,
+		Remedy: commandFor("oc adm certificate approve ", csr.Name, "   after a look at its names"),
+	}
 	if len(claims.byNode[name]) == 0 {
 		d.Reason = fmt.Sprintf("there is no claim for the node %q", shorten(name))
 		return d
@@ -139,7 +153,8 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 		d.Reason = err.Error()
 		return d
 	}
-	if d.Reason = request.takenFrom(name, facts.NodesOf); d.Reason != "" {
+	conflict := request.conflict(name, claims, facts)
+	if d.Reason = conflict.String(); conflict.claimed {
 		return d
 	}
 	d.Verdict, d.Claim = Approve, claim
@@ -172,6 +187,7 @@ func touches(csr *certificatesv1.CertificateSigningRequest, claims Claims) bool 
 
 // inside is what a CSR says of itself, before any rule is applied.
 type inside struct {
+	unusable    error  // why the request has no form or key that a kubelet's can have
 	node        string // "" when the subject is not a node's
 	key         any
 	fingerprint string
@@ -179,18 +195,13 @@ type inside struct {
 }
 
 func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
-	if !plain(csr.Spec.Request) {
-		return inside{}
-	}
-	block, _ := pem.Decode(csr.Spec.Request)
-	if block == nil {
-		return inside{}
-	}
-	request, err := x509.ParseCertificateRequest(block.Bytes)
+	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
-		return inside{}
+		return inside{unusable: err}
 	}
-	in := inside{key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey)}
+	in := inside{
+		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey),
+	}
 	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
 		in.node = name
 	}
@@ -202,16 +213,51 @@ func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
 	return in
 }
 
-// takenFrom says which of the CSR's addresses is another Node's; "" for none.
-func (in inside) takenFrom(name string, nodesOf map[netip.Addr][]string) string {
+// addressConflict is an address of a CSR that the Node of another machine has, too.
+type addressConflict struct {
+	address netip.Addr
+	node    string // "" when no other Node has one of the addresses
+	claimed bool   // a usable claim of that Node names the address
+}
+
+// String describes the conflict, or returns "" when there is none.
+func (c addressConflict) String() string {
+	switch {
+	case c.node == "":
+		return ""
+	case c.claimed:
+		return fmt.Sprintf("the address %s is that of the Node %s, and the claim of %s names it, too", c.address, c.node, c.node)
+	}
+	return fmt.Sprintf("the Node %s has the address %s, too, which no claim of %s names", c.node, c.address, c.node)
+}
+
+// conflict returns the worst conflict between the CSR's addresses and the Nodes
+// other than name. A node writes the addresses of its own Node, so an address
+// counts as that node's only if a usable claim of the node names it: otherwise
+// any node could block the serving certificate of any other.
+func (in inside) conflict(name string, claims Claims, facts Facts) addressConflict {
+	var found addressConflict
 	for _, address := range in.addresses {
-		for _, owner := range nodesOf[address] {
-			if owner != name {
-				return fmt.Sprintf("the address %s is that of the Node %s", address, owner)
+		for _, owner := range facts.NodesOf[address] {
+			if owner == name {
+				continue
+			}
+			found = addressConflict{address: address, node: owner, claimed: claims.nameAddress(owner, address, facts)}
+			if found.claimed {
+				return found
 			}
 		}
 	}
-	return ""
+	return found
+}
+
+// nameAddress reports whether a usable claim of a node names an address: one of this
+// cluster by which the node came in, or still can.
+func (c Claims) nameAddress(node string, address netip.Addr, facts Facts) bool {
+	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Claim) bool {
+		return slices.Contains(claim.Addresses, address) && claim.Fits(facts.Authorities) == nil &&
+			(facts.Bound[claim.ID] != "" || claim.InTime(facts.Now) == nil)
+	})
 }
 
 func shorten(text string) string { return shortenTo(80, text) }

@@ -73,6 +73,8 @@ func TestDecide(t *testing.T) {
 	replayed := clientOf(certtest.NewKey(t)).csr(t)
 	withGroup := grouped.csr(t)
 	replayed.Annotations, withGroup.Annotations = client.Annotations, client.Annotations
+	copied := client.DeepCopy()
+	copied.Name = "aa-001"
 	serving := servingOf(key).csr(t)
 	good := Facts{Now: now, Authorities: cluster, Bound: map[string]string{}}
 	with := func(change func(*Facts)) Facts {
@@ -87,6 +89,16 @@ func TestDecide(t *testing.T) {
 		facts.NodesOf = map[netip.Addr][]string{address: by}
 		return facts
 	}
+	second := issue(t, "worker-2", ca, now, time.Hour, "2001:db8::7")
+	expired := issue(t, "worker-2", ca, now.Add(-2*time.Hour), time.Hour, "2001:db8::7")
+	abroad := issue(t, "worker-2", certtest.NewAuthority(t, "ca").PEM, now, time.Hour, "2001:db8::7")
+	elsewhere := issue(t, "worker-2", ca, now, time.Hour, "192.0.2.66")
+	beside := func(made issuedTicket) []*ticket.Claim { return []*ticket.Claim{one.claim, made.claim} }
+	ownedAndUsed := func(made issuedTicket) Facts {
+		facts := owned("worker-2")
+		facts.Bound[made.ID] = "SHA256:00"
+		return facts
+	}
 	claims := []*ticket.Claim{one.claim}
 	for name, test := range map[string]struct {
 		csr    *certificatesv1.CertificateSigningRequest
@@ -95,32 +107,40 @@ func TestDecide(t *testing.T) {
 		want   Verdict
 		reason string
 	}{
-		"good":                       {waiting, claims, good, Approve, ""},
-		"the same key again":         {waiting, claims, used(mine), Approve, ""},
-		"another key before":         {waiting, claims, used("SHA256:other"), Refuse, "was used already, with another key (SHA256:other)"},
-		"noted by somebody's hand":   {waiting, claims, used(longForm("rubbish")), Refuse, "was used already"},
-		"denied by a person":         {denied, claims, good, Leave, ""},
-		"a renewal":                  {renewal.csr(t), claims, good, Leave, ""},
-		"another signer":             {other.csr(t), claims, good, Leave, ""},
-		"expired":                    {waiting, claims, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refuse, "expired at"},
-		"another cluster":            {waiting, claims, with(func(f *Facts) { f.Authorities = foreign }), Refuse, "is for another cluster"},
-		"a Node is there":            {waiting, claims, with(func(f *Facts) { f.NodeExists = true }), Refuse, "a Node worker-1 is in the cluster already"},
-		"one group more":             {withGroup, claims, good, Refuse, "its groups are"},
-		"replayed on another key":    {replayed, claims, good, Refuse, "its proof was not made"},
-		"no ticket":                  {clientOf(key).csr(t), claims, good, Refuse, "it carries no ticket, and the node worker-1 has one"},
-		"no room for the note":       {waiting, claims, with(func(f *Facts) { f.Full = true }), Leave, "is full"},
-		"full, but noted before":     {waiting, claims, func() Facts { f := used(mine); f.Full = true; return f }(), Approve, ""},
-		"no claim":                   {waiting, nil, good, Leave, "no claim of its ticket"},
-		"two claims of the node":     {waiting, []*ticket.Claim{one.claim, newer.claim}, good, Approve, ""},
-		"serving":                    {serving, claims, used(mine), Approve, ""},
-		"serving, claim expired":     {serving, claims, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approve, ""},
-		"serving, never used":        {serving, claims, good, Leave, "no ticket of worker-1 was used"},
-		"serving, another cluster":   {serving, claims, func() Facts { f := used(mine); f.Authorities = foreign; return f }(), Leave, "no ticket of worker-1 was used"},
-		"serving, own address":       {serving, claims, owned("worker-1"), Approve, ""},
-		"serving, another Node's":    {serving, claims, owned("worker-2"), Refuse, "2001:db8::7 is that of the Node worker-2"},
-		"serving, both have it":      {serving, claims, owned("worker-1", "worker-2"), Refuse, "that of the Node worker-2"},
-		"serving, by the newest":     {serving, []*ticket.Claim{one.claim, newer.claim}, with(func(f *Facts) { f.Bound = map[string]string{one.ID: mine, newer.ID: mine} }), Refuse, "with the address"},
-		"serving, newest not in use": {serving, []*ticket.Claim{one.claim, newer.claim}, used(mine), Approve, ""},
+		"good":                               {waiting, claims, good, Approve, ""},
+		"the same key again":                 {waiting, claims, used(mine), Approve, ""},
+		"another key before":                 {waiting, claims, used("SHA256:other"), Refuse, "was used already, with another key (SHA256:other)"},
+		"noted by somebody's hand":           {waiting, claims, used(longForm("rubbish")), Refuse, "was used already"},
+		"denied by a person":                 {denied, claims, good, Leave, ""},
+		"a renewal":                          {renewal.csr(t), claims, good, Leave, ""},
+		"another signer":                     {other.csr(t), claims, good, Leave, ""},
+		"expired":                            {waiting, claims, with(func(f *Facts) { f.Now = now.Add(time.Hour) }), Refuse, "expired at"},
+		"another cluster":                    {waiting, claims, with(func(f *Facts) { f.Authorities = foreign }), Refuse, "is for another cluster"},
+		"a Node is there":                    {waiting, claims, with(func(f *Facts) { f.NodeExists = true }), Refuse, "a Node worker-1 is in the cluster already"},
+		"one group more":                     {withGroup, claims, good, Refuse, "its groups are"},
+		"replayed on another key":            {replayed, claims, good, Refuse, "its proof was not made"},
+		"no ticket":                          {clientOf(key).csr(t), claims, good, Refuse, "it carries no ticket, and the node worker-1 has one"},
+		"no room for the note":               {waiting, claims, with(func(f *Facts) { f.Full = true }), Leave, "is full"},
+		"full, but noted before":             {waiting, claims, func() Facts { f := used(mine); f.Full = true; return f }(), Approve, ""},
+		"a copy":                             {copied, claims, good, Refuse, "it is a copy"},
+		"a copy, ticket noted":               {copied, claims, used(mine), Refuse, "it is a copy"},
+		"no claim":                           {waiting, nil, good, Leave, "no claim of its ticket"},
+		"two claims of the node":             {waiting, []*ticket.Claim{one.claim, newer.claim}, good, Approve, ""},
+		"serving":                            {serving, claims, used(mine), Approve, ""},
+		"serving, claim expired":             {serving, claims, func() Facts { f := used(mine); f.Now = now.Add(1000 * time.Hour); return f }(), Approve, ""},
+		"serving, never used":                {serving, claims, good, Leave, "no ticket of worker-1 was used"},
+		"serving, another cluster":           {serving, claims, func() Facts { f := used(mine); f.Authorities = foreign; return f }(), Leave, "no ticket of worker-1 was used"},
+		"serving, own address":               {serving, claims, owned("worker-1"), Approve, ""},
+		"serving, Node without claim":        {serving, claims, owned("worker-2"), Approve, "the Node worker-2 has the address 2001:db8::7, too"},
+		"serving, both have it":              {serving, claims, owned("worker-1", "worker-2"), Approve, "the Node worker-2 has the address 2001:db8::7, too"},
+		"serving, claim of another address":  {serving, beside(elsewhere), owned("worker-2"), Approve, "which no claim of worker-2 names"},
+		"serving, claim of the address":      {serving, beside(second), owned("worker-2"), Refuse, "2001:db8::7 is that of the Node worker-2"},
+		"serving, claim but no Node":         {serving, beside(second), used(mine), Approve, ""},
+		"serving, expired claim, never used": {serving, beside(expired), owned("worker-2"), Approve, "which no claim of worker-2 names"},
+		"serving, expired claim, used":       {serving, beside(expired), ownedAndUsed(expired), Refuse, "2001:db8::7 is that of the Node worker-2"},
+		"serving, claim of another cluster":  {serving, beside(abroad), ownedAndUsed(abroad), Approve, "which no claim of worker-2 names"},
+		"serving, by the newest":             {serving, []*ticket.Claim{one.claim, newer.claim}, with(func(f *Facts) { f.Bound = map[string]string{one.ID: mine, newer.ID: mine} }), Refuse, "with the address"},
+		"serving, newest not in use":         {serving, []*ticket.Claim{one.claim, newer.claim}, used(mine), Approve, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := Decide(test.csr, NewClaims(test.claims), test.facts)

@@ -181,7 +181,20 @@ func (a asked) submit(t *testing.T) string {
 func comeIn(t *testing.T, made *ticket.Ticket) (csr string, key *ecdsa.PrivateKey) {
 	t.Helper()
 	key = certtest.NewKey(t)
-	return asked{who: bootstrapClient(t), key: key, node: made.NodeName, annotations: prove(t, made, clusterCA(t), &key.PublicKey)}.submit(t), key
+	return asked{
+		who: bootstrapClient(t), key: key, node: made.NodeName, name: ownName(t, key, made.NodeName),
+		annotations: prove(t, made, clusterCA(t), &key.PublicKey),
+	}.submit(t), key
+}
+
+// ownName returns the name that join gives a node's client CSR.
+func ownName(t *testing.T, key *ecdsa.PrivateKey, node string) string {
+	t.Helper()
+	name, err := ticket.ClientCSRName(&key.PublicKey, node)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return name
 }
 
 // issued waits until the cluster has issued a certificate.

@@ -49,7 +49,7 @@ func (a *Approver) decide(ctx context.Context, batch []*certificatesv1.Certifica
 	fresh = map[string]string{}
 	for _, csr := range batch {
 		if answered(csr) {
-			delete(a.told, csr.UID)
+			a.told.forget(csr.UID)
 			continue
 		}
 		if was.keys == nil && touches(csr, a.claims) {
@@ -99,14 +99,14 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 			a.crossed = true // what somebody else made of it is seen next
 		case apierrors.IsNotFound(err): // it was collected, or deleted
 		case err != nil && gone(err):
-			return fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err)
+			return fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err)
 		case err != nil:
 			a.unsettled = true
-			a.tally.failed = append(a.tally.failed, fmt.Errorf("approving the CSR %s: %w", one.csr.Name, err))
+			a.tally.failed = append(a.tally.failed, fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err))
 			a.tellFailed(one.csr, one.decision, err)
 		default:
 			a.approved++
-			delete(a.told, one.csr.UID)
+			a.told.forget(one.csr.UID)
 			a.tellOf(one.csr, one.decision)
 		}
 	}

@@ -76,14 +76,14 @@ func approve(ctx context.Context, client kubernetes.Interface, want Want, name s
 		return err //nolint:wrapcheck // inWords tells it
 	}
 	if err := want.Own(csr); err != nil {
-		return fmt.Errorf("the CSR %s is not one to approve here: %w", name, err)
+		return fmt.Errorf("the CSR %s is not one to approve here: %w", DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateApproved:
 			return nil
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
-			return fmt.Errorf("the CSR %s is %s already (%s)", name, condition.Type, condition.Reason)
+			return fmt.Errorf("the CSR %s is %s already (%s)", DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
 	return setApproved(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
@@ -110,21 +110,21 @@ func (w Want) Own(csr *certificatesv1.CertificateSigningRequest) error {
 
 // inWords says what an error means for the person who gave the kubeconfig.
 func inWords(err error, server, name string) error {
-	const approveByHand = "oc adm certificate approve "
+	byHand := commandFor("oc adm certificate approve ", name, "")
 	var refusal *Refusal
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &refusal):
-		return report.Fail(report.ApprovalMissing, "oc get csr "+name+" -o yaml", "%w", err)
+		return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", name, " -o yaml"), "%w", err)
 	case apierrors.IsNotFound(err):
 		return report.Fail(report.Usage, "give the kubeconfig of the hosted cluster, not that of the management cluster",
-			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, name)
+			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, DisplayName(name))
 	case apierrors.IsUnauthorized(err):
-		return report.Fail(report.CredentialRefused, approveByHand+name, "%s does not accept the approver's credential: %w", server, err)
+		return report.Fail(report.CredentialRefused, byHand, "%s does not accept the approver's credential: %w", server, err)
 	case apierrors.IsForbidden(err):
-		return report.Fail(report.CredentialRefused, approveByHand+name,
+		return report.Fail(report.CredentialRefused, byHand,
 			"the approver's credential lacks the right (it needs get on certificatesigningrequests, update on certificatesigningrequests/approval, approve on the two signers): %w", err)
 	}
-	return report.Fail(report.Failed, approveByHand+name, "approving the CSR %s: %w", name, err)
+	return report.Fail(report.Failed, byHand, "approving the CSR %s: %w", DisplayName(name), err)
 }

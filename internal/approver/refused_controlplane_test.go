@@ -41,6 +41,7 @@ func TestControlPlaneRefused(t *testing.T) {
 	}
 	makeNode(t, "refused-there", "192.0.2.70")
 	makeNode(t, "refused-other", "192.0.2.77")
+	s.ticket("refused-other", real, 0, "192.0.2.77")
 
 	open := s.ticket("refused-open", real, 0, "192.0.2.8")
 	expired := s.ticket("refused-expired", real, 2*time.Hour, "192.0.2.9")
@@ -94,8 +95,9 @@ func TestControlPlaneRefused(t *testing.T) {
 		{"another ticket's proof", with(func(a *asked) {
 			a.annotations = map[string]string{"node.hcp-agent.io/ticket": open.ID, "node.hcp-agent.io/ticket-proof": prove(t, never, real, &key.PublicKey)["node.hcp-agent.io/ticket-proof"]}
 		}), "its proof was not made with the ticket"},
+		{"a copy of the node's CSR", good.submit(t), "it is a copy: the CSR that the node submits with this key is named node-csr-"},
 		{"a claim of another cluster", asked{who: stolen, key: key, node: "refused-elsewhere", annotations: prove(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
-		{"a Node of that name exists", asked{who: stolen, key: key, node: "refused-there", annotations: prove(t, there, real, &key.PublicKey)}.submit(t), "a Node refused-there is in the cluster already"},
+		{"a Node of that name exists", asked{who: stolen, key: key, node: "refused-there", name: ownName(t, key, "refused-there"), annotations: prove(t, there, real, &key.PublicKey)}.submit(t), "a Node refused-there is in the cluster already"},
 		{"no ticket, and no claim for that name", asked{who: stolen, key: key, node: "refused-unknown"}.submit(t), `no claim for the node "refused-unknown"`},
 		{"serving: another machine's address", serving("refused-in", []string{"refused-in"}, "192.0.2.7", "192.0.2.8"), "with the address 192.0.2.8"},
 		{"serving: another name", serving("refused-in", []string{"refused-in", "api.example.com"}, "192.0.2.7"), "its names are"},
@@ -128,6 +130,7 @@ func TestControlPlaneRefused(t *testing.T) {
 	}
 
 	// The same node, asked as it should be, is approved beside all of these.
+	good.name = ownName(t, key, good.node)
 	csr := good.submit(t)
 	s.once()
 	if got := approvals(t, csr); got != byAgent {

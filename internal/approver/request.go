@@ -2,6 +2,10 @@ package approver
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rsa"
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
@@ -15,10 +19,9 @@ const nodePrefix = "system:node:"
 
 // Who has a bootstrap kubeconfig can submit CSRs of more than a megabyte, as many
 // as the API server takes: it allows any text before and after the request. So
-// few are asked for and held at a time, and what is larger than a kubelet's ever
-// is, or begins otherwise, is not even parsed.
+// few are held at a time, and what is larger than a kubelet's ever is, or begins
+// otherwise, is not even parsed.
 const (
-	csrPage          = 10 // in one answer, which is in memory twice while it is read
 	csrsHeld         = 40
 	mostRequestBytes = 16 << 10
 	requestBegins    = "-----BEGIN CERTIFICATE REQUEST-----"
@@ -29,14 +32,13 @@ func plain(content []byte) bool {
 	return len(content) <= mostRequestBytes && bytes.HasPrefix(content, []byte(requestBegins))
 }
 
-// request parses what a CSR asks for, and checks what both kinds have in
-// common: one well-formed request, signed by its own key, with a node's
-// subject and nothing else in it.
-func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
-	if !plain(csr.Spec.Request) {
-		return nil, refuse("request", fmt.Sprintf("%d bytes of something else", len(csr.Spec.Request)), fmt.Sprintf("one certificate request in PEM form, of %d bytes at most", mostRequestBytes))
+// parseRequest returns the one certificate request in a CSR's PEM text.
+func parseRequest(content []byte) (*x509.CertificateRequest, error) {
+	if !plain(content) {
+		return nil, refuse("request", fmt.Sprintf("%d bytes of something else", len(content)),
+			fmt.Sprintf("one certificate request in PEM form, of %d bytes at most", mostRequestBytes))
 	}
-	block, rest := pem.Decode(csr.Spec.Request)
+	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
 		return nil, refuse("request", "something else", "one certificate request in PEM form")
 	}
@@ -44,8 +46,49 @@ func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.Cert
 	if err != nil {
 		return nil, refuse("request", "unreadable ("+err.Error()+")", "one certificate request in PEM form")
 	}
-	if err := request.CheckSignature(); err != nil {
-		return nil, refuse("signature", "wrong", "made with the key that it asks for")
+	return request, nil
+}
+
+// The RSA keys whose signatures are verified. Verifying takes time in proportion to
+// the square of the modulus's length and to the length of the exponent, both
+// chosen by the requestor. FIPS 186-5 requires 2048 bits and the exponent 65537 or more.
+const (
+	minRSABits  = 2048
+	maxRSABits  = 4096
+	rsaExponent = 65537
+)
+
+// checkKey reports a public key whose signatures must not be verified: of an
+// unknown kind, too weak, or so large that verifying would stall the approver.
+func checkKey(publicKey any) error {
+	const due = "ECDSA P-256, P-384 or P-521, Ed25519, or RSA of 2048 to 4096 bits with the exponent 65537"
+	switch key := publicKey.(type) {
+	case *rsa.PublicKey:
+		if bits := key.N.BitLen(); bits < minRSABits || bits > maxRSABits || key.E != rsaExponent {
+			return refuse("key", fmt.Sprintf("RSA of %d bits with the exponent %d", bits, key.E), due)
+		}
+		return nil
+	case *ecdsa.PublicKey:
+		if slices.Contains([]elliptic.Curve{elliptic.P256(), elliptic.P384(), elliptic.P521()}, key.Curve) {
+			return nil
+		}
+		return refuse("key", "ECDSA "+key.Params().Name, due)
+	case ed25519.PublicKey:
+		return nil
+	}
+	return refuse("key", fmt.Sprintf("%T", publicKey), due)
+}
+
+// request returns the certificate request in a CSR after checking what both
+// kinds have in common: one well-formed request for a usable key, with a node's
+// subject and nothing else in it. Its signature is checked last, by checkSignature.
+func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKey(request.PublicKey); err != nil {
+		return nil, err
 	}
 	user := "system:node:" + w.NodeName
 	// Names has every attribute of the subject, also those that have no field.
@@ -53,4 +96,13 @@ func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.Cert
 		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
 	}
 	return request, nil
+}
+
+// checkSignature checks that a request is signed by its own key. It is the only
+// expensive rule, so it comes after all others.
+func checkSignature(request *x509.CertificateRequest) error {
+	if err := request.CheckSignature(); err != nil {
+		return refuse("signature", "wrong", "made with the key that it asks for")
+	}
+	return nil
 }

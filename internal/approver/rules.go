@@ -3,6 +3,7 @@ package approver
 import (
 	"crypto"
 	"crypto/x509"
+	"encoding/asn1"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -71,7 +72,7 @@ func (w Want) Client(csr *certificatesv1.CertificateSigningRequest) error {
 	if !comparable || !key.Equal(request.PublicKey) {
 		return refuse("key", "another one", "this node's")
 	}
-	return nil
+	return checkSignature(request)
 }
 
 // Serving tells whether a CSR is the node's own for its serving certificate:
@@ -91,7 +92,39 @@ func (w Want) Serving(csr *certificatesv1.CertificateSigningRequest) error {
 	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 || !slices.Equal(request.DNSNames, []string{w.NodeName}) {
 		return refuse("names", fmt.Sprintf("%q", namesIn(request)), fmt.Sprintf("the DNS name %q and addresses", w.NodeName))
 	}
-	return w.addresses(request)
+	if err := namesOfOtherKinds(request); err != nil {
+		return err
+	}
+	if err := w.addresses(request); err != nil {
+		return err
+	}
+	return checkSignature(request)
+}
+
+// Tags of the names in a certificate's subjectAltName (RFC 5280, 4.2.1.6) that
+// kubelet asks for.
+const (
+	tagDNSName   = 2
+	tagIPAddress = 7
+)
+
+// namesOfOtherKinds reports names that x509.CertificateRequest has no field for,
+// such as otherName and directoryName. A signer may copy the whole extension.
+func namesOfOtherKinds(request *x509.CertificateRequest) error {
+	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
+	for _, extension := range request.Extensions {
+		var names []asn1.RawValue
+		rest, err := asn1.Unmarshal(extension.Value, &names)
+		if !extension.Id.Equal(subjectAltName) || err != nil || len(rest) > 0 {
+			return refuse("names", "in an extension "+extension.Id.String(), "in one subjectAltName")
+		}
+		for _, name := range names {
+			if name.Class != asn1.ClassContextSpecific || (name.Tag != tagDNSName && name.Tag != tagIPAddress) {
+				return refuse("names", fmt.Sprintf("of the kind %d", name.Tag), "DNS names and IP addresses alone")
+			}
+		}
+	}
+	return nil
 }
 
 func (w Want) addresses(request *x509.CertificateRequest) error {

@@ -17,8 +17,10 @@ import (
 	"testing"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 type spoilt struct {
@@ -73,9 +75,15 @@ func (g *good) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	if g.pem != nil {
 		content = g.pem(content)
 	}
+	name := "csr-x"
+	if g.spec.SignerName == certificatesv1.KubeAPIServerClientKubeletSignerName {
+		if name, err = ticket.ClientCSRName(&g.key.PublicKey, "worker-1"); err != nil {
+			t.Fatal(err)
+		}
+	}
 	spec := g.spec
 	spec.Request = content
-	return &certificatesv1.CertificateSigningRequest{Spec: spec}
+	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
 // common are ways to spoil either kind.

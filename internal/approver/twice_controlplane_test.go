@@ -62,18 +62,43 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 	}
 }
 
-// The same key again, as after a CSR that was collected, is approved again;
-// replayed by somebody else it gives a certificate that only the node can use.
-func TestControlPlaneSameKeyAgain(t *testing.T) {
+// Of many copies of a node's CSR, none is approved, neither before nor after the
+// node's own. The same key again, as after a CSR that was collected, is.
+func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	s := newScene(t)
 	made := s.ticket("again", clusterCA(t), 0)
 	first, key := comeIn(t, made)
+	var copies []string
+	submitCopies := func(prefix string) {
+		for n := range 20 {
+			copies = append(copies, asked{
+				who: bootstrapClient(t), key: key, node: "again", name: fmt.Sprintf("%s-%02d", prefix, n),
+				annotations: prove(t, made, clusterCA(t), &key.PublicKey),
+			}.submit(t))
+		}
+	}
+	submitCopies("aa")
 	s.once()
+	submitCopies("zz")
+	s.once()
+	for _, name := range copies {
+		if got := approvals(t, name); got != "" || s.of(name).Verdict != Refuse {
+			t.Errorf("the copy %s is %q: %+v", name, got, s.of(name))
+		}
+	}
 	noted := notes(t)
-	second := asked{who: bootstrapClient(t), key: key, node: "again", annotations: prove(t, made, clusterCA(t), &key.PublicKey)}.submit(t)
+	if approvals(t, first) != byAgent {
+		t.Fatalf("the node's own is %q: %+v", approvals(t, first), s.of(first))
+	}
+	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	again := asked{
+		who: bootstrapClient(t), key: key, node: "again", name: first, annotations: prove(t, made, clusterCA(t), &key.PublicKey),
+	}.submit(t)
 	s.once()
-	if approvals(t, first) != byAgent || approvals(t, second) != byAgent || notes(t) != noted {
-		t.Errorf("%q and %q; noted anew: %t", approvals(t, first), approvals(t, second), notes(t) != noted)
+	if approvals(t, again) != byAgent || notes(t) != noted {
+		t.Errorf("after its CSR was collected: %q; noted anew: %t", approvals(t, again), notes(t) != noted)
 	}
 }
 

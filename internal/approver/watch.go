@@ -93,7 +93,7 @@ func (a *Approver) mayNote(ctx context.Context) error {
 }
 
 func (a *Approver) sum() string {
-	return fmt.Sprintf("%d claims; %d CSRs approved, %d left or refused", a.claims.Len(), a.approved, len(a.told))
+	return fmt.Sprintf("%d claims; %d CSRs approved, %d left or refused", a.claims.Len(), a.approved, a.told.waiting())
 }
 
 func (a *Approver) status(text string) {
@@ -107,34 +107,27 @@ func (a *Approver) status(text string) {
 // CSR but what was told of it while it waits.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
 	a.unsettled, a.tally = false, tally{}
-	options := metav1.ListOptions{Limit: csrPage}
-	there := map[types.UID]bool{}
-	for {
-		limited, cancel := bounded(ctx)
-		page, err := a.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
-		cancel()
-		if err != nil {
-			return "", fmt.Errorf("listing CSRs: %w", err)
-		}
+	a.told.begin()
+	version, err := a.eachPage(ctx, metav1.ListOptions{}, func(page []certificatesv1.CertificateSigningRequest) error {
 		var batch []*certificatesv1.CertificateSigningRequest
-		for n := range page.Items {
-			if !answered(&page.Items[n]) {
-				batch = append(batch, &page.Items[n])
-				there[page.Items[n].UID] = true
+		for n := range page {
+			if !answered(&page[n]) {
+				batch = append(batch, &page[n])
+				a.told.listed(page[n].UID)
 			}
 		}
-		if err := a.judge(ctx, batch); err != nil {
-			return "", err
-		}
-		if options.Continue = page.Continue; options.Continue == "" {
-			for uid := range a.told {
-				if !there[uid] {
-					delete(a.told, uid)
-				}
-			}
-			return page.ResourceVersion, a.barred(ctx)
-		}
+		return a.judge(ctx, batch)
+	})
+	if err != nil {
+		return "", err
 	}
+	if a.told.end() {
+		a.tell(Told{
+			Verdict: Warned, Remedy: "oc get csr",
+			Reason: fmt.Sprintf("%d CSRs wait; only %d of them are reported one by one", a.told.waiting(), maxRemembered),
+		})
+	}
+	return version, a.barred(ctx)
 }
 
 // follow decides on what changes, until it is time to look at all again: when
@@ -187,7 +180,7 @@ func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watc
 			return errBroken
 		case event.Type == watch.Deleted, answered(csr):
 			delete(batch, csr.UID)
-			delete(a.told, csr.UID)
+			a.told.forget(csr.UID)
 		default:
 			batch[csr.UID] = csr
 		}

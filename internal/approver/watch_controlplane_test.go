@@ -247,7 +247,7 @@ func TestControlPlaneByHand(t *testing.T) {
 	if err := a.ByHand(within(t, time.Minute), ByHand{NodeName: "hand", Fingerprint: "SHA256:abc"}); err == nil || !strings.Contains(err.Error(), "not a fingerprint") {
 		t.Errorf("ByHand() with rubbish = %v", err)
 	}
-	byHandServing(t, a)
+	byHandServing(t, s, a)
 
 	makeNode(t, "hand-there", "192.0.2.61")
 	there := asked{who: bootstrapClient(t), key: other, node: "hand-there"}.submit(t)

@@ -40,3 +40,9 @@ func (a *asking) approveCommand() string {
 	}
 	return "hcp-node-agent approve --claims DIR --kubeconfig FILE   (DIR has the claim), or this one by hand:\n" + byHand
 }
+
+// ownApprovalText returns the message while the agent approves a CSR of its own
+// node, for which the administrator has nothing to do.
+func ownApprovalText(csr, fingerprint string) string {
+	return "waiting for approval of CSR " + csr + " (key " + fingerprint + ") with the kubeconfig of --approve-with"
+}

@@ -86,3 +86,25 @@ func TestControlPlaneAnnotations(t *testing.T) {
 		t.Errorf("Obtain() = %+v, %v", result, err)
 	}
 }
+
+// Where the agent approves its own CSRs, nobody is shown a command to approve them.
+func TestControlPlaneOwnApprovalShowsNoCommand(t *testing.T) {
+	node, identity, said := joinedNode(t, "own-approval")
+	serving := &Serving{Node: node, Dir: identity.Dir, Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") }}
+	serving.Addresses = addressesOf("192.0.2.7")
+	csr := askServing(t, node, "192.0.2.7")
+	before := len(said.text())
+	if _, err := serving.Obtain(within(t, 5*time.Second), byHand(t)); err == nil {
+		t.Error("there is a serving certificate, though no kubelet runs")
+	}
+	other, saidOfOther := newNode(t, "own-approval-client")
+	result, err := other.Obtain(within(t, time.Minute), byHand(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{csr: said.text()[before:], result.CSR: saidOfOther.text()} {
+		if strings.Contains(text, "oc adm certificate approve") || !strings.Contains(text, "waiting for approval of CSR "+name+" (key SHA256:") {
+			t.Errorf("said of %s:\n%s", name, text)
+		}
+	}
+}

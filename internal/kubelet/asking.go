@@ -142,12 +142,16 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 		return false, errAgain
 	case pending:
 		a.older = false // what happens now happens in this run
-		log.Wait(a.pendingText(found), a.approveCommand())
-		if a.approve != nil && a.shown != found.UID {
-			a.shown = found.UID
-			return false, a.approve(ctx, Request{Name: a.ours.Name, PublicKey: &a.key.private.PublicKey})
+		if a.approve == nil {
+			log.Wait(a.pendingText(found), a.approveCommand())
+			return false, nil
 		}
-		return false, nil
+		if a.shown == found.UID {
+			return false, nil
+		}
+		a.shown = found.UID
+		log.Wait(ownApprovalText(a.ours.Name, Fingerprint(&a.key.private.PublicKey)), "")
+		return false, a.approve(ctx, Request{Name: a.ours.Name, PublicKey: &a.key.private.PublicKey})
 	case approved:
 		a.older = false
 		if before.phase != approved {

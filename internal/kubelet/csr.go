@@ -2,10 +2,8 @@ package kubelet
 
 import (
 	"crypto"
-	"crypto/sha512"
 	"crypto/x509"
 	"crypto/x509/pkix"
-	"encoding/base64"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -15,6 +13,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/cert"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // clientUsages is what kubelet asks for with an ECDSA key.
@@ -38,7 +38,7 @@ func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.Certificat
 	if err != nil {
 		return nil, fmt.Errorf("making the client CSR: %w", err)
 	}
-	name, err := csrName(&key.private.PublicKey, nodeName)
+	name, err := ticket.ClientCSRName(&key.private.PublicKey, nodeName)
 	if err != nil {
 		return nil, err
 	}
@@ -48,26 +48,6 @@ func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.Certificat
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName, Usages: clientUsages(),
 		},
 	}, nil
-}
-
-// csrName follows from the key, the subject and the usages, so that the same
-// request is found again and never made twice (digestedName in the same place).
-func csrName(publicKey any, nodeName string) (string, error) {
-	encode := base64.RawURLEncoding.EncodeToString
-	der, err := x509.MarshalPKIXPublicKey(publicKey)
-	if err != nil {
-		return "", fmt.Errorf("encoding public key: %w", err)
-	}
-	subject := nodeSubject(nodeName)
-	parts := [][]byte{der, []byte(subject.CommonName), []byte(subject.Organization[0])}
-	for _, usage := range clientUsages() {
-		parts = append(parts, []byte(usage))
-	}
-	hash := sha512.New512_256()
-	for _, part := range parts {
-		hash.Write([]byte(encode(part) + "|"))
-	}
-	return "node-csr-" + encode(hash.Sum(nil)), nil
 }
 
 // phase is how far a CSR has come.

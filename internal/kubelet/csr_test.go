@@ -1,8 +1,6 @@
 package kubelet
 
 import (
-	"crypto/x509"
-	"encoding/base64"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,23 +46,6 @@ func TestPendingKeyReplacesRubbish(t *testing.T) {
 	}
 	if _, err := loadOrMakeKey(dir); err != nil {
 		t.Errorf("loadOrMakeKey() = %v, want a new key in place of an empty file", err)
-	}
-}
-
-// The name was worked out by kubelet's own digestedName (v1.34.2).
-func TestCSRNameIsKubelets(t *testing.T) {
-	const public = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv/QUt6G9VdldwY4iBgetH46wgzYAXOB8k79fbHEXZzSzaV6CE0oUByl4e01AwrGf9lx1razEZc2uNW8Zrz+jlA=="
-	const want = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
-	der, err := base64.StdEncoding.DecodeString(public)
-	if err != nil {
-		t.Fatal(err)
-	}
-	key, err := x509.ParsePKIXPublicKey(der)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, err := csrName(key, "worker-1"); err != nil || got != want {
-		t.Errorf("csrName() = %q, %v; want %q", got, err, want)
 	}
 }
 

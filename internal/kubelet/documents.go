@@ -9,6 +9,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // Document is the Node as the cluster gives it, in JSON, without the record of
@@ -43,7 +45,7 @@ func (i *Identity) Requests(ctx context.Context, names []string) ([]byte, error)
 func (i *Identity) RequestNames() []string {
 	var names []string
 	add := func(publicKey any) {
-		if name, err := csrName(publicKey, i.NodeName); err == nil {
+		if name, err := ticket.ClientCSRName(publicKey, i.NodeName); err == nil {
 			names = append(names, name)
 		}
 	}

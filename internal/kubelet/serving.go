@@ -126,19 +126,30 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 	}
 	remedy := "oc adm certificate approve " + csr.Name
 	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   "+w.Place.OnCluster()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
-	log.Wait(servingText(csr, w.Place), remedy)
-	if w.approve == nil || w.offered == csr.UID {
+	if w.approve == nil {
+		log.Wait(servingText(csr, w.Place), remedy)
+		return nil
+	}
+	if w.offered == csr.UID {
 		return nil
 	}
 	w.offered = csr.UID
+	_, fingerprint := servingNames(csr)
+	log.Wait(ownApprovalText(csr.Name, fingerprint), "")
 	return w.approve(ctx, Request{Name: csr.Name})
 }
 
-func servingText(csr *certificatesv1.CertificateSigningRequest, place Place) string {
-	names, fingerprint := "", ""
-	if request, err := parseRequest(csr.Spec.Request); err == nil {
-		names, fingerprint = fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
+// servingNames returns the names and the key's fingerprint in a serving CSR.
+func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerprint string) {
+	request, err := parseRequest(csr.Spec.Request)
+	if err != nil {
+		return "", ""
 	}
+	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
+}
+
+func servingText(csr *certificatesv1.CertificateSigningRequest, place Place) string {
+	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
 		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), place.Nobody(), place.OnCluster())
 }

@@ -34,7 +34,7 @@ func (j Journal) Handle(_ context.Context, record slog.Record) error {
 		fields[field(attr.Key)] = text(attr.Value)
 		return true
 	})
-	return j.Send(inJournal(record.Message, fields), priority(record.Level), fields)
+	return j.Send(Escape(inJournal(record.Message, fields)), priority(record.Level), fields)
 }
 
 // WithAttrs gives a handler that writes these, too.

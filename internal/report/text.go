@@ -36,6 +36,7 @@ func (t *Text) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	t.erase()
+	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message), Escape(event.Remedy)
 	switch event.Kind {
 	case Headline:
 		headline := []string{event.Message}

@@ -8,8 +8,9 @@ import (
 )
 
 // Write puts a ticket and its claim into a directory, NAME.ticket readable by
-// its owner alone. A file that is there already is never touched: it could be
-// the only copy of a ticket that a host waits with. It gives the two paths.
+// its owner alone. A directory that does not exist is created, for its owner alone.
+// A file that is there already is never touched: it could be the only copy of a
+// ticket that a host waits with. It gives the two paths.
 func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err error) {
 	secret, err := t.Encode()
 	if err != nil {
@@ -18,6 +19,9 @@ func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err e
 	public, err := c.Encode()
 	if err != nil {
 		return "", "", err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", "", fmt.Errorf("creating the directory: %w", err)
 	}
 	ticketPath, claimPath = filepath.Join(dir, t.NodeName+TicketSuffix), filepath.Join(dir, c.NodeName+ClaimSuffix)
 	if err := create(claimPath, public, 0o644); err != nil {

@@ -56,18 +56,22 @@ func (n *node) ask(ctx context.Context, client kubernetes.Interface, cluster []t
 	if err != nil {
 		return nil, err
 	}
-	if n.csr, err = submit(ctx, client, key, n.name, annotations); err != nil || !withForeign {
+	own, err := ticket.ClientCSRName(&key.PublicKey, n.name)
+	if err != nil {
+		return nil, fmt.Errorf("naming a CSR: %w", err)
+	}
+	if n.csr, err = submit(ctx, client, key, n.name, own, annotations); err != nil || !withForeign {
 		return nil, err
 	}
 	thief, err := newKey()
 	if err != nil {
 		return nil, err
 	}
-	bare, err := submit(ctx, client, thief, n.name, nil)
+	bare, err := submit(ctx, client, thief, n.name, "", nil)
 	if err != nil {
 		return nil, err
 	}
-	copied, err := submit(ctx, client, thief, n.name, annotations)
+	copied, err := submit(ctx, client, thief, n.name, "", annotations)
 	return []string{bare, copied}, err
 }
 
@@ -79,14 +83,14 @@ func newKey() (*ecdsa.PrivateKey, error) {
 	return key, nil
 }
 
-func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.PrivateKey, name string, annotations map[string]string) (string, error) {
+func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.PrivateKey, name, csrName string, annotations map[string]string) (string, error) {
 	subject := pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
 	request, err := cert.MakeCSR(key, &subject, nil, nil)
 	if err != nil {
 		return "", fmt.Errorf("making a CSR: %w", err)
 	}
 	csr, err := client.CertificatesV1().CertificateSigningRequests().Create(ctx, &certificatesv1.CertificateSigningRequest{
-		ObjectMeta: metav1.ObjectMeta{GenerateName: "node-csr-", Annotations: annotations},
+		ObjectMeta: metav1.ObjectMeta{Name: csrName, GenerateName: "node-csr-", Annotations: annotations},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
 			Request: request, SignerName: certificatesv1.KubeAPIServerClientKubeletSignerName,
 			Usages: []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth},

@@ -1,0 +1,58 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"context"
+	"net"
+	"strings"
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+// A node may write any address into its own Node. That does not keep another
+// node, whose claim names the address, from its serving certificate.
+func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
+	s := newScene(t)
+	comeIn(t, s.ticket("blocked", clusterCA(t), 0, "192.0.2.50"))
+	comeIn(t, s.ticket("blocking", clusterCA(t), 0, "192.0.2.66"))
+	s.once()
+	as := func(node string) rest.ImpersonationConfig {
+		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
+	}
+	nodes := client(t, plane.Kubeconfig, as("blocking")).CoreV1().Nodes()
+	node, err := nodes.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "blocking"}}, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := adminClient(t).CoreV1().Nodes().Delete(context.Background(), "blocking", metav1.DeleteOptions{}); err != nil {
+			t.Log(err)
+		}
+	})
+	node.Status.Addresses = []corev1.NodeAddress{
+		{Type: corev1.NodeInternalIP, Address: "192.0.2.66"},
+		{Type: corev1.NodeInternalIP, Address: "192.0.2.50"},
+	}
+	if _, err := nodes.UpdateStatus(t.Context(), node, metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	serving := func(node string) string {
+		return submit(t, client(t, plane.Kubeconfig, as(node)), certtest.NewKey(t), certificatesv1.KubeletServingSignerName,
+			certificatesv1.UsageServerAuth, nodeSubject(node), []string{node}, net.ParseIP("192.0.2.50"))
+	}
+	rightful, thief := serving("blocked"), serving("blocking")
+	s.once()
+	if told := s.of(rightful); approvals(t, rightful) != byAgent || !strings.Contains(told.Reason, "the Node blocking has the address 192.0.2.50, too") {
+		t.Errorf("the CSR is %q: %+v", approvals(t, rightful), told)
+	}
+	if told := s.of(thief); approvals(t, thief) != "" || !strings.Contains(told.Reason, "with the address 192.0.2.50") {
+		t.Errorf("the other node's CSR is %q: %+v", approvals(t, thief), told)
+	}
+}

@@ -1,0 +1,183 @@
+package approver
+
+import (
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/asn1"
+	"encoding/pem"
+	"math/big"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// withKey returns a spoil function that puts another public key into a request.
+// The signature then fails to verify, whatever the key is.
+func withKey(t *testing.T, key any) func([]byte) []byte {
+	t.Helper()
+	public, err := x509.MarshalPKIXPublicKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(content []byte) []byte {
+		type info struct {
+			Version    int
+			Subject    asn1.RawValue
+			PublicKey  asn1.RawValue
+			Attributes []asn1.RawValue `asn1:"tag:0"`
+		}
+		var request struct {
+			Info      info
+			Algorithm pkix.AlgorithmIdentifier
+			Signature asn1.BitString
+		}
+		block, _ := pem.Decode(content)
+		if _, err := asn1.Unmarshal(block.Bytes, &request); err != nil {
+			t.Fatal(err)
+		}
+		request.Info.PublicKey = asn1.RawValue{FullBytes: public}
+		if block.Bytes, err = asn1.Marshal(request); err != nil {
+			t.Fatal(err)
+		}
+		return pem.EncodeToMemory(block)
+	}
+}
+
+// rsaOf returns an RSA public key of a size that nobody has to generate.
+func rsaOf(bits uint, exponent int) *rsa.PublicKey {
+	modulus := new(big.Int).Lsh(big.NewInt(1), bits-1)
+	return &rsa.PublicKey{N: modulus.Add(modulus, big.NewInt(1)), E: exponent}
+}
+
+// A request is refused for its key before its signature is verified: these
+// signatures are all wrong, and those of usable keys are refused for that.
+func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
+	ecdsaOf := func(curve elliptic.Curve) *ecdsa.PublicKey {
+		key, err := ecdsa.GenerateKey(curve, rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &key.PublicKey
+	}
+	edwards, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := certtest.NewKey(t)
+	for name, test := range map[string]struct {
+		key  any
+		rule string
+	}{
+		"RSA of 46,000 bits, slow exponent": {rsaOf(46_000, 1<<31-1), "key"},
+		"RSA of 4097 bits":                  {rsaOf(4097, 65537), "key"},
+		"RSA with a slow exponent":          {rsaOf(2048, 1<<31-1), "key"},
+		"RSA of 1024 bits":                  {rsaOf(1024, 65537), "key"},
+		"ECDSA P-224":                       {ecdsaOf(elliptic.P224()), "key"},
+		"RSA of 2048 bits":                  {rsaOf(2048, 65537), "signature"},
+		"RSA of 4096 bits":                  {rsaOf(4096, 65537), "signature"},
+		"ECDSA P-521":                       {ecdsaOf(elliptic.P521()), "signature"},
+		"Ed25519":                           {edwards, "signature"},
+	} {
+		client, serving := clientOf(signer), servingOf(signer)
+		client.pem, serving.pem = withKey(t, test.key), withKey(t, test.key)
+		checkRule(t, Want{NodeName: "worker-1", PublicKey: test.key}.Client(client.csr(t)), test.rule)
+		checkRule(t, Want{NodeName: "worker-1", Addresses: addresses()}.Serving(serving.csr(t)), test.rule)
+		if t.Failed() {
+			t.Fatalf("with the key %s", name)
+		}
+	}
+}
+
+// What any bootstrapper can submit with the id of a claim costs no signature
+// check of the request: the proof, the key and the other rules come before.
+func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
+	now := time.Now()
+	ca := certtest.NewAuthority(t, "ca").PEM
+	cluster, err := ticket.Authorities(ca)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := certtest.NewKey(t)
+	mine := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7")
+	other := issue(t, "worker-1", ca, now, time.Hour)
+	facts := Facts{Now: now, Authorities: cluster, Bound: map[string]string{mine.ID: "SHA256:00"}}
+	proofOf := func(made issuedTicket, key any) map[string]string {
+		annotations, err := made.Prove(cluster, key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		annotations[ticket.AnnotationID] = mine.ID
+		return annotations
+	}
+	huge := rsaOf(46_000, 1<<31-1)
+	grouped := func(g *good) { g.spec.Groups = append(g.spec.Groups, "system:masters") }
+	for name, test := range map[string]struct {
+		spoil       func(*good)
+		annotations map[string]string
+		reason      string
+	}{
+		"no proof":           {func(g *good) { g.pem = spoilSignature }, map[string]string{ticket.AnnotationID: mine.ID}, "its proof is not one"},
+		"another's proof":    {func(g *good) { g.pem = spoilSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
+		"an oversized key":   {func(g *good) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
+		"another group":      {func(g *good) { g.pem = spoilSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
+		"the signature only": {func(g *good) { g.pem = spoilSignature }, proofOf(mine, &key.PublicKey), "its signature is wrong"},
+	} {
+		g := clientOf(key)
+		test.spoil(g)
+		csr := g.csr(t)
+		csr.Annotations = test.annotations
+		if d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), facts); d.Verdict != Refuse || !strings.Contains(d.Reason, test.reason) {
+			t.Errorf("%s: %s: %s, want %s", name, d.Verdict, d.Reason, test.reason)
+		}
+	}
+	serving := servingOf(key)
+	serving.pem = withKey(t, huge)
+	if d := Decide(serving.csr(t), NewClaims([]*ticket.Claim{mine.claim}), facts); d.Verdict != Refuse || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
+		t.Errorf("serving: %s: %s", d.Verdict, d.Reason)
+	}
+}
+
+// A subjectAltName is refused for every name that is neither a DNS name nor an
+// IP address, also of kinds that x509.CertificateRequest does not show.
+func TestServingRefusesNamesOfOtherKinds(t *testing.T) {
+	key := certtest.NewKey(t)
+	want := Want{NodeName: "worker-1", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}
+	name := func(tag int, content ...byte) asn1.RawValue {
+		return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, Bytes: content}
+	}
+	compound := func(tag int, content ...byte) asn1.RawValue {
+		return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, IsCompound: true, Bytes: content}
+	}
+	dns, ip := name(2, []byte("worker-1")...), name(7, 192, 0, 2, 7)
+	for label, test := range map[string]struct {
+		names []asn1.RawValue
+		rule  string
+	}{
+		"DNS and IP":    {[]asn1.RawValue{dns, ip}, ""},
+		"otherName":     {[]asn1.RawValue{dns, ip, compound(0, 6, 1, 42, 160, 2, 5, 0)}, "names"},
+		"x400Address":   {[]asn1.RawValue{dns, ip, compound(3)}, "names"},
+		"directoryName": {[]asn1.RawValue{dns, ip, compound(4, 48, 0)}, "names"},
+		"ediPartyName":  {[]asn1.RawValue{dns, ip, compound(5)}, "names"},
+		"registeredID":  {[]asn1.RawValue{dns, ip, name(8, 42)}, "names"},
+	} {
+		t.Run(label, func(t *testing.T) {
+			value, err := asn1.Marshal(test.names)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g := servingOf(key)
+			g.request.DNSNames, g.request.IPAddresses = nil, nil
+			g.request.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: value}}
+			checkRule(t, want.Serving(g.csr(t)), test.rule)
+		})
+	}
+}

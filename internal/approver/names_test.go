@@ -1,0 +1,36 @@
+package approver
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A name that a shell or terminal could take for more than a name is in no
+// command, and quoted in every message.
+func TestStrangeNamesAreInNoCommand(t *testing.T) {
+	for _, name := range []string{"$(id>&2)", "x;touch pwned;#", "\x1b[2J", "x\rapproved worker-9", "-o", "a b", "`id`", ""} {
+		csr := servingOf(certtest.NewKey(t)).csr(t)
+		csr.Name = name
+		d := Decide(csr, NewClaims(nil), Facts{})
+		if d.Verdict != Leave || d.Remedy != "" {
+			t.Errorf("%q: %s, remedy %q", name, d.Verdict, d.Remedy)
+		}
+		if shown := DisplayName(name); !strings.HasPrefix(shown, `"`) || strings.ContainsAny(shown, "\x1b\r") {
+			t.Errorf("%q is shown as %s", name, shown)
+		}
+		for _, err := range []error{notToApprove(csr, errors.New("bad")), inWords(errors.New("broken"), "https://api", name), inWords(&Refusal{Rule: "key"}, "https://api", name)} {
+			if report.RemedyOf(err) != "" || strings.ContainsAny(err.Error(), "\x1b\r") {
+				t.Errorf("%q: %v, remedy %q", name, err, report.RemedyOf(err))
+			}
+		}
+	}
+	csr := servingOf(certtest.NewKey(t)).csr(t)
+	csr.Name = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
+	if d := Decide(csr, NewClaims(nil), Facts{}); !strings.HasPrefix(d.Remedy, "oc adm certificate approve "+csr.Name+" ") || DisplayName(csr.Name) != csr.Name {
+		t.Errorf("remedy %q, shown as %s", d.Remedy, DisplayName(csr.Name))
+	}
+}

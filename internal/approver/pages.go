@@ -1,0 +1,78 @@
+package approver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// CSRs are listed in large pages, unless one has more bytes than so many CSRs of
+// kubelets have: then in pages so small that their number bounds them. A page is
+// in memory twice while it is decoded, and a CSR can have 1.5 MiB.
+const (
+	csrPage      = 500
+	csrPageSmall = 10
+	maxPageBytes = 4 << 20
+)
+
+var errPageTooLarge = errors.New("the page is too large")
+
+// eachPage passes the CSRs that options select to do, page by page, and returns
+// the resource version of the list.
+func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]certificatesv1.CertificateSigningRequest) error) (string, error) {
+	options.Limit = csrPage
+	for {
+		limited, cancel := bounded(ctx)
+		if options.Limit > csrPageSmall {
+			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
+		}
+		page, err := c.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
+		cancel()
+		if errors.Is(err, errPageTooLarge) {
+			options.Limit = csrPageSmall
+			continue
+		}
+		if err != nil {
+			return "", fmt.Errorf("listing CSRs: %w", err)
+		}
+		if err := do(page.Items); err != nil {
+			return "", err
+		}
+		if options.Continue = page.Continue; options.Continue == "" {
+			return page.ResourceVersion, nil
+		}
+	}
+}
+
+// bodyLimit is the context key of how many bytes the body of a response may have.
+type bodyLimit struct{}
+
+// limitedTransport ends responses that are larger than the context of their
+// request allows.
+type limitedTransport struct{ http.RoundTripper }
+
+func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
+	response, err := t.RoundTripper.RoundTrip(request)
+	if limit, limited := request.Context().Value(bodyLimit{}).(int64); limited && err == nil {
+		response.Body = &limitedBody{ReadCloser: response.Body, left: limit}
+	}
+	return response, err //nolint:wrapcheck // client-go looks into it
+}
+
+type limitedBody struct {
+	io.ReadCloser
+	left int64
+}
+
+func (b *limitedBody) Read(into []byte) (int, error) {
+	n, err := b.ReadCloser.Read(into)
+	if b.left -= int64(n); b.left < 0 {
+		return 0, errPageTooLarge
+	}
+	return n, err //nolint:wrapcheck // io.EOF has to stay itself
+}

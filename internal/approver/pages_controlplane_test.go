@@ -1,0 +1,50 @@
+//go:build controlplane
+
+package approver
+
+import (
+	"testing"
+
+	certificatesv1 "k8s.io/api/certificates/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+)
+
+// CSRs as kubelets submit them come in one page, and those that are as large as
+// the API server takes in small ones. None is missed or comes twice.
+func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
+	s := newScene(t)
+	want := map[string]bool{}
+	for range 3 * csrPageSmall {
+		want[asked{who: bootstrapClient(t), key: certtest.NewKey(t), node: "paged"}.submit(t)] = true
+	}
+	list := func() (pages int) {
+		found := map[string]int{}
+		a := s.approver(fleetKubeconfig)
+		if _, err := a.eachPage(t.Context(), metav1.ListOptions{}, func(page []certificatesv1.CertificateSigningRequest) error {
+			pages++
+			for n := range page {
+				found[page[n].Name]++
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		for name := range want {
+			if found[name] != 1 {
+				t.Errorf("%s came %d times", name, found[name])
+			}
+		}
+		return pages
+	}
+	if pages := list(); pages != 1 {
+		t.Errorf("small CSRs came in %d pages", pages)
+	}
+	for range 4 {
+		want[submitHuge(t, "paged-huge")] = true
+	}
+	if pages := list(); pages < 3 {
+		t.Errorf("with huge ones among them they came in %d pages", pages)
+	}
+}

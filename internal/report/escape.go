@@ -1,0 +1,63 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Escape returns text with every character that is not printable written as in
+// Go: \r, \x1b, \u202e. Line feeds and tabs remain. Names and messages from a
+// cluster, a payload or the host could otherwise steer the terminal.
+func Escape(text string) string {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, steers) {
+		return text
+	}
+	var out strings.Builder
+	for len(text) > 0 {
+		letter, size := utf8.DecodeRuneInString(text)
+		switch {
+		case letter == utf8.RuneError && size == 1:
+			fmt.Fprintf(&out, `\x%02x`, text[0])
+		case steers(letter):
+			out.WriteString(strings.Trim(strconv.QuoteRune(letter), "'"))
+		default:
+			out.WriteRune(letter)
+		}
+		text = text[size:]
+	}
+	return out.String()
+}
+
+// steers reports whether a terminal could do something else with a character
+// than show it in its place.
+func steers(letter rune) bool { return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter) }
+
+// EscapeLine is Escape for a name, which must not begin a line of its own.
+func EscapeLine(name string) string { return strings.ReplaceAll(Escape(name), "\n", `\n`) }
+
+// Escaped is a writer for text that a person reads: it writes what Escape
+// returns. Every Write takes whole characters, as package fmt passes them.
+type Escaped struct{ W io.Writer }
+
+// Write writes the escaped text to W.
+func (e Escaped) Write(text []byte) (int, error) {
+	if _, err := io.WriteString(e.W, Escape(string(text))); err != nil {
+		return 0, fmt.Errorf("writing text: %w", err)
+	}
+	return len(text), nil
+}
+
+// ShellWord returns text as one word of a command to paste, quoted where a shell
+// would change it.
+func ShellWord(text string) string {
+	plain := func(r rune) bool {
+		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
+	}
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}

@@ -1,0 +1,78 @@
+package report
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/journal"
+)
+
+func TestEscape(t *testing.T) {
+	for text, want := range map[string]string{
+		"plain, Grüße — “…”\n\tnext":       "plain, Grüße — “…”\n\tnext",
+		`C:\x1b`:                           `C:\x1b`,
+		"\x1b[2J\x1b[1;1Happroved":         `\x1b[2J\x1b[1;1Happroved`,
+		"x\rapproved worker-9":             `x\rapproved worker-9`,
+		"a\x00\a\b\x7fb":                   `a\x00\a\b\x7fb`,
+		"\u009b2J":                         `\u009b2J`,
+		"a\u202egpj.exe\u2066":             `a\u202egpj.exe\u2066`,
+		"zero\u200bwidth\u2028line":        `zero\u200bwidth\u2028line`,
+		"cut \xe2\x80 and \xff and \ufffd": `cut \xe2\x80 and \xff and ` + "\ufffd",
+	} {
+		if got := Escape(text); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", text, got, want)
+		}
+		var out bytes.Buffer
+		if n, err := fmt.Fprintf(Escaped{W: &out}, "%s", text); err != nil || n != len(text) || out.String() != want {
+			t.Errorf("writing %q: %d, %v, %q", text, n, err, out.String())
+		}
+	}
+	if got := EscapeLine("a\n  + /etc/b\r"); got != `a\n  + /etc/b\r` {
+		t.Errorf("EscapeLine() = %q", got)
+	}
+}
+
+func TestShellWord(t *testing.T) {
+	for text, want := range map[string]string{
+		"/etc/hcp-node-agent/config.yaml": "/etc/hcp-node-agent/config.yaml",
+		"":                                "''",
+		"$(id>&2)":                        "'$(id>&2)'",
+		"x;touch pwned;#":                 "'x;touch pwned;#'",
+		"it's":                            `'it'\''s'`,
+	} {
+		if got := ShellWord(text); got != want {
+			t.Errorf("ShellWord(%q) = %s, want %s", text, got, want)
+		}
+	}
+}
+
+// Whatever an event carries, no output of it steers a terminal but the text's own
+// colours and the rewriting of its live line.
+func TestEventsCannotSteerTheTerminal(t *testing.T) {
+	const evil = "a\x1b[2Jb\rc\u202e"
+	for kind := range map[Kind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, Ended: true, StepDone: true, StepFailed: true} {
+		for _, live := range []bool{false, true} {
+			var out bytes.Buffer
+			text := &Text{W: &out, Live: live, Verbose: true}
+			text.Emit(Event{Kind: kind, Step: "fetch" + evil, Message: evil, Remedy: "run " + evil})
+			text.Emit(Event{Kind: Waiting, Step: "fetch" + evil, Message: evil})
+			text.Stop()
+			rest := strings.ReplaceAll(out.String(), "\r\x1b[J", "")
+			if strings.ContainsAny(rest, "\x1b\r\u202e") || !strings.Contains(rest, `a\x1b[2Jb\rc\u202e`) {
+				t.Errorf("%s, live %t: %q", kind, live, out.String())
+			}
+		}
+	}
+	var sent string
+	handler := Journal{Send: func(message string, _ journal.Priority, _ map[string]string) error { sent = message; return nil }}
+	record := slog.NewRecord(time.Time{}, slog.LevelInfo, evil, 0)
+	record.AddAttrs(slog.String(AttrRemedy, "run "+evil))
+	if err := handler.Handle(context.Background(), record); err != nil || sent != `a\x1b[2Jb\rc\u202e`+"\n"+`run a\x1b[2Jb\rc\u202e` {
+		t.Errorf("the journal gets %q, %v", sent, err)
+	}
+}
