@@ -77,11 +77,7 @@ func (j *join) lookPackages(ctx context.Context) error {
 			return usage("--openshift-release: %w", err)
 		}
 	}
-	if top := j.server.OpenShift(); top != "" {
-		if facts.ControlPlane, err = packages.ParseRelease(top); err != nil {
-			return err
-		}
-	}
+	facts.ControlPlane = table.Newest(j.server.Minor())
 	if facts, err = packages.Look(ctx, j.dnf(), table, facts); err != nil {
 		return err
 	}

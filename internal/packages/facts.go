@@ -16,7 +16,7 @@ type Facts struct {
 	Arch string // as Go names it
 
 	Release      Release // of the NodePool, as an administrator said; zero: not known
-	ControlPlane Release // of the API server; zero: not known
+	ControlPlane Release // the newest that has the API server's Kubernetes; zero: not known
 
 	Installed    []dnf.Package
 	Repositories []dnf.Repository

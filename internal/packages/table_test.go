@@ -42,7 +42,11 @@ func TestTableIsWhole(t *testing.T) {
 func TestEveryWorkerHasTheParts(t *testing.T) {
 	table := readTable(t)
 	for _, rhel := range []int{8, 9, 10} {
-		for release := (Release{4, 12}); release.Minor <= 23; release.Minor++ {
+		for text := range table.Kubernetes {
+			release, err := ParseRelease(text)
+			if err != nil {
+				t.Fatal(err)
+			}
 			count := map[string]int{}
 			for _, p := range table.Needs(rhel, release) {
 				count[p.Name]++
@@ -106,6 +110,7 @@ func TestStanding(t *testing.T) {
 		{9, Release{4, 12}, Unknown},
 		{9, Release{4, 13}, Undocumented},
 		{9, Release{4, 22}, Undocumented},
+		{9, Release{4, 23}, Unknown},
 		{9, Release{5, 0}, Unknown},
 		{10, Release{4, 18}, Unknown},
 		{11, Release{4, 18}, Unknown},
@@ -136,6 +141,18 @@ func TestParseRelease(t *testing.T) {
 		got, err := ParseRelease(text)
 		if got != want || (err == nil) == want.IsZero() {
 			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// The releases and their Kubernetes as HyperShift has them: 4.23 and 5.0 are one.
+func TestReleasesOfKubernetes(t *testing.T) {
+	table := readTable(t)
+	for minor, want := range map[int][]Release{
+		25: {{4, 12}}, 31: {{4, 18}}, 35: {{4, 22}}, 36: {{5, 0}, {4, 23}}, 37: {{5, 1}}, 38: nil, 0: nil,
+	} {
+		if diff := cmp.Diff(want, table.Releases(minor)); diff != "" {
+			t.Errorf("Kubernetes 1.%d (-want +got):\n%s", minor, diff)
 		}
 	}
 }
