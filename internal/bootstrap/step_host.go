@@ -51,7 +51,7 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
 			})
 		}
-		if _, err := j.ledger.Bracket(ctx, "files", brackets...); err != nil {
+		if _, err := j.ledger.Bracket(ctx, "files", append(brackets, j.plan.Snapshots...)...); err != nil {
 			return outcome{}, err
 		}
 	}
