@@ -76,6 +76,7 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	s.kernel()
 	s.unmet()
 	s.missing()
+	s.plan.Commands = s.commands()
 	return s.plan, nil
 }
 

@@ -26,6 +26,9 @@ type Plan struct {
 	// the first change, never written or compared, and restored by leave.
 	Snapshots []ledger.Change `json:"-"`
 
+	// Commands are the binaries that units and scripts of the payload run here.
+	Commands []Command `json:"-"`
+
 	Notes []Note `json:"notes,omitempty"`
 	// MissingUnits are needed and neither on the host nor in the payload: who
 	// needs each, and the package that brings it.

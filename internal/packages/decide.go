@@ -105,7 +105,7 @@ func (d *decision) find(severity report.Severity, name, remedy, format string, a
 // look fills what is present and what is missing. A program that is there
 // without its package came in another way: dnf would put a second one over it.
 func (d *decision) look() {
-	for _, need := range d.table.Needs(d.rhel, d.Release) {
+	for _, need := range d.table.Needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
 		there := d.facts.has(need, d.table)
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {

@@ -82,6 +82,16 @@ func TestDecide(t *testing.T) {
 			"packages that a node needs are not installed: cri-o (the container runtime)",
 			"dnf install 'cri-o-1.31.*' chrony\nor: hcp-node-agent join --install-packages",
 		}},
+		"a unit of the payload runs jq": {func(f *Facts) {
+			f.Commands, f.Available = map[string]bool{"jq": true}, []dnf.Package{pkg("jq", "1.6", "el9", "appstream")}
+		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: jq (scripts of the payload", "dnf install jq"}},
+		"a script beside the units runs ethtool": {func(f *Facts) {
+			f.Commands, f.Available = map[string]bool{"ethtool": false}, []dnf.Package{pkg("ethtool", "6.2", "el9", "baseos")}
+		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: ethtool"}},
+		"a unit runs podman, which is wanted otherwise": {func(f *Facts) {
+			f.Commands, f.Installed = map[string]bool{"podman": true}, without(f.Installed, "podman")
+			f.Available = []dnf.Package{pkg("podman", "5.2", "el9", "appstream")}
+		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: podman"}},
 		"missing, and to be installed": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
 			f.Available = all(rhocp9, "el9")

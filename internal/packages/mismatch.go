@@ -138,7 +138,7 @@ func (d *decision) wished() Release {
 
 // exchange is the command that brings another version of kubelet.
 func (d *decision) exchange(verb string, to Release) string {
-	needs := d.table.Needs(d.rhel, to)
+	needs := d.table.Needs(d.rhel, to, nil)
 	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })
 	if at < 0 {
 		return ""

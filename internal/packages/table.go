@@ -62,7 +62,7 @@ type Package struct {
 	RHEL       []int  `json:"rhel,omitempty"`    // major versions; none: all
 	Repository string `json:"repository"`
 	Version    string `json:"version,omitempty"` // what its version follows: release, kubernetes or nothing
-	Need       string `json:"need"`              // required or wanted
+	Need       string `json:"need"`              // required, wanted or payload
 	Program    string `json:"program,omitempty"` // that it brings
 	For        string `json:"for"`
 	Source     string `json:"source"`
@@ -94,17 +94,30 @@ func (t Table) standing(rhel int, release Release) Standing {
 }
 
 // Needs lists the packages of a worker, those without which it does not work
-// first.
-func (t Table) Needs(rhel int, release Release) []Package {
+// first. commands are those that its payload runs; true: in a unit.
+func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Package {
 	var list []Package
 	for _, need := range []string{"required", "wanted"} {
 		for _, p := range t.Packages {
-			if p.Need == need && p.Holds(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
+			if p.Need = p.need(commands); p.Need == need && p.Holds(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
 				list = append(list, p)
 			}
 		}
 	}
 	return list
+}
+
+// need returns required or wanted, or "" for a package that a worker with this
+// payload does not need.
+func (p Package) need(commands map[string]bool) string {
+	inUnit, runs := commands[p.Program]
+	switch {
+	case p.Need == "required" || inUnit:
+		return "required"
+	case p.Need == "payload" && !runs:
+		return ""
+	}
+	return "wanted"
 }
 
 // Names lists every name that any worker can need, to ask about all at once.

@@ -25,7 +25,7 @@ func TestTableIsWhole(t *testing.T) {
 		}
 	}
 	for _, p := range table.Packages {
-		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains([]string{"required", "wanted"}, p.Need) ||
+		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains([]string{"required", "wanted", "payload"}, p.Need) || (p.Need == "payload" && p.Program == "") ||
 			!slices.Contains([]string{"", "release", "kubernetes"}, p.Version) {
 			t.Errorf("package %+v", p)
 		}
@@ -48,7 +48,7 @@ func TestEveryWorkerHasTheParts(t *testing.T) {
 				t.Fatal(err)
 			}
 			count := map[string]int{}
-			for _, p := range table.Needs(rhel, release) {
+			for _, p := range table.Needs(rhel, release, nil) {
 				count[p.Name]++
 				if p.Program != p.Name {
 					count[p.Program]++
@@ -87,7 +87,7 @@ func TestNeedsByRelease(t *testing.T) {
 		{10, Release{4, 21}, "podman", "containernetworking-plugins"},
 	} {
 		var names []string
-		for _, p := range table.Needs(test.rhel, test.release) {
+		for _, p := range table.Needs(test.rhel, test.release, nil) {
 			names = append(names, p.Name)
 		}
 		if !slices.Contains(names, test.has) || slices.Contains(names, test.not) {
