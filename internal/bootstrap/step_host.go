@@ -26,12 +26,16 @@ func madeByOthers() []string {
 		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
 		"/etc/cni/multus", "/etc/cni/tuning", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
 		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
+		"/etc/openshift/kubelet.conf.d/20-auto-sizing.conf",
 	}
 }
 
 // sharedWithPeople are the directories in which the cluster's programs make
-// directories, and people put files: networks of podman, hooks of CRI-O.
-func sharedWithPeople() []string { return []string{"/etc/cni", "/etc/containers/oci"} }
+// directories, and people put files: networks of podman, hooks of CRI-O, drop-ins
+// of kubelet.
+func sharedWithPeople() []string {
+	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
+}
 
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
