@@ -18,7 +18,7 @@ import (
 func (g gatherer) secretFiles(configs ...config.Join) []string {
 	files := []string{
 		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapPath, kubelet.KubeconfigPath,
-		"/etc/mco/proxy.env", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
+		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{
 		g.dir, path.Join(g.dir, keyDir), kubelet.PKIDirectory, "/etc/hcp-node-agent", "/etc/hcp-node-agent/config.d",
@@ -64,7 +64,7 @@ func payloadSecrets(payload *ignition.Payload) []string {
 	secrets := redact.Find(string(payload.Raw))
 	for _, file := range payload.Config.Storage.Files {
 		content, mode, _ := payload.File(file.Path)
-		if redact.Secret(file.Path, content, mode) || path.Ext(file.Path) == ".env" {
+		if redact.Secret(file.Path, content, mode) || path.Ext(file.Path) == ".env" || ignition.HoldsSecret(content) {
 			secrets = append(secrets, redact.Find(string(content))...)
 		}
 	}

@@ -81,7 +81,7 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 	contents := &ledger.ContentsOf{Tree: m.tree}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
-		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{},
+		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
 		ledger.Contents: contents, ledger.Shared: ledger.SharedOf{ContentsOf: contents}, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind: &crio.StorageDriver{Contents: contents},
 		ovs.Kind:         m.bridge,

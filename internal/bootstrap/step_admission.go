@@ -35,14 +35,14 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
-	runtime, err := j.wantedRuntime()
+	missing, err := j.missingPrograms()
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
 	api := j.checkAPI(ctx, log) // first: the control plane's release bounds that of the packages
 	facts := preflight.AdmissionFacts{
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: preflight.LookPrograms(j.defaultRuntime(runtime.Runtime)), SwapRefused: swapRefused,
+		MissingPrograms: missing, SwapRefused: swapRefused,
 		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: api, Name: j.checkIdentity(ctx, log),
 	}
 	facts.Packages, err = j.checkSoftware(ctx)

@@ -29,12 +29,16 @@ func madeByOthers() []string {
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/etc/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes",
 		"/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes", "/run/ofport_requests.br-ex",
 		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
+		"/etc/openshift/kubelet.conf.d/20-auto-sizing.conf",
 	}
 }
 
 // sharedWithPeople are the directories in which the cluster's programs make
-// directories, and people put files: networks of podman, hooks of CRI-O.
-func sharedWithPeople() []string { return []string{"/etc/cni", "/etc/containers/oci"} }
+// directories, and people put files: networks of podman, hooks of CRI-O, drop-ins
+// of kubelet.
+func sharedWithPeople() []string {
+	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
+}
 
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
@@ -54,7 +58,7 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
 			})
 		}
-		if _, err := j.ledger.Bracket(ctx, "files", brackets...); err != nil {
+		if _, err := j.ledger.Bracket(ctx, "files", append(brackets, j.plan.Snapshots...)...); err != nil {
 			return outcome{}, err
 		}
 	}

@@ -71,17 +71,13 @@ func (j *join) lookPackages(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	facts := packages.Facts{OS: j.facts.OS, Arch: j.facts.Arch, Install: j.config.InstallPackages}
+	facts := packages.Facts{OS: j.facts.OS, Arch: j.facts.Arch, Install: j.config.InstallPackages, Commands: j.commands()}
 	if j.config.OpenShiftRelease != "" {
 		if facts.Release, err = packages.ParseRelease(j.config.OpenShiftRelease); err != nil {
 			return usage("--openshift-release: %w", err)
 		}
 	}
-	if top := j.server.OpenShift(); top != "" {
-		if facts.ControlPlane, err = packages.ParseRelease(top); err != nil {
-			return err
-		}
-	}
+	facts.ControlPlane = table.Newest(j.server.Minor())
 	if facts, err = packages.Look(ctx, j.dnf(), table, facts); err != nil {
 		return err
 	}
@@ -142,14 +138,48 @@ func (j *join) afterPackages(ctx context.Context, log report.Log) error {
 	if err := j.adapt(ctx); err != nil {
 		return err
 	}
-	runtime, err := j.wantedRuntime()
+	missing, err := j.missingPrograms()
 	if err != nil {
 		return err
 	}
 	err = preflight.Run(preflight.Software(), preflight.AdmissionFacts{
-		Host: j.facts, MissingUnits: j.plan.MissingUnits, MissingPrograms: preflight.LookPrograms(j.defaultRuntime(runtime.Runtime)),
+		Host: j.facts, MissingUnits: j.plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
 	return cmp.Or(err, j.lookAgain(ctx))
+}
+
+// commands returns the binaries that the payload runs on this host; true: in a
+// unit. It returns none before the plan is made.
+func (j *join) commands() map[string]bool {
+	if j.plan == nil {
+		return nil
+	}
+	commands := map[string]bool{}
+	for _, c := range j.plan.Commands {
+		commands[c.Name] = commands[c.Name] || c.InUnit
+	}
+	return commands
+}
+
+// missingPrograms lists the binaries that kubelet, CRI-O and the payload's units
+// need and this host lacks.
+func (j *join) missingPrograms() ([]preflight.Program, error) {
+	runtime, err := j.wantedRuntime()
+	if err != nil {
+		return nil, err
+	}
+	table, err := packages.ReadTable()
+	if err != nil {
+		return nil, err
+	}
+	var run []preflight.Program
+	commands := j.commands()
+	for _, p := range table.Packages {
+		if p.Program != "" && p.Program != "runc" && commands[p.Program] {
+			run = append(run, preflight.Program{Name: p.Program, Package: p.Name})
+		}
+	}
+	return preflight.LookPrograms(j.defaultRuntime(runtime.Runtime), run), nil
 }
 
 // lookAgain looks at the uplink, when preflight could not.

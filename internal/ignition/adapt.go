@@ -43,10 +43,13 @@ type Lookup = entries.Lookup
 
 // Adapt decides what of a payload is done on a host, and how. It looks at
 // nothing but its arguments and changes nothing. What the agent cannot do at
-// all (disks, entries that the host's files stand in the way of) is an error
+// all (disks, payloads of another platform, entries that the host's files stand in the way of) is an error
 // that names every such thing, so that it is known before anything is written.
 func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	if err := refuseDrop(p, in.Drop); err != nil {
+		return nil, err
+	}
+	if err := refusePlatform(p, in); err != nil {
 		return nil, err
 	}
 	if _, err := p.kubelet(); err != nil {
@@ -76,6 +79,7 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	s.kernel()
 	s.unmet()
 	s.missing()
+	s.plan.Commands = s.commands()
 	return s.plan, nil
 }
 

@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
 const (
@@ -68,8 +66,12 @@ func sets(keys ...string) condition {
 	}
 }
 
-// hasPassword tells a file that has a password in a URL.
-func hasPassword(_ *scene, e subject) bool { return redact.Text(e.content) != e.content }
+// holdsSecret reports whether a file or drop-in holds a secret. Of three files
+// that is known without their content.
+func holdsSecret(_ *scene, e subject) bool {
+	known := []string{kubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json"}
+	return slices.Contains(known, e.path) || HoldsSecret([]byte(e.content))
+}
 
 func selinux(s *scene, _ subject) bool {
 	return s.in.Facts.SELinux == "enforcing" || s.in.Facts.SELinux == "permissive"

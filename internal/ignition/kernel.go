@@ -16,6 +16,16 @@ import (
 func (s *scene) kernel() {
 	s.plan.Sysctls = s.wishes("/etc/sysctl.d", s.sysctl)
 	s.plan.Modules = s.wishes("/etc/modules-load.d", s.module)
+	if !s.isForwardingManaged() {
+		return
+	}
+	for _, name := range forwardingSysctls() {
+		if s.in.HasSysctl == nil || s.in.HasSysctl(name) {
+			s.plan.Snapshots = append(s.plan.Snapshots, ledger.Change{
+				Kind: ledger.ForeignSysctl, Target: name, Why: "OVN-Kubernetes sets it", Want: ledger.State{Present: true},
+			})
+		}
+	}
 }
 
 // wishes reads the files of a directory by their names; of several wishes for
@@ -56,6 +66,10 @@ func (s *scene) sysctl(file, line string) (ledger.Change, bool) {
 	}
 	if strings.ContainsAny(name, "*?[") {
 		s.tell(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
+		return ledger.Change{}, false
+	}
+	if isForwarding(name) && s.isForwardingManaged() {
+		s.tell(name, "forwarding", "the running kernel's value is left to OVN-Kubernetes, which sets it whenever it starts")
 		return ledger.Change{}, false
 	}
 	if s.in.HasSysctl != nil && !s.in.HasSysctl(name) {

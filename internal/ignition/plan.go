@@ -22,6 +22,13 @@ type Plan struct {
 	Sysctls []ledger.Change `json:"sysctls,omitempty"` // the running kernel's, as the files have them
 	Modules []ledger.Change `json:"modules,omitempty"` // likewise
 
+	// Snapshots are values that other programs change: they are recorded before
+	// the first change, never written or compared, and restored by leave.
+	Snapshots []ledger.Change `json:"-"`
+
+	// Commands are the binaries that units and scripts of the payload run here.
+	Commands []Command `json:"-"`
+
 	Notes []Note `json:"notes,omitempty"`
 	// MissingUnits are needed and neither on the host nor in the payload: who
 	// needs each, and the package that brings it.

@@ -86,7 +86,7 @@ func userRules() []rule {
 func hostRules() []rule {
 	return []rule{{
 		name: "kernel-parameters", kind: kindHost, when: both(packageMode, runsKubelet), effect: addition, add: kernelParameters,
-		reason: "kubelet does not start on other kernel flags (protectKernelDefaults) and pod traffic must be forwarded; OpenShift images bring these, RHEL does not",
+		reason: "kubelet requires these sysctls (protectKernelDefaults), and pod traffic is forwarded where OVN-Kubernetes does not set that itself; OpenShift images set them, RHEL does not",
 	}, {
 		name: "journal", kind: kindHost, when: both(packageMode, standalone), effect: addition, add: persistentJournal,
 		reason: "the machine-config-daemon counts boots in the journal, which RHEL does not keep over a reboot",

@@ -8,9 +8,16 @@ func fileRules() []rule {
 		name: "encapsulated-config", kind: kindFile, match: []string{encapsulatedPath}, effect: leaveOut,
 		reason: "it marks a first boot that is still to come, and units wait for it to go; what it asks of the operating system is listed as unmet",
 	}, {
-		name: "secret-mode", kind: kindFile, effect: ownerOnly,
-		match: []string{kubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json"},
-		when:  both(hostedPackageMode, readableByOthers), reason: "it holds a credential of the cluster, and the payload lets every user of the host read it",
+		name: "secret-of-users", kind: kindFile, match: []string{"/etc/profile.d/*"}, when: both(packageMode, both(readableByOthers, holdsSecret)), effect: mention,
+		reason: "it holds a password or key that every user of this host can read; its mode stays, as the shells of all users read the file",
+	}, {
+		name: "secret-mode", kind: kindFile, effect: ownerOnly, match: []string{"/**"},
+		when:   both(hostedPackageMode, both(readableByOthers, holdsSecret)),
+		reason: "it holds a password, key or token, and the payload lets every user of the host read it",
+	}, {
+		name: "secret-readable", kind: kindFile, match: []string{"/**"},
+		when: both(packageMode, both(standalone, both(readableByOthers, holdsSecret))), effect: mention,
+		reason: "it holds a password, key or token that every user of this host can read; its mode stays, as the machine-config-daemon of this cluster compares it",
 	}, {
 		name: "ifcfg-profiles", kind: kindFile, match: []string{managerConfig}, when: both(packageMode, dropsIfcfg), effect: mention,
 		reason: "NetworkManager reads no ifcfg files with it: profiles that are kept in /etc/sysconfig/network-scripts vanish at its next start (nmcli connection migrate)",
@@ -43,9 +50,6 @@ func fileRules() []rule {
 	}, {
 		name: "clock", kind: kindFile, match: []string{"/etc/chrony.conf", "/etc/chrony.d/*"}, when: packageMode, effect: mention,
 		reason: "chronyd goes by it from the next boot on, or after systemctl restart chronyd",
-	}, {
-		name: "proxy-password", kind: kindFile, match: []string{"/etc/mco/proxy.env"}, when: both(packageMode, both(hasPassword, readableByOthers)), effect: mention,
-		reason: "it has the proxy's password in it, and every user of this host can read it, as well as the drop-ins 10-mco-default-env.conf",
 	}, {
 		name: "keepalived", kind: kindFile, match: []string{"/etc/kubernetes/manifests/keepalived.yaml"}, when: packageMode, effect: mention,
 		reason: "it holds virtual addresses of the cluster, for which a node must be in their network; on a worker elsewhere leave it out: --payload-drop /etc/kubernetes/manifests/keepalived.yaml",

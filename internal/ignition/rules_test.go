@@ -107,7 +107,10 @@ func TestRulesOfFiles(t *testing.T) {
 		"tmpfiles":          {"/etc/tmpfiles.d/a.conf", "", "report tmpfiles"},
 		"chrony":            {"/etc/chrony.conf", "", "report clock"},
 		"proxy":             {"/etc/mco/proxy.env", "HTTP_PROXY=http://proxy:3128\n", ""},
-		"proxy's password":  {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "report proxy-password"},
+		"proxy's password":  {"/etc/mco/proxy.env", "HTTP_PROXY=http://me:pw@proxy:3128\n", "change secret-mode"},
+		"default proxy":     {"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", defaultProxyPod("proxy:3128"), ""},
+		"its password":      {"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", defaultProxyPod("me:s3cr3t@proxy:3128"), "change secret-mode"},
+		"of all shells":     {"/etc/profile.d/proxy.sh", "export https_proxy=http://me:pw@proxy:3128\n", "report secret-of-users"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path, inline(test.content))
@@ -116,7 +119,11 @@ func TestRulesOfFiles(t *testing.T) {
 				t.Errorf("rule %q, want %q", got, test.want)
 			}
 			if len(plan.Files) != 1 || plan.Files[0].Target != test.path {
-				t.Errorf("changes %v", plan.Files)
+				t.Fatalf("changes %v", plan.Files)
+			}
+			private := *plan.Files[0].Want.Mode == 0o600
+			if private != (test.want == "change secret-mode") {
+				t.Errorf("mode %04o", *plan.Files[0].Want.Mode)
 			}
 			if plan = adapted(t, config, func(in *AdaptInput) { in.Facts.OSTree = true }); len(plan.Notes) > 0 {
 				t.Errorf("on a host of an image: %v", plan.Notes)

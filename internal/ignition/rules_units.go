@@ -68,6 +68,9 @@ func unitRules() []rule {
 		name: "static", kind: kindUnit, match: []string{"*"}, when: static, effect: nothingToEnable,
 		reason: "the host's unit has no [Install] section: it is started by units that need it",
 	}, {
+		name: "secret-in-drop-in", kind: kindDropin, match: []string{"*/*"}, when: both(packageMode, holdsSecret), effect: mention,
+		reason: "it holds a password or token, and systemd shows the environment of a unit to every user of this host (systemctl show)",
+	}, {
 		name: "empty-drop-in", kind: kindDropin, match: []string{"*/*"}, when: func(_ *scene, e subject) bool { return e.content == "" }, effect: removed,
 		reason: "it is empty, which is how the machine-config-operator says that it shall not exist",
 	}}

@@ -37,6 +37,7 @@ func newScene(p *Payload, in AdaptInput) *scene {
 // subject is the entry that a rule is asked about.
 type subject struct {
 	unit    types.Unit
+	path    string // of a file
 	content string // of a file or drop-in
 	mode    uint32 // of a file
 }
@@ -102,7 +103,7 @@ func (s *scene) storage() types.Storage {
 	}
 	for _, file := range files {
 		content, mode, _ := s.payload.File(file.Path)
-		r, stays := s.take(kindFile, file.Path, file.Path, subject{content: string(content), mode: mode})
+		r, stays := s.take(kindFile, file.Path, file.Path, subject{path: file.Path, content: string(content), mode: mode})
 		if !stays {
 			continue
 		}

@@ -2,6 +2,7 @@ package ignition
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -41,37 +42,70 @@ func TestUnmet(t *testing.T) {
 	}
 }
 
-// Which kernel parameters are added follows from kubelet's configuration.
+// Which sysctls are added follows from kubelet's configuration and unit, and
+// from who manages forwarding.
 func TestKernelParameters(t *testing.T) {
-	kubelet := func(config string) string {
-		return fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]},"systemd":{"units":[{"name":"kubelet.service","contents":"[Service]\n"}]}}`,
-			kubeletConfigPath, inline(config))
+	const (
+		protected = `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`
+		oldScript = "#!/bin/bash\novs-vsctl add-br br-ex\n"
+		newScript = "#!/bin/bash\nif [ -f /etc/nmstate/openshift/applied ]; then exit 0; fi\n"
+		single    = "[Service]\\nExecStart=/usr/bin/kubelet --node-ip=${KUBELET_NODE_IP}\\n"
+		dual      = "[Service]\\nExecStart=/usr/bin/kubelet --node-ip=${KUBELET_NODE_IPS}\\n"
+	)
+	flags := map[string]string{
+		"vm.overcommit_memory": "1", "vm.panic_on_oom": "0", "kernel.panic": "10", "kernel.panic_on_oops": "1",
+		"kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000",
 	}
 	tests := []struct {
-		name, config string
-		flags, six   bool
+		name, config, unit, script string
+		flags                      bool
+		forwarding                 []string
 	}{
-		{"protected, JSON", `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`, true, false},
-		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, true, true},
-		{"not protected", `{"protectKernelDefaults":false}`, false, false},
+		{"protected, JSON", protected, single, oldScript, true, []string{"net.ipv4.ip_forward"}},
+		{"protected, IPv6", `{"protectKernelDefaults":true,"clusterDNS":["fd02::a"]}`, single, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
+		{"dual stack, IPv4 first", protected, dual, oldScript, true, []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}},
+		{"not protected", `{"protectKernelDefaults":false}`, single, oldScript, false, []string{"net.ipv4.ip_forward"}},
+		{"no OVN-Kubernetes", protected, single, "", true, []string{"net.ipv4.ip_forward"}},
+		{"OVN-Kubernetes manages forwarding", protected, single, newScript, true, nil},
+		{"OVN-Kubernetes manages forwarding of both families", protected, dual, newScript, true, nil},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			own := inline("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // of a MachineConfig of the pool
+			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, kubeletConfigPath, inline(test.config))
+			units := fmt.Sprintf(`{"name":"kubelet.service","contents":"%s"}`, test.unit)
+			if test.script != "" {
+				files += fmt.Sprintf(`,{"path":%q,"contents":%s}`, configureOVSPath, inline(test.script))
+				units += `,{"name":"ovs-configuration.service","enabled":true,"contents":"[Install]\nWantedBy=multi-user.target\n"}`
+			}
+			if test.forwarding == nil {
+				files += fmt.Sprintf(`,{"path":"/etc/sysctl.d/50-own.conf","contents":%s}`, own)
+			}
+			plan := adapted(t, fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units), nil)
 			values := map[string]string{}
-			for _, c := range adapted(t, kubelet(test.config), nil).Sysctls {
+			for _, c := range plan.Sysctls {
 				values[c.Target] = c.Want.Value
 			}
-			want := map[string]string{"net.ipv4.ip_forward": "1"}
+			want := map[string]string{}
 			if test.flags {
-				for name, value := range map[string]string{"vm.overcommit_memory": "1", "vm.panic_on_oom": "0", "kernel.panic": "10", "kernel.panic_on_oops": "1", "kernel.keys.root_maxkeys": "1000000", "kernel.keys.root_maxbytes": "25000000"} {
-					want[name] = value
-				}
+				maps.Copy(want, flags)
 			}
-			if test.six {
-				want["net.ipv6.conf.all.forwarding"] = "1"
+			for _, name := range test.forwarding {
+				want[name] = "1"
 			}
 			if diff := cmp.Diff(want, values); diff != "" {
 				t.Errorf("sysctls (-want +got):\n%s", diff)
+			}
+			var snapshots []string
+			for _, c := range plan.Snapshots {
+				snapshots = append(snapshots, string(c.Kind)+" "+c.Target)
+			}
+			var foreign []string
+			if test.forwarding == nil {
+				foreign = []string{"foreign sysctl net.ipv4.ip_forward", "foreign sysctl net.ipv6.conf.all.forwarding"}
+			}
+			if diff := cmp.Diff(foreign, snapshots); diff != "" {
+				t.Errorf("snapshots (-want +got):\n%s", diff)
 			}
 		})
 	}

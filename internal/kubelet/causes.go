@@ -132,7 +132,7 @@ func surroundings() []causePattern {
 			"DNS gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
 		story(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o timeout|no route to host|network is unreachable)`,
 			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at $1 ($2)",
-			"crictl ps -a --name haproxy; ip address show lo; systemctl status apiserver-ip"),
+			"crictl ps -a --name 'haproxy|kubernetes-default-proxy'; ip address show lo; systemctl status apiserver-ip"),
 		story(`dial tcp (\S+?): (?:connect: )?(connection refused|i/o timeout|no route to host|network is unreachable)`,
 			"it does not reach $1 ($2)", "curl -kv https://$1/version"),
 	}

@@ -94,7 +94,7 @@ func TestKnownCause(t *testing.T) {
 		"401": {`"Unable to register node with API server" err="Unauthorized" node="w"`, "the API server refuses its Node: Unauthorized", "journalctl"},
 		"API proxy on this host": {
 			`"Failed to ensure lease exists, will retry" err="Get \"https://172.20.0.1:6443/x\": dial tcp 172.20.0.1:6443: connect: connection refused"`,
-			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at 172.20.0.1:6443 (connection refused)", "crictl ps -a --name haproxy",
+			"it does not reach the API server through kube-apiserver-proxy, the pod on this host that listens at 172.20.0.1:6443 (connection refused)", "crictl ps -a --name 'haproxy|kubernetes-default-proxy'",
 		},
 		"no way": {
 			`"Failed to ensure lease exists, will retry" err="Get \"https://192.0.2.9:6443/x\": dial tcp 192.0.2.9:6443: i/o timeout"`,

@@ -66,14 +66,12 @@ func (v Version) String() string {
 	return v.parsed.String()
 }
 
-// OpenShift gives the OpenShift release that ships this Kubernetes: 4.N is
-// 1.(N+13). It is "" beyond 4.23, where that rule is not known to hold.
-func (v Version) OpenShift() string {
-	const first, last = 14, 36
-	if v.parsed == nil || v.parsed.Major() != 1 || v.parsed.Minor() < first || v.parsed.Minor() > last {
-		return ""
+// Minor returns N of Kubernetes 1.N, 0 for any other version.
+func (v Version) Minor() int {
+	if v.parsed == nil || v.parsed.Major() != 1 {
+		return 0
 	}
-	return fmt.Sprintf("4.%d", v.parsed.Minor()-13)
+	return int(v.parsed.Minor()) //nolint:gosec // a minor version
 }
 
 // Skew refuses a kubelet that is newer than the API server, or more than three

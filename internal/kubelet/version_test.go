@@ -8,19 +8,29 @@ import (
 )
 
 func TestVersion(t *testing.T) {
-	for text, want := range map[string][2]string{
-		"v1.31.4+0d2c0fe":      {"1.31.4", "4.18"},
-		"Kubernetes v1.34.2\n": {"1.34.2", "4.21"},
-		"v1.37.0":              {"1.37.0", ""},
+	for text, want := range map[string]string{
+		"v1.31.4+0d2c0fe":      "1.31.4",
+		"Kubernetes v1.34.2\n": "1.34.2",
+		"v1.37.0":              "1.37.0",
 	} {
 		v, err := ParseVersion(text)
-		if err != nil || v.String() != want[0] || v.OpenShift() != want[1] {
-			t.Errorf("ParseVersion(%q) = %s, OpenShift %q, %v; want %q", text, v, v.OpenShift(), err, want)
+		if err != nil || v.String() != want {
+			t.Errorf("ParseVersion(%q) = %s, %v; want %q", text, v, err, want)
 		}
 	}
 	for _, text := range []string{"", "Kubernetes", "v1"} {
 		if v, err := ParseVersion(text); err == nil {
 			t.Errorf("ParseVersion(%q) = %s, want an error", text, v)
+		}
+	}
+}
+
+func TestMinor(t *testing.T) {
+	two, _ := ParseVersion("2.36.0")
+	one, _ := ParseVersion("1.36.0")
+	for version, want := range map[Version]int{one: 36, two: 0, {}: 0} {
+		if got := version.Minor(); got != want {
+			t.Errorf("%s: %d, want %d", version, got, want)
 		}
 	}
 }

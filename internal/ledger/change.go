@@ -23,6 +23,9 @@ const (
 	Module    Kind = "module"   // a kernel module, loaded
 	Contents  Kind = "contents" // a directory whose contents others make, as kubelet does
 	Shared    Kind = "shared"   // one in which people put files too, as in /etc/cni
+
+	// ForeignSysctl is a sysctl that another program sets; only an undo writes it.
+	ForeignSysctl Kind = "foreign sysctl"
 )
 
 // Change is one thing as it shall be. It is a value: plan prints it, Apply

@@ -39,6 +39,16 @@ func (Sysctls) Restore(_ context.Context, c Change, before State) error {
 	return writeSysctl(c.Target, before.Value)
 }
 
+// ForeignSysctls is the driver of sysctls that other programs set. An undo
+// restores the value that they had before; until then any value is right.
+type ForeignSysctls struct{ Sysctls }
+
+// Bracketed excludes them from drift.
+func (ForeignSysctls) Bracketed() {}
+
+// Make writes nothing: the other program does.
+func (ForeignSysctls) Make(context.Context, Change, State) error { return nil }
+
 func writeSysctl(name, value string) error {
 	if err := os.WriteFile(sysctlPath(name), []byte(value+"\n"), 0); err != nil {
 		return fmt.Errorf("setting sysctl %s to %q: %w", name, value, err)

@@ -132,3 +132,40 @@ func TestSame(t *testing.T) {
 		})
 	}
 }
+
+// A value that another program sets is no drift, whatever it is, and an undo
+// brings back the one from before.
+func TestForeignSysctlIsRestoredAndNeverDrift(t *testing.T) {
+	const name = "net.ipv4.conf.lo.forwarding"
+	change := Change{Kind: ForeignSysctl, Target: name, Want: State{Present: true}}
+	before, err := Sysctls{}.Look(t.Context(), change)
+	if err != nil || !before.Present {
+		t.Skipf("this kernel has no %s: %v", name, err)
+	}
+	other := map[string]string{"0": "1", "1": "0"}[before.Value]
+	if err := writeSysctl(name, before.Value); err != nil {
+		t.Skipf("only root can set it: %v", err)
+	}
+	t.Cleanup(func() { _ = writeSysctl(name, before.Value) })
+	l, err := Open(t.TempDir(), map[Kind]Driver{ForeignSysctl: ForeignSysctls{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, err := l.Bracket(t.Context(), "files", change); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSysctl(name, other); err != nil {
+		t.Fatal(err)
+	}
+	if drift, err := l.Drift(t.Context()); err != nil || len(drift) > 0 {
+		t.Errorf("drift %v, %v", drift, err)
+	}
+	outcome, err := l.Undo(t.Context())
+	if err != nil || len(outcome.Restored) != 1 || len(outcome.Kept) > 0 {
+		t.Errorf("undo: %+v, %v", outcome, err)
+	}
+	if after, err := (Sysctls{}).Look(t.Context(), change); err != nil || after.Value != before.Value {
+		t.Errorf("after the undo it is %s, before it was %s: %v", after, before, err)
+	}
+}

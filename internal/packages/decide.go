@@ -77,9 +77,9 @@ func Decide(table Table, f Facts) Decision {
 		d.askForRelease()
 		return d.Decision
 	}
-	if top := d.facts.ControlPlane; !top.IsZero() && d.Release.Compare(top) > 0 && !d.facts.Release.IsZero() {
+	if top := d.facts.ControlPlane; !top.IsZero() && d.table.compare(d.Release, top) > 0 && !d.facts.Release.IsZero() {
 		d.find(report.SeverityProblem, "release-newer", "oc get nodepool -A   shows the version of the NodePool",
-			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, top)
+			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.numbers(top))
 	}
 	d.standing()
 	d.repositories()
@@ -105,7 +105,7 @@ func (d *decision) find(severity report.Severity, name, remedy, format string, a
 // look fills what is present and what is missing. A program that is there
 // without its package came in another way: dnf would put a second one over it.
 func (d *decision) look() {
-	for _, need := range d.table.Needs(d.rhel, d.Release) {
+	for _, need := range d.table.Needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
 		there := d.facts.has(need, d.table)
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
@@ -154,16 +154,25 @@ func (d *decision) askForRelease() {
 		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
 }
 
-// candidates are the releases that a NodePool can have, the newest first.
+// candidates returns the releases that a NodePool can have, the newest first.
 func (d *decision) candidates(top Release) []Release {
-	list := []Release{top}
 	minor := d.table.minor(top)
-	for behind := 1; behind <= 3 && minor > 0; behind++ {
-		if release := d.table.release(minor - behind); !release.IsZero() {
-			list = append(list, release)
-		}
+	var list []Release
+	for behind := 0; behind <= 3 && minor > 0; behind++ {
+		list = append(list, d.table.Releases(minor-behind)...)
 	}
 	return list
+}
+
+// numbers returns all numbers of a release: 4.23 and 5.0 are one.
+func (d *decision) numbers(release Release) string {
+	names := []string{release.String()}
+	for _, other := range d.table.Releases(d.table.minor(release)) {
+		if other != release {
+			names = append(names, other.String())
+		}
+	}
+	return strings.Join(names, " or ")
 }
 
 // standing says how sure it is that such a worker can be.

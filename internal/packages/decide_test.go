@@ -39,6 +39,11 @@ func all(repository, el string) []dnf.Package {
 	return list
 }
 
+// ofKubernetes36 replaces kubelet and CRI-O of list by those of Kubernetes 1.36.
+func ofKubernetes36(list []dnf.Package, kubelet string) []dnf.Package {
+	return append(without(list, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", kubelet, "el9", ""), pkg("cri-o", "1.36.1", "el9", ""))
+}
+
 func without(list []dnf.Package, names ...string) []dnf.Package {
 	return slices.DeleteFunc(slices.Clone(list), func(p dnf.Package) bool { return slices.Contains(names, p.Name) })
 }
@@ -77,6 +82,16 @@ func TestDecide(t *testing.T) {
 			"packages that a node needs are not installed: cri-o (the container runtime)",
 			"dnf install 'cri-o-1.31.*' chrony\nor: hcp-node-agent join --install-packages",
 		}},
+		"a unit of the payload runs jq": {func(f *Facts) {
+			f.Commands, f.Available = map[string]bool{"jq": true}, []dnf.Package{pkg("jq", "1.6", "el9", "appstream")}
+		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: jq (scripts of the payload", "dnf install jq"}},
+		"a script beside the units runs ethtool": {func(f *Facts) {
+			f.Commands, f.Available = map[string]bool{"ethtool": false}, []dnf.Package{pkg("ethtool", "6.2", "el9", "baseos")}
+		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: ethtool"}},
+		"a unit runs podman, which is wanted otherwise": {func(f *Facts) {
+			f.Commands, f.Installed = map[string]bool{"podman": true}, without(f.Installed, "podman")
+			f.Available = []dnf.Package{pkg("podman", "5.2", "el9", "appstream")}
+		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: podman"}},
 		"missing, and to be installed": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
 			f.Available = all(rhocp9, "el9")
@@ -218,12 +233,28 @@ func TestDecide(t *testing.T) {
 			f.OS.Version, f.Release, f.ControlPlane, f.Repositories = "10.2", Release{4, 22}, Release{4, 22}, nil
 			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", "4.22.0", "el10", ""), pkg("cri-o", "1.35.0", "el10", ""))
 		}, []string{"standing warning"}, []string{"it is not known whether there are packages of OpenShift 4.22 for RHEL 10"}},
-		"OpenShift 5.0, whose Kubernetes is not known": {func(f *Facts) {
-			f.Repositories = nil
-			f.Release, f.ControlPlane, f.Install = Release{5, 0}, Release{}, true
-			f.Installed = without(f.Installed, "openshift-kubelet", "cri-o")
-			f.Available = []dnf.Package{pkg("openshift-kubelet", "5.0.1", "el9", "x"), pkg("cri-o", "1.36.1", "el9", "x")}
+		"OpenShift 5.0 on its own control plane": {func(f *Facts) {
+			f.Release, f.ControlPlane, f.Repositories = Release{5, 0}, readTable(t).Newest(36), nil
+			f.Installed = ofKubernetes36(f.Installed, "5.0.1")
+		}, []string{"standing warning"}, []string{"packages of OpenShift 5.0 for RHEL 9"}},
+		"kubelet of 4.23, which is the same as 5.0": {func(f *Facts) {
+			f.Release, f.ControlPlane, f.Repositories = Release{5, 0}, readTable(t).Newest(36), nil
+			f.Installed = ofKubernetes36(f.Installed, "4.23.1")
 		}, []string{"standing warning"}, nil},
+		"NodePool of 5.1 on a control plane of 5.0": {func(f *Facts) {
+			f.Release, f.ControlPlane, f.Repositories = Release{5, 1}, readTable(t).Newest(36), nil
+			f.Installed = ofKubernetes36(f.Installed, "5.0.1")
+		}, []string{"release-newer problem", "standing warning", "kubelet-of-other-release problem"}, []string{"of OpenShift 5.0 and the NodePool has 5.1"}},
+		"kubelet four minors older than 5.1": {func(f *Facts) {
+			f.Release, f.ControlPlane, f.Repositories = Release{4, 20}, readTable(t).Newest(37), nil
+			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"),
+				pkg("openshift-kubelet", "4.20.0", "el9", ""), pkg("cri-o", "1.33.0", "el9", ""))
+		}, []string{"standing note", "kubelet-older problem"}, []string{"is 4 minor versions older than the control plane (5.1)"}},
+		"release not known, Kubernetes of two releases": {
+			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, readTable(t).Newest(36) },
+			[]string{"release problem"},
+			[]string{"with this control plane it can be 5.0, 4.23, 4.22, 4.21, 4.20"},
+		},
 		"a program from elsewhere": {func(f *Facts) {
 			f.Installed, f.Programs = without(f.Installed, "crun"), []string{"crun"}
 		}, []string{"by-hand note"}, []string{"crun is there, but from none of the packages"}},

@@ -16,7 +16,7 @@ type Facts struct {
 	Arch string // as Go names it
 
 	Release      Release // of the NodePool, as an administrator said; zero: not known
-	ControlPlane Release // of the API server; zero: not known
+	ControlPlane Release // the newest that has the API server's Kubernetes; zero: not known
 
 	Installed    []dnf.Package
 	Repositories []dnf.Repository
@@ -26,7 +26,8 @@ type Facts struct {
 	Silent       string        // why not, when they should have been
 	Programs     []string      // that are on the host, of those that the table names
 	Subscription Subscription
-	Install      bool // what is missing will be installed
+	Install      bool            // what is missing will be installed
+	Commands     map[string]bool // that the payload runs; true: in a unit
 }
 
 // Subscription is how a host gets RHEL's repositories.

@@ -35,7 +35,7 @@ func (d *decision) repositories() {
 		if match == nil || d.Release.IsZero() {
 			continue
 		}
-		if other, err := ParseRelease(match[1]); err == nil && other != d.Release {
+		if other, err := ParseRelease(match[1]); err == nil && d.table.compare(other, d.Release) != 0 {
 			d.find(report.SeverityWarning, "repository-of-other-release", d.disable(r.ID),
 				"repository %s is of OpenShift %s, and the NodePool has %s: the next dnf update can bring a kubelet or CRI-O that does not fit", r.ID, other, d.Release)
 		}
@@ -82,16 +82,16 @@ func (d *decision) skew() {
 	ours, theirs := d.table.minor(kubelet), d.table.minor(control)
 	switch {
 	case kubelet.IsZero():
-	case !control.IsZero() && kubelet.Compare(control) > 0:
+	case !control.IsZero() && d.table.compare(kubelet, control) > 0:
 		d.find(report.SeverityProblem, "kubelet-newer", d.exchange("downgrade", d.wished()),
-			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, control)
+			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.numbers(control))
 	case ours > 0 && theirs > 0 && ours+supported(ours) < theirs:
 		d.find(report.SeverityProblem, "kubelet-older", d.exchange("install", d.wished()),
-			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, control, supported(ours))
-	case kubelet.Compare(d.Release) > 0:
+			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, d.numbers(control), supported(ours))
+	case d.table.compare(kubelet, d.Release) > 0:
 		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("downgrade", d.Release),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
-	case kubelet.Compare(d.Release) < 0:
+	case d.table.compare(kubelet, d.Release) < 0:
 		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("install", d.Release),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
 	}
@@ -138,7 +138,7 @@ func (d *decision) wished() Release {
 
 // exchange is the command that brings another version of kubelet.
 func (d *decision) exchange(verb string, to Release) string {
-	needs := d.table.Needs(d.rhel, to)
+	needs := d.table.Needs(d.rhel, to, nil)
 	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })
 	if at < 0 {
 		return ""

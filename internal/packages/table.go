@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	_ "embed" // the table
 	"fmt"
 	"regexp"
@@ -61,7 +62,7 @@ type Package struct {
 	RHEL       []int  `json:"rhel,omitempty"`    // major versions; none: all
 	Repository string `json:"repository"`
 	Version    string `json:"version,omitempty"` // what its version follows: release, kubernetes or nothing
-	Need       string `json:"need"`              // required or wanted
+	Need       string `json:"need"`              // required, wanted or payload
 	Program    string `json:"program,omitempty"` // that it brings
 	For        string `json:"for"`
 	Source     string `json:"source"`
@@ -93,17 +94,30 @@ func (t Table) standing(rhel int, release Release) Standing {
 }
 
 // Needs lists the packages of a worker, those without which it does not work
-// first.
-func (t Table) Needs(rhel int, release Release) []Package {
+// first. commands are those that its payload runs; true: in a unit.
+func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Package {
 	var list []Package
 	for _, need := range []string{"required", "wanted"} {
 		for _, p := range t.Packages {
-			if p.Need == need && p.Holds(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
+			if p.Need = p.need(commands); p.Need == need && p.Holds(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
 				list = append(list, p)
 			}
 		}
 	}
 	return list
+}
+
+// need returns required or wanted, or "" for a package that a worker with this
+// payload does not need.
+func (p Package) need(commands map[string]bool) string {
+	inUnit, runs := commands[p.Program]
+	switch {
+	case p.Need == "required" || inUnit:
+		return "required"
+	case p.Need == "payload" && !runs:
+		return ""
+	}
+	return "wanted"
 }
 
 // Names lists every name that any worker can need, to ask about all at once.
@@ -129,14 +143,35 @@ func (t Table) id(name string, rhel int, arch string, release Release) string {
 // minor is the minor version of Kubernetes that a release has; 0: not known.
 func (t Table) minor(release Release) int { return t.Kubernetes[release.String()] }
 
-// release is the one that has a minor version of Kubernetes.
-func (t Table) release(minor int) Release {
+// Releases returns the releases that ship Kubernetes 1.minor, the newest first.
+// They can be several: 4.23 and 5.0 are one release with two numbers.
+func (t Table) Releases(minor int) []Release {
+	var list []Release
 	for text, has := range t.Kubernetes {
 		if release, err := ParseRelease(text); err == nil && has == minor {
-			return release
+			list = append(list, release)
 		}
 	}
+	slices.SortFunc(list, func(a, b Release) int { return b.Compare(a) })
+	return list
+}
+
+// Newest returns the newest release that ships Kubernetes 1.minor; zero when the
+// table has none.
+func (t Table) Newest(minor int) Release {
+	if list := t.Releases(minor); len(list) > 0 {
+		return list[0]
+	}
 	return Release{}
+}
+
+// compare orders two releases by their Kubernetes, and by their numbers where
+// the table lacks the Kubernetes of one of them.
+func (t Table) compare(a, b Release) int {
+	if x, y := t.minor(a), t.minor(b); x > 0 && y > 0 {
+		return cmp.Compare(x, y)
+	}
+	return a.Compare(b)
 }
 
 // is tells whether a package of this name is the one that is needed.

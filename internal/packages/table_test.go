@@ -25,7 +25,7 @@ func TestTableIsWhole(t *testing.T) {
 		}
 	}
 	for _, p := range table.Packages {
-		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains([]string{"required", "wanted"}, p.Need) ||
+		if !names[p.Repository] || p.For == "" || p.Source == "" || !slices.Contains([]string{"required", "wanted", "payload"}, p.Need) || (p.Need == "payload" && p.Program == "") ||
 			!slices.Contains([]string{"", "release", "kubernetes"}, p.Version) {
 			t.Errorf("package %+v", p)
 		}
@@ -42,9 +42,13 @@ func TestTableIsWhole(t *testing.T) {
 func TestEveryWorkerHasTheParts(t *testing.T) {
 	table := readTable(t)
 	for _, rhel := range []int{8, 9, 10} {
-		for release := (Release{4, 12}); release.Minor <= 23; release.Minor++ {
+		for text := range table.Kubernetes {
+			release, err := ParseRelease(text)
+			if err != nil {
+				t.Fatal(err)
+			}
 			count := map[string]int{}
-			for _, p := range table.Needs(rhel, release) {
+			for _, p := range table.Needs(rhel, release, nil) {
 				count[p.Name]++
 				if p.Program != p.Name {
 					count[p.Program]++
@@ -83,7 +87,7 @@ func TestNeedsByRelease(t *testing.T) {
 		{10, Release{4, 21}, "podman", "containernetworking-plugins"},
 	} {
 		var names []string
-		for _, p := range table.Needs(test.rhel, test.release) {
+		for _, p := range table.Needs(test.rhel, test.release, nil) {
 			names = append(names, p.Name)
 		}
 		if !slices.Contains(names, test.has) || slices.Contains(names, test.not) {
@@ -106,6 +110,7 @@ func TestStanding(t *testing.T) {
 		{9, Release{4, 12}, Unknown},
 		{9, Release{4, 13}, Undocumented},
 		{9, Release{4, 22}, Undocumented},
+		{9, Release{4, 23}, Unknown},
 		{9, Release{5, 0}, Unknown},
 		{10, Release{4, 18}, Unknown},
 		{11, Release{4, 18}, Unknown},
@@ -136,6 +141,18 @@ func TestParseRelease(t *testing.T) {
 		got, err := ParseRelease(text)
 		if got != want || (err == nil) == want.IsZero() {
 			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+// The releases and their Kubernetes as HyperShift has them: 4.23 and 5.0 are one.
+func TestReleasesOfKubernetes(t *testing.T) {
+	table := readTable(t)
+	for minor, want := range map[int][]Release{
+		25: {{4, 12}}, 31: {{4, 18}}, 35: {{4, 22}}, 36: {{5, 0}, {4, 23}}, 37: {{5, 1}}, 38: nil, 0: nil,
+	} {
+		if diff := cmp.Diff(want, table.Releases(minor)); diff != "" {
+			t.Errorf("Kubernetes 1.%d (-want +got):\n%s", minor, diff)
 		}
 	}
 }

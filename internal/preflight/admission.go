@@ -95,7 +95,7 @@ func checkPrograms(f AdmissionFacts) []Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return fail("dnf install "+strings.Join(packages, " ")+"   (from the rhocp repository of the cluster's release)",
+	return fail("dnf install "+strings.Join(packages, " ")+"   # some are in the rhocp repository of the cluster's release",
 		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
 }
 

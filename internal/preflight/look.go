@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
@@ -84,14 +85,15 @@ func Programs() []Program {
 }
 
 // LookPrograms lists the programs that are not installed; runtime names the
-// container runtime that the payload makes the default.
-func LookPrograms(runtime string) []Program {
+// container runtime that the payload makes the default, more are those that the
+// payload's units run.
+func LookPrograms(runtime string, more []Program) []Program {
 	var missing []Program
-	for _, program := range Programs() {
+	for _, program := range slices.Concat(Programs(), more) {
 		if program.Name == "runc" && runtime != "" {
 			program = Program{runtime, runtime}
 		}
-		if !host.HasProgram(program.Name) {
+		if !host.HasProgram(program.Name) && !slices.Contains(missing, program) {
 			missing = append(missing, program)
 		}
 	}

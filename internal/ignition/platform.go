@@ -1,0 +1,87 @@
+package ignition
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// platformMarks are units and files that machine-config-operator renders for one
+// platform alone (templates/common/PLATFORM).
+var platformMarks = []struct{ platform, name string }{
+	{"AWS", "aws-kubelet-nodename.service"},
+	{"AWS", "aws-kubelet-providerid.service"},
+	{"AWS", "/etc/kubernetes/credential-providers/ecr-credential-provider.yaml"},
+	{"Azure", "/etc/kubernetes/credential-providers/acr-credential-provider.yaml"},
+	{"GCP", "gcp-hostname.service"},
+	{"GCP", "/etc/kubernetes/credential-providers/gcr-credential-provider.yaml"},
+	{"OpenStack", "openstack-kubelet-nodename.service"},
+	{"OpenStack", "openstack-hostname.service"},
+	{"PowerVS", "powervs-hostname.service"},
+	{"AlibabaCloud", "alibaba-kubelet-nodename.service"},
+	{"vSphere", "nodeip-configuration-vsphere-upi.service"},
+	{"vSphere", "vsphere-hostname.service"},
+}
+
+// foreignPlatform returns the platform that a payload was rendered for and the
+// evidence, nothing for a payload of platform None. On a hosted cluster a cloud
+// provider is evidence too: nothing would initialize the Node. drop are the
+// patterns of payload.drop.
+func foreignPlatform(p *Payload, hosted bool, drop []string) (platform string, evidence []string) {
+	names := p.droppable()
+	for _, mark := range platformMarks {
+		if slices.Contains(names, mark.name) && !dropped(drop, mark.name) {
+			platform = mark.platform
+			evidence = append(evidence, mark.name)
+		}
+	}
+	for _, u := range p.Config.Systemd.Units {
+		if u.Name != KubeletUnit || dropped(drop, u.Name) {
+			continue
+		}
+		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return dropped(drop, u.Name+"/"+d.Name) })
+		if slices.Contains(section(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
+			evidence = append(evidence, KubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
+		}
+		if hosted && slices.ContainsFunc(section(u, "Service", "ExecStart"), usesCloudProvider) {
+			evidence = append(evidence, KubeletUnit+" with --cloud-provider=external")
+		}
+	}
+	return platform, evidence
+}
+
+func usesCloudProvider(command string) bool {
+	return slices.Contains(strings.Fields(command), "--cloud-provider=external")
+}
+
+// refusePlatform refuses a payload that was rendered for another platform.
+func refusePlatform(p *Payload, in AdaptInput) error {
+	platform, evidence := foreignPlatform(p, in.Hosted, in.Drop)
+	if in.Facts.OSTree || len(evidence) == 0 {
+		return nil
+	}
+	named := "a platform other than None"
+	if platform != "" {
+		named = "platform " + platform
+	}
+	remedy := "# join with the user data of a NodePool of platform None; the platforms of all NodePools:\n" +
+		"oc get nodepool -A -o custom-columns=NAMESPACE:.metadata.namespace,NAME:.metadata.name,PLATFORM:.spec.platform.type"
+	if !in.Hosted {
+		remedy = "# only clusters of platform None or BareMetal take this host; the platform of this cluster:\n" +
+			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"
+	}
+	return report.Fail(report.Refused, remedy,
+		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, list(evidence))
+}
+
+// list joins names as a sentence does.
+func list(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return fmt.Sprintf("%s and %s", strings.Join(names[:len(names)-1], ", "), names[len(names)-1])
+}

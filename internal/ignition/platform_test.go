@@ -1,0 +1,57 @@
+package ignition
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A payload of another platform is refused as a whole, with the evidence.
+func TestPayloadOfAnotherPlatformIsRefused(t *testing.T) {
+	kubelet := func(lines string) string {
+		return fmt.Sprintf(`{"name":"kubelet.service","enabled":true,"contents":%q}`, "[Service]\n"+lines+"[Install]\nWantedBy=multi-user.target\n")
+	}
+	nodename := `{"name":"aws-kubelet-nodename.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/aws-kubelet-nodename\n"}`
+	upi := `{"name":"nodeip-configuration-vsphere-upi.service","enabled":true,"contents":"[Service]\nExecStart=/bin/true\n"}`
+	for name, test := range map[string]struct {
+		units      string
+		standalone bool
+		drop       []string
+		want       string
+	}{
+		"None":                              {kubelet("ExecStart=/usr/bin/kubelet --cloud-provider= --v=2\nEnvironmentFile=-/etc/kubernetes/node.env\n"), false, nil, ""},
+		"AWS":                               {kubelet("EnvironmentFile=/etc/kubernetes/node.env\n") + "," + nodename, false, nil, "platform AWS, whose units and kubelet settings do not work on this host: it has aws-kubelet-nodename.service and kubelet.service with EnvironmentFile=/etc/kubernetes/node.env"},
+		"AWS, its units dropped":            {kubelet("") + "," + nodename, false, []string{"aws-*"}, ""},
+		"vSphere of a standalone cluster":   {kubelet("") + "," + upi, true, nil, "platform vSphere, "},
+		"a cloud provider":                  {kubelet("ExecStart=/usr/bin/kubelet --cloud-provider=external \\\n --v=2\n"), false, nil, "a platform other than None, whose"},
+		"a cloud provider, standalone":      {kubelet("ExecStart=/usr/bin/kubelet --cloud-provider=external\n"), true, nil, ""},
+		"a unit of the NodePool's own MCs":  {kubelet("") + `,{"name":"aws-backup.service","enabled":true,"contents":"[Service]\nExecStart=/bin/true\n"}`, false, nil, ""},
+		"a drop-in of kubelet that is left": {`{"name":"kubelet.service","contents":"[Service]\n","dropins":[{"name":"20-node-env.conf","contents":"[Service]\nEnvironmentFile=/etc/kubernetes/node.env\n"}]}`, false, []string{"kubelet.service/20-*"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, err := LoadPayload([]byte(systemd(test.units)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := plainHost()
+			in.Hosted, in.Drop = !test.standalone, test.drop
+			plan, err := Adapt(p, in)
+			if test.want == "" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			checkFailure(t, err, report.Refused, test.want)
+			if plan != nil || !strings.Contains(report.RemedyOf(err), "\noc get ") {
+				t.Errorf("plan %v, remedy %q", plan, report.RemedyOf(err))
+			}
+			in.Facts.OSTree = true
+			if _, err := Adapt(p, in); err != nil {
+				t.Errorf("on an image-mode host, which is only looked at: %v", err)
+			}
+		})
+	}
+}
