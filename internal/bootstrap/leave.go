@@ -63,15 +63,35 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	defer j.close()
 	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
 	document.NodeName = state.NodeName
-	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
-	if _, err := j.run(ctx, leaveSteps(&document, options.Evict)); err != nil {
+	if err := j.leave(ctx, leaveSteps(&document, options.Evict), options.FirstBoot); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
-	options.FirstBoot.clear(state, report.Log{Sink: options.Sink, Step: "leave"})
-	return document, j.forget()
+	// The removal of the stub can have started the service once more.
+	if err := j.endService(ctx); err != nil {
+		report.Log{Sink: j.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+serviceUnit)
+	}
+	return document, nil
+}
+
+// leave records the leave durably, runs its steps, and removes the agent's
+// records. The record of the leave is the last to go: until then the next boot
+// neither joins again nor takes the host for a node.
+func (j *join) leave(ctx context.Context, steps []Step, firstBoot FirstBoot) error {
+	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
+	if j.state.Known() && j.state.Leaving.IsZero() {
+		j.state.Leaving = time.Now().UTC()
+		if err := writeState(j.dir, j.state); err != nil {
+			return err
+		}
+	}
+	if _, err := j.run(ctx, steps); err != nil {
+		return err
+	}
+	firstBoot.clear(j.state, report.Log{Sink: j.sink, Step: "leave"})
+	return j.forget()
 }
 
 func (j *join) leaving() string {
@@ -81,16 +101,16 @@ func (j *join) leaving() string {
 	return fmt.Sprintf("%s leaves NodePool %s", j.state.NodeName, j.state.NodePool)
 }
 
-// forget removes the agent's own records, once all is given back.
+// forget removes the agent's own records durably, once all is given back. The
+// state goes last: it is what makes the next run remove the others.
 func (j *join) forget() error {
 	if err := j.ledger.Forget(); err != nil {
 		return err
 	}
-	var errs []error
-	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, ticketFile, bridgeFile, stateFile} {
-		errs = append(errs, drop(j.dir, name))
+	if err := drop(j.dir, keyDir, payloadFile, overridesFile, stubFile, ticketFile, bridgeFile); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return drop(j.dir, stateFile)
 }
 
 // drainTime bounds how long a leave waits for pods to go.

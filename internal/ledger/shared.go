@@ -32,7 +32,7 @@ func (d SharedOf) Restore(_ context.Context, c Change, before State) error {
 			return err
 		}
 	}
-	return nil
+	return d.sync(c)
 }
 
 // Left lists what an undo has left in such a directory.
