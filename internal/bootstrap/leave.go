@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ type LeaveDocument struct {
 	report.TypeMeta
 	NodeName    string              `json:"nodeName,omitempty"`
 	Restored    int                 `json:"restored"`
-	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed by somebody else since
+	Removed     []string            `json:"removed,omitempty"`     // paths that kubelet, CRI-O and pods had created
+	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed or created by others since the join
 	NotRestored []string            `json:"notRestored,omitempty"` // what cannot be given back, in words
 	Next        string              `json:"next,omitempty"`        // the command that deletes the Node object
 }
@@ -43,6 +45,7 @@ func leaveSteps(document *LeaveDocument, evict bool) []Step {
 type LeaveOptions struct {
 	Options
 	Evict bool // move the pods away first
+	Purge bool // remove files, too, that others than the cluster can have created
 	// FirstBoot is where the host would find what to join with again.
 	FirstBoot FirstBoot
 }
@@ -62,6 +65,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}
 	defer j.close()
 	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
+	j.shared.Purge = options.Purge
 	document.NodeName = state.NodeName
 	if err := j.leave(ctx, leaveSteps(&document, options.Evict), options.FirstBoot); err != nil {
 		return document, err
@@ -184,7 +188,7 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 
 func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	var all []string
-	for _, dir := range append(madeByOthers(), crio.Storage) {
+	for _, dir := range slices.Concat(madeByOthers(), pluginDirectories(), []string{crio.Storage}) {
 		gone, err := kubelet.Unmount(ctx, j.tree, dir)
 		if err != nil {
 			return outcome{}, err
@@ -201,12 +205,17 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Move{}, log, nil)
+		found, err := j.leftovers(j.ledger.Items())
+		if err != nil {
+			return outcome{}, err
+		}
 		result, err := j.ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(kept.Stays(), "")
 		}
+		err = errors.Join(err, j.reportLeftovers(document, found, log))
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
@@ -243,10 +252,6 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
-		case item.Kind == ledger.Shared:
-			if left := j.leftIn(item); left != "" {
-				texts = append(texts, left)
-			}
 		case item.Kind == packages.Kind:
 			if left := packages.Left(item); left != "" {
 				texts = append(texts, left)
@@ -261,17 +266,4 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
 	}
 	return texts
-}
-
-// leftIn says what an undo has left in a directory that people use too.
-func (j *join) leftIn(item ledger.Item) string {
-	shared := ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: j.tree}}
-	left, err := shared.Left(item)
-	if err != nil {
-		return "what came to " + item.Target + " since the join is still there: " + err.Error()
-	}
-	if len(left) == 0 {
-		return ""
-	}
-	return "people put files into " + item.Target + " too, so that what came there since the join stays: " + strings.Join(left, ", ")
 }

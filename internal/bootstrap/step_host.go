@@ -13,18 +13,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// madeByOthers are the directories in which kubelet, CRI-O and the cluster's
-// pods write. What was in them before is recorded, so that leave can remove
-// what came. An administrator's files are not looked for in them: below /etc
-// only what no person writes is in the list.
+// madeByOthers are the directories in which only kubelet, CRI-O and the cluster's
+// pods write. What was in them before is recorded, so that leave can remove what
+// came: credentials of the cluster among it.
 //
 // /etc/cni/multus and /etc/cni/tuning are Multus' (hostPath volumes of
 // cluster-network-operator's multus.yaml).
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
-		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
-		"/etc/cni/multus", "/etc/cni/tuning", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
+		"/etc/cni/multus", "/etc/cni/tuning", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
 		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
 	}
 }
@@ -32,6 +30,13 @@ func madeByOthers() []string {
 // sharedWithPeople are the directories in which the cluster's programs make
 // directories, and people put files: networks of podman, hooks of CRI-O.
 func sharedWithPeople() []string { return []string{"/etc/cni", "/etc/containers/oci"} }
+
+// pluginDirectories are the directories into which pods install plugins, and an
+// administrator can do the same. Where one held files before the join, nobody can
+// tell who made those that came; otherwise they belong to the node.
+func pluginDirectories() []string {
+	return []string{"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources"}
+}
 
 // writeFiles makes the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
@@ -51,7 +56,11 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
 			})
 		}
-		if _, err := j.ledger.Bracket(ctx, "files", brackets...); err != nil {
+		plugins, err := j.pluginBrackets()
+		if err != nil {
+			return outcome{}, err
+		}
+		if _, err := j.ledger.Bracket(ctx, "files", slices.Concat(plugins, brackets)...); err != nil {
 			return outcome{}, err
 		}
 	}

@@ -83,6 +83,10 @@ func (d *ContentsOf) sync(c Change) error {
 	return d.Tree.SyncFileSystem(dir)
 }
 
+// Came lists what is in the directory of an item and was not before the first
+// change, deepest first.
+func (d *ContentsOf) Came(item Item) ([]string, error) { return d.came(item.Change, item.Before) }
+
 // came lists what is in the directory and was not, deepest first.
 func (d *ContentsOf) came(c Change, before State) ([]string, error) {
 	old := map[string]bool{}
