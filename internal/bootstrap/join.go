@@ -162,7 +162,7 @@ func (j *join) start() error {
 		// The leave may have undone any part of the join, and the kept payload
 		// has no bootstrap credential any more.
 		j.state.Leaving, j.state.Finished = time.Time{}, time.Time{}
-		j.state.Payload, j.state.PayloadOf, j.state.PayloadBy = "", "", ""
+		j.state.Payload, j.state.PayloadOf, j.state.PayloadBy, j.state.Registered = "", "", "", false
 	}
 	j.state.Config = j.config
 	j.state.MachineID = j.facts.MachineID

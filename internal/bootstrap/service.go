@@ -47,6 +47,7 @@ func (s *service) open(ctx context.Context) error {
 		s.close()
 		return err
 	}
+	s.node.Registered = s.state.Registered
 	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, networkDirectory)
 	return nil
 }

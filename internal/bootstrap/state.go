@@ -47,6 +47,7 @@ type State struct {
 	PayloadOf   string      `json:"payloadOf,omitempty"`   // the config hash that it is of
 	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the stub that it was fetched with
 	LastStep    string      `json:"lastStep,omitempty"`
+	Registered  bool        `json:"registered,omitempty"` // the Node was seen Ready
 	Started     time.Time   `json:"started"`
 	Finished    time.Time   `json:"finished,omitzero"` // zero while the join goes on
 	Leaving     time.Time   `json:"leaving,omitzero"`  // when the unfinished leave began
