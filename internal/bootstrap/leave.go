@@ -222,6 +222,9 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 		if j.systemd != nil {
 			err = errors.Join(err, j.systemd.Reload(ctx))
 		}
+		if j.state.Known() { // in an earlier run, too, the undo can have removed CAs of the cluster
+			err = errors.Join(err, updateTrust(ctx))
+		}
 		if err != nil {
 			return outcome{}, goesOn(ctx, err)
 		}

@@ -128,16 +128,21 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return changed("%s", summary)
 }
 
-// anchors is where update-ca-trust finds what an administrator trusts.
-const anchors = "/etc/pki/ca-trust/source/anchors"
-
-// trust builds the trust store again when the payload brought a CA.
+// trust builds the trust store when the payload has a CA for it. A payload
+// without additional CAs has an empty file for them.
 func (j *join) trust(ctx context.Context) error {
-	for _, change := range j.plan.Files {
-		if path.Dir(change.Target) == anchors && change.Want.Size > 0 && host.HasProgram("update-ca-trust") {
-			_, err := host.Run(ctx, "update-ca-trust")
-			return err
-		}
+	if slices.ContainsFunc(j.plan.Files, func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }) {
+		return updateTrust(ctx)
 	}
 	return nil
+}
+
+// updateTrust builds the trust store from the CAs on this host, where it is
+// built by a program.
+func updateTrust(ctx context.Context) error {
+	if !host.HasProgram("update-ca-trust") {
+		return nil
+	}
+	_, err := host.Run(ctx, "update-ca-trust")
+	return err
 }
