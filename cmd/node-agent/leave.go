@@ -20,13 +20,15 @@ func leaveVerb() verb {
 		name: "leave",
 		does: "give the host back as it was before the join",
 		more: `
-moves the pods away, stops kubelet and its containers, and undoes every change by the ledger, newest first. What somebody
-else has changed since stays theirs, and is listed. Run it again if it was stopped: it goes on where it ended.`,
+moves the pods away, stops kubelet and its containers, and undoes every change by the ledger, newest first. What kubelet, CRI-O
+and pods created is removed. What others changed since, or created in directories that they share with the cluster, is kept and
+listed. Run it again if it was stopped: it resumes.`,
 		prepare: func(flags *pflag.FlagSet) action {
 			noDrain := flags.Bool("no-drain", false, "do not move the pods away first")
+			purge := flags.Bool("purge", false, "also remove the files that others than the cluster can have put into shared directories since the join")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
 				left, err := bootstrap.Leave(ctx, bootstrap.LeaveOptions{
-					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain,
+					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain, Purge: *purge,
 					FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir},
 				})
 				face.told = err != nil && stepFailed(face.recorder)

@@ -31,6 +31,9 @@ func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 	case "joining":
 		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
 			orHost(state.NodeName), poolWords(state), state.Started.Local().Format(time.DateTime), state.LastStep)
+	case "leaving":
+		fmt.Fprintf(w, "%s is leaving %s since %s; to resume: hcp-node-agent leave\n",
+			orHost(state.NodeName), poolWords(state), state.Leaving.Local().Format(time.DateTime))
 	case "joined":
 		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
 			orHost(state.NodeName), poolWords(state), state.APIServer, state.Finished.Local().Format(time.DateTime))

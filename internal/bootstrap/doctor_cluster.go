@@ -67,7 +67,7 @@ func (p *patient) ownNode() (*kubelet.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	node.BootID = p.facts.BootID
+	node.BootID, node.Registered = p.facts.BootID, p.state.Registered
 	node.Machine = kubelet.ThisMachine(p.systemd, networkDirectory)
 	return node, nil
 }

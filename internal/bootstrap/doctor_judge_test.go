@@ -46,6 +46,8 @@ func TestDoctorJudgesTheJoin(t *testing.T) {
 	state := func(last string, finished time.Time) State {
 		return State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last}
 	}
+	leaving := state("schedulable", began)
+	leaving.Leaving = began
 	identity := state("identity", began)
 	identity.Config.Until = "identity"
 	for name, test := range map[string]struct {
@@ -65,8 +67,8 @@ func TestDoctorJudgesTheJoin(t *testing.T) {
 			"note: another hcp-node-agent changes this host at the moment => journalctl -f -u hcp-node-agent",
 			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "host" => hcp-node-agent join   goes on where it ended`,
 		}},
-		"leaving": {joinFacts{State: state("stop", began)}, []string{
-			`problem: a leave of NodePool clusters/demo was begun and has not ended; its last part that ended is "stop" => hcp-node-agent leave   goes on where it ended`,
+		"leaving": {joinFacts{State: leaving}, []string{
+			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave   # resumes it",
 		}},
 		"cloned": {joinFacts{State: state("schedulable", began), Machine: "another"}, []string{
 			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d   when this machine was cloned from a node; then join again",
@@ -197,8 +199,8 @@ func TestStateKnowsWhatIsBehind(t *testing.T) {
 		"joined, runs":    {State{Started: now, Finished: now, LastStep: "preflight"}, []string{"serving", "schedulable"}, nil},
 		"until identity":  {State{Started: now, Finished: now, Config: config.Join{Until: "identity"}}, []string{"network", "identity"}, []string{"kubelet"}},
 		"without network": {State{Started: now, Finished: now, Config: config.Join{Skip: []string{"network"}}}, []string{"kubelet"}, []string{"network"}},
-		"on the way out":  {State{Started: now, Finished: now, LastStep: "stop"}, nil, []string{"network", "kubelet"}},
-		"killed at leave": {State{Started: now, LastStep: "undo"}, nil, []string{"preflight"}},
+		"leaving":         {State{Started: now, Finished: now, LastStep: "schedulable", Leaving: now}, nil, []string{"network", "kubelet"}},
+		"killed at leave": {State{Started: now, LastStep: "files", Leaving: now}, nil, []string{"preflight"}},
 	} {
 		for _, step := range test.yes {
 			if !test.state.behind(step) {

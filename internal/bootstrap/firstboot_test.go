@@ -197,26 +197,59 @@ func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
 	}
 }
 
-// A leave that was cut by a reboot is not turned into a join by the service, nor
-// is a half given back host watched.
+// A leave that a reboot interrupted does not become a join, and a host that is
+// partly restored is not watched.
 func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
-	for last, refused := range map[string]bool{"identity": false, "drain": true, "stop": true, "undo": true} {
-		for _, finished := range []time.Time{{}, time.Now()} {
-			dir := t.TempDir()
-			state := State{Started: time.Now(), Finished: finished, LastStep: last}
-			if err := state.stays(); (err != nil) != refused {
-				t.Errorf("%s: %v", last, err)
-			}
-			if !refused {
-				continue
-			}
-			if err := writeState(dir, state); err != nil {
-				t.Fatal(err)
-			}
-			err := Run(t.Context(), RunOptions{Options: Options{StateDir: dir}})
+	for _, finished := range []time.Time{{}, time.Now()} {
+		dir := t.TempDir()
+		stub := put(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		state := State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
+		if err := writeState(dir, state); err != nil {
+			t.Fatal(err)
+		}
+		for name, run := range map[string]func() error{
+			"service": func() error {
+				return Run(t.Context(), RunOptions{Options: Options{StateDir: dir}, FirstBoot: FirstBoot{Dir: dir}})
+			},
+			"join": func() error {
+				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Defaults()})
+				return err
+			},
+			"join that the service begins": func() error {
+				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Join{UserData: stub}, Service: true})
+				return err
+			},
+		} {
+			err := run()
 			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).waits() {
-				t.Errorf("after %s, finished %v: %v", last, !finished.IsZero(), err)
+				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
 			}
 		}
+	}
+}
+
+// An administrator who names a cluster joins it instead of finishing the leave;
+// the join begins from nothing, as the leave may have undone any part of the last.
+func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
+	dir := t.TempDir()
+	stub := filepath.Join(t.TempDir(), "stub.ign")
+	if err := os.WriteFile(stub, stubOf(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), Payload: "ff", PayloadOf: "11", PayloadBy: "aa"}
+	if err := writeState(dir, left); err != nil {
+		t.Fatal(err)
+	}
+	j, err := prepare(Options{StateDir: dir, Config: config.Join{UserData: stub}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.machine = &machine{}
+	if err := j.start(); err != nil {
+		t.Fatal(err)
+	}
+	state, err := readState(dir)
+	if err != nil || state.phase() != "joining" || state.Payload+state.PayloadOf+state.PayloadBy != "" {
+		t.Errorf("phase %q, payload %q, %v", state.phase(), state.Payload, err)
 	}
 }

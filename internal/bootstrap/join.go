@@ -117,6 +117,12 @@ func prepare(options Options) (*join, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Only an administrator who names a cluster turns an unfinished leave into a join.
+	if c := options.Config; options.Service || options.Resume || (c.Ticket == "" && !given(c, state)) {
+		if err := state.stays(); err != nil {
+			return nil, err
+		}
+	}
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state}
 	if options.Resume {
 		if !state.Known() {
@@ -152,6 +158,12 @@ func (j *join) start() error {
 	if !j.state.Known() {
 		j.state.Started = time.Now().UTC()
 	}
+	if !j.state.Leaving.IsZero() {
+		// The leave may have undone any part of the join, and the kept payload
+		// has no bootstrap credential any more.
+		j.state.Leaving, j.state.Finished = time.Time{}, time.Time{}
+		j.state.Payload, j.state.PayloadOf, j.state.PayloadBy, j.state.Registered = "", "", "", false
+	}
 	j.state.Config = j.config
 	j.state.MachineID = j.facts.MachineID
 	j.state.of(j.inputs.stub)
@@ -176,18 +188,22 @@ func (j *join) remember(step string) error {
 	return writeState(j.dir, j.state)
 }
 
-// finish notes that the join has come to its end; token and ticket are not
-// needed any more, and go.
+// finish removes the token and the join token, which the node no longer needs,
+// and then records that the join has finished. A power cut in between leaves an
+// unfinished join, which is resumed without them: its payload is kept.
 func (j *join) finish(changed bool) error {
+	secrets := []string{ticketFile}
+	// A standalone cluster's has no token, and leads to what the configuration is by then.
+	if stub := j.inputs.stub; j.hosted() || (stub != nil && stub.HasToken()) {
+		secrets = append(secrets, stubFile)
+	}
+	if err := drop(j.dir, secrets...); err != nil {
+		return err
+	}
 	if j.state.Finished.IsZero() {
 		j.state.Finished = time.Now().UTC()
 	}
-	err := errors.Join(writeState(j.dir, j.state), drop(j.dir, ticketFile))
-	// A standalone cluster's has no token, and leads to what the configuration is by then.
-	if stub := j.inputs.stub; j.hosted() || (stub != nil && stub.HasToken()) {
-		err = errors.Join(err, drop(j.dir, stubFile))
-	}
-	if err != nil {
+	if err := writeState(j.dir, j.state); err != nil {
 		return err
 	}
 	text := fmt.Sprintf("%s is %s", j.name, done(j.config.Until))

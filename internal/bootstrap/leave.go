@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ type LeaveDocument struct {
 	report.TypeMeta
 	NodeName    string              `json:"nodeName,omitempty"`
 	Restored    int                 `json:"restored"`
-	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed by somebody else since
+	Removed     []string            `json:"removed,omitempty"`     // paths that kubelet, CRI-O and pods had created
+	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed or created by others since the join
 	NotRestored []string            `json:"notRestored,omitempty"` // what cannot be given back, in words
 	Next        string              `json:"next,omitempty"`        // the command that deletes the Node object
 }
@@ -43,6 +45,7 @@ func leaveSteps(document *LeaveDocument, evict bool) []Step {
 type LeaveOptions struct {
 	Options
 	Evict bool // move the pods away first
+	Purge bool // remove files, too, that others than the cluster can have created
 	// FirstBoot is where the host would find what to join with again.
 	FirstBoot FirstBoot
 }
@@ -62,16 +65,37 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}
 	defer j.close()
 	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
+	j.shared.Purge = options.Purge
 	document.NodeName = state.NodeName
-	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
-	if _, err := j.run(ctx, leaveSteps(&document, options.Evict)); err != nil {
+	if err := j.leave(ctx, leaveSteps(&document, options.Evict), options.FirstBoot); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
-	options.FirstBoot.clear(state, report.Log{Sink: options.Sink, Step: "leave"})
-	return document, j.forget()
+	// The removal of the stub can have started the service once more.
+	if err := j.endService(ctx); err != nil {
+		report.Log{Sink: j.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+serviceUnit)
+	}
+	return document, nil
+}
+
+// leave records the leave durably, runs its steps, and removes the agent's
+// records. The record of the leave is the last to go: until then the next boot
+// neither joins again nor takes the host for a node.
+func (j *join) leave(ctx context.Context, steps []Step, firstBoot FirstBoot) error {
+	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
+	if j.state.Known() && j.state.Leaving.IsZero() {
+		j.state.Leaving = time.Now().UTC()
+		if err := writeState(j.dir, j.state); err != nil {
+			return err
+		}
+	}
+	if _, err := j.run(ctx, steps); err != nil {
+		return err
+	}
+	firstBoot.clear(j.state, report.Log{Sink: j.sink, Step: "leave"})
+	return j.forget()
 }
 
 func (j *join) leaving() string {
@@ -81,16 +105,16 @@ func (j *join) leaving() string {
 	return fmt.Sprintf("%s leaves NodePool %s", j.state.NodeName, j.state.NodePool)
 }
 
-// forget removes the agent's own records, once all is given back.
+// forget removes the agent's own records durably, once all is given back. The
+// state goes last: it is what makes the next run remove the others.
 func (j *join) forget() error {
 	if err := j.ledger.Forget(); err != nil {
 		return err
 	}
-	var errs []error
-	for _, name := range []string{keyDir, payloadFile, overridesFile, stubFile, ticketFile, bridgeFile, stateFile} {
-		errs = append(errs, drop(j.dir, name))
+	if err := drop(j.dir, keyDir, payloadFile, overridesFile, stubFile, ticketFile, bridgeFile); err != nil {
+		return err
 	}
-	return errors.Join(errs...)
+	return drop(j.dir, stateFile)
 }
 
 // drainTime bounds how long a leave waits for pods to go.
@@ -165,7 +189,7 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 
 func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	var all []string
-	for _, dir := range append(madeByOthers(), crio.Storage) {
+	for _, dir := range slices.Concat(madeByOthers(), pluginDirectories(), []string{crio.Storage}) {
 		gone, err := kubelet.Unmount(ctx, j.tree, dir)
 		if err != nil {
 			return outcome{}, err
@@ -183,17 +207,25 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Move{}, log, nil)
 		j.plugin.Prepare(log)
+		found, err := j.leftovers(j.ledger.Items())
+		if err != nil {
+			return outcome{}, err
+		}
 		result, err := j.ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(kept.Stays(), "")
 		}
+		err = errors.Join(err, j.reportLeftovers(document, found, log))
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
 		if j.systemd != nil {
 			err = errors.Join(err, j.systemd.Reload(ctx))
+		}
+		if j.state.Known() { // in an earlier run, too, the undo can have removed CAs of the cluster
+			err = errors.Join(err, updateTrust(ctx))
 		}
 		if err != nil {
 			return outcome{}, goesOn(ctx, err)
@@ -225,10 +257,6 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		switch {
 		case item.Kind == ledger.Module && !item.Before.Present:
 			modules = append(modules, item.Target)
-		case item.Kind == ledger.Shared:
-			if left := j.leftIn(item); left != "" {
-				texts = append(texts, left)
-			}
 		case item.Kind == packages.Kind:
 			if left := packages.Left(item); left != "" {
 				texts = append(texts, left)
@@ -243,17 +271,4 @@ func (j *join) notRestored(items []ledger.Item) []string {
 		texts = append(texts, "kernel modules stay loaded until the next boot: "+strings.Join(modules, ", "))
 	}
 	return texts
-}
-
-// leftIn says what an undo has left in a directory that people use too.
-func (j *join) leftIn(item ledger.Item) string {
-	shared := ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: j.tree}}
-	left, err := shared.Left(item)
-	if err != nil {
-		return "what came to " + item.Target + " since the join is still there: " + err.Error()
-	}
-	if len(left) == 0 {
-		return ""
-	}
-	return "people put files into " + item.Target + " too, so that what came there since the join stays: " + strings.Join(left, ", ")
 }

@@ -25,6 +25,7 @@ type machine struct {
 	nm      *networkmanager.Client
 	bridge  *ovs.Driver
 	plugin  *ovs.PluginDriver
+	shared  *ledger.SharedOf // the ledger's driver
 }
 
 // openMachine opens the running host. To change it, the ledger is opened for
@@ -79,10 +80,11 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 	selinux := host.SELinux{Tree: m.tree}
 	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
 	contents := &ledger.ContentsOf{Tree: m.tree}
+	m.shared = &ledger.SharedOf{ContentsOf: contents}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
-		ledger.Contents: contents, ledger.Shared: ledger.SharedOf{ContentsOf: contents}, ledger.Interfaces: ledger.NetworkInterfaces{},
+		ledger.Contents: contents, ledger.Shared: m.shared, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind: &crio.StorageDriver{Contents: contents},
 		ovs.Kind:         m.bridge,
 		ovs.PluginKind:   m.plugin,

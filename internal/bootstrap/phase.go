@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -18,22 +19,23 @@ func (s State) progress() string {
 	return "joined"
 }
 
-// phase is progress, or leaving while what a join made is given back.
+// phase returns progress, or "leaving" from the begin of a leave to its end.
 func (s State) phase() string {
-	if slices.ContainsFunc(leaveSteps(nil, true), func(step Step) bool { return step.Name == s.LastStep }) {
+	if !s.Leaving.IsZero() {
 		return "leaving"
 	}
 	return s.progress()
 }
 
-// stays refuses to go on with the join of a host that somebody makes leave: a
-// leave that was cut by a reboot is not turned into a join.
+// stays refuses to resume the join of a host whose leave is unfinished. A leave
+// that a power cut or a reboot interrupted must not become a join.
 func (s State) stays() error {
 	if s.phase() != "leaving" {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave   goes on where it ended\nhcp-node-agent join    joins again",
-		"a leave of this host was begun and has not ended")
+	return report.Fail(report.Refused,
+		"hcp-node-agent leave   # resumes the leave\nhcp-node-agent join --user-data FILE   # joins again instead",
+		"a leave of this host began at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
 }
 
 // behind tells whether a step of the join is behind a host, so that what it

@@ -58,8 +58,10 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 			return any, err
 		}
 		any = any || did
-		if err := j.remember(step.Name); err != nil {
-			return any, err
+		if j.state.Leaving.IsZero() { // LastStep is of the join
+			if err := j.remember(step.Name); err != nil {
+				return any, err
+			}
 		}
 		if step.Until != "" && step.Until == j.config.Until {
 			break

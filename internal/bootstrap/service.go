@@ -47,6 +47,7 @@ func (s *service) open(ctx context.Context) error {
 		s.close()
 		return err
 	}
+	s.node.Registered = s.state.Registered
 	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, networkDirectory)
 	return nil
 }
@@ -113,11 +114,17 @@ func (j *join) beginService(ctx context.Context) {
 	}
 }
 
-// endService stops the service, which would tell of a node that goes.
+// endService stops the service, which has nothing to watch on a host that
+// leaves, and clears its failed state: it refuses to start during a leave.
 func (j *join) endService(ctx context.Context) error {
 	unit, err := j.systemd.UnitState(ctx, serviceUnit)
-	if err != nil || unit.Active == "inactive" || unit.Active == "failed" || unit.Load != "loaded" {
+	if err != nil || unit.Load != "loaded" {
 		return err
 	}
-	return j.systemd.Stop(ctx, serviceUnit)
+	if unit.Active != "inactive" && unit.Active != "failed" {
+		if err := j.systemd.Stop(ctx, serviceUnit); err != nil {
+			return err
+		}
+	}
+	return j.systemd.ResetFailed(ctx, serviceUnit)
 }

@@ -47,8 +47,10 @@ type State struct {
 	PayloadOf   string      `json:"payloadOf,omitempty"`   // the config hash that it is of
 	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the stub that it was fetched with
 	LastStep    string      `json:"lastStep,omitempty"`
+	Registered  bool        `json:"registered,omitempty"` // the Node was seen Ready
 	Started     time.Time   `json:"started"`
 	Finished    time.Time   `json:"finished,omitzero"` // zero while the join goes on
+	Leaving     time.Time   `json:"leaving,omitzero"`  // when the unfinished leave began
 }
 
 // Known tells whether a join was ever begun here.
@@ -96,12 +98,13 @@ func writeState(dir string, state State) error {
 	return keep(dir, stateFile, append(content, '\n'))
 }
 
-// drop removes one of the agent's own files.
-func drop(dir, name string) error {
-	if err := os.RemoveAll(filepath.Join(dir, name)); err != nil {
-		return fmt.Errorf("removing %s: %w", name, err)
+// drop removes files of the agent durably. Missing files are no error.
+func drop(dir string, names ...string) error {
+	paths := make([]string, 0, len(names))
+	for _, name := range names {
+		paths = append(paths, filepath.Join(dir, name))
 	}
-	return nil
+	return host.RemoveSynced(paths...)
 }
 
 // read reads one of the agent's own files; nil when it is not there.

@@ -15,7 +15,7 @@ import (
 // StatusDocument is how the node is.
 type StatusDocument struct {
 	report.TypeMeta
-	Phase   string                    `json:"phase"` // none, joining, joined
+	Phase   string                    `json:"phase"` // none, joining, joined, leaving
 	State   State                     `json:"state"`
 	Changes int                       `json:"changes"` // that leave would give back
 	Drift   []ledger.Difference       `json:"drift"`
@@ -38,7 +38,7 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	document.State, document.Phase = state, state.progress()
+	document.State, document.Phase = state, state.phase()
 	m, err := openMachine(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err

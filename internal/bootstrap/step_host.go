@@ -13,10 +13,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// madeByOthers are the directories in which kubelet, CRI-O and the cluster's
-// pods write. What was in them before is recorded, so that leave can remove
-// what came. An administrator's files are not looked for in them: below /etc
-// only what no person writes is in the list.
+// madeByOthers are the directories in which only kubelet, CRI-O and the cluster's
+// pods write. What was in them before is recorded, so that leave can remove what
+// came: credentials of the cluster among it.
 //
 // /etc/cni/multus and /etc/cni/tuning are Multus' (hostPath volumes of
 // cluster-network-operator's multus.yaml), the directories of OVN those of
@@ -24,8 +23,7 @@ import (
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
-		"/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
-		"/etc/cni/multus", "/etc/cni/tuning", "/opt/cni", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
+		"/etc/cni/multus", "/etc/cni/tuning", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/etc/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes",
 		"/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes", "/run/ofport_requests.br-ex",
 		"/etc/crio/policies", "/etc/node-sizing.env", "/etc/node-sizing-version.json",
@@ -38,6 +36,13 @@ func madeByOthers() []string {
 // of kubelet.
 func sharedWithPeople() []string {
 	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
+}
+
+// pluginDirectories are the directories into which pods install plugins, and an
+// administrator can do the same. Where one held files before the join, nobody can
+// tell who made those that came; otherwise they belong to the node.
+func pluginDirectories() []string {
+	return []string{"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources"}
 }
 
 // writeFiles makes the payload's files, directories, links and unit files.
@@ -58,7 +63,11 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
 			})
 		}
-		if _, err := j.ledger.Bracket(ctx, "files", append(brackets, j.plan.Snapshots...)...); err != nil {
+		plugins, err := j.pluginBrackets()
+		if err != nil {
+			return outcome{}, err
+		}
+		if _, err := j.ledger.Bracket(ctx, "files", slices.Concat(plugins, brackets, j.plan.Snapshots)...); err != nil {
 			return outcome{}, err
 		}
 	}
@@ -126,16 +135,21 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return changed("%s", summary)
 }
 
-// anchors is where update-ca-trust finds what an administrator trusts.
-const anchors = "/etc/pki/ca-trust/source/anchors"
-
-// trust builds the trust store again when the payload brought a CA.
+// trust builds the trust store when the payload has a CA for it. A payload
+// without additional CAs has an empty file for them.
 func (j *join) trust(ctx context.Context) error {
-	for _, change := range j.plan.Files {
-		if path.Dir(change.Target) == anchors && change.Want.Size > 0 && host.HasProgram("update-ca-trust") {
-			_, err := host.Run(ctx, "update-ca-trust")
-			return err
-		}
+	if slices.ContainsFunc(j.plan.Files, func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }) {
+		return updateTrust(ctx)
 	}
 	return nil
+}
+
+// updateTrust builds the trust store from the CAs on this host, where it is
+// built by a program.
+func updateTrust(ctx context.Context) error {
+	if !host.HasProgram("update-ca-trust") {
+		return nil
+	}
+	_, err := host.Run(ctx, "update-ca-trust")
+	return err
 }

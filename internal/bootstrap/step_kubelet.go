@@ -45,6 +45,10 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if err != nil {
 		return outcome{}, err
 	}
+	if action == crio.Nothing && j.deleted(ctx, kubelet.KubeconfigPath) {
+		log.Note("Node " + j.name + " was deleted from the cluster; kubelet is restarted to register it again")
+		action = crio.Restart
+	}
 	if action != crio.Nothing {
 		log.Wait("for kubelet to start", "")
 		if err := j.beginKubelet(ctx, action); err != nil {
@@ -62,6 +66,20 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error)
 		return same("kubelet %s is healthy", lastWord(version))
 	}
 	return changed("kubelet %s is healthy", lastWord(version))
+}
+
+// deleted reports whether the Node was Ready before and does not exist any more.
+// Where the API server does not respond, a later step waits for it.
+func (j *join) deleted(ctx context.Context, kubeconfig string) bool {
+	if !j.state.Registered {
+		return false
+	}
+	node, err := kubelet.OpenNode(kubeconfig, j.name, nil, report.Log{})
+	if err != nil {
+		return false
+	}
+	exists, err := node.Exists(ctx)
+	return err == nil && !exists
 }
 
 // beginKubelet starts kubelet without waiting for the job: kubelet says that
@@ -101,6 +119,7 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err := node.Ready(ctx); err != nil {
 		return outcome{}, err
 	}
+	j.state.Registered = true
 	removed, err := j.removeBootstrap(ctx)
 	if err != nil {
 		return outcome{}, err

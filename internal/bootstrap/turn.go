@@ -54,6 +54,6 @@ func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 	if err != nil || unit.Active != "activating" {
 		return false, err
 	}
-	log.Note(serviceUnit + " was going on with a join; this command goes on with it instead")
+	log.Note("stopping " + serviceUnit + ", which is joining this host; this command takes over")
 	return true, systemd.Stop(ctx, serviceUnit)
 }

@@ -2,11 +2,14 @@ package crio
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -72,6 +75,43 @@ func TestDecide(t *testing.T) {
 		if got := Decide(test.active, test.since, test.newest); got != test.want {
 			t.Errorf("%+v: %s", test, got)
 		}
+	}
+}
+
+// CRI-O reads the host's trust store once, when it starts.
+func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
+	root := t.TempDir()
+	anchors := filepath.Join(root, Anchors)
+	if err := os.MkdirAll(anchors, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	before, err := tree.NewestChange(Inputs()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	started := before.Add(time.Nanosecond)
+	if action := Decide(true, started, before); action != Nothing {
+		t.Errorf("without a change: %s", action)
+	}
+	for _, change := range []func(string) error{
+		func(name string) error { return os.WriteFile(name, []byte("CA"), 0o600) },
+		func(name string) error { return os.WriteFile(name, []byte("renewed"), 0o600) },
+		os.Remove,
+	} {
+		time.Sleep(20 * time.Millisecond) // longer than the clock of the file system ticks
+		if err := change(filepath.Join(anchors, "user-ca-bundle.crt")); err != nil {
+			t.Fatal(err)
+		}
+		newest, err := tree.NewestChange(Inputs()...)
+		if action := Decide(true, started, newest); err != nil || action != Restart {
+			t.Errorf("after a change at %s of a CRI-O of %s: %s, %v", newest, started, action, err)
+		}
+		started = newest
 	}
 }
 

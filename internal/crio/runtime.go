@@ -19,10 +19,15 @@ const Socket = "/var/run/crio/crio.sock"
 // Unit is CRI-O's service.
 const Unit = "crio.service"
 
-// Inputs are the files and directories that CRI-O reads when it starts.
+// Anchors is the directory of the CAs that are added to the host's trust store.
+const Anchors = "/etc/pki/ca-trust/source/anchors"
+
+// Inputs are the files and directories that CRI-O reads when it starts. Of the
+// trust store, which it reads only once, these are the CAs that were added:
+// update-ca-trust writes the store itself anew each time.
 func Inputs() []string {
 	return []string{
-		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d",
+		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", Anchors,
 	}
 }
 

@@ -83,6 +83,11 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 		remedy = journal
 	}
 	said := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
+	if f.deleted {
+		said.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only when it is restarted" + why
+		said.Remedy, said.About = "hcp-node-agent join   # restarts kubelet", "the Node"
+		return []Finding{said}, nil
+	}
 	if f.node == nil {
 		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
 		return []Finding{said}, nil

@@ -87,6 +87,9 @@ func TestDiagnose(t *testing.T) {
 		"no Node": {facts{machine: journal(`"Attempting" err="Post \"https://a:6443/api/v1/nodes\": dial tcp: lookup a on 192.0.2.1:53: no such host"`)}, []string{
 			"problem kubelet has not registered Node worker-1 yet: DNS gives no address for a (192.0.2.1:53 no such host) | getent ahosts a; cat /etc/resolv.conf",
 		}},
+		"Node deleted": {facts{deleted: true}, []string{
+			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only when it is restarted | hcp-node-agent join   # restarts kubelet",
+		}},
 		"no Node, crio down": {facts{machine: machineFacts{units: []unitFacts{failed("crio.service", Unit, `level=fatal msg="no runtime"`), failed(Unit, "")}}}, []string{
 			"problem crio.service, which kubelet.service needs, does not run (failed, exit-code); its last error: no runtime | journalctl -b -u crio.service",
 			"problem kubelet.service does not run (failed, exit-code) | journalctl -b -u kubelet.service",

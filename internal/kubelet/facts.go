@@ -15,6 +15,7 @@ type facts struct {
 	name    string
 	boot    string       // of this machine; "" when not known
 	node    *corev1.Node // nil when there is none
+	deleted bool         // node is nil, and existed before
 	machine machineFacts
 	ahead   time.Duration // how far this machine's clock is ahead of the API server's
 	pods    []*corev1.Pod // of this node
@@ -51,7 +52,7 @@ type unitFacts struct {
 // look gathers the facts about the Node as it was last seen. What is gathered
 // while ctx ends is not whole, and worth nothing.
 func (n *Node) look(ctx context.Context, node *corev1.Node) facts {
-	f := facts{name: n.Name, boot: n.BootID, node: node, machine: n.Machine.look(ctx), ahead: n.api.ahead()}
+	f := facts{name: n.Name, boot: n.BootID, node: node, deleted: node == nil && n.Registered, machine: n.Machine.look(ctx), ahead: n.api.ahead()}
 	if f.pods, f.noPods = n.pods(ctx); f.noPods == nil {
 		f.absent = n.absent(ctx, f.pods)
 	}

@@ -17,11 +17,14 @@ import (
 
 // Node is this machine's Node, looked at with the node's own credential.
 type Node struct {
-	Name    string
-	BootID  string // of this machine; "" leaves open whether the Node tells of this boot
-	Machine Machine
-	Log     report.Log
-	api     *api
+	Name   string
+	BootID string // of this machine; "" leaves open whether the Node tells of this boot
+	// Registered reports that the Node existed before: when it does not any more,
+	// it was deleted.
+	Registered bool
+	Machine    Machine
+	Log        report.Log
+	api        *api
 
 	patience time.Duration
 	present  map[reference]bool // seen in the cluster, and not asked for again
@@ -49,8 +52,9 @@ func (n *Node) unseen() Finding {
 }
 
 // Findings lists all that is not as it should be with this machine as a node,
-// the nearest cause first; it is empty when the Node is Ready and takes pods.
-// A cluster that does not answer is a finding too. The error is that of ctx.
+// the nearest cause first. It is empty when the Node is Ready, takes pods, and the
+// pods that the host itself needs run. A cluster that does not respond is a
+// finding too. The error is that of ctx.
 func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -69,7 +73,7 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 		}), nil
 	}
 	if node != nil && len(diagnose(facts{node: node, boot: n.BootID})) == 0 {
-		return nil, nil // all is well, and nobody else needs to be asked
+		return n.hostPods(ctx, node), nil
 	}
 	known := n.look(ctx, node)
 	return append(diagnose(known), n.withoutPods(known)...), nil
@@ -150,12 +154,32 @@ func conditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeC
 }
 
 // pods lists this node's pods.
-func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) {
+func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsOf(ctx, "") }
+
+// podsOf lists this node's pods of a resource version. "0" takes them from the
+// API server's cache, which can be some seconds old and costs etcd nothing.
+func (n *Node) podsOf(ctx context.Context, version string) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	list, err := n.api.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{FieldSelector: "spec.nodeName=" + n.Name})
+	list, err := n.api.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
+		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: version,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("listing the pods of this node: %w", err)
 	}
 	return pointers(list.Items), nil
+}
+
+// Exists reports whether the Node exists in the cluster.
+func (n *Node) Exists(ctx context.Context) (bool, error) {
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	_, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("getting Node %s: %w", n.Name, err)
+	}
+	return true, nil
 }

@@ -59,10 +59,33 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 		}
 	}
 	if !before.Present {
-		return d.Tree.Remove(path.Clean(c.Target))
+		if err := d.Tree.Remove(path.Clean(c.Target)); err != nil {
+			return err
+		}
 	}
-	return nil
+	return d.sync(c)
 }
+
+// sync makes removals from the directory durable. Otherwise a power cut could
+// keep the record that they were made and bring the files back, which can be
+// credentials.
+func (d *ContentsOf) sync(c Change) error {
+	dir := path.Clean(c.Target)
+	for ; dir != "/"; dir = path.Dir(dir) {
+		info, err := d.Tree.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if info.Type == host.Directory {
+			break
+		}
+	}
+	return d.Tree.SyncFileSystem(dir)
+}
+
+// Came lists what is in the directory of an item and was not before the first
+// change, deepest first.
+func (d *ContentsOf) Came(item Item) ([]string, error) { return d.came(item.Change, item.Before) }
 
 // came lists what is in the directory and was not, deepest first.
 func (d *ContentsOf) came(c Change, before State) ([]string, error) {

@@ -13,16 +13,14 @@ import (
 var errForgotten = errors.New("the ledger was given up; open it again")
 
 // Forget deletes the ledger's file and the kept originals (they can hold
-// secrets) once nothing is left to be given back. The directory is then as
-// empty as it was before Open.
+// secrets) durably, once nothing is left to be given back. The directory is then
+// as empty as it was before Open.
 func (l *Ledger) Forget() error {
 	if left := len(l.Items()); left > 0 {
 		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
 	}
 	l.broken = errForgotten
-	return errors.Join(
-		os.RemoveAll(filepath.Join(l.dir, "originals")),
-		os.Remove(filepath.Join(l.dir, "ledger.log")))
+	return host.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
 }
 
 // Discard is Forget for changes that shall stay for good: nothing can be given

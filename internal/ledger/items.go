@@ -103,6 +103,9 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 		if _, theirs := l.drivers[item.Kind].(Bracketed); theirs {
 			continue // others change it all the time
 		}
+		if item.bracket && !item.Done {
+			continue // its desired state is not known
+		}
 		now, err := l.look(ctx, item.Change)
 		if err != nil {
 			errs = append(errs, err)

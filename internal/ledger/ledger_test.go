@@ -22,7 +22,7 @@ func open(t *testing.T, dir, root string) *Ledger {
 	}
 	paths := &Paths{Tree: tree}
 	l, err := Open(dir, map[Kind]Driver{
-		File: paths, Directory: paths, Link: paths, HardLink: paths, Contents: &ContentsOf{Tree: tree}, Shared: SharedOf{&ContentsOf{Tree: tree}},
+		File: paths, Directory: paths, Link: paths, HardLink: paths, Contents: &ContentsOf{Tree: tree}, Shared: SharedOf{ContentsOf: &ContentsOf{Tree: tree}},
 	})
 	if err != nil {
 		t.Fatal(err)

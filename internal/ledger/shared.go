@@ -12,10 +12,17 @@ import (
 // SharedOf is ContentsOf for directories in which people put files too, as a
 // podman network is one in /etc/cni/net.d. Nobody can tell who made a file there:
 // an undo removes the directories that came and are empty, and leaves the rest.
-type SharedOf struct{ *ContentsOf }
+type SharedOf struct {
+	*ContentsOf
+
+	Purge bool // remove the rest too
+}
 
 // Restore removes what nobody can miss.
-func (d SharedOf) Restore(_ context.Context, c Change, before State) error {
+func (d SharedOf) Restore(ctx context.Context, c Change, before State) error {
+	if d.Purge {
+		return d.ContentsOf.Restore(ctx, c, before)
+	}
 	came, err := d.came(c, before)
 	if err != nil {
 		return err
@@ -32,8 +39,5 @@ func (d SharedOf) Restore(_ context.Context, c Change, before State) error {
 			return err
 		}
 	}
-	return nil
+	return d.sync(c)
 }
-
-// Left lists what an undo has left in such a directory.
-func (d SharedOf) Left(item Item) ([]string, error) { return d.came(item.Change, item.Before) }

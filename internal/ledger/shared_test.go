@@ -40,7 +40,7 @@ func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
 		if item.Target != "/cni" || item.Kind != Shared {
 			continue
 		}
-		left, err := l.drivers[Shared].(SharedOf).Left(item)
+		left, err := l.drivers[Shared].(SharedOf).Came(item)
 		if diff := cmp.Diff([]string{"/cni/net.d/podman.conflist"}, left); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}

@@ -264,12 +264,9 @@ func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m
 
 // shellLine returns a command as a line for a shell.
 func shellLine(command []string) string {
-	words := make([]string, 0, len(command))
-	for _, word := range command {
-		if word == "" || strings.ContainsAny(word, " \t\n\"'\\$`!*?[](){}<>|&;#~") {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		words = append(words, word)
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = report.ShellWord(word)
 	}
 	return strings.Join(words, " ")
 }

@@ -49,15 +49,3 @@ func (e Escaped) Write(text []byte) (int, error) {
 	}
 	return len(text), nil
 }
-
-// ShellWord returns text as one word of a command to paste, quoted where a shell
-// would change it.
-func ShellWord(text string) string {
-	plain := func(r rune) bool {
-		return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_@%+=:,./-", r)
-	}
-	if text != "" && !strings.ContainsFunc(text, func(r rune) bool { return !plain(r) }) {
-		return text
-	}
-	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
-}

@@ -37,20 +37,6 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-func TestShellWord(t *testing.T) {
-	for text, want := range map[string]string{
-		"/etc/hcp-node-agent/config.yaml": "/etc/hcp-node-agent/config.yaml",
-		"":                                "''",
-		"$(id>&2)":                        "'$(id>&2)'",
-		"x;touch pwned;#":                 "'x;touch pwned;#'",
-		"it's":                            `'it'\''s'`,
-	} {
-		if got := ShellWord(text); got != want {
-			t.Errorf("ShellWord(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
 // Whatever an event carries, no output of it steers a terminal but the text's own
 // colours and the rewriting of its live line.
 func TestEventsCannotSteerTheTerminal(t *testing.T) {

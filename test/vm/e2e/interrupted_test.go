@@ -28,7 +28,7 @@ func TestKilledAfterEveryStep(t *testing.T) {
 			must(t, err)
 		}
 		if step.Name == "identity" {
-			wants(t, out, "hcp-node-agent.service was going on with a join; this command goes on with it instead")
+			wants(t, out, "stopping hcp-node-agent.service, which is joining this host; this command takes over")
 		}
 	}
 	agent(ctx, t, report.Done, joining)

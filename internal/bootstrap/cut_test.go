@@ -1,0 +1,286 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// cutRoot and cutVerb make the test binary the process that loses its power.
+const (
+	cutRoot = "HCP_TEST_CUT_ROOT"
+	cutVerb = "HCP_TEST_CUT_VERB"
+)
+
+// cutHost is a host with /etc and /var on file systems of their own, which write
+// nothing to their disks that is not synced.
+type cutHost struct {
+	root   string
+	images map[string]string
+	byHand bool // nothing in /etc/hcp-node-agent belongs to the join
+}
+
+func (h cutHost) stateDir() string { return filepath.Join(h.root, "var/agent") }
+
+func (h cutHost) firstBoot() FirstBoot {
+	if h.byHand {
+		return FirstBoot{}
+	}
+	return FirstBoot{Dir: filepath.Join(h.root, "etc/agent")}
+}
+
+func runOrFail(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s %v: %v: %s", name, args, err, out)
+	}
+}
+
+// mounted returns a host with copies of the images as its disks; without images
+// they are new.
+func mounted(t *testing.T, images map[string]string) cutHost {
+	t.Helper()
+	h := cutHost{root: t.TempDir(), images: map[string]string{}}
+	store := t.TempDir()
+	for _, name := range []string{"etc", "var"} {
+		image, point := filepath.Join(store, name), filepath.Join(h.root, name)
+		if images == nil {
+			runOrFail(t, "truncate", "--size=8M", image)
+			runOrFail(t, "mkfs.ext4", "-q", image)
+		} else {
+			runOrFail(t, "cp", "--sparse=always", images[name], image)
+		}
+		must(t, os.Mkdir(point, 0o700))
+		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
+			t.Skipf("no loop device can be mounted here: %s", out)
+		}
+		t.Cleanup(func() {
+			if err := unix.Unmount(point, 0); err != nil {
+				t.Error(err)
+			}
+		})
+		h.images[name] = image
+	}
+	return h
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// open returns the join of the host as a run opens it.
+func (h cutHost) open(t *testing.T) *join {
+	t.Helper()
+	tree, err := host.OpenTree(h.root)
+	must(t, err)
+	t.Cleanup(func() { tree.Close() })
+	m := &machine{tree: tree}
+	m.ledger, err = ledger.Open(h.stateDir(), m.drivers())
+	must(t, err)
+	t.Cleanup(func() { m.ledger.Close() })
+	state, err := readState(h.stateDir())
+	must(t, err)
+	state.Config.UserData = filepath.Join(h.firstBoot().Dir, firstBootStub) // the disks are mounted elsewhere each time
+	return &join{dir: h.stateDir(), state: state, config: state.Config, machine: m, name: "worker-7"}
+}
+
+// prepared fills the host as a join leaves it before its last write.
+func (h cutHost) prepared(t *testing.T) {
+	t.Helper()
+	if dir := h.firstBoot().Dir; dir != "" {
+		must(t, os.Mkdir(dir, 0o700))
+		must(t, os.WriteFile(filepath.Join(dir, firstBootStub), []byte("secret"), 0o600))
+	}
+	must(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
+	state := State{
+		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
+		Payload: "ff", LastStep: "schedulable", Started: time.Now(),
+	}
+	must(t, writeState(h.stateDir(), state))
+	must(t, keep(h.stateDir(), stubFile, stubOf(t, "a.example.com", "clusters/one", "11")))
+	must(t, keep(h.stateDir(), payloadFile, []byte("secret")))
+	must(t, keep(h.stateDir(), ticketFile, ticketOf(t, certtest.NewAuthority(t, "ca").PEM, nil, 0)))
+	j := h.open(t)
+	_, err := j.ledger.Bracket(t.Context(), "files", ledger.Change{
+		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Why: "plugins write there", Want: ledger.State{Present: true},
+	})
+	must(t, err)
+	_, err = j.ledger.Apply(t.Context(), "files", []ledger.Change{{
+		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Want: ledger.FileState([]byte("secret"), 0o600),
+	}})
+	must(t, err)
+	must(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
+	must(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
+	must(t, j.ledger.Close())
+	unix.Sync()
+}
+
+// cutVictim is the process that loses its power. It stays on one thread, so that
+// its system calls can be counted.
+func cutVictim(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	verb := os.Getenv(cutVerb)
+	h := cutHost{root: os.Getenv(cutRoot), byHand: verb == "leave by hand"}
+	j := h.open(t)
+	if verb == "join" {
+		must(t, j.finish(true))
+	} else {
+		must(t, j.leave(t.Context(), cutLeave(), h.firstBoot()))
+	}
+	fmt.Println("complete")
+}
+
+// cutLeave is a leave of a host without kubelet.
+func cutLeave() []Step {
+	return []Step{
+		{Name: "stop", run: func(context.Context, *join, report.Log) (outcome, error) {
+			fmt.Println("begun")
+			return same("no kubelet runs here")
+		}},
+		{Name: "undo", run: func(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+			_, err := j.ledger.Undo(ctx)
+			return outcome{}, err
+		}},
+	}
+}
+
+// boot returns what the service does with the host when it boots.
+func (h cutHost) boot(t *testing.T) string {
+	t.Helper()
+	state, err := readState(h.stateDir())
+	must(t, err)
+	if state.Known() {
+		return state.phase()
+	}
+	_, found, err := h.firstBoot().configure(config.Defaults())
+	must(t, err)
+	if found {
+		return "joining"
+	}
+	return "none"
+}
+
+// secrets lists the files on the host's disks.
+func (h cutHost) secrets(t *testing.T) []string {
+	t.Helper()
+	var names []string
+	for _, disk := range []string{"etc", "var"} {
+		must(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
+			if err == nil && entry.Type().IsRegular() {
+				name, _ := filepath.Rel(h.root, p)
+				names = append(names, name)
+			}
+			return err
+		}))
+	}
+	return names
+}
+
+func (h cutHost) check(t *testing.T, verb, said string) {
+	t.Helper()
+	decision, left := h.boot(t), h.secrets(t)
+	has := func(name string) bool { return slices.Contains(left, filepath.Join("var/agent", name)) }
+	switch complete, begun := strings.Contains(said, "complete"), strings.Contains(said, "begun"); {
+	case verb == "join" && decision == "joined":
+		if has(stubFile) || has(ticketFile) {
+			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
+		}
+	case verb == "join" && decision == "joining" && !complete:
+		j, err := prepare(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		if err != nil || !has(payloadFile) || j.state.LastStep != "schedulable" {
+			t.Errorf("the join cannot be resumed: %v", err)
+		}
+	case verb == "leave" && decision == "leaving" && begun && !complete:
+		if err := h.open(t).leave(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
+			t.Errorf("the second leave: %v; the host keeps %q", err, h.secrets(t))
+		}
+	case verb == "leave" && decision == "none" && begun:
+		if len(left) > 0 {
+			t.Errorf("the host has left and keeps %q", left)
+		}
+	case verb == "leave" && !begun && (decision == "joining" || decision == "leaving"):
+	default:
+		t.Errorf("the next boot decides %q after %q", decision, said)
+	}
+}
+
+// A power cut at any moment of the end of a join, or of a leave, loses what is
+// not synced. What the host does at its next boot must be right all the same.
+// Between two syncs the disks do not change, so that one cut at each is enough.
+func TestPowerCutAtEveryDurableWrite(t *testing.T) {
+	if os.Getenv(cutRoot) != "" {
+		cutVictim(t)
+		return
+	}
+	if os.Geteuid() != 0 {
+		t.Skip("mounting needs root")
+	}
+	if _, err := exec.LookPath("strace"); err != nil {
+		t.Skip("strace, which kills at a certain system call, is not installed (Debian: apt-get install strace)")
+	}
+	for verb, calls := range map[string]map[string]int{ // and how often it makes each at least
+		"join":          {"fsync": 1, "syncfs": 0, "renameat": 1, "exit_group": 1},
+		"leave":         {"fsync": 4, "syncfs": 3, "exit_group": 1},
+		"leave by hand": {"fsync": 3, "syncfs": 3, "exit_group": 1},
+	} {
+		template := mounted(t, nil)
+		template.byHand = verb == "leave by hand"
+		template.prepared(t)
+		for call, atLeast := range calls {
+			t.Run(verb+" at "+call, func(t *testing.T) {
+				n := 1
+				for cutAt(t, template, verb, call, n) {
+					n++
+				}
+				if n-1 < atLeast {
+					t.Errorf("cut only %d times", n-1)
+				}
+			})
+		}
+	}
+}
+
+// cutAt cuts the power at the n-th of a process's system calls of one kind, and
+// checks what the host does then. It reports whether there were as many.
+func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
+	t.Helper()
+	reached := false
+	t.Run(fmt.Sprint(n), func(t *testing.T) {
+		h := mounted(t, template.images)
+		h.byHand = template.byHand
+		test, _, _ := strings.Cut(t.Name(), "/")
+		inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
+		command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject,
+			os.Args[0], "-test.run=^"+test+"$")
+		command.Env = append(os.Environ(), cutRoot+"="+h.root, cutVerb+"="+verb)
+		out, err := command.CombinedOutput()
+		said := string(out)
+		if strings.Contains(said, "FAIL") || strings.Contains(said, "strace:") {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		reached = err != nil
+		after := mounted(t, h.images)
+		after.byHand = template.byHand
+		after.check(t, strings.Fields(verb)[0], said)
+	})
+	return reached
+}

@@ -1,0 +1,64 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// trustStore puts an update-ca-trust first on the PATH that builds its store
+// from the anchors below root, as ca-certificates' does, and returns the store.
+func trustStore(t *testing.T, root string) string {
+	t.Helper()
+	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")
+	script := "#!/bin/sh\ncat " + root + "/etc/pki/ca-trust/source/anchors/* >" + store + " 2>/dev/null || true\n"
+	must(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // a program
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	return store
+}
+
+func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
+	const anchor = "/etc/pki/ca-trust/source/anchors/user-ca-bundle.crt"
+	for name, test := range map[string]struct {
+		target, content string
+		built           bool
+	}{
+		"a CA":                  {anchor, "CLUSTER CA", true},
+		"an empty file":         {anchor, "", false},
+		"a file somewhere else": {"/etc/pki/other.crt", "CLUSTER CA", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			tree, err := host.OpenTree(root)
+			must(t, err)
+			defer tree.Close()
+			m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}}
+			m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
+			must(t, err)
+			defer m.ledger.Close()
+			store := trustStore(t, root)
+			change := ledger.Change{Kind: ledger.File, Target: test.target, Want: ledger.FileState([]byte(test.content), 0o644)}
+			j := &join{machine: m, state: State{Started: time.Now()}, plan: &ignition.Plan{Files: []ledger.Change{change}}}
+			_, err = m.ledger.Apply(t.Context(), "files", j.plan.Files)
+			must(t, err)
+			must(t, j.trust(t.Context()))
+			content, err := os.ReadFile(store)
+			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
+				t.Errorf("the store has %q, %v", content, err)
+			}
+			_, err = undo(&LeaveDocument{})(t.Context(), j, report.Log{})
+			must(t, err)
+			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
+				t.Errorf("after the leave the store has %q, %v", content, err)
+			}
+		})
+	}
+}
