@@ -40,7 +40,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			tree, err := host.OpenTree(root)
 			must(t, err)
 			defer tree.Close()
-			m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}}
+			m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}, plugin: &ovs.PluginDriver{}}
 			m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
 			must(t, err)
 			defer m.ledger.Close()
