@@ -170,7 +170,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 	has := func(part, text string) bool {
 		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Part == part && strings.Contains(f.Text, text) })
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were left out") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -181,7 +181,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were left out") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
