@@ -82,7 +82,7 @@ func refusal(err error) ([]DoctorFinding, error) {
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
 }
 
 // withPayload returns a copy of the join with the payload that was kept, nil if

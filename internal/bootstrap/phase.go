@@ -32,7 +32,7 @@ func (s State) stays() error {
 	if s.phase() != "leaving" {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave   goes on where it ended\nhcp-node-agent join    joins again",
+	return report.Fail(report.Refused, "hcp-node-agent leave # goes on where it ended\nhcp-node-agent join # joins again",
 		"a leave of this host was begun and has not ended")
 }
 

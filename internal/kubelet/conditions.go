@@ -70,7 +70,7 @@ func clockFinding(f facts) []Finding {
 	return []Finding{{
 		Severity: report.SeverityProblem, About: "the clock",
 		Text:   fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold", f.ahead.Abs().Round(time.Minute), how),
-		Remedy: "chronyc makestep   or: timedatectl set-ntp true",
+		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 	}}
 }
 

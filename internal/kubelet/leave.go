@@ -37,7 +37,7 @@ func StopContainers(ctx context.Context, socket string, log report.Log) (int, er
 	runtime := cri.NewRuntimeServiceClient(connection)
 	list, err := runtime.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
 	if err != nil {
-		return 0, report.Fail(report.Failed, "systemctl start crio   then run leave again", "asking CRI-O for its pods: %w", err)
+		return 0, report.Fail(report.Failed, "systemctl start crio # then run leave again", "asking CRI-O for its pods: %w", err)
 	}
 	var errs []error
 	for _, pod := range list.GetItems() {
@@ -79,7 +79,7 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 			continue
 		}
 		if err := unmount(ctx, point); err != nil {
-			errs = append(errs, report.Fail(report.Failed, "fuser -vm "+point+"   shows who uses it; then run leave again", "%w", err))
+			errs = append(errs, report.Fail(report.Failed, "fuser -vm "+point+" # shows who uses it; then run leave again", "%w", err))
 			continue
 		}
 		done = append(done, point)

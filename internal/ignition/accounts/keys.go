@@ -53,7 +53,7 @@ func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error
 func keysOf(tree *host.Tree, live bool, db database, sshd []directive, user types.PasswdUser) ([]ledger.Change, error) {
 	uid, gid := db.uid(user.Name), db.gid(user.Name)
 	home := path.Clean("/" + db.home(user.Name))
-	setFile := "set AuthorizedKeysFile .ssh/authorized_keys in " + pathOf(tree, "/etc/ssh/sshd_config")
+	setFile := "# set AuthorizedKeysFile .ssh/authorized_keys in " + pathOf(tree, "/etc/ssh/sshd_config")
 	pattern, err := keysPattern(sshd, user.Name)
 	if err != nil {
 		return nil, refuseKeys(user, setFile, "%w", err)
