@@ -27,7 +27,7 @@ func applyVerb() verb {
 			flags.BoolVar(&options.Offline, "offline", false, "refuse a config that refers to anything that is not in it")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
 				if options.Config == "" || options.Root == "" {
-					return report.Fail(report.Usage, "see: hcp-node-agent apply --help", "apply needs --config and --root")
+					return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
 				}
 				options.Stdin, options.Sink = face.in, face.sink
 				applied, err := bootstrap.Apply(ctx, options)

@@ -54,7 +54,7 @@ makes it, and the rights that this needs).`,
 }
 
 func badApprove(format string, args ...any) error {
-	return report.Fail(report.Usage, "see: hcp-node-agent approve --help", format, args...)
+	return report.Fail(report.Usage, "hcp-node-agent approve --help", format, args...)
 }
 
 func (o approveOptions) check() error {
@@ -162,7 +162,7 @@ func toldText(told approver.Told) string {
 		text += ": " + told.Reason
 	}
 	if told.Remedy != "" {
-		text += "; " + told.Remedy
+		text += "; " + told.Remedy.Inline()
 	}
 	return strings.ReplaceAll(text, "\n", " ")
 }

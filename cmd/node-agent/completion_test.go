@@ -151,7 +151,7 @@ func TestCompletionInFish(t *testing.T) {
 
 func TestCompletionOfAnotherShell(t *testing.T) {
 	got := call(t, "", "completion", "csh")
-	want := said{report.Usage, "", "hcp-node-agent completion: \"csh\" is not one of bash, zsh, fish\nsee: hcp-node-agent completion --help\n"}
+	want := said{report.Usage, "", "hcp-node-agent completion: \"csh\" is not one of bash, zsh, fish\nhcp-node-agent completion --help\n"}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(said{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -27,7 +27,7 @@ The package installs it for all three. Without the package:
 			return func(_ context.Context, flags *pflag.FlagSet, face *face) error {
 				print, known := map[string]func() string{"bash": tool().Bash, "zsh": tool().Zsh, "fish": tool().Fish}[flags.Arg(0)]
 				if !known {
-					return report.Fail(report.Usage, "see: hcp-node-agent completion --help", "%q is not one of bash, zsh, fish", flags.Arg(0))
+					return report.Fail(report.Usage, "hcp-node-agent completion --help", "%q is not one of bash, zsh, fish", flags.Arg(0))
 				}
 				_, err := io.WriteString(face.out, print())
 				return err
@@ -66,7 +66,7 @@ func docsMarkdownVerb() verb {
 func writeAll(dir string, files map[string]string) error {
 	for name, content := range files {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil { //nolint:gosec // documents are for everybody
-			return report.Fail(report.Usage, "name a directory that is there", "writing documents: %w", err)
+			return report.Fail(report.Usage, "# name a directory that is there", "writing documents: %w", err)
 		}
 	}
 	return nil

@@ -25,8 +25,8 @@ now; 3 a check refuses what a join would need; 2 usage, and FILE is there alread
 
 type doctorDocument struct {
 	bootstrap.DoctorReport
-	Error  string `json:"error,omitempty"` // why the examination, or its bundle, could not be finished
-	Remedy string `json:"remedy,omitempty"`
+	Error  string        `json:"error,omitempty"` // why the examination, or its bundle, could not be finished
+	Remedy report.Remedy `json:"remedy,omitempty"`
 }
 
 func doctorVerb() verb {
@@ -43,7 +43,7 @@ func doctorVerb() verb {
 				document, err := bootstrap.Doctor(ctx, bootstrap.DoctorOptions{Options: options, Bundle: *bundle, Version: version})
 				shown := doctorDocument{document, "", ""}
 				if err != nil {
-					shown = doctorDocument{document, err.Error(), report.RemedyOf(err)}
+					shown = doctorDocument{document, err.Error(), report.Remedy(report.RemedyOf(err))}
 					shown.ExitCode = report.CodeOf(err)
 				}
 				if len(document.Findings) > 0 || face.json {

@@ -33,7 +33,7 @@ func TestDoctor(t *testing.T) {
 		t.Errorf("%v, %v, %v", info, err, made)
 	}
 	again := call(t, "", "doctor", "--config", file, "--bundle", bundle)
-	want := said{report.Usage, "", "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\ngive --bundle the name of a file that is not there yet\n"}
+	want := said{report.Usage, "", "hcp-node-agent doctor: " + bundle + " is there already; a bundle never replaces a file\n# give --bundle the name of a file that is not there yet\n"}
 	if again != want {
 		t.Errorf("%+v", again)
 	}

@@ -130,20 +130,20 @@ func (f *face) failure(verb string, err error) {
 		return
 	}
 	fmt.Fprintf(f.err, "hcp-node-agent %s: %v\n", verb, err)
-	if remedy := report.RemedyOf(err); remedy != "" {
-		fmt.Fprintf(f.err, "%s\n", remedy)
+	for _, line := range report.Remedy(report.RemedyOf(err)).Lines() {
+		fmt.Fprintln(f.err, line)
 	}
 }
 
 // result is what every document of a run ends with.
 type result struct {
-	ExitCode report.Code `json:"exitCode"`
-	Error    string      `json:"error,omitempty"`
-	Remedy   string      `json:"remedy,omitempty"`
+	ExitCode report.Code   `json:"exitCode"`
+	Error    string        `json:"error,omitempty"`
+	Remedy   report.Remedy `json:"remedy,omitempty"`
 }
 
 func resultOf(err error) result {
-	r := result{ExitCode: report.CodeOf(err), Remedy: report.RemedyOf(err)}
+	r := result{ExitCode: report.CodeOf(err), Remedy: report.Remedy(report.RemedyOf(err))}
 	if err != nil {
 		r.Error = err.Error()
 	}

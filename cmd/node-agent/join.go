@@ -94,9 +94,18 @@ func optionsFrom(flags *pflag.FlagSet, file string, face *face) (bootstrap.Optio
 	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: face.sink, Stdin: face.in}, nil
 }
 
-// verbWithDocument is a verb that takes a join's settings and ends with one
-// document.
-func verbWithDocument[D any](name, does string, do func(context.Context, bootstrap.Options) (D, error), say func(io.Writer, D)) verb {
+// outcome is a document that decides how its verb ends.
+type outcome interface {
+	// Err returns the failure that the document amounts to, nil if there is none.
+	Err() error
+}
+
+// verbWithDocument returns a verb that takes a join's settings and ends with one
+// document. do fails only if it has no complete document; a failure that the
+// document itself amounts to follows the document in text, too.
+func verbWithDocument[D outcome](
+	name, does string, do func(context.Context, bootstrap.Options) (D, error), say func(io.Writer, D),
+) verb {
 	return verb{
 		name: name, does: does,
 		prepare: func(flags *pflag.FlagSet) action {
@@ -111,7 +120,11 @@ func verbWithDocument[D any](name, does string, do func(context.Context, bootstr
 				if err != nil && !face.json {
 					return err
 				}
-				if writeErr := face.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { say(w, document) }); writeErr != nil && err == nil {
+				if err == nil {
+					err = document.Err()
+				}
+				writeErr := face.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { say(w, document) })
+				if writeErr != nil && err == nil {
 					err = writeErr
 				}
 				return err

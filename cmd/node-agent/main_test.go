@@ -64,8 +64,8 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		"version --output yaml":     "hcp-node-agent version: --output is \"yaml\"; it can be text or json\nsee: hcp-node-agent version --help\n",
 		"version -o JSON":           "hcp-node-agent version: --output is \"JSON\"; it can be text or json\nsee: hcp-node-agent version --help\n",
 		"status --output json up":   "hcp-node-agent status: \"up\" is not a flag; status takes no other arguments\nsee: hcp-node-agent status --help\n",
-		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nsee: hcp-node-agent apply --help\n",
-		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nsee: hcp-node-agent apply --help\n",
+		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
+		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
 	} {
 		t.Run(line, func(t *testing.T) {
 			got := call(t, "", strings.Fields(line)...)
@@ -187,14 +187,14 @@ func TestApply(t *testing.T) {
 
 	other := strings.Replace(content, "hello", "bye", 1)
 	const exists = "nothing was changed, as the config cannot be applied: /motd shall be a file, but a file is there that differs, and the entry does not say overwrite: true"
-	const remedy = "move what is in the way to another place, or set overwrite: true for the entry in the config"
+	const remedy = "# move what is in the way to another place, or set overwrite: true for the entry in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
 	got = call(t, other, "apply", "--config", "-", "--root", root)
 	if diff := cmp.Diff(said{report.Failed, "", failure}, got, cmp.AllowUnexported(said{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	got = call(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
-	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, remedy
+	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, map[string]any{"note": strings.TrimPrefix(remedy, "# ")}
 	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Failed || got.err != failure {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
@@ -218,7 +218,7 @@ func TestJoinWithoutStub(t *testing.T) {
 	}
 	got = call(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
-		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": remedy,
+		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
 	}
 	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Usage {
 		t.Errorf("code %d (-want +got):\n%s", got.code, diff)
@@ -249,7 +249,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 		} {
 			got := call(t, "", append([]string{verb}, args...)...)
 			if got.code != report.Usage || !strings.Contains(got.err, want) ||
-				!strings.HasPrefix(got.err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.err, "\nsee: hcp-node-agent ") {
+				!strings.HasPrefix(got.err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.err, "\nhcp-node-agent ") {
 				t.Errorf("%s %q: code %d, %s", verb, args, got.code, got.err)
 			}
 		}

@@ -15,8 +15,8 @@ func sayPreflight(w io.Writer, document bootstrap.PreflightDocument) {
 	fmt.Fprintln(w, document.Summary())
 	for _, finding := range document.Findings {
 		fmt.Fprintf(w, "  %-8s %s: %s\n", finding.Severity, finding.Check, finding.Message)
-		if finding.Remedy != "" {
-			fmt.Fprintf(w, "           %s\n", finding.Remedy)
+		for _, line := range finding.Remedy.Lines() {
+			fmt.Fprintln(w, line)
 		}
 	}
 }

@@ -56,8 +56,11 @@ func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
 		fmt.Fprintf(w, "  %-24s %s\n", "Node", node)
 	}
 	fmt.Fprintf(w, "  %-24s %d\n", "changes on this host", document.Changes)
+	if len(document.Drift) > 0 {
+		fmt.Fprintf(w, "  %-24s %d\n", "drift", len(document.Drift))
+	}
 	for _, drift := range document.Drift {
-		fmt.Fprintf(w, "  drift: %s %s is now %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Now)
+		fmt.Fprintf(w, "    %s %s\n      expected: %s\n      current:  %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Want, drift.Now)
 	}
 	for _, trouble := range document.Trouble {
 		fmt.Fprintf(w, "  unknown: %s\n", trouble)

@@ -73,7 +73,7 @@ runs where the cluster is administered, and asks nothing of the cluster. It writ
 }
 
 func badTicket(format string, args ...any) error {
-	return report.Fail(report.Usage, "see: hcp-node-agent ticket create --help", format, args...)
+	return report.Fail(report.Usage, "hcp-node-agent ticket create --help", format, args...)
 }
 
 func (o ticketOptions) create(document *ticketsDocument) error {

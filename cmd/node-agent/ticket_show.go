@@ -43,11 +43,11 @@ func ticketShowVerb() verb {
 func showTicket(path string) (ticket.Public, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return ticket.Public{}, report.Fail(report.Usage, "see: hcp-node-agent ticket show --help", "reading the file: %w", err)
+		return ticket.Public{}, report.Fail(report.Usage, "hcp-node-agent ticket show --help", "reading the file: %w", err)
 	}
 	shown, err := ticket.Show(content, time.Now())
 	if err != nil {
-		return shown, report.Fail(report.Usage, "hcp-node-agent ticket create --node NAME --kubeconfig FILE   makes a ticket and its claim", "%s: %w", path, err)
+		return shown, report.Fail(report.Usage, "hcp-node-agent ticket create --node NAME --kubeconfig FILE # makes a ticket and its claim", "%s: %w", path, err)
 	}
 	return shown, nil
 }

@@ -6,6 +6,8 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Options say what an approver works with.
@@ -21,15 +23,15 @@ type Options struct {
 
 // Told is one decision, or something else worth a line.
 type Told struct {
-	Time    time.Time `json:"time"`
-	Verdict Verdict   `json:"verdict"`
-	Node    string    `json:"node,omitempty"`
-	CSR     string    `json:"csr,omitempty"`
-	Signer  string    `json:"signer,omitempty"`
-	Key     string    `json:"key,omitempty"` // fingerprint of the public key
-	Ticket  string    `json:"ticket,omitempty"`
-	Reason  string    `json:"reason,omitempty"`
-	Remedy  string    `json:"remedy,omitempty"`
+	Time    time.Time     `json:"time"`
+	Verdict Verdict       `json:"verdict"`
+	Node    string        `json:"node,omitempty"`
+	CSR     string        `json:"csr,omitempty"`
+	Signer  string        `json:"signer,omitempty"`
+	Key     string        `json:"key,omitempty"` // fingerprint of the public key
+	Ticket  string        `json:"ticket,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Remedy  report.Remedy `json:"remedy,omitempty"`
 }
 
 // Beside the verdicts, an approver tells of these.
@@ -100,13 +102,13 @@ func (a *Approver) tellFailed(csr *certificatesv1.CertificateSigningRequest, d D
 		return
 	}
 	a.patience = a.soon
-	d.Verdict, d.Reason, d.Remedy = Warned, "it cannot be approved: "+err.Error(), "it is tried again"
+	d.Verdict, d.Reason, d.Remedy = Warned, "it cannot be approved: "+err.Error(), "# it is tried again"
 	a.tell(toldOf(csr, d))
 }
 
 func toldOf(csr *certificatesv1.CertificateSigningRequest, d Decision) Told {
 	told := Told{
-		Verdict: d.Verdict, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: d.Remedy,
+		Verdict: d.Verdict, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: report.Remedy(d.Remedy),
 	}
 	if d.Claim != nil {
 		told.Ticket = d.Claim.ID

@@ -39,7 +39,7 @@ type bindings struct {
 
 const (
 	mostBindings = 10_000
-	fullRemedy   = "take the entries of claims that have expired out of the ConfigMap, and their files out of the directory"
+	fullRemedy   = "# take the entries of claims that have expired out of the ConfigMap, and their files out of the directory"
 )
 
 // bound is what the ConfigMap said, and where it was then.
@@ -51,7 +51,7 @@ type bound struct {
 func (b bindings) read(ctx context.Context) (bound, error) {
 	object, err := b.client.CoreV1().ConfigMaps(b.namespace).Get(ctx, b.name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return bound{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml   makes it; or name another one with --namespace and --configmap",
+		return bound{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
 			"the hosted cluster has no ConfigMap %s/%s, in which used tickets are noted: %w", b.namespace, b.name, err)
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func (a *Approver) ByHand(ctx context.Context, node ByHand) error {
 	var since metav1.Time // without a client CSR's key it is not known, and the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {
-			return report.Fail(report.Usage, "journalctl -u hcp-node-agent   or the terminal of join, on the node", "%w", err)
+			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # or the terminal of join, on the node", "%w", err)
 		}
 		if err := a.await(ctx, node, certificatesv1.KubeAPIServerClientKubeletSignerName, func(all []*certificatesv1.CertificateSigningRequest) (why string, err error) {
 			since, why, err = a.clientByHand(ctx, node, all)
@@ -84,7 +84,7 @@ func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose
 
 func waitEnded(ctx context.Context, why string) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return report.Fail(report.ApprovalMissing, "--timeout DURATION waits longer", "nothing was approved: %s", why)
+		return report.Fail(report.ApprovalMissing, "# --timeout DURATION waits longer", "nothing was approved: %s", why)
 	}
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
@@ -111,7 +111,7 @@ func approvedBy(csr *certificatesv1.CertificateSigningRequest) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {
 		if condition.Type != certificatesv1.CertificateApproved {
-			return "", report.Fail(report.ApprovalMissing, "run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
+			return "", report.Fail(report.ApprovalMissing, "# run join again on the node: it asks anew", "the CSR %s is %s already (%s)", DisplayName(csr.Name), condition.Type, condition.Reason)
 		}
 		reason = cmp.Or(condition.Reason, "without a reason")
 	}

@@ -92,7 +92,7 @@ func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certifi
 		a.tellAnswered(c.approved[0], d)
 		return c.since(), "", nil
 	case exists:
-		return since, "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+"   if its machine is gone or made anew; then run this again",
+		return since, "", report.Fail(report.ApprovalMissing, "oc delete node "+node.NodeName+" # if its machine is gone or made anew; then run this again",
 			"a Node %s is in the cluster already, so the CSR %s is not approved", node.NodeName, DisplayName(c.waiting[0].Name))
 	}
 	for _, csr := range c.waiting {

@@ -19,7 +19,7 @@ type connection struct {
 	authorities []ticket.Hash
 }
 
-const caRemedy = "give a kubeconfig that has the cluster's certificate-authority-data"
+const caRemedy = "# give a kubeconfig that has the cluster's certificate-authority-data"
 
 func connect(kubeconfig []byte) (connection, error) {
 	config, err := approverConfig(kubeconfig)
@@ -27,7 +27,7 @@ func connect(kubeconfig []byte) (connection, error) {
 		return connection{}, err
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
-		return connection{}, report.Fail(report.Usage, "give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
+		return connection{}, report.Fail(report.Usage, "# give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
 	}
 	authorities, err := ticket.Authorities(config.CAData)
 	if err != nil {

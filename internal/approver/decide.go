@@ -91,11 +91,11 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 	switch bound := facts.Bound[id]; {
 	case facts.NodeExists:
 		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
-		d.Remedy = "oc delete node " + d.Node + "   if its machine is gone or made anew; it is approved after that"
+		d.Remedy = "oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that"
 		return d
 	case bound != "" && bound != d.Key:
 		d.Reason = fmt.Sprintf("the ticket %s was used already, with another key (%s)", id, bound)
-		d.Remedy = "hcp-node-agent ticket create --node " + d.Node + " --kubeconfig FILE   if the machine was made anew; look who has the ticket if it was not"
+		d.Remedy = "hcp-node-agent ticket create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the ticket if it was not"
 		return d
 	case bound == "" && facts.Full:
 		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
@@ -133,7 +133,7 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 	}
 	d := Decision{
 		Verdict: Leave, Node: name, Key: request.fingerprint,
-		Remedy: commandFor("oc adm certificate approve ", csr.Name, "   after a look at its names"),
+		Remedy: commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names"),
 	}
 	if len(claims.byNode[name]) == 0 {
 		d.Reason = fmt.Sprintf("there is no claim for the node %q", shorten(name))

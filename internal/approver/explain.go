@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml   with the hosted cluster's administrator, and use the credential of its service account"
+const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml # with the hosted cluster's administrator, and use the credential of its service account"
 
 // explain says what an error means for who runs an approver.
 func (a *Approver) explain(err error) error {

@@ -53,7 +53,7 @@ func passing(err error) bool {
 // approverConfig reads the kubeconfig, and refuses one that would give the
 // credential to somebody else.
 func approverConfig(kubeconfig []byte) (*rest.Config, error) {
-	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=-   gives one that can be used"
+	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- # gives one that can be used"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, report.Fail(report.Usage, remedy, "reading the approver's kubeconfig: %w", err)
@@ -118,7 +118,7 @@ func inWords(err error, server, name string) error {
 	case errors.As(err, &refusal):
 		return report.Fail(report.ApprovalMissing, commandFor("oc get csr ", name, " -o yaml"), "%w", err)
 	case apierrors.IsNotFound(err):
-		return report.Fail(report.Usage, "give the kubeconfig of the hosted cluster, not that of the management cluster",
+		return report.Fail(report.Usage, "# give the kubeconfig of the hosted cluster, not that of the management cluster",
 			"%s has no CSR %s: the approver's kubeconfig is of another cluster", server, DisplayName(name))
 	case apierrors.IsUnauthorized(err):
 		return report.Fail(report.CredentialRefused, byHand, "%s does not accept the approver's credential: %w", server, err)

@@ -60,7 +60,7 @@ func (a *Approver) Watch(ctx context.Context) error {
 			}
 			if trouble != err.Error() {
 				trouble = err.Error()
-				a.tell(Told{Verdict: Warned, Reason: trouble, Remedy: "it is tried again, without end"})
+				a.tell(Told{Verdict: Warned, Reason: trouble, Remedy: "# it is tried again, without end"})
 				a.status(trouble)
 			}
 			tries++

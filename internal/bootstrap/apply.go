@@ -78,7 +78,7 @@ func openRoot(root string) (*host.Tree, error) {
 		return nil, fmt.Errorf("looking at the root of the running host: %w", err)
 	}
 	if os.SameFile(given, running) {
-		return nil, report.Fail(report.Usage, "hcp-node-agent join   changes the running host",
+		return nil, report.Fail(report.Usage, "hcp-node-agent join # changes the running host",
 			"--root is the root of the running host; apply writes to the tree of an image and touches no service")
 	}
 	// Absolute, as mounts are listed.
@@ -94,5 +94,5 @@ func openRoot(root string) (*host.Tree, error) {
 }
 
 func applyUsage(err error) error {
-	return report.Fail(report.Usage, "see: hcp-node-agent apply --help", "%w", err)
+	return report.Fail(report.Usage, "hcp-node-agent apply --help", "%w", err)
 }

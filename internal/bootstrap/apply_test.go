@@ -117,7 +117,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		"a link is in its way":     {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
 		"a directory is there":     {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
 		"a file is a parent":       {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
-		"no config":                {"hello", "", report.Usage, "it is not JSON", "correct the config"},
+		"no config":                {"hello", "", report.Usage, "it is not JSON", "# correct the config"},
 		"empty":                    {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
 		"what it cannot do":        {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
 		"the running host":         {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},

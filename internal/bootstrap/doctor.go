@@ -18,7 +18,7 @@ type DoctorFinding struct {
 	Part     string          `json:"part"` // of the examination
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
-	Remedy   string          `json:"remedy,omitempty"`  // the next command, line by line
+	Remedy   report.Remedy   `json:"remedy,omitempty"`  // the next commands
 	Refuses  bool            `json:"refuses,omitempty"` // a check that a join makes found it, and refuses for it
 }
 
@@ -114,7 +114,7 @@ func (r DoctorReport) Count(severity report.Severity) int {
 func sorted(findings []DoctorFinding) []DoctorFinding {
 	order := report.Severities()
 	for i := range findings {
-		findings[i].Text, findings[i].Remedy = redact.Text(plain(findings[i].Text)), plain(findings[i].Remedy)
+		findings[i].Text, findings[i].Remedy = redact.Text(plain(findings[i].Text)), report.Remedy(plain(string(findings[i].Remedy)))
 	}
 	slices.SortStableFunc(findings, func(a, b DoctorFinding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))

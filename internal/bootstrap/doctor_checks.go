@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -42,17 +44,22 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return findings, nil
 }
 
-// examineAdmission asks the checks that a join makes with the payload, where an
-// earlier run has kept one.
+// examineAdmission runs the checks that a join makes with the payload: the one
+// that an earlier run has kept, else the one that given user data names.
 func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	j, err := p.withPayload(ctx)
 	if err != nil {
 		return nil, err
 	}
+	if j == nil && p.inputs.stub != nil {
+		if j, err = p.fetched(ctx); err != nil {
+			return refusal(err)
+		}
+	}
 	if j == nil {
 		return []DoctorFinding{{
-			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were left out: no run has kept one here",
-			Remedy: "hcp-node-agent plan --user-data stub.ign   fetches it and shows what a join would change",
+			Severity: report.SeverityNote, Text: "the checks that need the NodePool's payload were skipped: this host has none",
+			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
 	if err := j.adapt(ctx); err != nil {
@@ -75,18 +82,37 @@ func refusal(err error) ([]DoctorFinding, error) {
 	if !errors.As(err, &failure) {
 		return nil, err
 	}
-	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: failure.Remedy, Refuses: true}}, nil
+	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
 }
 
-// withPayload is a copy of the join with the payload that was kept, nil where
+// withPayload returns a copy of the join with the payload that was kept, nil if
 // there is none.
 func (p *patient) withPayload(ctx context.Context) (*join, error) {
-	j := *p.join
-	payload, err := j.keptPayload()
+	payload, err := p.keptPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
+	return p.overlaid(ctx, payload)
+}
+
+// fetched returns a copy of the join with the payload that the ignition server
+// has now. Nothing is kept.
+func (p *patient) fetched(ctx context.Context) (*join, error) {
+	fetcher := p.fetcher(report.Log{})
+	fetcher.Budget = 10 * time.Second // of the 30 that this part has
+	payload, err := fetcher.Fetch(ctx, p.inputs.stub)
+	if err != nil {
+		return nil, err
+	}
+	return p.overlaid(ctx, payload)
+}
+
+// overlaid returns a copy of the join with a payload, and the overrides merged
+// over it.
+func (p *patient) overlaid(ctx context.Context, payload *ignition.Payload) (*join, error) {
+	j := *p.join
 	j.inputs.overrides = slices.Clone(j.inputs.overrides) // they are read again
+	var err error
 	j.payload, err = j.overridden(ctx, payload, report.Log{})
 	return &j, err
 }

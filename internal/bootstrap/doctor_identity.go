@@ -49,10 +49,10 @@ func (p *patient) identityFor(bootstrap []byte) *kubelet.Identity {
 }
 
 func (f certificateFacts) judge() []DoctorFinding {
-	const anew = "get a fresh stub, then: hcp-node-agent join --user-data stub.ign   asks for a new certificate"
+	const anew = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
 	var findings []DoctorFinding
 	if f.Foreign != nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.RemedyOf(f.Foreign)})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: f.Foreign.Error(), Remedy: report.Remedy(report.RemedyOf(f.Foreign))})
 	}
 	switch {
 	case f.Client != nil:
@@ -60,12 +60,12 @@ func (f certificateFacts) judge() []DoctorFinding {
 	case f.WantsClient && f.clientUnread == nil:
 		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
 	}
-	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving   then: oc adm certificate approve NAME   of this node's newest"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	switch {
 	case f.Serving != nil && f.Fits == kubelet.Missing:
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet's serving certificate is for %v, which are not this node's name and addresses", f.Serving.Names),
-			Remedy: "systemctl restart kubelet   makes it ask for another; " + approve,
+			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
 		})
 	case f.Serving != nil:
 		findings = append(findings, f.lifetime("serving", *f.Serving, approve))
@@ -79,16 +79,16 @@ func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew str
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
 	case f.Now.After(c.NotAfter):
-		return DoctorFinding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: renew}
+		return DoctorFinding{Severity: report.SeverityProblem, Text: whose + " expired on " + until, Remedy: report.Remedy(renew)}
 	case f.Now.Before(c.NotBefore):
 		return DoctorFinding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
-			Remedy: "chronyc makestep   or: timedatectl set-ntp true",
+			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 		}
 	case c.Late(f.Now):
 		return DoctorFinding{
 			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
-			Remedy: "journalctl -b -u kubelet; oc get csr   (a request that waits for approval)",
+			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
 		}
 	}
 	return DoctorFinding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
@@ -139,20 +139,20 @@ func (f requestFacts) judge() []DoctorFinding {
 	switch f.Pending.Phase {
 	case "pending":
 		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, ago(f.Now, f.Pending.Since), f.Place.Nobody())
-		finding.Remedy = approve + "   " + f.Place.OnCluster() + "; then: hcp-node-agent join"
+		finding.Remedy = report.Remedy(approve + " # " + f.Place.OnCluster() + "; then: hcp-node-agent join")
 	case "approved":
 		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, ago(f.Now, f.Pending.Since))
-		finding.Remedy = f.Place.Signer()
+		finding.Remedy = report.Remedy(f.Place.Signer())
 	case "issued":
-		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join   fetches it"
+		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
 	case "absent":
 		finding.Text = request + " is not in the cluster: it was deleted, or collected after a day without approval"
-		finding.Remedy = "hcp-node-agent join   submits it again"
+		finding.Remedy = "hcp-node-agent join # submits it again"
 	case "":
-		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.RemedyOf(f.Err)
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, request+": what became of it is not known: "+f.Err.Error(), report.Remedy(report.RemedyOf(f.Err))
 	default:
 		finding.Text = fmt.Sprintf("%s is %s (%s)", request, f.Pending.Phase, f.Pending.Detail)
-		finding.Remedy = "oc get csr " + f.Pending.Name + " -o yaml   tells who did this and why; hcp-node-agent join   asks anew, with a new key"
+		finding.Remedy = report.Remedy("oc get csr " + f.Pending.Name + " -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key")
 	}
 	return []DoctorFinding{finding}
 }

@@ -36,7 +36,7 @@ func (f joinFacts) judge() []DoctorFinding {
 		file := filepath.Join(f.Dir, stateFile)
 		return []DoctorFinding{{
 			Severity: report.SeverityProblem, Text: f.Err.Error(),
-			Remedy: "mv " + file + " " + file + ".damaged   then: hcp-node-agent join --user-data stub.ign   (what the ledger holds stays, and leave gives it back)",
+			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
 		}}
 	}
 	var findings []DoctorFinding
@@ -44,10 +44,10 @@ func (f joinFacts) judge() []DoctorFinding {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
 	if f.Inputs != nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.RemedyOf(f.Inputs)})
+		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.Remedy(report.RemedyOf(f.Inputs))})
 	}
 	if err := cloned(f.State, f.Machine, f.Dir); err != nil {
-		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.RemedyOf(err)})
+		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
 	}
 	return append(findings, f.phase())
 }
@@ -68,7 +68,7 @@ func (f joinFacts) phase() DoctorFinding {
 	case "leaving":
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
-			Remedy: "hcp-node-agent leave   # resumes it",
+			Remedy: "hcp-node-agent leave # resumes it",
 		}
 	case "joining":
 		text := "no step of it has ended"
@@ -77,7 +77,7 @@ func (f joinFacts) phase() DoctorFinding {
 		}
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
-			Remedy: "hcp-node-agent join   goes on where it ended",
+			Remedy: "hcp-node-agent join # goes on where it ended",
 		}
 	}
 	text := fmt.Sprintf("%s joined%s of %s on %s", state.NodeName, pool, state.APIServer, state.Finished.Local().Format(time.DateTime))
@@ -92,6 +92,6 @@ func cloned(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}
-	return report.Fail(report.Refused, "rm -rf "+dir+"   when this machine was cloned from a node; then join again",
+	return report.Fail(report.Refused, "rm -rf "+dir+" # when this machine was cloned from a node; then join again",
 		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -24,7 +24,7 @@ func told(findings []DoctorFinding) []string {
 	for _, f := range findings {
 		line := string(f.Severity) + ": " + f.Text
 		if f.Remedy != "" {
-			line += " => " + f.Remedy
+			line += " => " + string(f.Remedy)
 		}
 		if f.Refuses {
 			line = "refuses, " + line
@@ -58,27 +58,27 @@ func TestDoctorJudgesTheJoin(t *testing.T) {
 		"joined":  {joinFacts{State: state("schedulable", began)}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05"}},
 		"to half": {joinFacts{State: identity}, []string{"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05, as far as --until identity"}},
 		"half joined": {joinFacts{State: state("runtime", time.Time{})}, []string{
-			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "identity" => hcp-node-agent join   goes on where it ended`,
+			`problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "runtime", the next is "identity" => hcp-node-agent join # goes on where it ended`,
 		}},
 		"just begun": {joinFacts{State: state("", time.Time{})}, []string{
-			"problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: no step of it has ended => hcp-node-agent join   goes on where it ended",
+			"problem: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: no step of it has ended => hcp-node-agent join # goes on where it ended",
 		}},
 		"at work": {joinFacts{State: state("files", time.Time{}), Busy: true}, []string{
 			"note: another hcp-node-agent changes this host at the moment => journalctl -f -u hcp-node-agent",
-			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "host" => hcp-node-agent join   goes on where it ended`,
+			`note: the join of NodePool clusters/demo, begun on 2026-01-02 03:04:05, has not ended: its last step that ended is "files", the next is "host" => hcp-node-agent join # goes on where it ended`,
 		}},
 		"leaving": {joinFacts{State: leaving}, []string{
-			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave   # resumes it",
+			"problem: a leave of NodePool clusters/demo began at 2026-01-02 03:04:05 and has not finished => hcp-node-agent leave # resumes it",
 		}},
 		"cloned": {joinFacts{State: state("schedulable", began), Machine: "another"}, []string{
-			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d   when this machine was cloned from a node; then join again",
+			"problem: the state in /d was written by another machine (machine-id m) => rm -rf /d # when this machine was cloned from a node; then join again",
 		}},
 		"not root": {joinFacts{Err: fmt.Errorf("reading: %w", fs.ErrPermission)}, []string{"note: not seen without root: reading: permission denied => sudo hcp-node-agent doctor"}},
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
-			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged   then: hcp-node-agent join --user-data stub.ign   (what the ledger holds stays, and leave gives it back)",
+			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)",
 		}},
 		"inputs": {joinFacts{State: state("schedulable", began), Inputs: usage("no such file")}, []string{
-			"warning: what the join was begun with cannot be read: no such file => see: hcp-node-agent join --help",
+			"warning: what the join was begun with cannot be read: no such file => hcp-node-agent join --help",
 			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05",
 		}},
 	} {
@@ -105,8 +105,8 @@ func TestDoctorJudgesTheUnits(t *testing.T) {
 		},
 		"not joined":  {unitFacts{map[string]host.UnitState{switchUnit: {Load: "not-found", Active: "inactive"}, kubelet.Unit: {Load: "loaded", Active: "failed"}}, nil}, []string{}},
 		"not looked":  {unitFacts{nil, all}, []string{}},
-		"stopped":     {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet   why it ended: journalctl -b -u kubelet"}},
-		"failed":      {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet   why it ended: journalctl -b -u kubelet"}},
+		"stopped":     {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "inactive", Result: "success"}}, all}, []string{"problem: kubelet.service does not run (inactive) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
+		"failed":      {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "failed", Result: "exit-code"}}, all}, []string{"problem: kubelet.service does not run (failed, exit-code) => systemctl start kubelet # why it ended: journalctl -b -u kubelet"}},
 		"not there":   {unitFacts{map[string]host.UnitState{switchUnit: {Load: "not-found", Active: "inactive"}}, all}, []string{"problem: openvswitch.service does not run: systemd says not-found => systemctl cat openvswitch.service"}},
 		"starting":    {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "activating", Sub: "start-pre"}}, all}, []string{"warning: kubelet.service is starting (start-pre) => systemctl status kubelet"}},
 		"over again":  {unitFacts{map[string]host.UnitState{kubelet.Unit: {Load: "loaded", Active: "activating", Sub: "auto-restart", Result: "exit-code"}}, all}, []string{"problem: kubelet.service ends soon after each start (exit-code) => journalctl -b -u kubelet"}},
@@ -130,21 +130,21 @@ func TestDoctorJudgesBridgeAndRecords(t *testing.T) {
 		want  []string
 	}{
 		"br-ex":           {bridgeFacts{Wanted: true, Status: there, Told: ovs.NodeIPs{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
-		"no br-ex":        {bridgeFacts{Wanted: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network   makes it so again"}},
+		"no br-ex":        {bridgeFacts{Wanted: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network # makes it so again"}},
 		"none wanted":     {bridgeFacts{}, []string{}},
 		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
 		"another address": {bridgeFacts{Status: there, Told: ovs.NodeIPs{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
 		"passing profile": {bridgeFacts{Status: passing}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
 
 		"nothing left": {leftoverFacts{}, []string{}},
-		"a move":       {leftoverFacts{Move: "eth0", Moving: true}, []string{"problem: a move of eth0 into br-ex was begun and has not ended; the next boot takes it back => hcp-node-agent join   takes it back first, and goes on"}},
+		"a move":       {leftoverFacts{Move: "eth0", Moving: true}, []string{"problem: a move of eth0 into br-ex was begun and has not ended; the next boot takes it back => hcp-node-agent join # takes it back first, and goes on"}},
 		"changes": {leftoverFacts{Changes: []ledger.Item{item("file", "/a", "files"), item("file", "/b", "files"), item("file", "/c", "files"), item("file", "/d", "files"), item("file", "/e", "files"), item("file", "/f", "files")}}, []string{
-			"warning: a run was ended in the middle of 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => hcp-node-agent join   makes what is missing; hcp-node-agent leave   gives all back",
+			"warning: a run was ended in the middle of 6 changes of step files: /a; /b; /c; /d; /e; and 1 more => hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		}},
 
 		"no drift": {driftFacts{Changes: 3}, []string{"ok: 3 changes are as the join left them"}},
 		"drift": {driftFacts{[]ledger.Difference{{Item: item("file", "/a", "files")}, {Item: item("unit", "x.service", "host"), Now: stopped}, {Item: item("unit", "kubelet.service", "kubelet"), Now: disabled}}, 3, false}, []string{
-			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
+			"warning: 3 things are not as the join left them: file /a is now absent; unit x.service is now enabled inactive; unit kubelet.service is now disabled inactive => hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}},
 		"drift that the units tell": {driftFacts{[]ledger.Difference{{Item: item("unit", "kubelet.service", "kubelet"), Now: stopped}}, 3, false}, []string{}},
 		"drift that is not known":   {driftFacts{Changes: 3, Partial: true}, []string{}},
@@ -159,8 +159,8 @@ func TestDoctorJudgesCertificates(t *testing.T) {
 	days := func(from, to int) *kubelet.Certificate {
 		return &kubelet.Certificate{Subject: client, Names: []string{"worker-7", "192.0.2.7"}, NotBefore: now.AddDate(0, 0, from), NotAfter: now.AddDate(0, 0, to)}
 	}
-	const anew = " => get a fresh stub, then: hcp-node-agent join --user-data stub.ign   asks for a new certificate"
-	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving   then: oc adm certificate approve NAME   of this node's newest"
+	const anew = " => # get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
+	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
 	whose := "kubelet's client certificate of " + client
 	for name, test := range map[string]struct {
 		facts certificateFacts
@@ -173,9 +173,9 @@ func TestDoctorJudgesCertificates(t *testing.T) {
 		"no client":   {certificateFacts{WantsClient: true}, []string{"problem: kubelet has no client certificate, and cannot speak to the API server" + anew}},
 		"unread":      {certificateFacts{WantsClient: true, clientUnread: fs.ErrPermission, servingUnread: fs.ErrPermission}, []string{}},
 		"expired":     {certificateFacts{Client: days(-50, -1)}, []string{"problem: " + whose + " expired on 2026-05-31T00:00:00Z" + anew}},
-		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr   (a request that waits for approval)"}},
-		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep   or: timedatectl set-ntp true"}},
-		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: kubelet.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet   makes it ask for another; " + approve}},
+		"late":        {certificateFacts{Client: days(-95, 5)}, []string{"warning: " + whose + " ends on 2026-06-06T00:00:00Z; kubelet should have renewed it by now => journalctl -b -u kubelet; oc get csr # a request that waits for approval"}},
+		"clock":       {certificateFacts{Client: days(1, 5)}, []string{"problem: " + whose + " is valid from 2026-06-02T00:00:00Z on, and this host's clock says 2026-06-01T00:00:00Z => chronyc makestep # or: timedatectl set-ntp true"}},
+		"not its own": {certificateFacts{Serving: days(-50, 50), Fits: kubelet.Missing}, []string{"problem: kubelet's serving certificate is for [worker-7 192.0.2.7], which are not this node's name and addresses => systemctl restart kubelet # makes it ask for another\n" + approve}},
 		"foreign":     {certificateFacts{Foreign: report.Fail(report.Refused, "leave it", "another cluster's")}, []string{"problem: another cluster's => leave it"}},
 	} {
 		t.Run(name, func(t *testing.T) {

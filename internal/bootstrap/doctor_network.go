@@ -33,7 +33,7 @@ func (f bridgeFacts) judge() []DoctorFinding {
 	s := f.Status
 	switch {
 	case !s.Present && f.Wanted:
-		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network   makes it so again"}}
+		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
 	case !s.Present && s.Exists:
 		return []DoctorFinding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
 	case !s.Present:
@@ -43,7 +43,7 @@ func (f bridgeFacts) judge() []DoctorFinding {
 	if profile := s.Profile; profile != nil && profile.File == "" {
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityWarning, Text: "NetworkManager profile " + profile.Name + " of br-ex is not on disk: it is gone after a reboot",
-			Remedy: "nmcli connection modify " + profile.UUID + " save persistent",
+			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
 	if told := f.Told.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {

@@ -47,7 +47,7 @@ func (f journalFacts) judge() []DoctorFinding {
 		}
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, ago(f.Now, unit.last.Time), unit.last.Text),
-			Remedy: "journalctl -b -u " + unit.unit,
+			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
 	if len(quiet) > 0 {
@@ -92,7 +92,7 @@ func judgeNode(name string, found []kubelet.Finding) []DoctorFinding {
 	}
 	findings := make([]DoctorFinding, 0, len(found))
 	for _, f := range found {
-		findings = append(findings, DoctorFinding{Severity: f.Severity, Text: f.Text, Remedy: f.Remedy})
+		findings = append(findings, DoctorFinding{Severity: f.Severity, Text: f.Text, Remedy: report.Remedy(f.Remedy)})
 	}
 	return findings
 }

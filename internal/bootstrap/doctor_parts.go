@@ -65,7 +65,7 @@ func unseen(err error, root bool) DoctorFinding {
 	if !root && errors.Is(err, fs.ErrPermission) {
 		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
 	}
-	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.RemedyOf(err)}
+	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
 }
 
 const asRoot = "sudo hcp-node-agent doctor"

@@ -37,7 +37,7 @@ func (f leftoverFacts) judge() []DoctorFinding {
 	if f.Moving {
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityProblem, Text: "a move of " + f.Move + " into br-ex was begun and has not ended; the next boot takes it back",
-			Remedy: "hcp-node-agent join   takes it back first, and goes on",
+			Remedy: "hcp-node-agent join # takes it back first, and goes on",
 		})
 	}
 	if len(f.Changes) > 0 {
@@ -47,7 +47,7 @@ func (f leftoverFacts) judge() []DoctorFinding {
 		}
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, few(targets)),
-			Remedy: "hcp-node-agent join   makes what is missing; hcp-node-agent leave   gives all back",
+			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
 	}
 	return findings
@@ -79,7 +79,7 @@ func (f driftFacts) judge() []DoctorFinding {
 	case len(changed) > 0:
 		return []DoctorFinding{{
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
-			Remedy: "hcp-node-agent join   makes them so again; all of them: hcp-node-agent status",
+			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
 		return []DoctorFinding{{Severity: report.SeverityOK, Text: fmt.Sprintf("%d changes are as the join left them", f.Changes)}}

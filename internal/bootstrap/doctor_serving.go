@@ -35,7 +35,7 @@ func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFind
 func judgeServing(next kubelet.Renewal, err error) DoctorFinding {
 	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
 	if err != nil {
-		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.RemedyOf(err)}
+		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
 	}
-	return DoctorFinding{Severity: report.SeverityProblem, Text: without + next.Text, Remedy: next.Remedy}
+	return DoctorFinding{Severity: report.SeverityProblem, Text: without + next.Text, Remedy: report.Remedy(next.Remedy)}
 }

@@ -28,7 +28,7 @@ func TestDoctorJudgesTheRequestToAStandaloneCluster(t *testing.T) {
 		Pending: &kubelet.Pending{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
 	got := f.judge()[0]
-	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(got.Remedy, "approve node-csr-x   on the cluster; then") {
+	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -37,11 +37,11 @@ func TestDoctorJudgesTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	const request = "the client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
-		"pending":  "problem: " + request + " has waited for approval for 3h5m; on platform None nobody approves it by itself => oc adm certificate approve node-csr-x   on the hosted cluster; then: hcp-node-agent join",
-		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, and no certificate is issued => look at the csrsigning controller in the hosted control plane's kube-controller-manager",
-		"issued":   "problem: " + request + " has its certificate, which is not on this host yet => hcp-node-agent join   fetches it",
-		"absent":   "problem: " + request + " is not in the cluster: it was deleted, or collected after a day without approval => hcp-node-agent join   submits it again",
-		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml   tells who did this and why; hcp-node-agent join   asks anew, with a new key",
+		"pending":  "problem: " + request + " has waited for approval for 3h5m; on platform None nobody approves it by itself => oc adm certificate approve node-csr-x # on the hosted cluster; then: hcp-node-agent join",
+		"approved": "problem: " + request + " was submitted 3h5m ago and is approved, and no certificate is issued => # look at the csrsigning controller in the hosted control plane's kube-controller-manager",
+		"issued":   "problem: " + request + " has its certificate, which is not on this host yet => hcp-node-agent join # fetches it",
+		"absent":   "problem: " + request + " is not in the cluster: it was deleted, or collected after a day without approval => hcp-node-agent join # submits it again",
+		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key",
 		"":         "warning: " + request + ": what became of it is not known: no way => look",
 	} {
 		f := requestFacts{Now: now, Pending: &kubelet.Pending{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
@@ -170,7 +170,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 	has := func(part, text string) bool {
 		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Part == part && strings.Contains(f.Text, text) })
 	}
-	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were left out") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
+	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
 	}
 	if _, err := os.Stat(dir); err == nil {
@@ -181,7 +181,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 	document = examined()
-	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were left out") || document.ExitCode != report.Failed {
+	if document.Phase != "unknown" || !has("join", "unexpected end of JSON") || !has("leftovers", "reading ledger") || !has("admission", "were skipped") || document.ExitCode != report.Failed {
 		t.Errorf("%+v", document)
 	}
 }
@@ -198,11 +198,11 @@ func TestDoctorText(t *testing.T) {
 		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Pieces: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 	const want = `  problem  units         kubelet.service does not run (inactive)
-                           systemctl start kubelet
+systemctl start kubelet
   warning  certificates  two lines
                          of text
-                           first
-                           second
+first
+second
   warning  journal       another
   ok       host          18 checks
 worker-7: 1 problem, 2 warnings

@@ -12,8 +12,8 @@ import (
 func (r DoctorReport) Print(w io.Writer) {
 	for _, finding := range r.Findings {
 		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Part, indented(finding.Text))
-		if finding.Remedy != "" {
-			fmt.Fprintf(w, "  %-8s %-12s    %s\n", "", "", strings.ReplaceAll(finding.Remedy, "\n", "\n"+strings.Repeat(" ", 27)))
+		for _, line := range finding.Remedy.Lines() {
+			fmt.Fprintln(w, line)
 		}
 	}
 	var counts []string

@@ -80,7 +80,7 @@ func (f unitFacts) judge() []DoctorFinding {
 	for _, unit := range ownUnits() {
 		if f.States[unit.name].Active == "failed" {
 			findings = append(findings, DoctorFinding{
-				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: "journalctl -b -u " + unit.name,
+				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
 			})
 		}
 	}
@@ -94,15 +94,15 @@ func (f unitFacts) judge() []DoctorFinding {
 func idle(name string, state host.UnitState) DoctorFinding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
-	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: "systemctl start " + short + "   why it ended: journalctl -b -u " + short}
+	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}
 	switch {
 	case state.Load != "loaded":
 		finding.Text = name + " does not run: systemd says " + state.Load
-		finding.Remedy = "systemctl cat " + name
+		finding.Remedy = report.Remedy("systemctl cat " + name)
 	case state.Active == "activating" && (failing || state.Sub == "auto-restart"):
-		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", "journalctl -b -u "+short
+		finding.Text, finding.Remedy = name+" ends soon after each start ("+state.Result+")", report.Remedy("journalctl -b -u "+short)
 	case state.Active == "activating":
-		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", "systemctl status "+short
+		finding.Severity, finding.Text, finding.Remedy = report.SeverityWarning, name+" is starting ("+state.Sub+")", report.Remedy("systemctl status "+short)
 	case failing:
 		finding.Text = name + " does not run (" + state.Active + ", " + state.Result + ")"
 	default:

@@ -66,7 +66,7 @@ func ours(path string) (bool, error) {
 	if known && int(owner.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 == 0 {
 		return true, nil
 	}
-	return false, report.Fail(report.Usage, fmt.Sprintf("look at what is in it, then: chown root:root %[1]s; chmod 0600 %[1]s", path),
+	return false, report.Fail(report.Usage, fmt.Sprintf("# look at what is in it, then:\nchown root:root %[1]s; chmod 0600 %[1]s", path),
 		"%s is not used: others than root can write to it (%s)", path, info.Mode().Perm())
 }
 
@@ -142,7 +142,7 @@ func (b FirstBoot) tidy(state State, log report.Log) {
 		return parting{
 			removed: "this host has joined with it, and needs it no longer",
 			stays:   "this host has joined already, and does not use " + path + ", which holds a secret",
-			remedy:  "rm " + path + "   or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]",
+			remedy:  "rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]",
 		}
 	})
 }

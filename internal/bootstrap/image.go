@@ -39,7 +39,7 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 	if err != nil {
 		dir.Close()
 		if errors.Is(err, ledger.ErrLocked) {
-			return nil, report.Fail(report.Failed, "wait for it to end", "another apply to %s is going on", tree.Name())
+			return nil, report.Fail(report.Failed, "# wait for it to end", "another apply to %s is going on", tree.Name())
 		}
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 	}
 	outcome, err := i.ledger.Undo(ctx)
 	for _, kept := range outcome.Kept {
-		log.Warn(kept.Stays(), "remove it if it is not wanted")
+		log.Warn(kept.Stays(), "# remove it if it is not wanted")
 	}
 	if err != nil {
 		i.close()
@@ -103,7 +103,7 @@ func (i *imageTree) takeBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
 	if err != nil {
-		return report.Fail(report.Failed, "run apply again: it takes back the rest first", "taking back what was written: %w", err)
+		return report.Fail(report.Failed, "# run apply again: it takes back the rest first", "taking back what was written: %w", err)
 	}
 	errs := []error{i.ledger.Forget(), i.tree.Remove(wayBack)}
 	for _, kept := range outcome.Kept {

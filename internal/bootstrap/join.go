@@ -145,7 +145,7 @@ func (j *join) fits() error {
 	if stub == nil || !state.Known() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
 		return nil
 	}
-	return report.Fail(report.Refused, "hcp-node-agent leave   and then join again",
+	return report.Fail(report.Refused, "hcp-node-agent leave # and then join again",
 		"this host belongs to NodePool %s (join of %s); the stub is of NodePool %s",
 		state.NodePool, state.Started.Format(time.DateOnly), stub.NodePool())
 }
@@ -242,5 +242,5 @@ func (j *join) headline() string {
 }
 
 func usage(format string, args ...any) error {
-	return report.Fail(report.Usage, "see: hcp-node-agent join --help", format, args...)
+	return report.Fail(report.Usage, "hcp-node-agent join --help", format, args...)
 }

@@ -151,7 +151,7 @@ func withoutDrain(err error) error {
 	if remedy != "" {
 		remedy += "\n"
 	}
-	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain   goes on and ends the pods where they are", "%w", err)
+	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # goes on and ends the pods where they are", "%w", err)
 }
 
 // stopNode stops kubelet, then every container that it started.
@@ -243,11 +243,11 @@ func goesOn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	const again = "hcp-node-agent leave   goes on where this one ended"
+	const again = "hcp-node-agent leave # goes on where this one ended"
 	if mend := report.RemedyOf(err); mend != "" {
 		return report.Fail(report.Failed, mend+"\n"+again, "%w", err)
 	}
-	return report.Fail(report.Failed, "mend that, then: "+again, "%w", err)
+	return report.Fail(report.Failed, "# fix that, then:\n"+again, "%w", err)
 }
 
 // notRestored says what an undo leaves as it is on purpose.
@@ -263,7 +263,7 @@ func (j *join) notRestored(items []ledger.Item) []string {
 			}
 		case item.Kind == crio.StorageKind:
 			if left, err := j.tree.Exists(item.Target); err != nil || left {
-				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: podman image prune --all   removes those that nothing uses")
+				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
 			}
 		}
 	}

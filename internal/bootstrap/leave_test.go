@@ -35,7 +35,7 @@ func TestNotRestoredIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []string{
-		"images stay in /var/lib/containers, which is not CRI-O's alone: podman image prune --all   removes those that nothing uses",
+		"images stay in /var/lib/containers, which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses",
 		"kernel modules stay loaded until the next boot: br_netfilter, overlay",
 	}
 	got := j.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
@@ -65,7 +65,7 @@ func TestLeaveWithoutDrain(t *testing.T) {
 
 func TestDrainThatFailsSaysHowToGoOn(t *testing.T) {
 	cause := errors.New("a pod stays")
-	const on = "hcp-node-agent leave --no-drain   goes on and ends the pods where they are"
+	const on = "hcp-node-agent leave --no-drain # goes on and ends the pods where they are"
 	for name, test := range map[string]struct {
 		err    error
 		code   report.Code
@@ -110,7 +110,7 @@ func TestForgetRemovesTheAgentsRecords(t *testing.T) {
 // What interrupted a leave is told as an interruption, not as something to mend.
 func TestAnUndoThatFailsSaysHowToGoOn(t *testing.T) {
 	mend := report.Fail(report.Failed, "umount /a", "a file system is mounted")
-	if err := goesOn(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave   goes on where this one ended" {
+	if err := goesOn(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
 		t.Errorf("%v => %s", err, report.RemedyOf(err))
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -52,7 +52,7 @@ func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 	}
 	return []watch.Finding{{
 		Severity: report.SeverityWarning, About: "drift", Text: "not as the join left it: " + strings.Join(names, ", "),
-		Remedy: "hcp-node-agent status   shows all of it; hcp-node-agent join   makes it so again",
+		Remedy: "hcp-node-agent status # shows all of it; hcp-node-agent join makes it so again",
 	}}, nil
 }
 
@@ -73,7 +73,7 @@ func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error)
 func lookServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
 	if found := servingFindings(ctx, serving); len(found) > 0 {
-		return []watch.Finding{{Severity: found[0].Severity, About: about, Text: found[0].Text, Remedy: found[0].Remedy}}, nil
+		return []watch.Finding{{Severity: found[0].Severity, About: about, Text: found[0].Text, Remedy: string(found[0].Remedy)}}, nil
 	}
 	next, err := serving.Renewal(ctx)
 	return renewal(about, next), err
@@ -109,7 +109,7 @@ func (s *service) lookAuthorities(ctx context.Context) ([]watch.Finding, error) 
 		Severity: report.SeverityWarning, About: "the cluster's authorities",
 		Text: fmt.Sprintf("the cluster has an authority that this node does not trust (%s): the node is lost to it when the API server takes a certificate of that one",
 			strings.Join(unknown, "; ")),
-		Remedy: "hcp-node-agent join --user-data STUB   with a fresh stub",
+		Remedy: "hcp-node-agent join --user-data STUB # with a fresh stub",
 	}), nil
 }
 

@@ -40,7 +40,7 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 	}
 	if write && !m.facts.Root {
 		m.close()
-		return nil, report.Fail(report.Refused, "run the same command with sudo", "the agent does not run as root")
+		return nil, report.Fail(report.Refused, "# run the same command with sudo", "the agent does not run as root")
 	}
 	open := ledger.View
 	if write {
@@ -49,7 +49,7 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 	if m.ledger, err = open(stateDir, m.drivers()); err != nil {
 		m.close()
 		if errors.Is(err, ledger.ErrLocked) {
-			return nil, report.Fail(report.Failed, "hcp-node-agent status   shows how far it is", "%w", err)
+			return nil, report.Fail(report.Failed, "hcp-node-agent status # shows how far it is", "%w", err)
 		}
 		return nil, err
 	}

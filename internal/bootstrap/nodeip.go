@@ -89,7 +89,7 @@ func awaitNodeIP(ctx context.Context, had ovs.NodeIPs) (ovs.NodeIPs, error) {
 	defer cancel()
 	chosen, err := ovs.AwaitNodeIP(limited, had)
 	if err == nil && !chosen.Primary().IsValid() {
-		err = report.Fail(report.Failed, "ip -br address; ip route show default   then: hcp-node-agent node-ip && systemctl restart crio kubelet",
+		err = report.Fail(report.Failed, "ip -br address; ip route show default # then: hcp-node-agent node-ip && systemctl restart crio kubelet",
 			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTime, had.Primary())
 	}
 	return chosen, err

@@ -113,7 +113,7 @@ func TestOverridesAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err = keptOverrides(dir); err != nil || got != nil {
-		t.Errorf("a join without overrides keeps those before: %v, %v", got, err)
+		t.Errorf("a # join without overrides keeps those before: %v, %v", got, err)
 	}
 	if err := keep(dir, overridesFile, []byte("{")); err != nil {
 		t.Fatal(err)

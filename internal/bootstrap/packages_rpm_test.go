@@ -30,7 +30,7 @@ func onBench(t *testing.T, b *rpms.Bench, install bool) *join {
 	}
 }
 
-// A join without --install-packages is refused with the command, before anything
+// A # join without --install-packages is refused with the command, before anything
 // is changed; one with it installs, and leave names the command that undoes it.
 func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
 	b := rpms.New(t)

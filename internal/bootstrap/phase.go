@@ -34,7 +34,7 @@ func (s State) stays() error {
 		return nil
 	}
 	return report.Fail(report.Refused,
-		"hcp-node-agent leave   # resumes the leave\nhcp-node-agent join --user-data FILE   # joins again instead",
+		"hcp-node-agent leave # resumes the leave\nhcp-node-agent join --user-data FILE # joins again instead",
 		"a leave of this host began at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
 }
 

@@ -27,6 +27,9 @@ type PlanDocument struct {
 	Missing   []string        `json:"missing,omitempty"` // units that nobody has
 }
 
+// Err returns nil: a plan has no outcome of its own.
+func (PlanDocument) Err() error { return nil }
+
 // Plan tells what a join would change. It fetches the payload and changes
 // nothing, the agent's own state included.
 func Plan(ctx context.Context, options Options) (PlanDocument, error) {
@@ -36,6 +39,9 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 		return document, err
 	}
 	defer j.close()
+	if j.systemd == nil {
+		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", j.noBus)
+	}
 	if _, err := j.obtain(ctx, report.Log{Sink: j.sink, Step: "fetch"}); err != nil {
 		return document, err
 	}

@@ -13,8 +13,8 @@ type PreflightDocument struct {
 	preflight.Result
 }
 
-// Preflight runs the checks that need no payload. Its failure is what join
-// would refuse for.
+// Preflight runs the checks that need no payload. It fails if the checks cannot
+// be run; what they find is in the document, and in its Err.
 func Preflight(ctx context.Context, options Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
 	j, err := look(ctx, options)
@@ -31,5 +31,19 @@ func Preflight(ctx context.Context, options Options) (PreflightDocument, error) 
 		document.Checked++
 		document.Findings = append(document.Findings, j.packageFindings(ctx)...)
 	}
-	return document, document.Err()
+	return document, nil
+}
+
+// Err returns the failure that the findings amount to, nil if a join would not be
+// refused. It counts the findings; the document has their messages and remedies.
+func (d PreflightDocument) Err() error {
+	err := d.Result.Err()
+	if err == nil {
+		return nil
+	}
+	refusals := len(d.Findings) - d.Count(preflight.Warning)
+	if refusals == 1 {
+		return report.Fail(report.CodeOf(err), "", "a join would be refused: 1 problem")
+	}
+	return report.Fail(report.CodeOf(err), "", "a join would be refused: %d problems", refusals)
 }

@@ -98,13 +98,13 @@ func (j *join) one(ctx context.Context, step Step) (bool, error) {
 // inWords says an interruption and the end of the given time as a person
 // would; everything done so far is kept, and the same command goes on with it.
 func inWords(ctx context.Context, err error) error {
-	const again = "run the same command again: it goes on where this one ended"
+	const again = "# run the same command again: it goes on where this one ended"
 	var failure *report.Failure
 	switch {
 	case errors.As(err, &failure):
 		return err
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return report.Fail(report.Failed, again+" (--timeout DURATION waits longer)", "the time for the join is over: %w", err)
+		return report.Fail(report.Failed, again+"; --timeout DURATION waits longer", "the time for the join is over: %w", err)
 	case errors.Is(ctx.Err(), context.Canceled):
 		return report.Fail(report.Interrupted, again, "interrupted: %w", err)
 	}

@@ -122,7 +122,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 	cancel()
 	late, stop := context.WithTimeout(t.Context(), 0)
 	defer stop()
-	const again = "run the same command again: it goes on where this one ended"
+	const again = "# run the same command again: it goes on where this one ended"
 	for name, test := range map[string]struct {
 		ctx    context.Context
 		err    error
@@ -141,7 +141,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			canceled, report.Fail(report.NetworkRolledBack, "look at the cable", "rolled back: %w", cause),
 			"fetch: rolled back: cause", report.NetworkRolledBack, "look at the cable",
 		},
-		"time is over": {late, cause, "fetch: the time for the join is over: cause", report.Failed, again + " (--timeout DURATION waits longer)"},
+		"time is over": {late, cause, "fetch: the time for the join is over: cause", report.Failed, again + "; --timeout DURATION waits longer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
@@ -157,7 +157,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 				t.Error("the cause is lost")
 			}
 			last := recorder.Steps[len(recorder.Steps)-1]
-			if last.Result != report.StepFailed || last.Remedy != test.remedy || "fetch: "+last.Message != test.text {
+			if last.Result != report.StepFailed || string(last.Remedy) != test.remedy || "fetch: "+last.Message != test.text {
 				t.Errorf("recorded %+v", last)
 			}
 		})

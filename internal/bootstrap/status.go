@@ -30,8 +30,8 @@ func watched() []string {
 	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit, ovs.NodeIPUnit}
 }
 
-// Status looks at the node. Its failure is DriftFound when somebody has
-// changed what the join made.
+// Status gathers the state of the node. It fails if the state cannot be read;
+// drift is in the document, and in its Err.
 func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]host.UnitState{}}
 	state, err := readState(options.StateDir)
@@ -65,11 +65,17 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	}
 	drift, err := m.ledger.Drift(ctx)
 	trouble(err)
-	if document.Drift = drift; len(drift) > 0 {
-		return document, report.Fail(report.DriftFound, "hcp-node-agent join   makes it so again",
-			"%d things are not as the join left them", len(drift))
-	}
+	document.Drift = drift
 	return document, nil
+}
+
+// Err returns a failure with the code DriftFound if the host differs from what
+// the join made of it, else nil.
+func (d StatusDocument) Err() error {
+	if len(d.Drift) == 0 {
+		return nil
+	}
+	return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", len(d.Drift), d.Changes)
 }
 
 // lookBridge tells how br-ex is, and what is remembered of its making.

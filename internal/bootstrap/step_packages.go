@@ -233,7 +233,7 @@ func tellPackages(decision packages.Decision, log report.Log) {
 // packageFindings are those of the packages, for the preflight alone.
 func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
 	if _, err := j.checkSoftware(ctx); err != nil {
-		return []preflight.Finding{{Check: "packages", Severity: preflight.Error, Message: err.Error(), Remedy: report.RemedyOf(err)}}
+		return []preflight.Finding{{Check: "packages", Severity: preflight.Error, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
 	}
 	if j.software == nil {
 		return nil
@@ -242,7 +242,7 @@ func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
 	for _, f := range j.software.Findings {
 		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.Error, report.SeverityWarning: preflight.Warning}[f.Severity]
 		if severity != "" {
-			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: f.Remedy})
+			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})
 		}
 	}
 	return found

@@ -42,7 +42,7 @@ func (j *join) learn() error {
 	}
 	cluster, err := kubelet.ClusterOf(kubeconfig)
 	if err != nil {
-		return report.Fail(report.Usage, "run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
+		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
 			"the payload's %s cannot be used: %w", bootstrapPath, err)
 	}
 	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA

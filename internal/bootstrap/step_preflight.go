@@ -2,7 +2,6 @@ package bootstrap
 
 import (
 	"context"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
@@ -29,7 +28,7 @@ func checkHost(ctx context.Context, j *join, log report.Log) (outcome, error) {
 func tell(result preflight.Result, log report.Log) (outcome, error) {
 	for _, finding := range result.Findings {
 		if finding.Severity == preflight.Warning {
-			log.Warn(finding.Message, finding.Remedy)
+			log.Warn(finding.Message, string(finding.Remedy))
 		}
 	}
 	if err := result.Err(); err != nil {
@@ -92,9 +91,6 @@ func (j *join) foreign() error {
 		server = cluster.Server
 	}
 	return report.Fail(report.Refused,
-		strings.Join([]string{
-			"if this host shall leave that cluster: systemctl disable --now kubelet",
-			"mv /var/lib/kubelet /var/lib/kubelet.old   and join again",
-		}, "\n"),
+		"# to leave that cluster, before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
 		"this host already is a node of %s (%s)", server, kubelet.KubeconfigPath)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-const freshTicket = "hcp-node-agent ticket create --node NAME --kubeconfig FILE   where the cluster's kubeconfig is, for a new one"
+const freshTicket = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readTicket reads the ticket that is given now, else the one that an
 // unfinished join has kept; nil when there is none. A kept one may have expired:
@@ -108,7 +108,7 @@ func (j *join) ticketFits() error {
 		return nil
 	}
 	if t.NodeName != j.name {
-		return report.Fail(report.Refused, fmt.Sprintf("give this host the ticket of %s, or the name of the ticket: hostnamectl set-hostname %s", j.name, t.NodeName),
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.name, t.NodeName),
 			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.name)
 	}
 	cluster, err := ticket.Authorities(j.state.APIServerCA)

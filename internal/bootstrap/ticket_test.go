@@ -197,6 +197,6 @@ func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Errorf("expired: %v", err)
 	}
 	if (&join{}).annotate() != nil {
-		t.Error("a join without a ticket annotates")
+		t.Error("a # join without a ticket annotates")
 	}
 }

@@ -33,7 +33,7 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 			}
 		}
 		if !t.waited && !t.stopped {
-			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status   shows how far it is")
+			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status # shows how far it is")
 		}
 		t.waited = true
 		if sleep(ctx, time.Second) != nil {

@@ -33,9 +33,9 @@ func Load(source Source) (Join, error) {
 
 // fail is the error for problems.
 func fail(problems []Problem) error {
-	remedy := "see: hcp-node-agent join --help"
+	remedy := "hcp-node-agent join --help"
 	if problems[0].File != "" {
-		remedy = "see: hcp-node-agent config validate --help"
+		remedy = "hcp-node-agent config validate --help"
 	}
 	return report.Fail(report.Usage, remedy, "configuration: %s", inWords(problems))
 }

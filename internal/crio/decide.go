@@ -16,7 +16,7 @@ func Wanted(payload Config, pauseImage string) (Config, error) {
 	}
 	if payload.PauseImage == "" {
 		return Config{}, report.Fail(report.Refused,
-			"hcp-node-agent join --pause-image IMAGE   (oc adm release info --image-for=pod names the release's)",
+			"hcp-node-agent join --pause-image IMAGE # oc adm release info --image-for=pod names the release's",
 			"the payload's CRI-O configuration names no pause image")
 	}
 	return payload, nil
@@ -62,7 +62,7 @@ func Verify(effective, wanted Config) error {
 	} {
 		if field.want != "" && field.is != field.want {
 			return report.Fail(report.Failed,
-				"grep -rn "+field.name+" /etc/crio   (a file that is read after "+DropIn+" wins; remove the setting there)",
+				"grep -rn "+field.name+" /etc/crio # a file that is read after "+DropIn+" wins; remove the setting there",
 				"CRI-O runs with %s %q and should have %q", field.name, field.is, field.want)
 		}
 	}

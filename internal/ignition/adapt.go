@@ -53,7 +53,7 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 		return nil, err
 	}
 	if _, err := p.kubelet(); err != nil {
-		return nil, report.Fail(report.Usage, "look at the KubeletConfigs of the pool", "adapting payload: %w", err)
+		return nil, report.Fail(report.Usage, "# look at the KubeletConfigs of the pool", "adapting payload: %w", err)
 	}
 	s := newScene(p, in)
 	s.plan.NodePool = in.NodePool

@@ -69,14 +69,14 @@ func refuseDrop(p *Payload, patterns []string) error {
 	} {
 		for _, pattern := range patterns {
 			if needed.name != "" && glob.Match(pattern, needed.name) {
-				return report.Fail(report.Usage, "make the pattern narrower; to change it instead of dropping it, give --ignition-override",
+				return report.Fail(report.Usage, "# make the pattern narrower; to change it instead of dropping it, give --ignition-override",
 					"payload.drop has the pattern %q, which would leave out %s: %s", pattern, needed.name, needed.why)
 			}
 		}
 	}
 	for _, link := range p.Config.Storage.Links {
 		if link.Hard != nil && *link.Hard && dropped(patterns, text(link.Target)) && !dropped(patterns, link.Path) {
-			return report.Fail(report.Usage, "drop the link too: --payload-drop "+link.Path,
+			return report.Fail(report.Usage, "# drop the link too: --payload-drop "+link.Path,
 				"payload.drop leaves out %s, of which the payload makes the hard link %s", text(link.Target), link.Path)
 		}
 	}

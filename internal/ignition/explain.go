@@ -32,10 +32,10 @@ func explain(stub *Stub, connectTo string, err error) error {
 func explainProxy(stub *Stub, answer *wire.ProxyAnswer) *refusal {
 	no := &refusal{
 		code: report.Refused, cause: answer, what: answer.Error(), temporary: answer.Status >= 500,
-		remedy: "let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub (from the hosted cluster's proxy configuration)",
+		remedy: "# let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub (from the hosted cluster's proxy configuration)",
 	}
 	if stub.standalone() {
-		no.remedy = "let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub"
+		no.remedy = "# let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub"
 	}
 	return no
 }
@@ -47,10 +47,10 @@ func explainName(stub *Stub, name *net.DNSError) *refusal {
 		no := &refusal{
 			code: report.Refused, cause: name,
 			what:   fmt.Sprintf("the name %s does not exist in DNS", name.Name),
-			remedy: fmt.Sprintf("mend DNS (check with: getent hosts %s), or say where it is: --connect-to HOST:PORT", name.Name),
+			remedy: fmt.Sprintf("# mend DNS (check with: getent hosts %s), or say where it is: --connect-to HOST:PORT", name.Name),
 		}
 		if stub.standalone() {
-			no.remedy = fmt.Sprintf("make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
+			no.remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
 				"api-int names lead to the cluster's internal load balancer, and are often only known inside", name.Name)
 		}
 		return no
@@ -58,7 +58,7 @@ func explainName(stub *Stub, name *net.DNSError) *refusal {
 	return &refusal{
 		code: report.Failed, cause: name, temporary: true,
 		what:   fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err),
-		remedy: "check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
+		remedy: "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
 	}
 }
 
@@ -71,13 +71,13 @@ func explainDial(stub *Stub, connectTo string, err error) *refusal {
 	to := dialledHost(stub, connectTo)
 	no := &refusal{
 		code: report.Failed, temporary: true, cause: err, what: wire.Connection(to, err),
-		remedy: fmt.Sprintf("check the way to it: curl -vk https://%s/healthz", to),
+		remedy: fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", to),
 	}
 	if stub.standalone() {
 		no.remedy += "\n" + unreachableConfig(to)
 	}
 	if wire.NoRoute(err) {
-		no.remedy = "check the routes of this host: ip route; ip -6 route"
+		no.remedy = "# check the routes of this host:\nip route; ip -6 route"
 	}
 	return no
 }
@@ -86,10 +86,10 @@ func unreachableProxy(stub *Stub, err error) *refusal {
 	no := &refusal{
 		code: report.Failed, temporary: true, cause: err,
 		what:   "the proxy of the stub cannot be reached: " + wire.Innermost(err).Error(),
-		remedy: "check ignition.proxy of the stub, which comes from the hosted cluster's proxy configuration",
+		remedy: "# check ignition.proxy of the stub, which comes from the hosted cluster's proxy configuration",
 	}
 	if stub.standalone() {
-		no.remedy = "check ignition.proxy of the stub"
+		no.remedy = "# check ignition.proxy of the stub"
 	}
 	return no
 }

@@ -46,7 +46,7 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 		return nil, err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
-		return nil, report.Fail(report.Usage, "give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
+		return nil, report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
 	began := time.Now()
 	budget, pause := f.Budget, f.pause

@@ -37,7 +37,7 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 		}
 		return newPayload(document)
 	case offline:
-		return nil, report.Fail(report.Usage, "give it the payload itself, or let it use the network",
+		return nil, report.Fail(report.Usage, "# give it the payload itself, or let it use the network",
 			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.Place(stub.Source.String()))
 	}
 	return f.Fetch(ctx, stub)
@@ -58,7 +58,7 @@ func stubIn(config types.Config) *Stub {
 // with all that it refers to in it; name is what a person calls it. The stub's
 // proxy and CAs count for it where it has none; the stub may be nil.
 func OpenOverride(ctx context.Context, name string, raw []byte, stub *Stub, log report.Log) ([]byte, error) {
-	o := resolve.Options{Name: "Ignition override " + name, Remedy: "correct it; what is in it is described by the Ignition spec", Log: log}
+	o := resolve.Options{Name: "Ignition override " + name, Remedy: "# correct it; what is in it is described by the Ignition spec", Log: log}
 	if stub != nil {
 		o.Parent = stub.settings()
 	}

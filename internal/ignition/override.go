@@ -27,7 +27,7 @@ func CheckOverride(name string, raw []byte) error {
 	return nil
 }
 
-const overrideRemedy = "correct it; what is in it is described by the Ignition spec"
+const overrideRemedy = "# correct it; what is in it is described by the Ignition spec"
 
 // Override gives the payload with configs merged over it, one after the other,
 // by Ignition's own rules: what has the same path or name is replaced field by
@@ -40,7 +40,7 @@ func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 		return &merged, nil
 	}
 	if err := merged.merge(configs); err != nil {
-		return nil, report.Fail(report.Usage, "correct the Ignition override: it does not fit this payload", "merging Ignition override over the payload: %w", err)
+		return nil, report.Fail(report.Usage, "# correct the Ignition override: it does not fit this payload", "merging Ignition override over the payload: %w", err)
 	}
 	return &merged, nil
 }

@@ -36,7 +36,7 @@ type Payload struct {
 }
 
 // payloadRemedy is what to do about a payload that cannot be read.
-const payloadRemedy = "the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named"
+const payloadRemedy = "# the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named"
 
 // LoadPayload reads a payload of Ignition spec 3.0 to 3.6 that has all in it,
 // and decodes the contents of its files, at most 64 MiB together. It never asks

@@ -23,7 +23,7 @@ func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
 		return Probe{}, err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
-		return Probe{}, report.Fail(report.Usage, "give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
+		return Probe{}, report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout+headerTimeout)
 	defer cancel()

@@ -9,11 +9,11 @@ import (
 // the namespace of the hosted control plane, <namespace>-<name> of its
 // HostedCluster.
 const (
-	getStub = "get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
-		"  oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
-	getEndpoint = "  oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
-	getToken    = "get the token from the management cluster, into a file:\n" +
-		"  oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}'"
+	getStub = "# get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
+		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
+	getEndpoint = "oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
+	getToken    = "# get the token from the management cluster, into a file:\n" +
+		"oc -n HCP_NAMESPACE get secret token-NODEPOOL-HASH -o jsonpath='{.data.token}'"
 	getCA = `  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
 )
 

@@ -18,13 +18,13 @@ const (
 	configPath = "/config/"
 	configPort = "22623"
 
-	getWorkerStub = "the stub of the cluster's workers names the server and its CA, and holds no token:\n" +
-		"  oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
-		"  hcp-node-agent join --user-data worker.ign"
-	getInternalName = "a standalone cluster's machine-config server is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; the name is that of:\n" +
-		"  oc get infrastructure cluster -o jsonpath='{.status.apiServerInternalURI}'"
-	getConfigServers = "  oc -n openshift-machine-config-operator get pods -l k8s-app=machine-config-server -o wide"
-	getConfigPools   = "  oc get machineconfigpools"
+	getWorkerStub = "# the stub of the cluster's workers names the server and its CA, and holds no token:\n" +
+		"oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
+		"hcp-node-agent join --user-data worker.ign"
+	getInternalName = "# a standalone cluster's machine-config server is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; the name is that of:\n" +
+		"oc get infrastructure cluster -o jsonpath='{.status.apiServerInternalURI}'"
+	getConfigServers = "oc -n openshift-machine-config-operator get pods -l k8s-app=machine-config-server -o wide"
+	getConfigPools   = "oc get machineconfigpools"
 )
 
 // standalone tells a stub that leads to a machine-config server.
@@ -49,15 +49,15 @@ func (s *Stub) whereEndpoint() string {
 // whereCA is how to get the CA of the server.
 func (s *Stub) whereCA() string {
 	if s.standalone() {
-		return "give the stub, which carries the CA, instead: " + getWorkerStub
+		return "# give the stub, which carries the CA, instead:\n" + getWorkerStub
 	}
-	return "give the CA in PEM, from the management cluster:\n" + getCA
+	return "# give the CA in PEM, from the management cluster:\n" + getCA
 }
 
 // whoseConfig is what to do about a payload that cannot be read.
 func (s *Stub) whoseConfig() string {
 	if s.standalone() {
-		return "it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
+		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
 	}
 	return payloadRemedy
 }
@@ -71,7 +71,7 @@ func explainConfigStatus(stub *Stub, status int, skew time.Duration) *refusal {
 		return &refusal{
 			code:   report.CredentialRefused,
 			what:   fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy", status, tellSkew(skew)),
-			remedy: "for a hosted cluster " + getStub + "\nfor a standalone one " + getWorkerStub,
+			remedy: "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub,
 		}
 	case status == http.StatusNotFound:
 		return &refusal{
@@ -83,25 +83,25 @@ func explainConfigStatus(stub *Stub, status int, skew time.Duration) *refusal {
 		return &refusal{
 			code:   report.Refused,
 			what:   "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)",
-			remedy: "the cluster is older than OpenShift 4.6; see: oc get clusterversion",
+			remedy: "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion",
 		}
 	case status == http.StatusInternalServerError:
 		return &refusal{
 			code: report.Failed, temporary: true,
 			what:   fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet", pool),
-			remedy: "see whether the pool is there and has a configuration:\n" + getConfigPools,
+			remedy: "# see whether the pool is there and has a configuration:\n" + getConfigPools,
 		}
 	case status > 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
 		return &refusal{
 			code: report.Failed, temporary: true,
 			what:   fmt.Sprintf("it answers HTTP %d %s: what stands in front of the machine-config server does not reach it", status, http.StatusText(status)),
-			remedy: "see whether the servers run, on the control plane nodes:\n" + getConfigServers,
+			remedy: "# see whether the servers run, on the control plane nodes:\n" + getConfigServers,
 		}
 	}
 	return &refusal{
 		code:   report.Refused,
 		what:   fmt.Sprintf("it answers HTTP %d %s, and not with a configuration", status, http.StatusText(status)),
-		remedy: "check the endpoint, and what stands between this host and it: " + getInternalName,
+		remedy: "# check the endpoint, and what stands between this host and it:\n" + getInternalName,
 	}
 }
 
@@ -113,7 +113,7 @@ func checkSpec(stub *Stub, version string) *refusal {
 	return &refusal{
 		code: report.Usage,
 		what: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6", version),
-		remedy: fmt.Sprintf("compare, from a machine next to the server: curl -ks -H 'Accept: %s' %s | head -c 40; see also: oc get clusterversion",
+		remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
 			accept, stub.Source.Redacted()),
 	}
 }
@@ -121,6 +121,6 @@ func checkSpec(stub *Stub, version string) *refusal {
 // unreachableConfig is what can be done where the way to a machine-config server
 // is closed: it is made for the cluster's own network alone.
 func unreachableConfig(to string) string {
-	return fmt.Sprintf("api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
+	return fmt.Sprintf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
 		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", configPort, to)
 }

@@ -61,7 +61,7 @@ func (s *Stub) HasToken() bool { return s.Headers.Get(headerAuthorization) != ""
 // without a token is complete: a standalone cluster asks for none.
 func (s *Stub) Validate() error {
 	if s.Source == nil {
-		return report.Fail(report.Usage, getStub+"\non a standalone cluster "+getWorkerStub, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
+		return report.Fail(report.Usage, getStub+"\n# on a standalone cluster:\n"+getWorkerStub, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
 	}
 	if len(s.CAs) == 0 {
 		if s.standalone() {
@@ -69,8 +69,8 @@ func (s *Stub) Validate() error {
 				"nothing says which CA the machine-config server %s is to be trusted by; this host's own trust is never used for it", s.Source.Host)
 		}
 		return report.Fail(report.Usage,
-			"give the stub, which carries the CA, or the CA alone, from the management cluster:\n"+
-				`  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`,
+			"# give the stub, which carries the CA, or the CA alone, from the management cluster:\n"+
+				`oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`,
 			"nothing says which CA the ignition server %s is to be trusted by; this host's own trust is never used for it", s.Source.Host)
 	}
 	return nil

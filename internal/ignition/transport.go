@@ -51,13 +51,13 @@ func (f Fetcher) get(ctx context.Context, stub *Stub) (*http.Response, error) {
 		}
 		if err != nil {
 			return nil, &refusal{
-				code: report.Refused, remedy: "check what stands between this host and " + stub.Source.Host,
+				code: report.Refused, remedy: "# check what stands between this host and " + stub.Source.Host,
 				what: fmt.Sprintf("it redirects to a place that a payload is not fetched from: %s", err),
 			}
 		}
 		target, headers, connectTo = next, nil, ""
 	}
-	return nil, &refusal{code: report.Refused, what: "it redirects in a circle", remedy: "check what stands between this host and " + stub.Source.Host}
+	return nil, &refusal{code: report.Refused, what: "it redirects in a circle", remedy: "# check what stands between this host and " + stub.Source.Host}
 }
 
 // roundTrip sends one GET over a connection of its own.
@@ -116,7 +116,7 @@ func proxyFor(proxy Proxy, target *url.URL) (*url.URL, error) {
 	if _, err := url.Parse(proxy.HTTPS); err != nil {
 		// httpproxy would pass over it and connect directly. The cause would
 		// show the proxy's password.
-		return nil, report.Fail(report.Usage, "give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
+		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
 	}
 	config := httpproxy.Config{HTTPProxy: proxy.HTTP, HTTPSProxy: proxy.HTTPS, NoProxy: strings.Join(proxy.No, ",")}
 	chosen, err := config.ProxyFunc()(target)
@@ -124,7 +124,7 @@ func proxyFor(proxy Proxy, target *url.URL) (*url.URL, error) {
 		return nil, fmt.Errorf("choosing proxy: %w", err)
 	}
 	if chosen != nil && chosen.Scheme != "http" {
-		return nil, report.Fail(report.Usage, "give the proxy as http://HOST:PORT; what passes through it is encrypted end to end all the same",
+		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT; what passes through it is encrypted end to end all the same",
 			"the proxy %s is not an http one", chosen.Redacted())
 	}
 	return chosen, nil

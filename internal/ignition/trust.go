@@ -26,7 +26,7 @@ func explainTLS(stub *Stub, err error) *refusal {
 		return &refusal{
 			code: report.Refused, cause: err,
 			what:   fmt.Sprintf("port %s does not speak TLS", portOf(stub)),
-			remedy: "check host and port of the endpoint:\n" + stub.whereEndpoint(),
+			remedy: "# check host and port of the endpoint:\n" + stub.whereEndpoint(),
 		}
 	case errors.As(err, &unverified):
 		return explainCertificate(stub, unverified)
@@ -34,10 +34,10 @@ func explainTLS(stub *Stub, err error) *refusal {
 		no := &refusal{
 			code: report.Refused, cause: err,
 			what:   fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err),
-			remedy: fmt.Sprintf("check with: openssl s_client -connect %s -servername %s </dev/null", dialledHost(stub, ""), stub.Source.Hostname()),
+			remedy: fmt.Sprintf("# check with:\nopenssl s_client -connect %s -servername %s </dev/null", dialledHost(stub, ""), stub.Source.Hostname()),
 		}
 		if !stub.standalone() {
-			no.remedy = "a Route is found by name, so the endpoint must be given by name and not by address; " + no.remedy
+			no.remedy = "# a Route is found by name, so the endpoint must be given by name and not by address\n" + no.remedy
 		}
 		return no
 	}
@@ -77,24 +77,24 @@ func unknownIssuer(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 		}
 		if subject == issuer {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
-				"get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
+				"# get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
 		}
 	}
 	if strings.HasPrefix(shown.Issuer.CommonName, "ingress-operator@") && !stub.standalone() {
 		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", wire.Names(shown), stub.Source.Hostname()),
-			"check the endpoint:\n" + getEndpoint
+			"# check the endpoint:\n" + getEndpoint
 	}
 	if stub.standalone() {
 		return fmt.Sprintf("its certificate is signed by %q and not by the CA %q that was given: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
-			fmt.Sprintf("let connections to %s through unopened; %s", dialledHost(stub, ""), getWorkerStub)
+			fmt.Sprintf("# let connections to %s through unopened\n%s", dialledHost(stub, ""), getWorkerStub)
 	}
 	return fmt.Sprintf("its certificate is signed by %q and not by the stub's CA %q: a proxy that opens TLS stands in between, or it is another server", issuer, strings.Join(expected, ", ")),
-		fmt.Sprintf("let connections to %s through unopened; the payload holds credentials of the cluster", dialledHost(stub, ""))
+		fmt.Sprintf("# let connections to %s through unopened; the payload holds credentials of the cluster", dialledHost(stub, ""))
 }
 
 func wrongName(stub *Stub, shown *x509.Certificate) (what, remedy string) {
 	return fmt.Sprintf("its certificate is for %s and not for %s", wire.Names(shown), stub.Source.Hostname()),
-		fmt.Sprintf("if it is the right server, give it the name of its certificate and say where it is:\n  --endpoint https://%s%s --connect-to %s",
+		fmt.Sprintf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
 			net.JoinHostPort(firstName(shown), portOf(stub)), stub.Source.Path, dialledHost(stub, ""))
 }
 
@@ -104,9 +104,9 @@ func outOfTime(stub *Stub, shown *x509.Certificate, now time.Time) (what, remedy
 	switch {
 	case !now.After(shown.NotAfter):
 	case stub.standalone():
-		remedy += "\nif it is right, the cluster has not renewed the certificate: oc -n openshift-machine-config-operator get secret machine-config-server-tls"
+		remedy += "\n# if it is right, the cluster has not renewed the certificate:\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	default:
-		remedy += "\nif it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
+		remedy += "\n# if it is right, the cluster has not renewed the certificate: look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
 	}
 	return what, remedy
 }

@@ -77,7 +77,7 @@ func (f Fetcher) body(stub *Stub, response *http.Response) ([]byte, error) {
 	}
 	if int64(len(raw)) > limit {
 		return nil, &refusal{
-			code: report.Usage, remedy: "check that the endpoint is the " + stub.server() + "'s",
+			code: report.Usage, remedy: "# check that the endpoint is the " + stub.server() + "'s",
 			what: fmt.Sprintf("what it sends has more than %d bytes, which no payload has", limit),
 		}
 	}
@@ -90,7 +90,7 @@ func (f Fetcher) body(stub *Stub, response *http.Response) ([]byte, error) {
 		return nil, &refusal{
 			code: report.Usage, cause: err,
 			what:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(response, raw), stub.server()),
-			remedy: "check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
+			remedy: "# check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
 		}
 	}
 	return raw, nil
@@ -100,10 +100,10 @@ func truncated(stub *Stub, got int, want int64, cause error) *refusal {
 	no := &refusal{
 		code: report.Failed, temporary: true, cause: cause,
 		what:   "the payload was cut short after " + wire.Received(got, want),
-		remedy: "check the link to the server: it stops sending to a reader that takes more than 10 seconds",
+		remedy: "# check the link to the server: it stops sending to a reader that takes more than 10 seconds",
 	}
 	if stub.standalone() {
-		no.remedy = "check the link to the server, and what stands in between"
+		no.remedy = "# check the link to the server, and what stands in between"
 	}
 	return no
 }

@@ -44,7 +44,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	if v.Endpoint != "" {
 		source, err := endpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		stub.Source = source
 	}
@@ -63,7 +63,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	}
 	if v.NodePool != "" {
 		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
-			return nil, report.Fail(report.Usage, "give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
+			return nil, report.Fail(report.Usage, "# give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
 		}
 		stub.Headers.Set(headerNodePool, v.NodePool)
 	}

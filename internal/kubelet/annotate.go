@@ -38,7 +38,7 @@ func (a *asking) approveCommand() string {
 	if len(a.ours.Annotations) == 0 {
 		return byHand
 	}
-	return "hcp-node-agent approve --claims DIR --kubeconfig FILE   (DIR has the claim), or this one by hand:\n" + byHand
+	return "hcp-node-agent approve --claims DIR --kubeconfig FILE # DIR has the claim\n# or this one by hand:\n" + byHand
 }
 
 // ownApprovalText returns the message while the agent approves a CSR of its own

@@ -177,7 +177,7 @@ func (a *asking) hopeless() error {
 		return errAgain
 	}
 	return report.Fail(report.ApprovalMissing,
-		"find out who did this and why: oc get csr "+a.ours.Name+" -o yaml   then run join again: it asks anew, with a new key", "%s", text)
+		"# find out who did this and why:\noc get csr "+a.ours.Name+" -o yaml # then run join again: it asks anew, with a new key", "%s", text)
 }
 
 func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
@@ -190,7 +190,7 @@ func (a *asking) unanswered() error {
 	if a.last.phase == approved {
 		return report.Fail(report.Failed, a.identity.Place.Signer(), "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
 	}
-	return report.Fail(report.ApprovalMissing, a.approveCommand()+"   "+a.identity.Place.OnCluster()+"; then run join again: it finds the same CSR",
+	return report.Fail(report.ApprovalMissing, a.approveCommand()+" # "+a.identity.Place.OnCluster()+"; then run join again: it finds the same CSR",
 		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
 }
 

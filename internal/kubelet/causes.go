@@ -76,10 +76,10 @@ func story(pattern, text, remedy string) causePattern {
 
 // unitCauses are what keeps a service from running.
 func unitCauses() []causePattern {
-	const sameRelease = "kubelet --version   and install the kubelet of the payload's release, then: systemctl restart kubelet"
+	const sameRelease = "kubelet --version # and install the kubelet of the payload's release, then: systemctl restart kubelet"
 	return []causePattern{
 		// systemd
-		story(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host", "dnf provides '*/$1'   names the package to install"),
+		story(`Unit (\S+) not found`, "$1, which it needs, does not exist on this host", "dnf provides '*/$1' # names the package to install"),
 		story(`status=203/EXEC`, "its program cannot be run: it is not installed, or SELinux or fapolicyd forbids it",
 			"ausearch -m avc,fanotify -ts recent; systemctl cat kubelet"),
 		story(`status=226/NAMESPACE`, "systemd cannot set up the directories that the unit names", "journalctl -b -u kubelet"),
@@ -90,13 +90,13 @@ func unitCauses() []causePattern {
 		story(`no kind \\*"KubeletConfiguration\\*" is registered for version \\*"([^"\\]+)`,
 			"it does not know version $1 of its configuration: "+ofAnotherRelease, sameRelease),
 		story(`strict decoding error: unknown field \\*"([^"\\]+)`, "it does not know the setting $1 of its configuration: "+ofAnotherRelease, sameRelease),
-		story(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it", "swapoff -a   and take the swap out of /etc/fstab"),
+		story(`running with swap on is not supported`, "swap is on, and this kubelet does not start with it", "swapoff -a # and take the swap out of /etc/fstab"),
 		story(`not run on a host using cgroup v1`, "this release does not run with cgroup v1", "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1; reboot"),
 		story(`invalid kernel flag: ([\w./-]+), expected value: (\d+), actual value: (\d+)`,
-			"kernel parameter $1 is $3 and has to be $2", "hcp-node-agent join   sets it again; see: sysctl $1"),
+			"kernel parameter $1 is $3 and has to be $2", "hcp-node-agent join # sets it again; see: sysctl $1"),
 		story(`failed to (?:load|validate) [kK]ubelet config(?:uration)?(?: file)?, (?:path: ([^,]+), )?error: (.+?)"?$`,
-			"it cannot use its configuration $1: $2", "hcp-node-agent status   tells whether somebody changed it"),
-		story(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2", "hcp-node-agent join   writes it again"),
+			"it cannot use its configuration $1: $2", "hcp-node-agent status # tells whether somebody changed it"),
+		story(`unable to load client CA file ([^:]+): (.+?)"?$`, "it cannot read the cluster's CA $1: $2", "hcp-node-agent join # writes it again"),
 		story(`unable to load bootstrap kubeconfig: stat ([^:]+): no such file`,
 			"it has no identity, and no bootstrap credential to get one ($1 is not there)", "hcp-node-agent join --user-data STUB"),
 		story(`listen tcp (\S+?): bind: address already in use`, "another program listens at $1", "ss -ltnp"),
@@ -107,7 +107,7 @@ func unitCauses() []causePattern {
 func runtimeCauses() []causePattern {
 	return []causePattern{
 		story(`hostPath type check failed: (\S+) is not an? (\w+)`, "$1, which it mounts from this host, is not there, or is no $2",
-			"hcp-node-agent status   tells whether somebody removed it; hcp-node-agent join   writes the payload's files again"),
+			"hcp-node-agent status # tells whether somebody removed it; hcp-node-agent join writes the payload's files again"),
 		story(`references non-existent (secret|config) key: ([^\s"\\]+)`, "the $1 that it mounts has no key $2", "oc get pods -A -o wide | grep ContainerCreating"),
 		story(`cri-o configured with (\w+) cgroup manager, but (?:did not receive|received systemd) slice as parent`,
 			"kubelet and CRI-O use different cgroup drivers (CRI-O's is $1)", "crio config 2>/dev/null | grep cgroup_manager; grep cgroupDriver /etc/kubernetes/kubelet.conf"),
@@ -126,8 +126,8 @@ func surroundings() []causePattern {
 			"sysctl fs.inotify fs.file-nr"),
 		story(`proxyconnect tcp: (.+?)"?$`, "the proxy does not let it through: $1", "systemctl show -P Environment kubelet crio | grep -io 'https*_proxy=[^ ]*'"),
 		story(`current time (\S+?) is before ([\dTZ:.+-]+)`, "this host's clock is behind: it says $1, and a certificate is valid from $2 on",
-			"chronyc makestep   or: timedatectl set-ntp true"),
-		story(`current time (\S+?) is after ([\dTZ:.+-]+)`, "a certificate ended at $2, and this host's clock says $1", "date -u; chronyc makestep   if the clock is ahead"),
+			"chronyc makestep # or: timedatectl set-ntp true"),
+		story(`current time (\S+?) is after ([\dTZ:.+-]+)`, "a certificate ended at $2, and this host's clock says $1", "date -u; chronyc makestep # if the clock is ahead"),
 		story(`(?:lookup ([\w.-]+)(?: on (\S+?))?: )(no such host|server misbehaving|i/o timeout|Temporary failure in name resolution|connection refused)`,
 			"DNS gives no address for $1 ($2 $3)", "getent ahosts $1; cat /etc/resolv.conf"),
 		story(`dial tcp (172\.20\.0\.1:\d+|\[fd00::1\]:\d+): (?:connect: )?(connection refused|i/o timeout|no route to host|network is unreachable)`,
@@ -145,7 +145,7 @@ func clusterCauses() []causePattern {
 			"the API server refuses what kubelet writes about its Node (name, labels or taints)", "journalctl -b -u kubelet | grep forbidden"),
 		story(`Unable to register node with API server" err="([^"\\]+)`, "the API server refuses its Node: $1", "journalctl -b -u kubelet | grep register"),
 		story(`/apis?/.*certificate signed by unknown authority`, "it does not trust who answers as the API server, or the other way round",
-			"hcp-node-agent join   compares the cluster with the kubeconfig"),
-		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join --user-data STUB   gets a new one"),
+			"hcp-node-agent join # compares the cluster with the kubeconfig"),
+		story(`Unauthorized`, "the API server does not accept its certificate", "hcp-node-agent join --user-data STUB # gets a new one"),
 	}
 }

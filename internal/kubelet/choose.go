@@ -77,7 +77,7 @@ func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
 			addresses = append(addresses, address.Unmap())
 		}
 		if text, known := s.namesMisfit(request.DNSNames, addresses); known {
-			why, remedy = text, "ip -br address; oc get node "+s.Name+" -o wide; systemctl restart kubelet   makes kubelet ask anew, with the names and addresses of now"
+			why, remedy = text, "ip -br address; oc get node "+s.Name+" -o wide; systemctl restart kubelet # makes kubelet ask anew, with the names and addresses of now"
 		}
 	}
 	return &unfit{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}

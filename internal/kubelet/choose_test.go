@@ -169,7 +169,7 @@ func TestFirstServing(t *testing.T) {
 		want, remedy string
 	}{
 		"waits":        {waiting, "it waits for approval of the serving CSR good for system:node:worker-1", "oc adm certificate approve good"},
-		"denied":       {denied, "its CSR good is Denied (", "systemctl restart kubelet   makes it ask anew"},
+		"denied":       {denied, "its CSR good is Denied (", "systemctl restart kubelet # makes it ask anew"},
 		"does not fit": {asked(t, "bad", own, time.Minute, []string{"worker-1"}, "192.0.2.99"), "the serving CSR bad does not fit this machine", "ip -br address"},
 		"not asked":    {nil, unasked, "journalctl -b -u kubelet"},
 	} {

@@ -42,7 +42,7 @@ func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Fin
 // callers decides what is to be said: kubelet's own word first, as more than
 // one authority can be there, and the newest is the one in use.
 func callers(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
-	const remedy = "hcp-node-agent join --user-data STUB   with a fresh stub brings the cluster's new ones"
+	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
 	f := Finding{About: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {

@@ -56,7 +56,7 @@ func clockTrouble(server string, certificate *x509.Certificate, date, local time
 		return t
 	}
 	t.text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity, stamp(date))
-	t.remedy = "look whether the hosted control plane's certificates are renewed (the annotation hypershift.openshift.io/disable-pki-reconciliation stops that)"
+	t.remedy = "# look whether the hosted control plane's certificates are renewed (the annotation hypershift.openshift.io/disable-pki-reconciliation stops that)"
 	return t
 }
 

@@ -123,7 +123,7 @@ func kubeconfigFor(cluster Cluster, pair string) ([]byte, error) {
 
 // readBootstrap reads the bootstrap kubeconfig.
 func readBootstrap(kubeconfig []byte) (*rest.Config, Cluster, error) {
-	const remedy = "fetch the payload anew with a fresh user-data stub"
+	const remedy = "# fetch the payload anew with a fresh user-data stub"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)

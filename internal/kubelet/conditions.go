@@ -70,7 +70,7 @@ func clockFinding(f facts) []Finding {
 	return []Finding{{
 		Severity: report.SeverityProblem, About: "the clock",
 		Text:   fmt.Sprintf("this host's clock is %s %s the API server's; certificates and leases do not hold", f.ahead.Abs().Round(time.Minute), how),
-		Remedy: "chronyc makestep   or: timedatectl set-ntp true",
+		Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 	}}
 }
 
@@ -85,7 +85,7 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	said := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.deleted {
 		said.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only when it is restarted" + why
-		said.Remedy, said.About = "hcp-node-agent join   # restarts kubelet", "the Node"
+		said.Remedy, said.About = "hcp-node-agent join # restarts kubelet", "the Node"
 		return []Finding{said}, nil
 	}
 	if f.node == nil {

@@ -88,7 +88,7 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not registered Node worker-1 yet: DNS gives no address for a (192.0.2.1:53 no such host) | getent ahosts a; cat /etc/resolv.conf",
 		}},
 		"Node deleted": {facts{deleted: true}, []string{
-			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only when it is restarted | hcp-node-agent join   # restarts kubelet",
+			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only when it is restarted | hcp-node-agent join # restarts kubelet",
 		}},
 		"no Node, crio down": {facts{machine: machineFacts{units: []unitFacts{failed("crio.service", Unit, `level=fatal msg="no runtime"`), failed(Unit, "")}}}, []string{
 			"problem crio.service, which kubelet.service needs, does not run (failed, exit-code); its last error: no runtime | journalctl -b -u crio.service",
@@ -96,22 +96,22 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not registered Node worker-1 yet | journalctl -u kubelet -b",
 		}},
 		"unit not found": {facts{node: notReady("x"), machine: machineFacts{units: []unitFacts{{name: "openvswitch.service", needed: "crio.service", state: host.UnitState{Load: "not-found", Active: "inactive"}}}}}, []string{
-			"problem openvswitch.service, which crio.service needs, does not exist on this host (Unit openvswitch.service not found) | dnf install openvswitch3.1   or newer, from the Fast Datapath repository; then: systemctl start kubelet",
+			"problem openvswitch.service, which crio.service needs, does not exist on this host (Unit openvswitch.service not found) | dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet",
 			"problem KubeletNotReady: x | journalctl -u kubelet -b",
 		}},
 		"kubelet restarting, wrong flag": {facts{node: silent, machine: machineFacts{units: []unitFacts{{
 			name: Unit, state: host.UnitState{Active: "activating", Sub: "auto-restart", Result: "exit-code"},
 			errors: []string{`"command failed" err="failed to parse kubelet flag: unknown flag: --cni-bin-dir"`},
 		}}}}, []string{
-			"problem kubelet.service does not run (it ends soon after each start): it does not know the flag --cni-bin-dir of its unit: the installed kubelet is not of the payload's release | kubelet --version   and install the kubelet of the payload's release, then: systemctl restart kubelet",
+			"problem kubelet.service does not run (it ends soon after each start): it does not know the flag --cni-bin-dir of its unit: the installed kubelet is not of the payload's release | kubelet --version # and install the kubelet of the payload's release, then: systemctl restart kubelet",
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"CRI-O hangs": {facts{node: notReady("container runtime is down"), machine: machineFacts{runtime: errors.New("context deadline exceeded")}}, []string{
-			"problem CRI-O runs, but does not answer at its socket: context deadline exceeded | journalctl -b -u crio; systemctl restart crio   (it restarts kubelet too)",
+			"problem CRI-O runs, but does not answer at its socket: context deadline exceeded | journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 			"problem kubelet has no contact with CRI-O yet (container runtime is down) | systemctl status crio; journalctl -b -u crio",
 		}},
 		"clock": {facts{node: silent, ahead: -2 * time.Hour}, []string{
-			"problem this host's clock is 2h0m0s behind the API server's; certificates and leases do not hold | chronyc makestep   or: timedatectl set-ntp true",
+			"problem this host's clock is 2h0m0s behind the API server's; certificates and leases do not hold | chronyc makestep # or: timedatectl set-ntp true",
 			"problem kubelet has not reported since 2026-01-02T03:04:05Z (NodeStatusUnknown) | journalctl -u kubelet -b",
 		}},
 		"earlier boot": {facts{node: oldBoot}, []string{
@@ -138,7 +138,7 @@ func TestDiagnose(t *testing.T) {
 		}},
 		"OVN has no range": {facts{node: noSubnet, machine: machine, pods: []*corev1.Pod{controller}}, []string{
 			"problem OVN-Kubernetes has not given Node worker-1 a range of pod addresses (annotation k8s.ovn.org/node-subnets): its control plane does not run; for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert there | " +
-				"on the management cluster: oc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\noc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
+				"# on the management cluster:\noc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\noc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
 			"problem the network plugin has not written its configuration (/etc/kubernetes/cni/net.d is empty) | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 			"problem pod openshift-ovn-kubernetes/ovnkube-node-x is not up: container ovnkube-controller runs, but is not ready | oc -n openshift-ovn-kubernetes describe pod ovnkube-node-x",
 		}},
@@ -177,7 +177,7 @@ func TestDiagnose(t *testing.T) {
 			"problem NetworkUnavailable (R: m): the network plugin or a route controller says so, and takes it back | oc get pods -A -o wide --field-selector spec.nodeName=worker-1",
 		}},
 		"Ready and tainted, and a pod": {facts{node: tainted, pods: []*corev1.Pod{ovn, dns}}, []string{
-			"problem taint team:NoSchedule: not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool set it, and removes it (since when is not known) | oc adm taint node worker-1 team-   if nothing needs it",
+			"problem taint team:NoSchedule: not one that Kubernetes or OpenShift sets by itself; an administrator, an operator or the NodePool set it, and removes it (since when is not known) | oc adm taint node worker-1 team- # if nothing needs it",
 			"warning pod openshift-ovn-kubernetes/ovnkube-node-x is not up: image quay.io/a/b:1 cannot be pulled: quay.io does not have it | crictl pull quay.io/a/b:1",
 			"note taint UpdateInProgress:PreferNoSchedule: the machine-config controller sets it while the node's configuration is not the desired one, and removes it when the machine-config daemon on the node reports Done; a hosted cluster of platform None has neither | oc get node worker-1 -o yaml | grep machineconfiguration.openshift.io/",
 		}},

@@ -32,11 +32,11 @@ func (r Register) remedy(name, words string) string {
 	}
 	if pick(false); len(flags) == 0 {
 		if strings.Contains(words, "label") {
-			return "look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's configuration's"
+			return "# look at --node-labels in kubelet's unit (systemctl cat kubelet): the labels are the NodePool's configuration's"
 		}
 		pick(true)
 	}
-	return "join without " + strings.Join(flags, " ") + "   and, once the node is there, on the hosted cluster: " + commandsFor(name, label, taint, "")
+	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" + commandsFor(name, label, taint, "")
 }
 
 // commandsFor are the commands that set labels and taints on a Node that exists.
@@ -75,7 +75,7 @@ func (r Register) compare(node *corev1.Node, log report.Log) {
 	}
 	if len(lacks) > 0 {
 		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks, ", ")+"; kubelet sets them only when it makes the Node",
-			commandsFor(node.Name, labels, taints, " --overwrite")+"   on the hosted cluster")
+			commandsFor(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster")
 	}
 }
 

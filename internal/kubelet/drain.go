@@ -28,7 +28,7 @@ func (n *Node) Evict(ctx context.Context, lose bool) error {
 	}
 	leaving, lost := whoLeaves(pods)
 	if len(lost) > 0 && !lose {
-		return report.Fail(report.Refused, "delete them, or make them part of a Deployment",
+		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
 			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
 	}
 	for {

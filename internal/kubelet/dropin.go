@@ -41,7 +41,7 @@ func (r Registration) DropIn(launch Launch) (string, error) {
 	}
 	command, err := settings.command()
 	if err != nil {
-		return "", report.Fail(report.Refused, "look at: systemctl cat kubelet", "labels and taints cannot be told to kubelet: %w", err)
+		return "", report.Fail(report.Refused, "# look at:\nsystemctl cat kubelet", "labels and taints cannot be told to kubelet: %w", err)
 	}
 	content := "# Written by hcp-node-agent: what the Node is registered with.\n[Service]\n"
 	rewritten := command
@@ -89,7 +89,7 @@ func (l Launch) free(hooked, rewritten bool) error {
 			starts := rewritten && option.Name == "ExecStart"
 			sets := hooked && option.Name == "Environment" && (option.Value == "" || strings.Contains(option.Value, labelsHook+"="))
 			if option.Section == "Service" && (starts || sets) {
-				return report.Fail(report.Refused, "give that drop-in a name that comes before "+RegistrationDropIn,
+				return report.Fail(report.Refused, "# give that drop-in a name that comes before "+RegistrationDropIn,
 					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others", dropin.Name, option.Name)
 			}
 		}

@@ -130,7 +130,7 @@ func (i *Identity) fits(cluster Cluster, config *rest.Config) error {
 
 // foreign refuses what is there without touching it.
 func (i *Identity) foreign(format string, args ...any) error {
-	remedy := fmt.Sprintf("if this machine shall leave the other cluster: hcp-node-agent leave   or, if the agent did not join it:\n"+
+	remedy := fmt.Sprintf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not join it:\n"+
 		"systemctl stop kubelet; mv %s %s.old; mv %s %s.old", i.Kubeconfig, i.Kubeconfig, i.Dir, i.Dir)
 	return report.Fail(report.Refused, remedy, "this machine's kubelet already has another identity (%s): %w",
 		i.Kubeconfig, fmt.Errorf(format, args...))

@@ -29,7 +29,7 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 			continue
 		}
 		if err := unmount(ctx, point); err != nil {
-			errs = append(errs, report.Fail(report.Failed, "fuser -vm "+point+"   shows who uses it; then run leave again", "%w", err))
+			errs = append(errs, report.Fail(report.Failed, "fuser -vm "+point+" # shows who uses it; then run leave again", "%w", err))
 			continue
 		}
 		done = append(done, point)

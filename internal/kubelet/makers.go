@@ -29,7 +29,7 @@ func makers() []maker {
 		{
 			kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "ovn-control-plane-metrics-cert",
 			who:    "the service-ca operator makes it for Service ovn-kubernetes-control-plane; for a hosted cluster the control plane operator does, in the hosted control plane's namespace of the management cluster",
-			remedy: "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert   on the management cluster",
+			remedy: "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert # on the management cluster",
 		},
 		serviceCA("openshift-multus", "metrics-daemon-secret", "network-metrics-service"),
 		serviceCA("openshift-dns", "dns-default-metrics-tls", "dns-default"),
@@ -48,17 +48,17 @@ func makers() []maker {
 		{
 			kind: "Secret", namespace: "kube-system", name: "konnectivity-agent",
 			who:    "HyperShift's hosted-cluster-config-operator copies it from the management cluster",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=hosted-cluster-config-operator   on the management cluster",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=hosted-cluster-config-operator # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", name: "kube-root-ca.crt",
 			who:    "the kube-controller-manager makes it in every namespace",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager   on the management cluster",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", name: "openshift-service-ca.crt",
 			who:    "OpenShift's kube-controller-manager makes it in every namespace",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager   on the management cluster",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", namespace: "openshift-ovn-kubernetes",

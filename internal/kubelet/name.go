@@ -50,9 +50,9 @@ func rawName(sources NameSources) (name, origin string, err error) {
 // checkName refuses what the API server would refuse later, when it is harder
 // to mend.
 func checkName(name, origin string) error {
-	remedy := "hostnamectl set-hostname worker-1.example.com   (a name of this machine's own, then run this again)"
+	remedy := "hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again"
 	if origin != fromHostname {
-		remedy = "correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
+		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}
 	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}
 	switch problems := validation.IsDNS1123Subdomain(name); {

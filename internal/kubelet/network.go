@@ -82,7 +82,7 @@ func subnetFinding(node string) Finding {
 		Severity: report.SeverityProblem, About: "no range of pod addresses",
 		Text: "OVN-Kubernetes has not given Node " + node + " a range of pod addresses (annotation k8s.ovn.org/node-subnets): its control plane does not run; " +
 			"for a hosted cluster that is on the management cluster, and needs Secret ovn-control-plane-metrics-cert there",
-		Remedy: "on the management cluster: oc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +
+		Remedy: "# on the management cluster:\noc -n HCP_NAMESPACE get pods -l app=ovnkube-control-plane\n" +
 			"oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert",
 	}
 }

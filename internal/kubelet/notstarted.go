@@ -45,7 +45,7 @@ func (t *podTrouble) pausing(lines []string, f facts) bool {
 		if match := source.FindStringSubmatch(line); match != nil {
 			c := pulling(match[1], match[2], f.machine.auths)
 			t.why = "CRI-O's pause image " + shortImage(match[1]) + " cannot be pulled: " + c.text
-			t.remedy = "crio config 2>/dev/null | grep pause_image   (hcp-node-agent join sets the release's)\n" + c.remedy
+			t.remedy = "crio config 2>/dev/null | grep pause_image # hcp-node-agent join sets the release's\n" + c.remedy
 			t.details, t.certain = inWords(line), true
 			return true
 		}

@@ -46,7 +46,7 @@ func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
 		state = "Ready"
 	}
 	return report.Fail(report.Refused,
-		"hostnamectl set-hostname ANOTHER-NAME   then run join again; or, if the other machine is gone for good: oc delete node "+node.Name+"   on the hosted cluster, then run join again",
+		"hostnamectl set-hostname ANOTHER-NAME # then run join again\n# or, if the other machine is gone for good, on the hosted cluster, before the next join:\noc delete node "+node.Name,
 		"%w: Node %s has the machine-id %s, this machine's is %s; %s, %s",
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
 }

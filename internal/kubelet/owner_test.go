@@ -27,7 +27,7 @@ func TestForeignNode(t *testing.T) {
 		"the cluster last heard of it at 2026-11-20T08:04:50Z, Ready": told.Add(290 * time.Second),
 	} {
 		err := foreignNode(node, "bbbb", lastHeard(node, lease))
-		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) || !strings.Contains(report.RemedyOf(err), "oc delete node worker-1 ") {
+		if err.Error() != intro+want || report.CodeOf(err) != report.Refused || !errors.Is(err, errForeignNode) || !strings.Contains(report.RemedyOf(err), "oc delete node worker-1") {
 			t.Errorf("foreignNode() = %v (code %d, %s)\nwant %s", err, report.CodeOf(err), report.RemedyOf(err), intro+want)
 		}
 	}

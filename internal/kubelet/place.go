@@ -25,15 +25,15 @@ func (p Place) OnCluster() string {
 // Signer is what to do where an approved CSR is not issued.
 func (p Place) Signer() string {
 	if p.Standalone {
-		return "look at the csrsigning controller: oc get clusteroperator kube-controller-manager"
+		return "oc get clusteroperator kube-controller-manager # its csrsigning controller"
 	}
-	return "look at the csrsigning controller in the hosted control plane's kube-controller-manager"
+	return "# look at the csrsigning controller in the hosted control plane's kube-controller-manager"
 }
 
 // renewed is what brings a new bootstrap credential.
 func (p Place) renewed() string {
 	if p.Standalone {
-		return "join again with --user-data or --endpoint: the machine-config server gives the current bootstrap credential"
+		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap credential"
 	}
-	return "get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
+	return "# get a fresh user-data stub and run join again: the payload brings a new bootstrap credential"
 }

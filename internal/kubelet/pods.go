@@ -71,7 +71,7 @@ func (t *podTrouble) ofPlatform() {
 	}
 	manifest := "/etc/kubernetes/manifests/" + strings.TrimSuffix(t.pod.Name, "-"+t.pod.Spec.NodeName) + ".yaml"
 	t.why += "; it is a static pod of platform " + platform + ", which a worker in another network does not need"
-	t.remedy = "hcp-node-agent leave   and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
+	t.remedy = "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
 }
 
 // rank orders pods by how much others wait for them: all for the way to the
@@ -134,7 +134,7 @@ func (t *podTrouble) rejected() {
 	t.why = reason + ": " + message
 	if resource, found := strings.CutPrefix(reason, "OutOf"); found {
 		t.why = fmt.Sprintf("this node has too little %s left for it (%s)", resource, message)
-		t.remedy = "oc describe node " + t.pod.Spec.NodeName + "   shows what is allocated"
+		t.remedy = "oc describe node " + t.pod.Spec.NodeName + " # shows what is allocated"
 	}
 	switch reason {
 	case "Evicted":

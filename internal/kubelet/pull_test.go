@@ -32,7 +32,7 @@ func TestPulling(t *testing.T) {
 		"nothing for it": {
 			reading + "unable to retrieve auth token: invalid username/password: unauthorized",
 			[]string{"registry.redhat.io"},
-			"this node's pull secret (/var/lib/kubelet/config.json) has nothing for quay.io", "add quay.io to the cluster's pull secret (HostedCluster spec.pullSecret;",
+			"this node's pull secret (/var/lib/kubelet/config.json) has nothing for quay.io", "# add quay.io to the cluster's pull secret (HostedCluster spec.pullSecret;",
 		},
 		"a mirror": {
 			reading + `(Mirrors also failed: [mirror.example.com:5000/x@sha256:1234: pinging container registry mirror.example.com:5000: Get "https://mirror.example.com:5000/v2/": dial tcp 192.0.2.5:5000: connect: connection refused])`, nil,
@@ -49,17 +49,17 @@ func TestPulling(t *testing.T) {
 		"timeout": {reading + `pinging container registry quay.io: Get "https://quay.io/v2/": dial tcp 198.51.100.1:443: i/o timeout`, nil, "no answer from quay.io in time", "curl -kv https://quay.io/v2/"},
 		"unknown CA": {
 			reading + `Get "https://quay.io/v2/": tls: failed to verify certificate: x509: certificate signed by unknown authority`, nil,
-			"this host does not trust the certificate of quay.io", "give its CA to the cluster",
+			"this host does not trust the certificate of quay.io", "# give its CA to the cluster",
 		},
 		"clock": {
 			`tls: failed to verify certificate: x509: certificate has expired or is not yet valid: current time 2020-01-01T00:00:00Z is before 2026-01-01T00:00:00Z`, nil,
 			"quay.io has a certificate that begins later than this host's clock, 2020-01-01T00:00:00Z", "chronyc makestep",
 		},
 		"other names": {`tls: failed to verify certificate: x509: certificate is valid for a.example.com, not quay.io`, nil, "the certificate of quay.io does not fit: certificate is valid for a.example.com, not quay.io", "openssl s_client -connect quay.io:443"},
-		"plain HTTP":  {`Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`, nil, "quay.io does not speak TLS", "set insecure"},
+		"plain HTTP":  {`Get "https://quay.io/v2/": http: server gave HTTP response to HTTPS client`, nil, "quay.io does not speak TLS", "# set insecure"},
 		"proxy":       {`Get "https://quay.io/v2/": proxyconnect tcp: dial tcp 192.0.2.3:3128: connect: connection refused`, nil, "the proxy does not let CRI-O through to quay.io", "systemctl show"},
 		"no way":      {`dial tcp 198.51.100.1:443: connect: no route to host`, nil, "there is no way to quay.io", "curl -kv"},
-		"too many":    {"reading manifest latest in docker.io/x: toomanyrequests: You have reached your pull rate limit", nil, "quay.io has had too many requests from here", "wait, or"},
+		"too many":    {"reading manifest latest in docker.io/x: toomanyrequests: You have reached your pull rate limit", nil, "quay.io has had too many requests from here", "# wait, or"},
 		"signature":   {"SignatureValidationFailed: Source image rejected: A signature was required, but no signature exists", nil, "its signature is not as /etc/containers/policy.json wants it", "cat /etc"},
 		"other architecture": {
 			`choosing an image from manifest list docker://x: no image found in image index for architecture "arm64", variant "", OS "linux"`, nil,
@@ -67,7 +67,7 @@ func TestPulling(t *testing.T) {
 		},
 		"registry down": {"received unexpected HTTP status: 503 Service Unavailable", nil, "quay.io is in trouble (HTTP 503)", "curl -kv"},
 		"disk":          {"writing blob: storing blob to file: write /var/tmp/x: no space left on device", nil, "no space is left for it on this host", "df -h"},
-		"no name":       {"InvalidImageName", nil, "this is no name of an image", "correct it"},
+		"no name":       {"InvalidImageName", nil, "this is no name of an image", "# correct it"},
 		"never":         {`Container image "x" is not present with pull policy of Never`, nil, "it is not on this host, and the pod forbids pulling", "crictl pull"},
 		"new to us":     {"the dog ate it", nil, "the dog ate it", "crictl pull"},
 		"nothing said":  {"", nil, "kubelet has not said why", "crictl pull"},

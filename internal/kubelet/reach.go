@@ -50,7 +50,7 @@ func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
 		return trouble{}, false
 	}
 	t := trouble{code: report.Failed, remedy: "curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
-		"/version   and look at HTTPS_PROXY and NO_PROXY in this command's environment"}
+		"/version # and look at HTTPS_PROXY and NO_PROXY in this command's environment"}
 	var connecting *net.OpError
 	if errors.As(err, &connecting) && connecting.Op == "proxyconnect" {
 		t.text = "the proxy " + proxy.Host + " on the way to " + server + " cannot be reached: " + connecting.Err.Error()
@@ -61,10 +61,10 @@ func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
 		return trouble{}, false
 	case http.StatusProxyAuthRequired:
 		t.text = "the proxy " + proxy.Host + " wants a user and a password (407)"
-		t.remedy = "put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " + hostOf(server) + " into NO_PROXY"
+		t.remedy = "# put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " + hostOf(server) + " into NO_PROXY"
 	case http.StatusForbidden, http.StatusMethodNotAllowed:
 		t.text = fmt.Sprintf("the proxy %s does not let this machine through to %s (%d)", proxy.Host, hostPort(server), code)
-		t.remedy = "allow CONNECT to " + hostPort(server) + " in the proxy, or take " + hostOf(server) + " into NO_PROXY"
+		t.remedy = "# allow CONNECT to " + hostPort(server) + " in the proxy, or take " + hostOf(server) + " into NO_PROXY"
 	default:
 		t.text = fmt.Sprintf("the proxy %s could not reach %s (%d %s)", proxy.Host, hostPort(server), code, http.StatusText(code))
 	}

@@ -34,7 +34,7 @@ func TestExplainProxy(t *testing.T) {
 		"nothing listens":  {closedPort(t), "on the way to https://api.example.com:6443 cannot be reached", "curl -v --proxy"},
 		"no such name":     {"proxy.invalid:3128", "the proxy proxy.invalid:3128 on the way to", "HTTPS_PROXY"},
 		"wants a password": {answering(407), "wants a user and a password (407)", "USER:PASSWORD@"},
-		"not allowed":      {answering(403), "does not let this machine through to api.example.com:6443 (403)", "allow CONNECT to api.example.com:6443"},
+		"not allowed":      {answering(403), "does not let this machine through to api.example.com:6443 (403)", "# allow CONNECT to api.example.com:6443"},
 		"bad gateway":      {answering(502), "could not reach api.example.com:6443 (502 Bad Gateway)", "NO_PROXY"},
 		"too slow":         {answering(504), "could not reach api.example.com:6443 (504 Gateway Timeout)", "NO_PROXY"},
 	}

@@ -93,7 +93,7 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: team.node-restriction.kubernetes.io/secret`) {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
-	const remedy = "join without --node-label " + label + "   and, once the node is there, on the hosted cluster: oc label node restricted " + label
+	const remedy = "# join without --node-label " + label + " and, once the node is there, on the hosted cluster:\noc label node restricted " + label
 	if report.RemedyOf(err) != remedy {
 		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
 	}

@@ -221,7 +221,7 @@ func TestNodeLacks(t *testing.T) {
 	var said recorder
 	r.compare(node, said.log())
 	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
-		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule   on the hosted cluster\n"
+		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
 	if said.text() != want {
 		t.Errorf("said %q\nwant %q", said.text(), want)
 	}

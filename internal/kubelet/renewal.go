@@ -90,7 +90,7 @@ func (s *Serving) first(found map[string]*certificatesv1.CertificateSigningReque
 		condition := csr.Status.Conditions[0]
 		return Renewal{
 			Text:   fmt.Sprintf("its CSR %s is %s (%s: %s), and kubelet has not got a certificate by it", csr.Name, condition.Type, condition.Reason, condition.Message),
-			Remedy: "systemctl restart kubelet   makes it ask anew",
+			Remedy: "systemctl restart kubelet # makes it ask anew",
 		}
 	case choice.misfit != nil:
 		return Renewal{Text: choice.misfit.text, Remedy: choice.misfit.remedy}

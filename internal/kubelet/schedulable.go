@@ -24,7 +24,7 @@ func (n *Node) Schedulable(ctx context.Context) error {
 		node := found[n.Name]
 		if node == nil {
 			tell.tell("Node "+n.Name, []Finding{{
-				Severity: report.SeverityProblem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet   registers it again",
+				Severity: report.SeverityProblem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
 			}}, false)
 			return false, nil
 		}
@@ -111,6 +111,6 @@ func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 	if taint.TimeAdded == nil {
 		f.Text += " (since when is not known)"
 	}
-	f.Remedy = fill.Replace("oc adm taint node NODE KEY-   if nothing needs it")
+	f.Remedy = fill.Replace("oc adm taint node NODE KEY- # if nothing needs it")
 	return f
 }

@@ -113,8 +113,8 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
 			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name, condition.Type, condition.Reason, condition.Message)
-			w.unanswered = report.Fail(report.ApprovalMissing, "systemctl restart kubelet   makes it ask at once", "%s", text)
-			log.Wait(text, "systemctl restart kubelet   makes it ask at once")
+			w.unanswered = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once", "%s", text)
+			log.Wait(text, "systemctl restart kubelet # makes it ask at once")
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
@@ -125,7 +125,7 @@ func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.Certificate
 		}
 	}
 	remedy := "oc adm certificate approve " + csr.Name
-	w.unanswered = report.Fail(report.ApprovalMissing, remedy+"   "+w.Place.OnCluster()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
+	w.unanswered = report.Fail(report.ApprovalMissing, remedy+" # "+w.Place.OnCluster()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
 	if w.approve == nil {
 		log.Wait(servingText(csr, w.Place), remedy)
 		return nil

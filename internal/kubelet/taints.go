@@ -47,7 +47,7 @@ func kubernetesTaints() []knownTaint {
 		{
 			key: corev1.TaintNodeNotReady, passing: true,
 			story:  "the node lifecycle controller sets it while the Node is not Ready, and removes it within seconds of Ready",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager   on the management cluster, if it stays",
+			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster, if it stays",
 		},
 		{
 			key: corev1.TaintNodeUnreachable, passing: true,
@@ -90,7 +90,7 @@ func kubernetesTaints() []knownTaint {
 			key: "node.cloudprovider.kubernetes.io/uninitialized",
 			story: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; " +
 				"on platform None there is none and nobody does: the payload is of a NodePool or cluster of another platform",
-			remedy: "join with the stub of a NodePool of platform None; to use the node until then: oc adm taint node NODE KEY-",
+			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm taint node NODE KEY-",
 		},
 		{
 			key:    "node.cloudprovider.kubernetes.io/shutdown",
@@ -100,17 +100,17 @@ func kubernetesTaints() []knownTaint {
 		{
 			key:    "node-role.kubernetes.io/master",
 			story:  "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when its payload is that of a master",
-			remedy: "join with the stub of a worker NodePool",
+			remedy: "# join with the stub of a worker NodePool",
 		},
 		{
 			key:    "node-role.kubernetes.io/control-plane",
 			story:  "kubelet registers control plane nodes with it, and nobody removes it; a worker has it when its payload is that of a master",
-			remedy: "join with the stub of a worker NodePool",
+			remedy: "# join with the stub of a worker NodePool",
 		},
 		{
 			key:    "node-role.kubernetes.io/infra",
 			story:  "an administrator keeps the node for routers, registry and monitoring with it, and nobody removes it; only pods that tolerate it come here",
-			remedy: "oc adm taint node NODE KEY-   if other pods shall come too",
+			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
 		},
 	}
 }
@@ -132,34 +132,34 @@ func operatorTaints() []knownTaint {
 		{
 			key:    "ToBeDeletedByClusterAutoscaler",
 			story:  "the cluster autoscaler sets it on a node that it is about to delete, and removes it when it thinks better of it",
-			remedy: "oc adm taint node NODE KEY-   if the autoscaler does not manage this node",
+			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
 		},
 		{
 			key:    "DeletionCandidateOfClusterAutoscaler",
 			story:  "the cluster autoscaler marks nodes with it that it may delete soon, and removes it when they are needed",
-			remedy: "oc adm taint node NODE KEY-   if the autoscaler does not manage this node",
+			remedy: "oc adm taint node NODE KEY- # if the autoscaler does not manage this node",
 		},
 		{
 			key:    "node.cluster.x-k8s.io/uninitialized",
 			story:  "the Cluster API sets it at registration, and removes it when it has found the Node's Machine; on platform None there is no Machine and nobody does",
-			remedy: "join with the stub of a NodePool of platform None; to use the node until then: oc adm taint node NODE KEY-",
+			remedy: "# join with the stub of a NodePool of platform None; to use the node until then:\noc adm taint node NODE KEY-",
 		},
 		{
 			key: "*.csi.aws.com/agent-not-ready", // ebs, efs
 			story: "the node was registered with it, and the CSI driver's pod on this node removes it when it is ready; " +
 				"where the cluster has no such driver nobody does",
-			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE KEY-   if the cluster has no such driver",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE | grep csi\noc adm taint node NODE KEY- # if the cluster has no such driver",
 		},
 		{
 			key: "*/agent-not-ready", // other CSI drivers, and Cilium
 			story: "the node was registered with it, and the agent that KEY names removes it when its pod on this node is ready; " +
 				"where the cluster has no such agent nobody does",
-			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY-   if the cluster has no such agent",
+			remedy: "oc get pods -A -o wide --field-selector spec.nodeName=NODE\noc adm taint node NODE KEY- # if the cluster has no such agent",
 		},
 		{
 			key:    "node.ocs.openshift.io/storage",
 			story:  "an administrator keeps the node for OpenShift Data Foundation with it, and nobody removes it; only storage pods come here",
-			remedy: "oc adm taint node NODE KEY-   if other pods shall come too",
+			remedy: "oc adm taint node NODE KEY- # if other pods shall come too",
 		},
 		{
 			key:    "medik8s.io/drain",
@@ -174,7 +174,7 @@ func operatorTaints() []knownTaint {
 		{
 			key:    "kubevirt.io/drain",
 			story:  "OpenShift Virtualization sets it so that virtual machines leave the node; who drained the node removes it",
-			remedy: "oc adm taint node NODE KEY-   when the maintenance is over",
+			remedy: "oc adm taint node NODE KEY- # when the maintenance is over",
 		},
 	}
 }

@@ -63,14 +63,14 @@ func explainAnswer(err error) (trouble, bool) {
 	case apierrors.IsUnauthorized(err):
 		return trouble{
 			text: "the API server does not accept this credential (401)", code: report.CredentialRefused, permanent: true,
-			remedy: "get a fresh user-data stub for this cluster and run join again",
+			remedy: "# get a fresh user-data stub for this cluster and run join again",
 		}, true
 	case apierrors.IsForbidden(err):
-		return trouble{text: text, code: report.CredentialRefused, permanent: true, remedy: "check the RBAC of the hosted cluster"}, true
+		return trouble{text: text, code: report.CredentialRefused, permanent: true, remedy: "# check the RBAC of the hosted cluster"}, true
 	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsMethodNotSupported(err), apierrors.IsNotFound(err):
 		return trouble{text: text, code: report.Failed, permanent: true}, true
 	}
-	return trouble{text: text, code: report.Failed, remedy: "look at the hosted control plane's kube-apiserver pods"}, true
+	return trouble{text: text, code: report.Failed, remedy: "# look at the hosted control plane's kube-apiserver pods"}, true
 }
 
 func explainTLS(err error, server string) (trouble, bool) {
@@ -96,7 +96,7 @@ func explainTLS(err error, server string) (trouble, bool) {
 		return trouble{
 			text: fmt.Sprintf("the certificate of %s is valid from %s to %s, and this machine's clock says %s",
 				server, stamp(invalid.Cert.NotBefore), stamp(invalid.Cert.NotAfter), stamp(time.Now())),
-			remedy: "chronyc makestep   (if the clock is wrong)", code: report.Failed,
+			remedy: "chronyc makestep # if the clock is wrong", code: report.Failed,
 		}, true
 	case errors.As(err, &invalid):
 		return trouble{text: "the certificate of " + server + " is not valid: " + invalid.Error(), remedy: look, code: report.Failed}, true

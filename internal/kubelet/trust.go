@@ -69,7 +69,7 @@ func (i *Identity) keep(ctx context.Context) (Result, error) {
 	if err := i.accepted(ctx, cluster); err != nil {
 		if ctx.Err() == nil {
 			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's kubeconfig keeps those that it has: "+err.Error(),
-				"hcp-node-agent join --user-data STUB   with a fresh stub")
+				"hcp-node-agent join --user-data STUB # with a fresh stub")
 		}
 		return Result{}, i.verifyStored(ctx)
 	}

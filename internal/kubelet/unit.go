@@ -74,7 +74,7 @@ func addOrReset(list []string, value string) []string {
 func (s *unitSettings) addFile(sources NameSources, file string) error {
 	path := strings.TrimPrefix(file, "-")
 	if strings.ContainsAny(path, "*?[") {
-		return report.Fail(report.Usage, "name the files one by one in kubelet's unit",
+		return report.Fail(report.Usage, "# name the files one by one in kubelet's unit",
 			"reading kubelet's unit: EnvironmentFile=%s is a pattern, which is not supported", file)
 	}
 	if sources.File == nil {

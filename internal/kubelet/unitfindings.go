@@ -73,13 +73,13 @@ func starting(state host.UnitState) bool {
 func unitPackage(unit string) string {
 	switch unit {
 	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
-		return "dnf install openvswitch3.1   or newer, from the Fast Datapath repository; then: systemctl start kubelet"
+		return "dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet"
 	case "crio.service":
-		return "dnf install cri-o cri-tools   of the cluster's release; then: systemctl start kubelet"
+		return "dnf install cri-o cri-tools # of the cluster's release\nsystemctl start kubelet"
 	case "kubelet.service":
-		return "hcp-node-agent join   writes it"
+		return "hcp-node-agent join # writes it"
 	}
-	return "dnf provides '*/" + unit + "'   names the package to install"
+	return "dnf provides '*/" + unit + "' # names the package to install"
 }
 
 // runtimeFinding tells of a CRI-O that runs and does not answer.
@@ -89,6 +89,6 @@ func runtimeFinding(m machineFacts) []Finding {
 	}
 	return []Finding{{
 		Severity: report.SeverityProblem, About: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtime.Error(), brief),
-		Remedy: "journalctl -b -u crio; systemctl restart crio   (it restarts kubelet too)",
+		Remedy: "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 	}}
 }

@@ -70,7 +70,7 @@ func (i *Identity) refusedNode(connection *api, err error) error {
 	if report.CodeOf(err) != report.CredentialRefused {
 		return err
 	}
-	remedy := fmt.Sprintf("mv %s %s.old   then run join again: it asks for a new certificate", i.Kubeconfig, i.Kubeconfig)
+	remedy := fmt.Sprintf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig, i.Kubeconfig)
 	leaf, now := leafOf(i.current()), connection.clock.now()
 	switch {
 	case leaf == nil:
@@ -111,7 +111,7 @@ func clockOf(leaf *x509.Certificate, server, local time.Time) error {
 	if !local.After(leaf.NotAfter) || server.After(leaf.NotAfter) {
 		return nil
 	}
-	return report.Fail(report.Refused, clockRemedy+"   then run join again",
+	return report.Fail(report.Refused, clockRemedy+" # then run join again",
 		"this machine's clock is wrong: it says %s, at which this node's certificate has expired (at %s); the API server's clock says %s",
 		stamp(local), stamp(leaf.NotAfter), stamp(server))
 }

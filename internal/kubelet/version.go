@@ -83,10 +83,10 @@ func Skew(server, kubelet Version) error {
 	ours, theirs := kubelet.parsed.Minor(), server.parsed.Minor()
 	switch {
 	case kubelet.parsed.Major() != server.parsed.Major() || ours > theirs:
-		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
+		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
 			"kubelet %s is newer than the API server %s, which Kubernetes does not support", kubelet, server)
 	case ours+3 < theirs:
-		return report.Fail(report.Refused, "install the kubelet of the NodePool's release",
+		return report.Fail(report.Refused, "# install the kubelet of the NodePool's release",
 			"kubelet %s is %d minor versions older than the API server %s; three are supported", kubelet, theirs-ours, server)
 	}
 	return nil

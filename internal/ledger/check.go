@@ -69,6 +69,6 @@ func refusal(found []string) error {
 		}
 		text += "; " + obstacle
 	}
-	return report.Fail(report.Failed, "move what is in the way to another place, and run the same command again",
+	return report.Fail(report.Failed, "# move what is in the way to another place, and run the same command again",
 		"nothing was changed, as something is in the way: %s", text)
 }

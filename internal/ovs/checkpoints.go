@@ -17,7 +17,7 @@ func beginLeaving(o, unfinished Origin, found bool, checkpoints []networkmanager
 		return o, nil
 	}
 	if len(checkpoints) > 0 {
-		return o, refuse("run the same command again when the other program is done   (nmstate: nmstatectl commit, or nmstatectl rollback)",
+		return o, refuse("# run the same command again when the other program is done; nmstate: nmstatectl commit, or nmstatectl rollback",
 			"another program is changing the network through NetworkManager, and can take its change back, and br-ex with it; br-ex was left as it is")
 	}
 	o.Checkpoint, o.Leaving = "", true

@@ -36,7 +36,7 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	}
 	node := NodeIP(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {
-		return nil, refuse("ip -br address   and NODEIP_HINT in /etc/default/nodeip-configuration",
+		return nil, refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{

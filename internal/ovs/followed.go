@@ -54,7 +54,7 @@ func (o Origin) followed(facts Facts) (Origin, error) {
 	if own, found := facts.profile(o.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return o, refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+"   and then run this again",
+			return o, refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again",
 				"the uplink was called %s when it went into br-ex and is called %s since a boot, and its profile %s is for %s alone", o.Uplink, now, o.ID, named)
 		}
 		bound = named != ""

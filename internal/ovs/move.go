@@ -21,7 +21,7 @@ func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.deadMan())
 	if err != nil {
-		return errors.Join(report.Fail(report.Refused, "run the same command again when the other program is done",
+		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
 			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(context.WithoutCancel(ctx)))
 	}
 	// For the next run, should this one die: until our profiles are there, the

@@ -34,7 +34,7 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 // waiting refuses an uplink whose addresses nobody has confirmed: at a boot, or
 // where a way back has kept them (see holdAddress).
 func waiting(uplink string) error {
-	return refuse(fmt.Sprintf("nmcli device reapply %s   once its DHCP server or router answers, then run the same command again", uplink),
+	return refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
 		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
 

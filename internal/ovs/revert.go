@@ -25,7 +25,7 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 		d.log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Origin); err != nil {
-		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b   and the host's console",
+		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # and the host's console",
 			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
 			m.Uplink, cause, err, guardName)
 	}
@@ -34,7 +34,7 @@ func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
 		gateway = "its gateway is out of reach all the same"
 	}
 	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
-	return report.Fail(report.NetworkRolledBack, look+"   then run the same command again",
+	return report.Fail(report.NetworkRolledBack, look+" # then run the same command again",
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
 }
 

@@ -25,7 +25,7 @@ type uplinkChoice struct{ name, source string }
 // that an earlier br-ex has remembered wins if it has a default route too.
 func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 	if facts.HintEmpty {
-		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+hintFile+"   or: rm "+hintFile,
+		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+hintFile+" # or: rm "+hintFile,
 			"%s is empty; it has to name the network interface for br-ex, or not be there", hintFile)
 	}
 	for _, choice := range []uplinkChoice{{options.BridgeInterface, "--bridge-interface"}, {facts.Hint, hintFile}} {
@@ -125,7 +125,7 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 			continue // br-ex will have none either
 		}
 		if route.Metric <= 1 {
-			return 0, refuse(fmt.Sprintf("ip route show default dev %s   and give that route a higher metric", route.Link),
+			return 0, refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
 				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
 		}
 		metric = int64(route.Metric) - 1

@@ -57,7 +57,7 @@ func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold
 	// With its own profile, addresses and routes the uplink is as it was: when
 	// the gateway does not answer even so, nothing here can mend that.
 	if d.deaf = askGateways(ctx, o.Uplink, carried); d.deaf != nil {
-		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.deaf), "look at the network outside this host: the gateway, the switch, the cable")
+		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.deaf), "# look at the network outside this host: the gateway, the switch, the cable")
 	}
 	return nil
 }

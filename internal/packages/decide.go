@@ -78,7 +78,7 @@ func Decide(table Table, f Facts) Decision {
 		return d.Decision
 	}
 	if top := d.facts.ControlPlane; !top.IsZero() && d.table.compare(d.Release, top) > 0 && !d.facts.Release.IsZero() {
-		d.find(report.SeverityProblem, "release-newer", "oc get nodepool -A   shows the version of the NodePool",
+		d.find(report.SeverityProblem, "release-newer", "oc get nodepool -A # shows the version of the NodePool",
 			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.numbers(top))
 	}
 	d.standing()
@@ -141,7 +141,7 @@ func (d *decision) candidate(need Package) Missing {
 func (d *decision) askForRelease() {
 	top := d.facts.ControlPlane
 	if top.IsZero() {
-		d.find(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y   (oc get nodepool -A   shows the version of the NodePool)",
+		d.find(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # oc get nodepool -A shows the version of the NodePool",
 			"packages are missing, and it is not known of which OpenShift release: the payload does not say it")
 		return
 	}
@@ -150,7 +150,7 @@ func (d *decision) askForRelease() {
 		candidates = append(candidates, release.String())
 	}
 	d.find(report.SeverityProblem, "release",
-		fmt.Sprintf("hcp-node-agent join --openshift-release %s   (oc get nodepool -A   shows the version of the NodePool)", top),
+		fmt.Sprintf("hcp-node-agent join --openshift-release %s # oc get nodepool -A shows the version of the NodePool", top),
 		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
 }
 
@@ -186,7 +186,7 @@ func (d *decision) standing() {
 		d.find(report.SeverityNote, "standing", "",
 			"a RHEL %d worker of OpenShift %s is not in any documentation; the packages are those that RHEL CoreOS of this release is made of", d.rhel, d.Release)
 	case Ended:
-		d.find(report.SeverityWarning, "standing", "use a host with a newer RHEL",
+		d.find(report.SeverityWarning, "standing", "# use a host with a newer RHEL",
 			"RHEL %d workers have ended before OpenShift %s; its repositories have no packages for them", d.rhel, d.Release)
 	default:
 		d.find(report.SeverityWarning, "standing", "",

@@ -80,7 +80,7 @@ func TestDecide(t *testing.T) {
 			f.Available = all(rhocp9, "el9")
 		}, []string{"not-installed problem"}, []string{
 			"packages that a node needs are not installed: cri-o (the container runtime)",
-			"dnf install 'cri-o-1.31.*' chrony\nor: hcp-node-agent join --install-packages",
+			"dnf install 'cri-o-1.31.*' chrony\n# or:\nhcp-node-agent join --install-packages",
 		}},
 		"a unit of the payload runs jq": {func(f *Facts) {
 			f.Commands, f.Available = map[string]bool{"jq": true}, []dnf.Package{pkg("jq", "1.6", "el9", "appstream")}
@@ -111,18 +111,18 @@ func TestDecide(t *testing.T) {
 			f.Repositories[0].Enabled = false
 		}, []string{"not-available problem"}, []string{
 			"no enabled repository has openshift-kubelet-4.18.* (kubelet), cri-o-1.31.* (the container runtime)",
-			"subscription-manager repos --enable=" + rhocp9 + "\nthen: dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*'",
+			"subscription-manager repos --enable=" + rhocp9 + "\ndnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*'",
 		}},
 		"nobody has it, on arm64": {func(f *Facts) {
 			f.Arch, f.Installed, f.Repositories = "arm64", without(f.Installed, "cri-o"), nil
 			f.Available = all("mirror", "el9") // of x86_64
-		}, []string{"not-available problem"}, []string{"only 1.31.4 for x86_64 in mirror", "subscription-manager repos --enable=rhocp-4.18-for-rhel-9-aarch64-rpms   (this host's subscription does not show it"}},
+		}, []string{"not-available problem"}, []string{"only 1.31.4 for x86_64 in mirror", "subscription-manager repos --enable=rhocp-4.18-for-rhel-9-aarch64-rpms # this host's subscription does not show it"}},
 		"not registered": {func(f *Facts) {
 			f.Installed, f.Repositories, f.Subscription = without(f.Installed, "openvswitch3.5"), nil, Unregistered
 		}, []string{"not-available problem"}, []string{"openvswitch3.5 (br-ex and the cluster network)", "subscription-manager register\nsubscription-manager repos --enable=" + fdp9}},
 		"enabled, and does not have it": {func(f *Facts) {
 			f.Installed = without(f.Installed, "openvswitch3.5")
-		}, []string{"not-available problem"}, []string{"dnf clean expire-cache", fdp9 + ", which is enabled and does not have it"}},
+		}, []string{"not-available problem"}, []string{"dnf clean expire-cache", fdp9 + " is enabled and does not have it"}},
 		"mirror has all, under its own name": {func(f *Facts) {
 			f.Installed, f.Subscription, f.Install = nil, NoSubscription, true
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}

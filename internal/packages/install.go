@@ -50,16 +50,16 @@ func explain(err error, specs []string) error {
 	}
 	// A repository's address can have a password in it.
 	text := redact.Text(err.Error())
-	again := "dnf install " + strings.Join(specs, " ") + "   shows all that dnf says"
+	again := "dnf install " + strings.Join(specs, " ") + " # shows all that dnf prints"
 	if len(specs) == 0 {
-		again = "dnf makecache   shows all that dnf says"
+		again = "dnf makecache # shows all that dnf prints"
 	}
 	switch {
 	case said.Unanswered():
-		return report.Fail(report.Failed, "look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
+		return report.Fail(report.Failed, "# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
 			"a repository does not answer: %s", text)
 	case said.Unsigned():
-		return report.Fail(report.Refused, "rpm --import KEY   of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
+		return report.Fail(report.Refused, "rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
 			"a signature could not be checked, nothing was installed: %s", text)
 	case said.Unknown():
 		return report.Fail(report.Refused, again, "%s", text)

@@ -33,10 +33,10 @@ func TestLeft(t *testing.T) {
 		item ledger.Item
 		want string
 	}{
-		"installed":           {item(true, []string{"41"}, []string{"42"}), "(cri-o-1.31.*, with what they need): dnf history info 42   lists them, dnf history undo 42   removes them"},
-		"first ever":          {item(true, nil, []string{"1"}), "dnf history undo 1 "},
+		"installed":           {item(true, []string{"41"}, []string{"42"}), "(cri-o-1.31.*, with what they need): \"dnf history info 42\" lists them, \"dnf history undo 42\" removes them"},
+		"first ever":          {item(true, nil, []string{"1"}), "dnf history undo 1\" "},
 		"dnf installed none":  {item(true, []string{"41"}, []string{"41"}), ""},
-		"killed while it did": {item(false, []string{"41"}, nil), "join was ended while dnf installed cri-o-1.31.*: dnf history list"},
+		"killed while it did": {item(false, []string{"41"}, nil), "join was ended while dnf installed cri-o-1.31.*: \"dnf history list\""},
 	} {
 		if got := Left(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("%s: %q", name, got)

@@ -71,7 +71,7 @@ func (d *decision) modules() {
 	if len(names) == 0 {
 		return
 	}
-	d.find(report.SeverityProblem, "module", "dnf -y module disable container-tools   (dnf module list --enabled   shows other streams that hide packages)",
+	d.find(report.SeverityProblem, "module", "dnf -y module disable container-tools # dnf module list --enabled shows other streams that hide packages",
 		"a module stream hides %s, which an enabled repository has; on RHEL 8 that is container-tools, whose packages do not go with CRI-O's", strings.Join(names, ", "))
 }
 

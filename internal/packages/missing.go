@@ -28,7 +28,7 @@ func (d *decision) missing() {
 		can = nil
 	}
 	if list := can["required"]; len(list) > 0 {
-		d.find(report.SeverityProblem, "not-installed", d.install(slices.Concat(list, can["wanted"]))+"\nor: hcp-node-agent join --install-packages",
+		d.find(report.SeverityProblem, "not-installed", d.install(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages",
 			"packages that a node needs are not installed: %s", named(list))
 	} else if list := can["wanted"]; len(list) > 0 {
 		d.find(report.SeverityWarning, "not-installed", d.install(list), "packages that a node may need are not installed: %s", named(list))
@@ -110,18 +110,18 @@ func (d *decision) instead(m Missing) string {
 func (d *decision) enable(name string, group []Missing) string {
 	id := d.table.id(name, d.rhel, d.facts.arch(), d.Release)
 	known, enabled := d.facts.repository(id)
-	again := "then: " + d.install(group) + "   or: hcp-node-agent join --install-packages"
+	again := d.install(group) + " # or: hcp-node-agent join --install-packages"
 	switch {
 	case enabled:
-		return fmt.Sprintf("dnf clean expire-cache   and look into %s, which is enabled and does not have it: dnf --disablerepo='*' --enablerepo=%s list available", id, id)
+		return fmt.Sprintf("dnf clean expire-cache\n# %s is enabled and does not have it; what it has:\ndnf --disablerepo='*' --enablerepo=%s list available", id, id)
 	case d.facts.Subscription == NoSubscription && known:
 		return fmt.Sprintf("dnf config-manager --set-enabled %s\n%s", id, again)
 	case d.facts.Subscription == NoSubscription:
-		return fmt.Sprintf("mirror %s (or what corresponds to it) and add it to /etc/yum.repos.d, under any name\n%s", id, again)
+		return fmt.Sprintf("# mirror %s (or what corresponds to it) and add it to /etc/yum.repos.d, under any name\n%s", id, again)
 	case d.facts.Subscription == Unregistered:
-		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s   (or add a mirror of it to /etc/yum.repos.d, under any name)\n%s", id, again)
+		return fmt.Sprintf("subscription-manager register\nsubscription-manager repos --enable=%s # or add a mirror of it to /etc/yum.repos.d, under any name\n%s", id, again)
 	case !known:
-		return fmt.Sprintf("subscription-manager repos --enable=%s   (this host's subscription does not show it: it has to be one for OpenShift)\n%s", id, again)
+		return fmt.Sprintf("subscription-manager repos --enable=%s # this host's subscription does not show it: it has to be one for OpenShift\n%s", id, again)
 	}
 	return fmt.Sprintf("subscription-manager repos --enable=%s\n%s", id, again)
 }
@@ -138,7 +138,7 @@ func (d *decision) unchecked() {
 		}
 	}
 	if len(ids) > 0 {
-		d.find(report.SeverityWarning, "gpgcheck", "rpm --import KEY   of whoever signed the packages, and gpgcheck=1 in its file in /etc/yum.repos.d",
+		d.find(report.SeverityWarning, "gpgcheck", "rpm --import KEY # of whoever signed the packages, and gpgcheck=1 in its file in /etc/yum.repos.d",
 			"%s is configured with gpgcheck=0; --install-packages checks its packages all the same, and refuses what is not signed by a key that rpm or the repository knows", strings.Join(ids, ", "))
 	}
 }

@@ -53,11 +53,11 @@ func (t *Transactions) Restore(context.Context, ledger.Change, ledger.State) err
 // nothing was installed.
 func Left(item ledger.Item) string {
 	if !item.Done {
-		return fmt.Sprintf("join was ended while dnf installed %s: dnf history list   shows what it did", item.Why)
+		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Why)
 	}
 	if slices.Equal(item.Before.Names, item.Want.Names) || len(item.Want.Names) == 0 {
 		return ""
 	}
 	id := item.Want.Names[0]
-	return fmt.Sprintf("packages that join installed stay (%s, with what they need): dnf history info %s   lists them, dnf history undo %s   removes them", item.Why, id, id)
+	return fmt.Sprintf("packages that join installed stay (%s, with what they need): \"dnf history info %s\" lists them, \"dnf history undo %s\" removes them", item.Why, id, id)
 }

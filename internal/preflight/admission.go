@@ -52,10 +52,10 @@ func Admission() []Check[AdmissionFacts] {
 func checkFIPS(f AdmissionFacts) []Finding {
 	switch {
 	case f.FIPS && !f.Host.FIPS:
-		return fail("install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
+		return fail("# install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
 			"the cluster runs in FIPS mode and this host does not")
 	case !f.FIPS && f.Host.FIPS:
-		return fail("use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
+		return fail("# use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
 			"this host runs in FIPS mode and the cluster does not")
 	}
 	return nil
@@ -69,7 +69,7 @@ func checkCgroup(f AdmissionFacts) []Finding {
 	}
 	return []Finding{{
 		Severity: Reboot, Message: "the payload needs cgroup v2 and this host was booted with v1",
-		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot   then run join again",
+		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
 	}}
 }
 
@@ -77,7 +77,7 @@ func checkUnits(f AdmissionFacts) []Finding {
 	if len(f.MissingUnits) == 0 {
 		return nil
 	}
-	return fail("install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
+	return fail("# install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 
@@ -95,7 +95,7 @@ func checkPrograms(f AdmissionFacts) []Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return fail("dnf install "+strings.Join(packages, " ")+"   # some are in the rhocp repository of the cluster's release",
+	return fail("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release",
 		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
 }
 
@@ -105,7 +105,7 @@ func checkSwap(f AdmissionFacts) []Finding {
 	}
 	devices := strings.Join(f.Host.Swap, ", ")
 	if f.SwapRefused {
-		return fail("swapoff -a   and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
+		return fail("swapoff -a # and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
 	}
 	return warn("", "swap is on (%s); kubelet of this release tolerates it", devices)
 }
@@ -113,7 +113,7 @@ func checkSwap(f AdmissionFacts) []Finding {
 func checkInternal(f AdmissionFacts) []Finding {
 	for _, address := range f.Internal {
 		if taken := conflict(f.Links, address); taken != "" {
-			return fail("give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
+			return fail("# give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
 				"the cluster's internal API address %s lies in a network of this host (%s); the node would not reach the API", address, taken)
 		}
 	}

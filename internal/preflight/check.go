@@ -24,10 +24,10 @@ const (
 
 // Finding is one thing that a check found wrong.
 type Finding struct {
-	Check    string   `json:"check"`
-	Severity Severity `json:"severity"`
-	Message  string   `json:"message"`
-	Remedy   string   `json:"remedy,omitempty"`
+	Check    string        `json:"check"`
+	Severity Severity      `json:"severity"`
+	Message  string        `json:"message"`
+	Remedy   report.Remedy `json:"remedy,omitempty"`
 
 	code report.Code // of the join that it refuses, when it is not Refused
 }
@@ -94,7 +94,7 @@ func (r Result) Err() error {
 		}
 		messages = append(messages, finding.Message)
 		if finding.Remedy != "" {
-			remedies = append(remedies, finding.Remedy)
+			remedies = append(remedies, string(finding.Remedy))
 		}
 		code = worse(code, finding)
 	}
@@ -121,11 +121,11 @@ func worse(code report.Code, finding Finding) report.Code {
 }
 
 func fail(remedy, format string, args ...any) []Finding {
-	return []Finding{{Severity: Error, Message: fmt.Sprintf(format, args...), Remedy: remedy}}
+	return []Finding{{Severity: Error, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
 }
 
 func warn(remedy, format string, args ...any) []Finding {
-	return []Finding{{Severity: Warning, Message: fmt.Sprintf(format, args...), Remedy: remedy}}
+	return []Finding{{Severity: Warning, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
 }
 
 // failAs is an error that another part has put into words already.
@@ -133,5 +133,5 @@ func failAs(err error) []Finding {
 	if err == nil {
 		return nil
 	}
-	return []Finding{{Severity: Error, Message: err.Error(), Remedy: report.RemedyOf(err), code: report.CodeOf(err)}}
+	return []Finding{{Severity: Error, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err)), code: report.CodeOf(err)}}
 }

@@ -56,14 +56,14 @@ func checkRoot(f HostFacts) []Finding {
 	if f.Host.Root {
 		return nil
 	}
-	return fail("run the same command with sudo", "the agent does not run as root")
+	return fail("# run the same command with sudo", "the agent does not run as root")
 }
 
 func checkSystemd(f HostFacts) []Finding {
 	if f.Systemd == nil {
 		return nil
 	}
-	return fail("run the agent on the host itself, not in a container", "%v", f.Systemd)
+	return fail("# run the agent on the host itself, not in a container", "%v", f.Systemd)
 }
 
 func checkOS(f HostFacts) []Finding {
@@ -157,7 +157,7 @@ func checkPorts(f HostFacts) []Finding {
 	if len(taken) == 0 {
 		return nil
 	}
-	return fail("ss -lntup   shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
+	return fail("ss -lntup # shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
 }
 
 func checkClock(f HostFacts) []Finding {
@@ -168,7 +168,7 @@ func checkClock(f HostFacts) []Finding {
 	if f.Skew < 0 {
 		how = "ahead of"
 	}
-	return fail("chronyc makestep   or: timedatectl set-ntp true",
+	return fail("chronyc makestep # or: timedatectl set-ntp true",
 		"this host's clock is %s %s the ignition server's; certificates and tokens will not be accepted", f.Skew.Abs().Round(time.Second), how)
 }
 

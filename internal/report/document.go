@@ -24,7 +24,7 @@ type StepResult struct {
 	Name     string    `json:"name"`
 	Result   Kind      `json:"result"` // ok, same, skip, fail
 	Message  string    `json:"message,omitempty"`
-	Remedy   string    `json:"remedy,omitempty"`
+	Remedy   Remedy    `json:"remedy,omitempty"`
 	Seconds  float64   `json:"seconds"`
 	Warnings []Warned  `json:"warnings,omitempty"`
 	Started  time.Time `json:"started"`
@@ -33,7 +33,7 @@ type StepResult struct {
 // Warned is a warning of a step and what to do.
 type Warned struct {
 	Message string `json:"message"`
-	Remedy  string `json:"remedy,omitempty"`
+	Remedy  Remedy `json:"remedy,omitempty"`
 }
 
 // Recorder is a Sink that gathers what JSON documents tell of a run.
@@ -51,12 +51,12 @@ func (r *Recorder) Emit(event Event) {
 		r.Steps = append(r.Steps, StepResult{Name: event.Step, Started: event.Time})
 	case Warning:
 		if n := len(r.Steps); n > 0 {
-			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, Warned{event.Message, event.Remedy})
+			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, Warned{event.Message, Remedy(event.Remedy)})
 		}
 	case StepDone, StepSame, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
 			last := &r.Steps[n-1]
-			last.Result, last.Message, last.Remedy = event.Kind, event.Message, event.Remedy
+			last.Result, last.Message, last.Remedy = event.Kind, event.Message, Remedy(event.Remedy)
 			last.Seconds = event.Elapsed.Seconds()
 		}
 	case Waiting, Note, Detail, Ended:

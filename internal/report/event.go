@@ -26,7 +26,7 @@ type Event struct {
 	Kind    Kind          `json:"kind"`
 	Step    string        `json:"step,omitempty"`
 	Message string        `json:"message,omitempty"`
-	Remedy  string        `json:"remedy,omitempty"`  // the next command to type
+	Remedy  string        `json:"remedy,omitempty"`  // what to do next, as Remedy has it
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
 	Next    time.Time     `json:"next,omitzero"`     // when it is tried again; zero: nobody knows
 	Change  string        `json:"change,omitempty"`  // the thing of the host that was changed, as KIND:TARGET

@@ -27,7 +27,7 @@ const Interrupted Code = 130
 // Failure is an error with an exit code and a remedy: what to do next.
 type Failure struct {
 	Code   Code
-	Remedy string
+	Remedy string // as Remedy has it
 	Err    error
 }
 

@@ -59,6 +59,9 @@ func inJournal(message string, fields map[string]string) string {
 	if step := fields[field(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
 		message = step + ": " + message
 	}
+	if note := fields[field(AttrNote)]; note != "" {
+		message += "\n# " + strings.ReplaceAll(note, "\n", "\n# ")
+	}
 	if remedy := fields[field(AttrRemedy)]; remedy != "" {
 		message += "\n" + remedy
 	}

@@ -73,7 +73,7 @@ func TestLiveLine(t *testing.T) {
 			"  wait  identity    approval of the CSR",
 			"                    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for",
 			"                    worker-0",
-			"                    oc adm certificate approve x",
+			"oc adm certificate approve x",
 			"  wait  identity                                                        1:00:00")
 		face.Stop()
 		time.Sleep(time.Minute)
@@ -81,7 +81,7 @@ func TestLiveLine(t *testing.T) {
 			"  wait  identity    approval of the CSR",
 			"                    node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY for",
 			"                    worker-0",
-			"                    oc adm certificate approve x")
+			"oc adm certificate approve x")
 	})
 }
 

@@ -12,6 +12,7 @@ const (
 	AttrStep    = "step"
 	AttrEvent   = "event"      // the kind of event
 	AttrRemedy  = "remedy"     // the next command to type
+	AttrNote    = "note"       // what is to know about it, or to do instead
 	AttrSeconds = "seconds"    // that the step took
 	AttrNext    = "next"       // when it is tried again
 	AttrChange  = "change"     // KIND:TARGET of what was changed
@@ -42,7 +43,8 @@ func (s *Slog) Emit(event Event) {
 	}
 	record := slog.NewRecord(event.Time, level, message, 0)
 	record.AddAttrs(slog.String(AttrEvent, string(event.Kind)))
-	for _, attr := range [][2]string{{AttrStep, event.Step}, {AttrRemedy, event.Remedy}, {AttrChange, event.Change}, {AttrRequest, event.Request}} {
+	remedy := Remedy(event.Remedy)
+	for _, attr := range [][2]string{{AttrStep, event.Step}, {AttrRemedy, remedy.Command()}, {AttrNote, remedy.Note()}, {AttrChange, event.Change}, {AttrRequest, event.Request}} {
 		if attr[1] != "" {
 			record.AddAttrs(slog.String(attr[0], attr[1]))
 		}

@@ -15,7 +15,7 @@ func logged(sink Sink) {
 	log := Log{Sink: sink, Step: "identity"}
 	sink.Emit(Event{Kind: StepStarted, Step: "identity"})
 	for range 3 {
-		log.About("csr-7").Wait("for approval", "oc adm certificate approve csr-7\nor wait")
+		log.About("csr-7").Wait("for approval", "oc adm certificate approve csr-7\n# or wait")
 	}
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
@@ -47,8 +47,8 @@ func TestJournal(t *testing.T) {
 		want := []entry{
 			{"identity begins", journal.PriInfo, fields("EVENT", "start", "STEP", "identity")},
 			{
-				"identity: for approval\noc adm certificate approve csr-7\nor wait", journal.PriInfo,
-				fields("EVENT", "wait", "STEP", "identity", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7\nor wait"),
+				"identity: for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
+				fields("EVENT", "wait", "STEP", "identity", "REQUEST_ID", "csr-7", "REMEDY", "oc adm certificate approve csr-7", "NOTE", "or wait"),
 			},
 			{"identity: changed file /etc/a", journal.PriDebug, fields("EVENT", "detail", "STEP", "identity", "CHANGE", "file:/etc/a")},
 			{"identity: the clock is wrong", journal.PriWarning, fields("EVENT", "warning", "STEP", "identity")},
@@ -88,7 +88,7 @@ func TestJSONLog(t *testing.T) {
 	}})
 	logged(&Slog{Handler: handler})
 	want := `{"level":"INFO","msg":"identity begins","event":"start","step":"identity"}
-{"level":"INFO","msg":"for approval","event":"wait","step":"identity","remedy":"oc adm certificate approve csr-7\nor wait","request_id":"csr-7"}
+{"level":"INFO","msg":"for approval","event":"wait","step":"identity","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"identity"}
 {"level":"INFO","msg":"it is there","event":"ok","step":"identity","seconds":1.235}
 {"level":"ERROR","msg":"join: no stub","event":"error","remedy":"join --user-data FILE"}

@@ -110,13 +110,18 @@ func (t *Text) beside(label, color, message string) {
 	t.hang(strings.Repeat(" ", 10)+t.paint(color, label)+strings.Repeat(" ", column-10-len(label)), message)
 }
 
-// remedy is to be copied, so it is not broken.
+// remedy prints what to do at the left edge, to be copied; commands are not
+// broken into lines.
 func (t *Text) remedy(remedy string) {
-	if remedy == "" {
-		return
-	}
-	for line := range strings.SplitSeq(remedy, "\n") {
-		t.plain(strings.Repeat(" ", t.indent()) + line)
+	for _, line := range Remedy(remedy).Lines() {
+		note, isNote := strings.CutPrefix(line, "# ")
+		if !isNote || !t.Live {
+			t.plain(line)
+			continue
+		}
+		for _, part := range wrap(note, t.width()-3) {
+			t.plain("# " + part)
+		}
 	}
 }
 

@@ -14,14 +14,14 @@ func story() []Event {
 	return []Event{
 		{Kind: Headline, Message: "worker-7 joins NodePool clusters/demo-workers"},
 		{Kind: StepStarted, Step: "preflight"},
-		{Kind: Warning, Step: "preflight", Message: "swap is on", Remedy: "swapoff -a"},
+		{Kind: Warning, Step: "preflight", Message: "swap is on", Remedy: "swapoff -a # until the next boot"},
 		{Kind: StepDone, Step: "preflight", Message: "24 checks, 1 warning", Elapsed: 400 * time.Millisecond},
 		{Kind: StepStarted, Step: "identity"},
 		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Waiting, Step: "identity", Message: "for approval", Remedy: "oc adm certificate approve node-csr-x"},
 		{Kind: Detail, Step: "identity", Message: "changed file /a", Change: "file:/a"},
 		{Kind: Waiting, Step: "identity", Message: "for the signer"},
-		{Kind: StepFailed, Step: "identity", Message: "denied", Remedy: "ask why"},
+		{Kind: StepFailed, Step: "identity", Message: "denied", Remedy: "# ask why"},
 	}
 }
 
@@ -34,13 +34,14 @@ func TestTextInAPipeIsOnePlainLineAnEvent(t *testing.T) {
 	want := `worker-7 joins NodePool clusters/demo-workers
 
           warning   swap is on
-                    swapoff -a
+# until the next boot
+swapoff -a
   ok    preflight   24 checks, 1 warning                                            0.4s
   wait  identity    for approval
-                    oc adm certificate approve node-csr-x
+oc adm certificate approve node-csr-x
   wait  identity    for the signer
   fail  identity    denied
-                    ask why
+# ask why
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -53,7 +54,7 @@ func TestRecorderKeepsTheStory(t *testing.T) {
 		recorder.Emit(event)
 	}
 	if len(recorder.Steps) != 2 || recorder.Steps[0].Result != StepDone || len(recorder.Steps[0].Warnings) != 1 ||
-		recorder.Steps[1].Result != StepFailed || recorder.Steps[1].Remedy != "ask why" {
+		recorder.Steps[1].Result != StepFailed || recorder.Steps[1].Remedy != "# ask why" {
 		t.Errorf("recorded %+v", recorder)
 	}
 }

@@ -25,6 +25,9 @@ func Of(id, title string, parts ...any) Schema {
 	return object
 }
 
+// encodedAs is a type that json.Marshal encodes like another type.
+type encodedAs interface{ JSONType() reflect.Type }
+
 // fields are those of an object.
 type fields struct {
 	properties map[string]any
@@ -69,6 +72,9 @@ func valueOf(of reflect.Type, nullable bool) Schema {
 	switch {
 	case of.Kind() == reflect.Pointer:
 		return orNull(valueOf(of.Elem(), false), nullable)
+	case of.Implements(reflect.TypeFor[encodedAs]()):
+		shown, _ := reflect.Zero(of).Interface().(encodedAs)
+		return valueOf(shown.JSONType(), nullable)
 	case of == reflect.TypeFor[time.Time]():
 		return Schema{"type": "string", "format": "date-time"}
 	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):

@@ -82,7 +82,7 @@ func (db database) eraseUser(name string, wish account, before snapshot) error {
 func (db database) eraseGroup(name string) error {
 	if gid := db.groupID(name); gid >= 0 {
 		if users := db.primaryOf(gid); len(users) > 0 {
-			return report.Fail(report.Failed, "give them another one (usermod --gid GROUP USER) and run this again",
+			return report.Fail(report.Failed, "# give them another one (usermod --gid GROUP USER) and run this again",
 				"the group %s is the primary group of %s, so it was not removed", name, strings.Join(users, ", "))
 		}
 	}
@@ -95,7 +95,7 @@ func (db database) eraseGroup(name string) error {
 func (db database) free(name string, before snapshot) error {
 	old, _ := before.old(passwdFile, colUID)
 	if other := db[passwdFile].withNumber(colUID, number(old)); other != "" {
-		return report.Fail(report.Failed, fmt.Sprintf("give %s another number (usermod --uid UID %s) and run this again", other, other),
+		return report.Fail(report.Failed, fmt.Sprintf("# give %s another number (usermod --uid UID %s) and run this again", other, other),
 			"the user %s was not brought back: its number %s is that of %s now", name, old, other)
 	}
 	return nil

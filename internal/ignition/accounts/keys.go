@@ -53,7 +53,7 @@ func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error
 func keysOf(tree *host.Tree, live bool, db database, sshd []directive, user types.PasswdUser) ([]ledger.Change, error) {
 	uid, gid := db.uid(user.Name), db.gid(user.Name)
 	home := path.Clean("/" + db.home(user.Name))
-	const setFile = "set AuthorizedKeysFile .ssh/authorized_keys in /etc/ssh/sshd_config"
+	setFile := "# set AuthorizedKeysFile .ssh/authorized_keys in " + pathOf(tree, "/etc/ssh/sshd_config")
 	pattern, err := keysPattern(sshd, user.Name)
 	if err != nil {
 		return nil, refuseKeys(user, setFile, "%w", err)
@@ -70,16 +70,16 @@ func keysOf(tree *host.Tree, live bool, db database, sshd []directive, user type
 	}
 	sub, info, err := tree.Sub(base)
 	if gone(err) {
-		return nil, refuseKeys(user, "create it: install -d -o "+fmt.Sprint(owner)+" "+base, "%s, where they belong, is not there", base)
+		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", owner, pathOf(tree, base)), "%s, where they belong, is not there", base)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer sub.Close()
 	if info.UID != owner {
-		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", owner, base), "%s belongs to uid %d", base, info.UID)
+		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", owner, pathOf(tree, base)), "%s belongs to uid %d", base, info.UID)
 	}
-	place := keyPlace{base: base, file: file, uid: uid, gid: gid}
+	place := keyPlace{tree: tree, base: base, file: file, uid: uid, gid: gid}
 	if owner == 0 && db.uid(user.Name) != 0 {
 		place.mode = 0o644 // sshd reads it as the user
 	} else {
@@ -88,8 +88,15 @@ func keysOf(tree *host.Tree, live bool, db database, sshd []directive, user type
 	return place.changes(sub, live, user)
 }
 
+// pathOf returns a path in the tree as a command of the running host takes it:
+// below the tree's root, and quoted.
+func pathOf(tree *host.Tree, name string) string {
+	return report.ShellWord(path.Join(tree.Name(), name))
+}
+
 // keyPlace is where keys belong: a file below base.
 type keyPlace struct {
+	tree       *host.Tree // that base is a path in
 	base, file string
 	uid, gid   int
 	mode       uint32
@@ -116,7 +123,7 @@ func (k keyPlace) changes(sub *host.Tree, live bool, user types.PasswdUser) ([]l
 		case info.Type != host.Directory:
 			return nil, refuseKeys(user, byHand, "%s is a %s and not a directory; nothing is followed there as root", at, info.Type)
 		case info.UID != k.uid:
-			return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", k.uid, at), "%s belongs to uid %d", at, info.UID)
+			return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", k.uid, pathOf(k.tree, at)), "%s belongs to uid %d", at, info.UID)
 		}
 	}
 	slices.Reverse(changes)

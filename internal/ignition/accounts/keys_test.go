@@ -83,6 +83,25 @@ func TestCentralKeys(t *testing.T) {
 	}
 }
 
+// A command that is pasted must not change the running host's home.
+func TestRemediesOfKeysNameThePathInTheTree(t *testing.T) {
+	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
+	for want, prepare := range map[string]func(root string) error{
+		"chown 1000 ROOT/home/anna":         func(root string) error { return os.Chown(filepath.Join(root, "home/anna"), 0, 0) },
+		"chown 1000 ROOT/home/anna/.ssh":    func(root string) error { return os.Chown(filepath.Join(root, "home/anna/.ssh"), 0, 0) },
+		"install -d -o 1000 ROOT/home/anna": func(root string) error { return os.RemoveAll(filepath.Join(root, "home/anna")) },
+	} {
+		m := newMachine(t)
+		if err := prepare(m.root); err != nil {
+			t.Fatal(err)
+		}
+		_, err := m.apply(passwd)
+		if got := strings.ReplaceAll(report.RemedyOf(err), m.root, "ROOT"); got != want {
+			t.Errorf("%v: remedy %q, want %q", err, got, want)
+		}
+	}
+}
+
 // Whatever a user has put into its home, root follows no link out of it.
 func TestKeysFollowNoLink(t *testing.T) {
 	for name, prepare := range map[string]func(root string) error{

@@ -23,7 +23,7 @@ func (d *decision) checkName(kind, name string, there bool) bool {
 	if valid || (there && !strings.HasPrefix(name, "-")) {
 		return true
 	}
-	d.problems.config("give it a name of at most 32 letters, digits, _, - and ., not only digits", "%q is not a name for a %s", name, kind)
+	d.problems.config("# give it a name of at most 32 letters, digits, _, - and ., not only digits", "%q is not a name for a %s", name, kind)
 	return false
 }
 
@@ -33,10 +33,10 @@ func (d *decision) checkFields(user string, wish account) {
 		isPath      bool
 	}{{"gecos", wish.Gecos, false}, {"homeDir", wish.Home, true}, {"shell", wish.Shell, true}} {
 		if strings.ContainsAny(field.value, ":\n\r\x00") {
-			d.problems.config("take the colon or the control character out of it", "%s of the user %s cannot be written to passwd(5)", field.name, user)
+			d.problems.config("# take the colon or the control character out of it", "%s of the user %s cannot be written to passwd(5)", field.name, user)
 		}
 		if field.isPath && field.value != "" && !strings.HasPrefix(field.value, "/") {
-			d.problems.config("give an absolute path", "%s %q of the user %s does not begin with /", field.name, field.value, user)
+			d.problems.config("# give an absolute path", "%s %q of the user %s does not begin with /", field.name, field.value, user)
 		}
 	}
 }
@@ -44,7 +44,7 @@ func (d *decision) checkFields(user string, wish account) {
 // checkHash does not show the hash.
 func (d *decision) checkHash(kind, name string, hash []byte) {
 	if strings.ContainsAny(string(hash), ":\n\r\x00") {
-		d.problems.config("give the hash as crypt(5) has it, for example from mkpasswd", "passwordHash of the %s %s has a character that no hash has", kind, name)
+		d.problems.config("# give the hash as crypt(5) has it, for example from mkpasswd", "passwordHash of the %s %s has a character that no hash has", kind, name)
 	}
 }
 
@@ -55,7 +55,7 @@ func (d *decision) checkGroups(user string, wish account) {
 	}
 	for _, group := range named {
 		if !d.hasGroupNamed(group) {
-			d.problems.host("name groups that are there, or add them to passwd.groups", "the group %q of the user %s does not exist and the config does not make it", group, user)
+			d.problems.host("# name groups that are there, or add them to passwd.groups", "the group %q of the user %s does not exist and the config does not make it", group, user)
 		}
 	}
 }
@@ -65,13 +65,13 @@ func (d *decision) checkGroupRemoval(group string, there bool) {
 		return
 	}
 	if users := d.db.primaryOf(d.db.groupID(group)); len(users) > 0 {
-		d.problems.host("give them another primary group before", "the group %s cannot be removed: it is the primary group of %s", group, strings.Join(users, ", "))
+		d.problems.host("# give them another primary group before", "the group %s cannot be removed: it is the primary group of %s", group, strings.Join(users, ", "))
 	}
 }
 
 func (d *decision) checkGroupNumber(g types.PasswdGroup, there bool) {
 	if other := d.elsewhere["group "+g.Name]; other != "" && !there {
-		d.problems.host("leave it out of the config, or rename it", "the group %s is known here from a directory service (getent group %s), not from /etc/group", g.Name, g.Name)
+		d.problems.host("# leave it out of the config, or rename it", "the group %s is known here from a directory service (getent group %s), not from /etc/group", g.Name, g.Name)
 	}
 	if g.Gid == nil || d.groups[g.Name] == *g.Gid && there {
 		return
@@ -81,33 +81,33 @@ func (d *decision) checkGroupNumber(g types.PasswdGroup, there bool) {
 		other = d.elsewhere["group "+strconv.Itoa(*g.Gid)]
 	}
 	if other != "" && other != g.Name {
-		d.problems.host("give it another gid", "the gid %d of the group %s is that of the group %s", *g.Gid, g.Name, other)
+		d.problems.host("# give it another gid", "the gid %d of the group %s is that of the group %s", *g.Gid, g.Name, other)
 	}
 }
 
 func (d *decision) checkUserNumber(u types.PasswdUser, there bool) {
 	if other := d.elsewhere["passwd "+u.Name]; other != "" && !there {
-		d.problems.host("leave it out of the config, or rename it", "the user %s is known here from a directory service (getent passwd %s), not from /etc/passwd", u.Name, u.Name)
+		d.problems.host("# leave it out of the config, or rename it", "the user %s is known here from a directory service (getent passwd %s), not from /etc/passwd", u.Name, u.Name)
 	}
 	if u.UID == nil || (there && d.users[u.Name] == *u.UID) {
 		return
 	}
 	if there && d.users[u.Name] == 0 {
-		d.problems.config("leave its uid out of the config", "the uid of %s, which is root, is not changed", u.Name)
+		d.problems.config("# leave its uid out of the config", "the uid of %s, which is root, is not changed", u.Name)
 	}
 	other := holder(d.users, *u.UID)
 	if other == "" {
 		other = d.elsewhere["passwd "+strconv.Itoa(*u.UID)]
 	}
 	if other != "" && other != u.Name {
-		d.problems.host("give it another uid", "the uid %d of the user %s is that of the user %s", *u.UID, u.Name, other)
+		d.problems.host("# give it another uid", "the uid %d of the user %s is that of the user %s", *u.UID, u.Name, other)
 	}
 }
 
 // checkOwnGroup: useradd refuses to make a group that is there.
 func (d *decision) checkOwnGroup(user string) {
 	if _, there := d.groups[user]; there {
-		d.problems.config(fmt.Sprintf("set primaryGroup: %s for it", user), "the user %s would get a group of its own, and there is one of that name", user)
+		d.problems.config(fmt.Sprintf("# set primaryGroup: %s for it", user), "the user %s would get a group of its own, and there is one of that name", user)
 		return
 	}
 	d.groups[user] = -1
@@ -135,23 +135,23 @@ func (d *decision) checkMove(user string, wish account) {
 		why = "that is another file system"
 	}
 	if why != "" {
-		d.problems.host("move it by hand, or leave homeDir out of the config", "the home %s of the user %s cannot be moved to %s: %s", m.from, user, m.to, why)
+		d.problems.host("# move it by hand, or leave homeDir out of the config", "the home %s of the user %s cannot be moved to %s: %s", m.from, user, m.to, why)
 	}
 }
 
 func terminate(user string) string {
-	return fmt.Sprintf("end its processes (loginctl terminate-user %s)", user)
+	return "loginctl terminate-user " + user + " # ends its processes"
 }
 
 func (d *decision) checkRemoval(user string) {
-	const byHand = "remove what is in the way by hand, or leave the user out of the config"
+	const byHand = "# remove what is in the way by hand, or leave the user out of the config"
 	uid, e := d.db.uid(user), d.estates[user]
 	if uid == 0 {
-		d.problems.config("leave it out of the config", "the user %s is root, which is not removed", user)
+		d.problems.config("# leave it out of the config", "the user %s is root, which is not removed", user)
 		return
 	}
 	if d.live && user == d.sudoUser {
-		d.problems.host("run this as somebody else, or leave the user out of the config", "the user %s runs this program (by sudo), so it is not removed", user)
+		d.problems.host("# run this as somebody else, or leave the user out of the config", "the user %s runs this program (by sudo), so it is not removed", user)
 	}
 	if pid := d.busy[user]; pid > 0 {
 		d.problems.host(terminate(user), "the user %s is to be removed, and its process %d is running", user, pid)

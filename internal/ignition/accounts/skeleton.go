@@ -77,7 +77,7 @@ func eachPiece(tree *host.Tree, skel, home string, visit func(p piece, info host
 				part.Link = home + rest
 			}
 		case host.Other:
-			return report.Fail(report.Refused, "remove it and run this again", "%s is a %s, which no home can be made of", p, info.Type)
+			return report.Fail(report.Refused, "# remove it and run this again", "%s is a %s, which no home can be made of", p, info.Type)
 		}
 		return visit(part, info, content)
 	})

@@ -20,7 +20,7 @@ const turnFile = "/etc/.hcp-node-agent.accounts"
 func takeTurn(ctx context.Context, tree *host.Tree) (*os.File, error) {
 	lock, err := tree.Lock(ctx, turnFile)
 	if errors.Is(err, context.DeadlineExceeded) {
-		return nil, report.Fail(report.Failed, "wait for it to end, and run this again",
+		return nil, report.Fail(report.Failed, "# wait for it to end, and run this again",
 			"a program that an earlier run started is still changing the accounts (it has %s open): %w", turnFile, err)
 	}
 	return lock, err

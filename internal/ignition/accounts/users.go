@@ -155,7 +155,7 @@ func (d *Users) idle(name string, uid int) error {
 	if err != nil || len(pids) == 0 {
 		return err
 	}
-	return report.Fail(report.Failed, fmt.Sprintf("end them (loginctl terminate-user %s) and run this again", name),
+	return report.Fail(report.Failed, fmt.Sprintf("# end them (loginctl terminate-user %s) and run this again", name),
 		"the user %s was not removed: its process %d is running", name, pids[0])
 }
 

@@ -48,16 +48,16 @@ func (f *fault) ended(ctx context.Context) error {
 // explainStatus tells what an answer without content means. Ignition asks again
 // from 500 on; here also where the server says "later".
 func explainStatus(status int) *fault {
-	f := &fault{code: report.Usage, what: fmt.Sprintf("it answers HTTP %d %s", status, http.StatusText(status)), remedy: "check the URL in the config"}
+	f := &fault{code: report.Usage, what: fmt.Sprintf("it answers HTTP %d %s", status, http.StatusText(status)), remedy: "# check the URL in the config"}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		f.code = report.CredentialRefused
-		f.remedy = "check what the config gives as proof (httpHeaders, a signed URL): it may be missing, wrong or expired"
+		f.remedy = "# check what the config gives as proof (httpHeaders, a signed URL): it may be missing, wrong or expired"
 	case status == http.StatusProxyAuthRequired:
 		f.code, f.what = report.CredentialRefused, "the proxy wants a user and a password (HTTP 407)"
-		f.remedy = "put them into the proxy's URL in ignition.proxy, or name the host in ignition.proxy.noProxy"
+		f.remedy = "# put them into the proxy's URL in ignition.proxy, or name the host in ignition.proxy.noProxy"
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
-		f.code, f.temporary, f.remedy = report.Failed, true, "see whether the server runs"
+		f.code, f.temporary, f.remedy = report.Failed, true, "# see whether the server runs"
 	}
 	return f
 }
@@ -73,19 +73,19 @@ func explain(target *url.URL, err error) *fault {
 	case errors.As(err, &answer):
 		return &fault{
 			code: report.Refused, cause: answer, what: answer.Error(), temporary: answer.Status >= 500,
-			remedy: "let the proxy connect to it, or name it in ignition.proxy.noProxy",
+			remedy: "# let the proxy connect to it, or name it in ignition.proxy.noProxy",
 		}
 	case errors.As(err, &name) && name.IsNotFound:
 		return &fault{
 			code: report.Failed, cause: name, temporary: true, // a network that is only coming up says so too
 			what:   fmt.Sprintf("the name %s does not exist in DNS", name.Name),
-			remedy: "check the name in the config, and DNS: getent hosts " + name.Name,
+			remedy: "# check the name in the config, and DNS:\ngetent hosts " + name.Name,
 		}
 	case errors.As(err, &name):
 		return &fault{
 			code: report.Failed, cause: name, temporary: true,
 			what:   fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err),
-			remedy: "check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
+			remedy: "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
 		}
 	}
 	if f := explainTLS(target, err); f != nil {
@@ -97,12 +97,12 @@ func explain(target *url.URL, err error) *fault {
 func explainConnection(target *url.URL, err error) *fault {
 	f := &fault{code: report.Failed, temporary: true, cause: err}
 	if proxy, _ := wire.Dialled(err); proxy {
-		f.what, f.remedy = "the proxy cannot be reached: "+wire.Innermost(err).Error(), "check ignition.proxy of the config"
+		f.what, f.remedy = "the proxy cannot be reached: "+wire.Innermost(err).Error(), "# check ignition.proxy of the config"
 		return f
 	}
-	f.what, f.remedy = wire.Connection(target.Host, err), "check the way to it: curl -v "+place(target)
+	f.what, f.remedy = wire.Connection(target.Host, err), "# check the way to it:\ncurl -v "+place(target)
 	if wire.NoRoute(err) {
-		f.remedy = "check the routes of this host: ip route; ip -6 route"
+		f.remedy = "# check the routes of this host:\nip route; ip -6 route"
 	}
 	return f
 }
@@ -114,7 +114,7 @@ func explainTLS(target *url.URL, err error) *fault {
 	var unverified *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
 	var operation *net.OpError
-	f := &fault{code: report.Refused, cause: err, remedy: "check the URL in the config"}
+	f := &fault{code: report.Refused, cause: err, remedy: "# check the URL in the config"}
 	switch {
 	case errors.As(err, &record):
 		f.what = fmt.Sprintf("%s does not speak TLS", target.Host)
@@ -129,7 +129,7 @@ func explainTLS(target *url.URL, err error) *fault {
 }
 
 func unverifiable(target *url.URL, unverified *tls.CertificateVerificationError) (what, remedy string) {
-	what, remedy = "its certificate cannot be verified: "+unverified.Err.Error(), "check the server's certificate"
+	what, remedy = "its certificate cannot be verified: "+unverified.Err.Error(), "# check the server's certificate"
 	if len(unverified.UnverifiedCertificates) == 0 {
 		return what, remedy
 	}
@@ -140,9 +140,9 @@ func unverifiable(target *url.URL, unverified *tls.CertificateVerificationError)
 	switch {
 	case errors.As(unverified.Err, &unknown):
 		return fmt.Sprintf("its certificate is signed by %q, which neither this host nor the config trusts", shown.Issuer),
-			"if it is the right server, add its CA to ignition.security.tls.certificateAuthorities of the config"
+			"# if it is the right server, add its CA to ignition.security.tls.certificateAuthorities of the config"
 	case errors.As(unverified.Err, &name):
-		return fmt.Sprintf("its certificate is for %s and not for %s", wire.Names(shown), target.Hostname()), "use the name of its certificate in the URL"
+		return fmt.Sprintf("its certificate is for %s and not for %s", wire.Names(shown), target.Hostname()), "# use the name of its certificate in the URL"
 	case errors.As(unverified.Err, &invalid) && invalid.Reason == x509.Expired:
 		if invalid.Cert != nil {
 			shown = invalid.Cert

@@ -37,7 +37,7 @@ func (r *resolver) get(ctx context.Context, reference reference) ([]byte, error)
 	r.fetched++
 	content, err := r.unpacker.unpack(answer.body, *reference.resource)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "see what the server has there, and correct it or the config", "%s: %w", reference.need(), err)
+		return nil, report.Fail(report.Usage, "# see what the server has there, and correct it or the config", "%s: %w", reference.need(), err)
 	}
 	if answer.clear && text(reference.resource.Verification.Hash) == "" {
 		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.need()))

@@ -99,7 +99,7 @@ func (r *resolver) check(list []reference) error {
 		}
 	}
 	if len(r.outside) > 0 {
-		return report.Fail(report.Usage, "give it a config that has all in it (contents as data URLs), or let it use the network",
+		return report.Fail(report.Usage, "# give it a config that has all in it (contents as data URLs), or let it use the network",
 			"it needs the network, which is not to be used: %s", some(r.outside))
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r *resolver) check(list []reference) error {
 
 func possible(list []reference) error {
 	if problems := unsupported(list); len(problems) > 0 {
-		return report.Fail(report.Usage, "put the content into the config as a data URL, or on a web server",
+		return report.Fail(report.Usage, "# put the content into the config as a data URL, or on a web server",
 			"it refers to what cannot be fetched: %s", some(problems))
 	}
 	return nil

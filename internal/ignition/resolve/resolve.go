@@ -99,7 +99,7 @@ func (o Options) withDefaults() Options {
 		o.Name = "config"
 	}
 	if o.Remedy == "" {
-		o.Remedy = "correct the config"
+		o.Remedy = "# correct the config"
 	}
 	if o.Budget == 0 {
 		o.Budget = defaultBudget

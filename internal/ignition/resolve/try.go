@@ -39,7 +39,7 @@ func (c *client) try(parent context.Context, target *url.URL, headers http.Heade
 		}
 		target, headers = next, http.Header{"User-Agent": {userAgent}}
 	}
-	return fetched{}, &fault{code: report.Usage, what: fmt.Sprintf("it redirects more than %d times", maxRedirects), remedy: "check the URL"}
+	return fetched{}, &fault{code: report.Usage, what: fmt.Sprintf("it redirects more than %d times", maxRedirects), remedy: "# check the URL"}
 }
 
 func (c *client) roundTrip(ctx context.Context, target *url.URL, headers http.Header) (*http.Response, error) {
@@ -69,10 +69,10 @@ func redirected(target *url.URL, response *http.Response) (*url.URL, error) {
 	}
 	next, err := target.Parse(location)
 	if err != nil {
-		return nil, &fault{code: report.Usage, what: "it redirects to what is no URL", remedy: "check the URL"}
+		return nil, &fault{code: report.Usage, what: "it redirects to what is no URL", remedy: "# check the URL"}
 	}
 	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
-		return nil, &fault{code: report.Usage, what: fmt.Sprintf("it redirects to %s, which is neither http nor https", place(next)), remedy: "check the URL"}
+		return nil, &fault{code: report.Usage, what: fmt.Sprintf("it redirects to %s, which is neither http nor https", place(next)), remedy: "# check the URL"}
 	}
 	return next, nil
 }
@@ -95,7 +95,7 @@ func (c *client) body(response *http.Response, limit int64, cancel context.Cance
 		return nil, &fault{
 			code:   report.Usage,
 			what:   "what it sends has more than " + bytesOf(limit) + ", or all contents together have",
-			remedy: "leave large contents to a package or an image",
+			remedy: "# leave large contents to a package or an image",
 		}
 	}
 	return body, nil
@@ -120,6 +120,6 @@ func truncated(got int, want int64, cause error) *fault {
 	return &fault{
 		code: report.Failed, temporary: true, cause: cause,
 		what:   "it stopped sending after " + wire.Received(got, want),
-		remedy: "check the link to the server",
+		remedy: "# check the link to the server",
 	}
 }

@@ -23,7 +23,7 @@ func Names(shown *x509.Certificate) string {
 // OutOfTime tells a certificate out of its time. Nothing the server says can be
 // trusted then, its Date neither, so the two clocks cannot be told apart.
 func OutOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
-	remedy = "check this host's clock: timedatectl; chronyc tracking"
+	remedy = "# check this host's clock: timedatectl; chronyc tracking"
 	if now.Before(shown.NotBefore) {
 		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
 			shown.Subject, stamp(shown.NotBefore), stamp(now)), remedy

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// pointer returns user data whose ignition server refuses every connection.
+func pointer(t *testing.T) string {
+	t.Helper()
+	ca := "data:;base64," + base64.StdEncoding.EncodeToString(certtest.NewAuthority(t, "ca").PEM)
+	return `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://127.0.0.1:1/ignition","httpHeaders":[` +
+		`{"name":"Authorization","value":"Bearer dG9rZW4="},{"name":"NodePool","value":"clusters/demo"},` +
+		`{"name":"TargetConfigVersionHash","value":"abc"}]}]},` +
+		`"security":{"tls":{"certificateAuthorities":[{"source":"` + ca + `"}]}}}}`
+}
+
+// callVerb runs one verb with a configuration file that sets nothing.
+func callVerb(t *testing.T, v verb, args ...string) said {
+	t.Helper()
+	dir := written(t, map[string]string{"config.yaml": configHead, "user-data.ign": pointer(t)})
+	flags, common, do := v.flags()
+	args = append(args, "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign"))
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	var out, errs bytes.Buffer
+	face := newFace(console{in: strings.NewReader(""), out: &out, err: &errs}, *common)
+	err := do(t.Context(), flags, face)
+	face.failure(v.name, err)
+	return said{report.CodeOf(err), out.String(), errs.String()}
+}
+
+// drifted returns a state directory whose ledger holds two files, the first of
+// which was changed afterwards.
+func drifted(t *testing.T) (stateDir, changed string) {
+	t.Helper()
+	stateDir, dir := t.TempDir(), t.TempDir()
+	changed = filepath.Join(dir, "changed.conf")
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	paths := &ledger.Paths{Tree: tree, SELinux: host.SELinux{Tree: tree}}
+	l, err := ledger.Open(stateDir, map[ledger.Kind]ledger.Driver{ledger.File: paths})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var changes []ledger.Change
+	for _, path := range []string{changed, filepath.Join(dir, "kept.conf")} {
+		changes = append(changes, ledger.Change{
+			Kind: ledger.File, Target: path, Why: "payload", Want: ledger.FileState([]byte("from the payload\n"), 0o600),
+		})
+	}
+	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, []byte("edited\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return stateDir, changed
+}
+
+var digests = regexp.MustCompile(`sha256 [0-9a-f]+`)
+
+func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
+	stateDir, changed := drifted(t)
+	v := verbWithDocument("status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
+		options.StateDir = stateDir
+		return bootstrap.Status(ctx, options)
+	}, sayStatus)
+	got := callVerb(t, v)
+	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
+		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
+	if got.code != report.DriftFound || !strings.Contains(digests.ReplaceAllString(got.out, "sha256 DIGEST"), want) {
+		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.code, got.out, got.err, report.DriftFound, want)
+	}
+	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.err != want {
+		t.Errorf("printed to stderr: %q, want %q", got.err, want)
+	}
+	got = callVerb(t, v, "-o", "json")
+	document := decode(t, got.out)
+	drift, _ := document["drift"].([]any)
+	if got.code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
+		t.Errorf("JSON: code %d, %s", got.code, got.out)
+	}
+}
+
+func TestFailedPreflightPrintsItsTable(t *testing.T) {
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // so that a check fails
+	got := callVerb(t, preflightVerb())
+	if got.code != report.Refused {
+		t.Errorf("exit code %d, want %d", got.code, report.Refused)
+	}
+	for _, want := range []string{" checks, ", "  error    systemd: ", "  error    networkmanager: "} {
+		if !strings.Contains(got.out, want) {
+			t.Errorf("no %q in:\n%s", want, got.out)
+		}
+	}
+	if !strings.HasPrefix(got.err, "hcp-node-agent preflight: a join would be refused: ") {
+		t.Errorf("printed to stderr: %q", got.err)
+	}
+	document := decode(t, callVerb(t, preflightVerb(), "-o", "json").out)
+	if findings, _ := document["findings"].([]any); document["exitCode"] != float64(report.Refused) || len(findings) < 2 {
+		t.Errorf("JSON: %v", document)
+	}
+}
+
+func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
+	got := callVerb(t, planVerb())
+	if got.code != report.Refused || !strings.Contains(got.err, "systemd does not answer on the system bus") {
+		t.Errorf("code %d: %s", got.code, got.err)
+	}
+}

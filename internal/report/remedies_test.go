@@ -1,0 +1,288 @@
+package report_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Every remedy in the source of the agent is shell: what is no comment must parse,
+// and each line must begin with a command that an administrator has.
+func TestRemediesAreShell(t *testing.T) {
+	remedies := remediesBelow(t, "../../cmd", "../../internal")
+	if len(remedies) < 300 {
+		t.Fatalf("only %d remedies were found: the search is broken", len(remedies))
+	}
+	for _, r := range remedies {
+		command := report.Remedy(r.text).Command()
+		if out, err := exec.CommandContext(t.Context(), "sh", "-n", "-c", command).CombinedOutput(); err != nil {
+			t.Errorf("%s: %q is not valid shell: %s", r.at, command, out)
+		}
+		for line := range strings.Lines(command) {
+			word, _, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if !strings.HasPrefix(word, placeholder) && !slices.Contains(commands, strings.TrimSuffix(word, ";")) && !assignment.MatchString(word) {
+				t.Errorf("%s: %q begins with no known command; a note begins with #", r.at, strings.TrimSpace(line))
+			}
+		}
+		if note := report.Remedy(r.text).Note(); strings.Contains(r.text, "   ") || strings.Contains(note, " # ") {
+			t.Errorf("%s: %q has words behind a command, or a note in a note", r.at, r.text)
+		}
+	}
+}
+
+// assignment is that of a variable that the next command uses.
+var assignment = regexp.MustCompile(`^[A-Z]+=\$\(oc$`)
+
+// commands are those that remedies begin with.
+var commands = []string{
+	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "dnf", "du", "free", "fuser", "getent", "grep", "grubby",
+	"hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "kubelet", "loginctl", "ls", "lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
+	"openssl", "ovs-vsctl", "ping", "ps", "resolvectl", "rm", "rpm", "ss", "stat", "subscription-manager", "sudo", "swapoff", "sysctl",
+	"systemctl", "systemd-analyze", "timedatectl", "umount", "usermod", "echo", "mkdir", "restorecon", "cp", "podman", "uname",
+}
+
+// placeholder stands for the part of a remedy that is known only at run time.
+const placeholder = "x"
+
+type remedy struct{ at, text string }
+
+func remediesBelow(t *testing.T, roots ...string) []remedy {
+	t.Helper()
+	packages := map[string][]*ast.File{}
+	fset := token.NewFileSet()
+	for _, root := range roots {
+		err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(fset, path, nil, 0)
+			packages[filepath.Dir(path)] = append(packages[filepath.Dir(path)], file)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	var all []remedy
+	for _, files := range packages {
+		s := source{fset: fset, takes: map[string]int{}, values: map[string]ast.Expr{}, functions: map[string]*ast.FuncDecl{}}
+		for _, file := range files {
+			ast.Inspect(file, s.learn)
+		}
+		for _, file := range files {
+			ast.Inspect(file, s.find)
+		}
+		all = append(all, s.found...)
+	}
+	return all
+}
+
+// source is one package: the functions that take a remedy, the values of its
+// names, and the remedies that are written in it.
+type source struct {
+	fset   *token.FileSet
+	takes  map[string]int // place of the parameter, by the function's name
+	values map[string]ast.Expr
+	// functions with one result that is a text, by name.
+	functions map[string]*ast.FuncDecl
+	found     []remedy
+}
+
+func named(name string) bool { return strings.EqualFold(name, "remedy") }
+
+// learn notes functions with a parameter called remedy, and constants.
+func (s *source) learn(node ast.Node) bool {
+	note := func(name string, of *ast.FuncType) {
+		at := 0
+		for _, field := range of.Params.List {
+			for _, parameter := range field.Names {
+				if named(parameter.Name) {
+					s.takes[name] = at
+				}
+				at++
+			}
+		}
+	}
+	switch node := node.(type) {
+	case *ast.FuncDecl:
+		note(node.Name.Name, node.Type)
+		if results := node.Type.Results; results != nil && len(results.List) == 1 && node.Body != nil {
+			if kind, ok := results.List[0].Type.(*ast.Ident); ok && kind.Name == "string" {
+				s.functions[node.Name.Name] = node
+			}
+		}
+	case *ast.AssignStmt:
+		for i, value := range node.Rhs {
+			if function, ok := value.(*ast.FuncLit); ok && len(node.Lhs) == len(node.Rhs) {
+				if name, ok := node.Lhs[i].(*ast.Ident); ok {
+					note(name.Name, function.Type)
+				}
+			}
+			if name, ok := node.Lhs[i%len(node.Lhs)].(*ast.Ident); ok && node.Tok == token.DEFINE && s.values[name.Name] == nil {
+				s.values[name.Name] = value
+			}
+		}
+	case *ast.ValueSpec:
+		for i, name := range node.Names {
+			if i < len(node.Values) {
+				s.values[name.Name] = node.Values[i]
+			}
+		}
+	}
+	return true
+}
+
+// find adds the remedies that a node has.
+func (s *source) find(node ast.Node) bool {
+	switch node := node.(type) {
+	case *ast.KeyValueExpr:
+		if key, ok := node.Key.(*ast.Ident); ok && named(key.Name) {
+			s.add(node.Value)
+		}
+	case *ast.ValueSpec:
+		for i, name := range node.Names {
+			if i < len(node.Values) && named(name.Name) {
+				s.add(node.Values[i])
+			}
+		}
+	case *ast.AssignStmt:
+		for i, left := range node.Lhs {
+			if len(node.Lhs) == len(node.Rhs) && named(lastName(left)) {
+				s.add(node.Rhs[i])
+			}
+		}
+	case *ast.FuncDecl:
+		s.results(node)
+	case *ast.CallExpr:
+		name := lastName(node.Fun)
+		at, takes := s.takes[name]
+		switch {
+		case name == "Fail" && len(node.Args) > 2:
+			at, takes = 1, true
+		case slices.Contains([]string{"Warn", "Wait", "Again"}, name) && len(node.Args) > 1:
+			at, takes = 1, true
+		case name == "Remedy" && len(node.Args) == 1:
+			at, takes = 0, true
+		}
+		if takes && at < len(node.Args) {
+			s.add(node.Args[at])
+		}
+	}
+	return true
+}
+
+// results adds what a function returns as a result called remedy.
+func (s *source) results(function *ast.FuncDecl) {
+	if function.Type.Results == nil || function.Body == nil {
+		return
+	}
+	place, at := 0, -1
+	for _, field := range function.Type.Results.List {
+		for _, result := range field.Names {
+			if named(result.Name) {
+				at = place
+			}
+			place++
+		}
+	}
+	if named(function.Name.Name) {
+		at = 0
+	}
+	ast.Inspect(function.Body, func(node ast.Node) bool {
+		if r, ok := node.(*ast.ReturnStmt); ok && at >= 0 && at < len(r.Results) {
+			s.add(r.Results[at])
+		}
+		return true
+	})
+}
+
+func lastName(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name
+	case *ast.SelectorExpr:
+		return e.Sel.Name
+	}
+	return ""
+}
+
+func (s *source) add(e ast.Expr) {
+	begins := true
+	s.called(e, &begins)
+	if text := s.text(e, 0); strings.Trim(text, placeholder+" \n") != "" {
+		s.found = append(s.found, remedy{s.fset.Position(e.Pos()).String(), text})
+	}
+}
+
+// called adds what functions of the package return whose result begins a line of
+// a remedy; begins reports whether e does.
+func (s *source) called(e ast.Expr, begins *bool) {
+	switch e := e.(type) {
+	case *ast.Ident:
+		if value := s.values[e.Name]; value != nil && *begins {
+			delete(s.values, e.Name)
+			s.add(value)
+		}
+	case *ast.BinaryExpr:
+		s.called(e.X, begins)
+		s.called(e.Y, begins)
+		return
+	case *ast.CallExpr:
+		function := s.functions[lastName(e.Fun)]
+		if !*begins || function == nil {
+			break
+		}
+		delete(s.functions, function.Name.Name)
+		ast.Inspect(function.Body, func(node ast.Node) bool {
+			if r, ok := node.(*ast.ReturnStmt); ok && len(r.Results) == 1 {
+				s.add(r.Results[0])
+			}
+			return true
+		})
+	case *ast.BasicLit:
+		*begins = strings.HasSuffix(e.Value, `\n"`)
+		return
+	}
+	*begins = false
+}
+
+var (
+	verbs  = regexp.MustCompile(`%[-+# 0-9.]*[a-z]`)
+	groups = regexp.MustCompile(`\$[0-9]`)
+)
+
+// text returns what an expression evaluates to, with a placeholder for what is
+// not constant.
+func (s *source) text(e ast.Expr, depth int) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		if err != nil {
+			return placeholder
+		}
+		return groups.ReplaceAllString(text, placeholder)
+	case *ast.ParenExpr:
+		return s.text(e.X, depth)
+	case *ast.BinaryExpr:
+		return s.text(e.X, depth) + s.text(e.Y, depth)
+	case *ast.Ident:
+		if value := s.values[e.Name]; value != nil && depth < 5 {
+			return s.text(value, depth+1)
+		}
+	case *ast.CallExpr:
+		if name := lastName(e.Fun); len(e.Args) > 0 && (name == "Sprintf" || name == "Remedy") {
+			return strings.ReplaceAll(verbs.ReplaceAllString(s.text(e.Args[0], depth), placeholder), "%%", "%")
+		}
+	}
+	return placeholder
+}

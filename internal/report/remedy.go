@@ -1,0 +1,106 @@
+package report
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+)
+
+// A Remedy describes what to do about a failure or a finding, as shell: commands
+// that can be pasted as they are, and notes, which are comments. A note stands
+// on a line of its own or behind the command that it belongs to:
+//
+//	systemctl restart kubelet # it requests a new certificate
+//	# correct the config
+type Remedy string
+
+// Command returns the commands, one per line.
+func (r Remedy) Command() string {
+	command, _ := r.split()
+	return command
+}
+
+// Note returns the notes, one per line.
+func (r Remedy) Note() string {
+	_, note := r.split()
+	return note
+}
+
+// Inline returns the remedy for the end of a sentence: the commands, then the notes.
+func (r Remedy) Inline() string {
+	command, note := r.split()
+	parts := []string{command, note}
+	if command == "" {
+		parts = parts[1:]
+	} else if note == "" {
+		parts = parts[:1]
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), "\n", "; ")
+}
+
+func (r Remedy) split() (command, note string) {
+	var commands, notes []string
+	for line := range strings.Lines(string(r)) {
+		command, note := cutNote(line)
+		if command != "" {
+			commands = append(commands, command)
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return strings.Join(commands, "\n"), strings.Join(notes, "\n")
+}
+
+// Lines returns the remedy as it is printed: each command on a line of its own,
+// below its note, which is a comment.
+func (r Remedy) Lines() []string {
+	var lines []string
+	for line := range strings.Lines(string(r)) {
+		command, note := cutNote(line)
+		if note != "" {
+			lines = append(lines, "# "+note)
+		}
+		if command != "" {
+			lines = append(lines, command)
+		}
+	}
+	return lines
+}
+
+// cutNote splits a line where the shell begins a comment: at a # that begins a
+// word and is not quoted.
+func cutNote(line string) (command, note string) {
+	line = strings.TrimSpace(line)
+	quote := byte(0)
+	for i := 0; i < len(line); i++ {
+		switch c := line[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '\\':
+			i++
+		case c == '#' && (i == 0 || line[i-1] == ' '):
+			return strings.TrimSpace(line[:i]), strings.TrimSpace(line[i+1:])
+		}
+	}
+	return line, ""
+}
+
+// remedyParts is a Remedy in JSON.
+type remedyParts struct {
+	Command string `json:"command,omitempty"`
+	Note    string `json:"note,omitempty"`
+}
+
+// MarshalJSON returns an object with the command and the note.
+func (r Remedy) MarshalJSON() ([]byte, error) {
+	command, note := r.split()
+	return json.Marshal(remedyParts{Command: command, Note: note})
+}
+
+// JSONType returns the type that MarshalJSON encodes, for schemas.
+func (Remedy) JSONType() reflect.Type { return reflect.TypeFor[remedyParts]() }
