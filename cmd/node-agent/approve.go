@@ -162,7 +162,7 @@ func toldText(told approver.Told) string {
 		text += ": " + told.Reason
 	}
 	if told.Remedy != "" {
-		text += "; " + string(told.Remedy)
+		text += "; " + told.Remedy.Inline()
 	}
 	return strings.ReplaceAll(text, "\n", " ")
 }

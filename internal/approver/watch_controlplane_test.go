@@ -211,7 +211,7 @@ func TestControlPlaneNodeIsDeleted(t *testing.T) {
 	go func() { done <- a.Watch(ctx) }()
 	until(t, "a word about the Node", func() bool {
 		told := s.of(csr)
-		return told.Verdict == Refuse && strings.HasPrefix(told.Remedy, "oc delete node reborn")
+		return told.Verdict == Refuse && strings.HasPrefix(string(told.Remedy), "oc delete node reborn")
 	})
 	if err := nodes.Delete(t.Context(), "reborn", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)

@@ -38,8 +38,8 @@ func (s *service) tell(ctx context.Context, changes []watch.Change) {
 // event writes a change where "oc describe node" shows it.
 func (s *service) event(ctx context.Context, change watch.Change) error {
 	text := sentence(change)
-	if !change.Gone && change.Remedy != "" {
-		text += " (" + change.Remedy + ")"
+	if remedy := report.Remedy(change.Remedy).Inline(); !change.Gone && remedy != "" {
+		text += " (" + remedy + ")"
 	}
 	return s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text)
 }

@@ -69,7 +69,7 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	isMachine(t, node, "1111")
 	result, err := second.Obtain(within(t, time.Minute), byHand(t))
 	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " + stamp(renewed.Time)
-	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || !strings.Contains(report.RemedyOf(err), "oc delete node twins ") {
+	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || !strings.Contains(report.RemedyOf(err), "oc delete node twins") {
 		t.Errorf("Obtain() = %v (code %d, %s), want %q", err, report.CodeOf(err), report.RemedyOf(err), want)
 	}
 	if _, err := os.Lstat(filepath.Dir(second.Dir)); !os.IsNotExist(err) {

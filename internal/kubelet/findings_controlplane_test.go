@@ -255,7 +255,7 @@ func TestControlPlaneStuckJoin(t *testing.T) {
 	err := node.Schedulable(within(t, 2*time.Second))
 	const want = "Node stuck takes no pods: taint team=blue:NoSchedule: not one that Kubernetes or OpenShift sets by itself; " +
 		"an administrator, an operator or the NodePool set it, and removes it (since when is not known)"
-	if err == nil || err.Error() != want || report.RemedyOf(err) != "oc adm taint node stuck team-   if nothing needs it" {
+	if err == nil || err.Error() != want || report.RemedyOf(err) != "oc adm taint node stuck team- # if nothing needs it" {
 		t.Errorf("Schedulable() = %v (%s)\nwant %s", err, report.RemedyOf(err), want)
 	}
 	t.Logf("a stuck join:\n%s", face)

@@ -26,6 +26,18 @@ func (r Remedy) Note() string {
 	return note
 }
 
+// Inline returns the remedy for the end of a sentence: the commands, then the notes.
+func (r Remedy) Inline() string {
+	command, note := r.split()
+	parts := []string{command, note}
+	if command == "" {
+		parts = parts[1:]
+	} else if note == "" {
+		parts = parts[:1]
+	}
+	return strings.ReplaceAll(strings.Join(parts, "; "), "\n", "; ")
+}
+
 func (r Remedy) split() (command, note string) {
 	var commands, notes []string
 	for line := range strings.Lines(string(r)) {
