@@ -123,7 +123,7 @@ COMMIT
 # Table ` + "`mine' is incompatible, use 'nft' tool." + `
 `
 	facts := PluginFacts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
-	facts.NFTables = []NFTable{{"inet", "filter"}, {"inet", "my-ovn-kubernetes"}}
+	facts.NFTables = []NFTable{{Family: "inet", Name: "filter"}, {Family: "inet", Name: "my-ovn-kubernetes"}}
 	if diff := cmp.Diff([]string(nil), commands(Leftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -216,8 +216,12 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 		},
 	}
 	links := []host.Link{
-		{Name: "ovs-system", Kind: "openvswitch"}, {Name: "br-mine", Kind: "openvswitch"}, {Name: "br-int", Kind: "openvswitch"},
-		{Name: "ovn-k8s-mp0", Kind: "openvswitch"}, {Name: "genev_sys_6081", Kind: "geneve"}, {Name: "ovn-mine", Kind: "dummy"},
+		{Name: "ovs-system", Kind: "openvswitch"},
+		{Name: "br-mine", Kind: "openvswitch"},
+		{Name: "br-int", Kind: "openvswitch"},
+		{Name: "ovn-k8s-mp0", Kind: "openvswitch"},
+		{Name: "genev_sys_6081", Kind: "geneve"},
+		{Name: "ovn-mine", Kind: "dummy"},
 	}
 	want := []string{
 		"ovs-ofctl del-flows br-mine cookie=0xdeff105/-1",

@@ -92,7 +92,7 @@ func (t ipTables) leftovers(program string, cluster []netip.Prefix, uplinks []st
 	}
 	var list []Leftover
 	for _, rule := range t.rules {
-		if !rule.chain.ofCluster() && t.ofPlugin(rule, cluster, uplinks) {
+		if !rule.ofCluster() && t.ofPlugin(rule, cluster, uplinks) {
 			list = append(list, newLeftover(command(rule.chain, "--delete", rule.args...)...))
 		}
 	}
