@@ -16,11 +16,14 @@ type UnsafeLinkError struct {
 	Path  string // the path of the lookup, on the running machine
 	Link  string // the name of the link
 	Owner int    // the user who decides where the link leads
-	Other int    // the user whose directory, or link, that is
+	Other int    // the user whose directory, or link, that is; -1 where nothing is
 }
 
 // Error names the link and both users.
 func (e *UnsafeLinkError) Error() string {
+	if e.Other < 0 {
+		return fmt.Sprintf("the symbolic link %s of user %d leads to where nothing is, and is not followed", e.Link, e.Owner)
+	}
 	return fmt.Sprintf("the symbolic link %s of user %d leads to what belongs to user %d, and is not followed", e.Link, e.Owner, e.Other)
 }
 

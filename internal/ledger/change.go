@@ -75,6 +75,19 @@ func FileState(content []byte, mode uint32) State {
 	}
 }
 
+// sameLink is the Value of a hard link to a symbolic link: the text of a symbolic
+// link could be the path of the hard link's target by chance.
+const sameLink = "the same symbolic link"
+
+// HardLinkState is another name of the file, or of the symbolic link, at target.
+func HardLinkState(target string, is host.FileType) State {
+	state := State{Present: true, Link: target}
+	if is == host.Symlink {
+		state.Type, state.Value = string(is), sameLink
+	}
+	return state
+}
+
 // Driver looks at, makes and gives back one kind of thing.
 type Driver interface {
 	// Look tells how the thing is now.
@@ -97,7 +110,7 @@ func (c Change) Same(now State) bool {
 	if !now.Present {
 		return false
 	}
-	if kind := fileType(c.Kind); kind != "" && kind != now.Type {
+	if kind := c.fileType(); kind != "" && kind != now.Type {
 		return false
 	}
 	return unset(want.Digest, now.Digest) && unset(want.Link, now.Link) &&
@@ -120,7 +133,15 @@ func (c Change) removes(now State) bool {
 }
 
 // onPath tells whether the target is a path below a root.
-func (c Change) onPath() bool { return fileType(c.Kind) != "" }
+func (c Change) onPath() bool { return c.fileType() != "" }
+
+// fileType is the type of file that a change of a path makes, "" for other kinds.
+func (c Change) fileType() string {
+	if c.Kind == HardLink && c.Want.Type != "" {
+		return c.Want.Type
+	}
+	return fileType(c.Kind)
+}
 
 func unset(want, now string) bool { return want == "" || want == now }
 

@@ -41,7 +41,7 @@ func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 			return State{}, err
 		}
 		if target.Type != host.Absent && target.Inode == info.Inode && target.Device == info.Device {
-			state.Link = c.Want.Link
+			state.Link, state.Value = c.Want.Link, c.Want.Value
 		}
 	}
 	return state, nil

@@ -72,7 +72,8 @@ func sceneWishes() []Change {
 		{Kind: File, Target: "/opt/linked/f", Want: FileState([]byte("below\n"), 0o640)},
 		{Kind: File, Target: "/opt/linked/sub/g", Want: FileState([]byte("deeper\n"), 0o640)},
 		{Kind: HardLink, Target: "/etc/other-name", Want: State{Present: true, Link: "/etc/replaced"}},
-		{Kind: HardLink, Target: "/etc/new-name", Want: State{Present: true, Link: "/etc/replaced"}},
+		{Kind: HardLink, Target: "/etc/new-name", Want: HardLinkState("/etc/replaced", host.Regular)},
+		{Kind: HardLink, Target: "/etc/link-name", Want: HardLinkState("/etc/was-link-too", host.Symlink)},
 	}
 }
 

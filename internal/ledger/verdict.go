@@ -84,7 +84,7 @@ func (i Item) asBefore(now State) bool {
 }
 
 func (i Item) asWished(now State) bool {
-	if now.Type != fileType(i.Kind) {
+	if now.Type != i.fileType() {
 		return false
 	}
 	switch i.Kind {
@@ -98,7 +98,7 @@ func (i Item) asWished(now State) bool {
 		}
 		return now.Digest == want
 	case Link, HardLink:
-		return now.Link == i.Want.Link
+		return now.Link == i.Want.Link && now.Value == i.Want.Value
 	}
 	return true
 }

@@ -77,7 +77,7 @@ func growTree(d *dice) []Node {
 	taken := map[string]bool{}
 	for _, alias := range aliases {
 		if d.oneIn(2) {
-			tree = append(tree, Node{Path: alias, Link: oneOf(d, targets[:4]...), UID: d.pick(3)})
+			tree = append(tree, Node{Path: alias, Link: oneOf(d, targets[:4]...)})
 			taken[alias] = true
 		}
 	}

@@ -3,9 +3,11 @@ package accounts
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Drivers gives the drivers of all kinds of this package for a tree.
@@ -26,6 +28,9 @@ func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledg
 	}
 	in.Items = l.Items()
 	changes, err := Plan(ctx, in)
+	if err == nil && len(changes) > 0 {
+		err = needDatabase(in.Tree)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -46,6 +51,22 @@ func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledg
 		}
 	}
 	return made, nil
+}
+
+// needDatabase refuses a tree without the files of the accounts, an empty
+// directory for example, before anything is written.
+func needDatabase(tree *host.Tree) error {
+	for _, name := range []string{"/etc/" + passwdFile, "/etc/" + groupFile} {
+		there, err := tree.Exists(name)
+		if err != nil {
+			return err
+		}
+		if !there {
+			return report.Fail(report.Refused, fmt.Sprintf("dnf --installroot %s --releasever 9 install setup shadow-utils # or use another release, or the tree of an image",
+				report.ShellWord(tree.Name())), "users and groups of the config need %s, which %s lacks", name, tree.Name())
+		}
+	}
+	return nil
 }
 
 // bracketed applies changes of accounts, with a record of the files that the

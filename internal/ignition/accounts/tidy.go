@@ -2,6 +2,8 @@ package accounts
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"path"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -19,7 +21,11 @@ func settle(ctx context.Context, tree *host.Tree) error {
 	if err := awaitTurn(ctx, tree); err != nil {
 		return err
 	}
-	return tree.SyncFileSystem("/etc")
+	err := tree.SyncFileSystem("/etc")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // no program of shadow-utils can have written anything
+	}
+	return err
 }
 
 // Tidy removes homes that were being built, and makes durable those that have

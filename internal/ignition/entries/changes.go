@@ -116,7 +116,7 @@ func (s *scene) wish(t *touch) ([]ledger.Change, error) {
 	switch {
 	case t.implied:
 		return s.impliedWish(t, n, change)
-	case t.hard != "" && n.kind == host.Regular:
+	case t.hard != "" && n.kind != host.Directory:
 		return s.hardWish(t, n, change)
 	}
 	return []ledger.Change{change}, nil
@@ -131,13 +131,17 @@ func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Chan
 	if err != nil {
 		return nil, err
 	}
+	if named != n && n.kind == host.Symlink {
+		change.Want = ledger.State{Present: true, UID: &n.uid, GID: &n.gid, Link: n.link}
+		return []ledger.Change{change}, nil
+	}
 	if named != n {
 		content, err := s.read(n)
 		change.Want = ledger.FileState(content, n.mode)
 		change.Want.UID, change.Want.GID = &n.uid, &n.gid
 		return []ledger.Change{change}, err
 	}
-	change.Kind, change.Want = ledger.HardLink, ledger.State{Present: true, Link: t.hard}
+	change.Kind, change.Want = ledger.HardLink, ledger.HardLinkState(t.hard, n.kind)
 	info, err := s.before(t.path)
 	if err != nil {
 		return nil, err
@@ -146,7 +150,7 @@ func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Chan
 	if err != nil {
 		return nil, err
 	}
-	if info.Type == host.Regular && info.Device == target.Device && info.Inode == target.Inode && n.inode == (inode{}) {
+	if info.Type == n.kind && info.Device == target.Device && info.Inode == target.Inode && n.inode == (inode{}) {
 		remove := ledger.Change{Kind: ledger.File, Target: t.path, Why: t.why, Overwrite: true}
 		return []ledger.Change{remove, change}, nil
 	}

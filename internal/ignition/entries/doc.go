@@ -25,7 +25,7 @@
 //     another one nor when the owner of a new link is taken from its target. An
 //     absolute target has no owner to take: Ignition, in its initramfs or with
 //     --root, looks for it outside of the tree.
-//   - A hard link to a symbolic link becomes a link with the same target.
+//   - Links of an unprivileged user lead only to directories of that user.
 //   - Directories that lead nowhere below a link, with two links in a row, are made
 //     where the links lead to; Ignition stops at the second one.
 //   - `systemctl --root` is not run: which units it would call enabled, and

@@ -57,8 +57,8 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 	return err
 }
 
-// hardLink makes another name of a file, which the config itself can make. A
-// target that is not absolute is looked for from the root.
+// hardLink makes another name of a file, or of a symbolic link, which the config
+// itself can make. A target that is not absolute is looked for from the root.
 func (d *decider) hardLink(e entry, target string) error {
 	t, there, err := d.start(e)
 	if err != nil {
@@ -79,7 +79,7 @@ func (d *decider) hardLink(e entry, target string) error {
 		return inTheWay("%s shall be a hard link to %s, where nothing is", t.path, target)
 	case named.kind == host.Directory || named.kind == host.Other:
 		return inTheWay("%s shall be a hard link to %s, which is a %s", t.path, target, named)
-	case there.kind == host.Absent || there.same(named) || there.twin(named):
+	case there.kind == host.Absent || there.same(named):
 	case !d.in.Strict && (there.kind == host.Symlink || there.kind == host.Regular):
 	default:
 		return inTheWay("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
@@ -87,17 +87,7 @@ func (d *decider) hardLink(e entry, target string) error {
 	if err := d.scene.parents(e.path, e.node.Path); err != nil {
 		return err
 	}
-	if named.kind == host.Symlink {
-		return d.scene.put(e.path, &node{kind: host.Symlink, link: named.link, uid: named.uid, gid: named.gid, made: true})
-	}
 	t.hard = real
 	d.scene.nodes[e.path] = named
 	return nil
-}
-
-// twin tells whether two symbolic links are alike: they are not made names of
-// one link, as the ledger could not tell.
-func (n *node) twin(other *node) bool {
-	return n.kind == host.Symlink && other.kind == host.Symlink &&
-		n.link == other.link && n.uid == other.uid && n.gid == other.gid
 }

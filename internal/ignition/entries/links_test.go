@@ -62,12 +62,37 @@ func TestLinks(t *testing.T) {
 				f /old 0600 5:6 =[Unit]\n`,
 			again: "/old shall be a hard link to /etc/systemd/system/a.service, but another file is there",
 		},
-		"a hard link to a link is a link like it": {
+		"a hard link to a link is another name of that link": {
 			tree:   `l /l 5:6 =x`,
 			config: `{"storage":{"links":[{"path":"/m","target":"/l","hard":true}]}}`,
-			want:   []string{"link /m u5 g6 -> x"},
+			want:   []string{"hardlink /m -> /l"},
 			after: `l /l 5:6 =x
+				h /m =/l`,
+		},
+		"a hard link to a link that the config makes": {
+			config: `{"storage":{"links":[{"path":"/a/b","target":"../x"},{"path":"/m","target":"/a/b","hard":true}]}}`,
+			want:   []string{"link /a/b u0 g0 -> ../x", "hardlink /m -> /a/b"},
+			after: `d /a 0755 0:0
+				l /a/b 0:0 =../x
+				h /m =/a/b`,
+		},
+		"a name of a link that is replaced becomes one of the new link": {
+			tree: `l /l 5:6 =x
+				h /m =/l`,
+			config: `{"storage":{"links":[{"path":"/l","target":"y","overwrite":true},{"path":"/m","target":"/l","hard":true,"overwrite":true}]}}`,
+			want:   []string{"link /l u0 g0 -> y", "no file /m", "hardlink /m -> /l"},
+			after: `l /l 0:0 =y
+				h /m =/l`,
+			undone: `l /l 5:6 =x
 				l /m 5:6 =x`,
+		},
+		"a link that is alike, and leads to the hard link's target": {
+			tree: `l /l 5:6 =/l
+				l /m 5:6 =/l`,
+			config: `{"storage":{"links":[{"path":"/m","target":"/l","hard":true,"overwrite":true}]}}`,
+			want:   []string{"hardlink /m -> /l"},
+			after: `l /l 5:6 =/l
+				h /m =/l`,
 		},
 		"on a host that joins files and links are replaced": {
 			join: true,

@@ -90,7 +90,7 @@ func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
 func (s *scene) put(p string, n *node) error {
 	s.nodes[p] = n
 	info, err := s.before(p)
-	if err != nil || n.kind != host.Regular || n.inode != (inode{}) {
+	if err != nil || (n.kind != host.Regular && n.kind != host.Symlink) || n.inode != (inode{}) {
 		return err
 	}
 	same, err := s.unchanged(p, n, info)

@@ -99,12 +99,13 @@ func listing(t *testing.T, root string) string {
 		switch {
 		case entry.IsDir():
 			fmt.Fprintf(&out, "d %s %04o %s\n", name, stat.Mode&0o7777, owner)
+		case stat.Nlink > 1 && names[stat.Ino] != "":
+			fmt.Fprintf(&out, "h %s =%s\n", name, names[stat.Ino])
 		case entry.Type()&fs.ModeSymlink != 0:
+			names[stat.Ino] = name
 			target, err := os.Readlink(p)
 			fmt.Fprintf(&out, "l %s %s =%s\n", name, owner, target)
 			return err
-		case stat.Nlink > 1 && names[stat.Ino] != "":
-			fmt.Fprintf(&out, "h %s =%s\n", name, names[stat.Ino])
 		default:
 			content, err := os.ReadFile(p)
 			if err != nil {
