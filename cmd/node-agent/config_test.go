@@ -93,3 +93,19 @@ DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// A configuration that others can write is one clear error, with the command that
+// makes it usable.
+func TestConfigOfOthersIsRefused(t *testing.T) {
+	file := put(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
+	if err := os.Chmod(file, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
+		got := call(t, "", line...)
+		all := got.out + got.err
+		if got.code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
+			t.Errorf("%q: code %d, %s", line, got.code, all)
+		}
+	}
+}

@@ -26,12 +26,21 @@ func sayConfig(w io.Writer, d configDocument) {
 	}
 	for _, p := range d.Problems {
 		fmt.Fprintf(w, "  wrong: %s\n", p)
+		sayRemedy(w, p)
+	}
+}
+
+// sayRemedy prints the command that fixes a problem, to be copied.
+func sayRemedy(w io.Writer, p config.Problem) {
+	if p.Remedy != "" {
+		fmt.Fprintln(w, p.Remedy)
 	}
 }
 
 func sayCheck(w io.Writer, d configDocument) {
 	for _, p := range d.Problems {
 		fmt.Fprintln(w, p)
+		sayRemedy(w, p)
 	}
 	if len(d.Problems) > 0 {
 		return

@@ -98,6 +98,35 @@ func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	}
 }
 
+// What rpm's scriptlets, modules, mounts and the move of the uplink need is not
+// taken away from the service, and the unit says of each such option why.
+func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
+	content, err := os.ReadFile("../../systemd/hcp-node-agent.service")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range []string{
+		"NoNewPrivileges", "RestrictSUIDSGID", "RestrictNamespaces", "MemoryDenyWriteExecute", "PrivateDevices", "DevicePolicy", "PrivateTmp",
+		"ProtectSystem", "ProtectHome", "ProtectClock", "ProtectHostname", "ProtectKernelModules", "ProtectKernelTunables", "PrivateUsers", "UMask",
+	} {
+		if regexp.MustCompile(`(?m)^` + option + `=`).Match(content) {
+			t.Errorf("the unit sets %s", option)
+		}
+		if !regexp.MustCompile(`(?m)^#.*\b` + option + `\b`).Match(content) {
+			t.Errorf("the unit does not say why it does not set %s", option)
+		}
+	}
+	filter := regexp.MustCompile(`(?m)^SystemCallFilter=(.*)\nSystemCallErrorNumber=EPERM$`).FindSubmatch(content)
+	if filter == nil || !strings.HasPrefix(string(filter[1]), "~") || regexp.MustCompile(`@(mount|module|privileged|resources|chown|setuid)\b`).Match(filter[1]) {
+		t.Errorf("the system calls are filtered by %q", filter)
+	}
+	kept := regexp.MustCompile(`(?m)^CapabilityBoundingSet=(.*)$`).FindSubmatch(content)
+	if kept == nil || !strings.HasPrefix(string(kept[1]), "~") ||
+		regexp.MustCompile(`CAP_(SYS_MODULE|SYS_ADMIN|NET_ADMIN|CHOWN|FOWNER|SETUID|SETGID|SETFCAP|MKNOD|AUDIT_WRITE|MAC_ADMIN|DAC_\w+|LINUX_IMMUTABLE)\b`).Match(kept[1]) {
+		t.Errorf("the capabilities are %q", kept)
+	}
+}
+
 // The README's examples of an override and of a configuration can be used.
 func TestReadmeChangesThePayload(t *testing.T) {
 	content, err := os.ReadFile("../../README.md")

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -38,14 +37,19 @@ func Explain(source Source) Explained {
 	keys := Keys()
 	origins := map[string]Origin{}
 	at := map[string]position{}
+	var untrusted []Problem
 	for i, name := range source.files() {
-		content, err := os.ReadFile(name)
+		content, unsafe, err := readTrusted(name)
 		if errors.Is(err, fs.ErrNotExist) && i == 0 && !source.Required {
 			continue
 		}
 		e.Files = append(e.Files, name)
 		if err != nil {
 			e.Problems = append(e.Problems, Problem{File: name, Message: fmt.Sprintf("reading configuration: %v", errors.Unwrap(err))})
+			continue
+		}
+		if unsafe != nil {
+			untrusted = append(untrusted, *unsafe)
 			continue
 		}
 		f := readFile(name, content, &e.Join)
@@ -57,6 +61,10 @@ func Explain(source Source) Explained {
 		for key, where := range f.at {
 			at[key], origins[key] = where, Origin{from, fmt.Sprintf("%s:%d", name, where.line)}
 		}
+	}
+	if len(untrusted) > 0 {
+		e.Problems = untrusted // what somebody else may have written is not worth explaining
+		return e
 	}
 	if err := fromEnvironment(&e.Join, source.Lookup, func(flag string) {
 		origins[keys[flag]] = Origin{FromEnvironment, Variable(flag)}

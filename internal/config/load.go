@@ -37,5 +37,8 @@ func fail(problems []Problem) error {
 	if problems[0].File != "" {
 		remedy = "hcp-node-agent config validate --help"
 	}
+	if problems[0].Remedy != "" {
+		remedy = remedies(problems)
+	}
 	return report.Fail(report.Usage, remedy, "configuration: %s", inWords(problems))
 }

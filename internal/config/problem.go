@@ -12,6 +12,7 @@ type Problem struct {
 	Line    int    `json:"line,omitempty"` // from 1
 	Column  int    `json:"column,omitempty"`
 	Message string `json:"message"` // one sentence, without values that are secrets
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // String is FILE:LINE:COLUMN: MESSAGE, which editors understand.

@@ -8,6 +8,10 @@ import (
 
 var word = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
 
+// keyVariable is a variable of the environment that holds a key. In other places
+// a "key" is mostly a name, as in a toleration.
+var keyVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*_KEY$`)
+
 // secretKey tells whether what stands behind a key is a secret, by the key's
 // words: client_secret, ADMIN-PASSWORD and apiToken are, tokenFile is not.
 func secretKey(key string) bool {
@@ -24,13 +28,16 @@ func secretKey(key string) bool {
 	}, words[len(words)-1]) {
 		return false
 	}
-	if slices.Contains([]string{"auth", "psk", "pin", "pwd", "pass", "sig"}, words[len(words)-1]) {
+	if slices.Contains([]string{"auth", "psk", "pin", "pwd", "pw", "pass", "sig", "cred", "creds"}, words[len(words)-1]) {
+		return true
+	}
+	if keyVariable.MatchString(key) && !slices.Contains(words, "public") && !slices.Contains(words, "gpg") {
 		return true
 	}
 	whole := strings.Join(words, "")
 	return slices.ContainsFunc([]string{
 		"password", "passwd", "passphrase", "secret", "token", "apikey", "accesskey", "privatekey", "keydata", "wepkey",
-		"credential", "cookie", "signature", "authorization", "bearer", "presharedkey", "mkacak",
+		"credential", "passcode", "authtok", "activationkey", "encryptionkey", "cookie", "signature", "authorization", "bearer", "presharedkey", "mkacak",
 	}, func(part string) bool { return strings.Contains(whole, part) })
 }
 

@@ -11,13 +11,16 @@ import (
 	"strings"
 )
 
+// logPrefix matches what journald and other logs write before a line.
+const logPrefix = `(?:[^\n]{0,120}: )?`
+
 // Mask is what stands in the place of a secret.
 const Mask = "***"
 
 var (
 	privateKey = regexp.MustCompile(`(?s)-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`)
 	// privateTail is the end of a key whose beginning was cut off.
-	privateTail = regexp.MustCompile(`(?m)(?:^[A-Za-z0-9+/=]{1,76}[ \t\r]*\n)+-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
+	privateTail = regexp.MustCompile(`(?m)(?:^` + logPrefix + `[A-Za-z0-9+/=]{1,76}[ \t\r]*\n)+` + logPrefix + `-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----`)
 	// publicBlock is a certificate or public key: long base64, and no secret.
 	publicBlock = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]+-----[A-Za-z0-9+/=\s\\]*-----END [A-Z0-9 ]+-----`)
 )
@@ -29,7 +32,9 @@ func Text(text string) string {
 		begin, _, _ := strings.Cut(strings.TrimPrefix(block, "-----BEGIN "), "-----")
 		return "(" + Mask + " " + begin + ")"
 	})
-	text = privateTail.ReplaceAllString(text, "("+Mask+" PRIVATE KEY)")
+	if strings.Contains(text, "PRIVATE KEY") { // few texts have one, and the pattern is slow
+		text = privateTail.ReplaceAllString(text, "("+Mask+" PRIVATE KEY)")
+	}
 	var out strings.Builder
 	at := 0
 	for _, block := range publicBlock.FindAllStringIndex(text, -1) {
@@ -47,5 +52,8 @@ func plain(text string) string {
 	text = nested(text)
 	text = named(text)
 	text = keyed(text)
-	return shapes(text)
+	text = shapes(text)
+	text = commands(text)
+	text = encodings(text)
+	return continued(text)
 }

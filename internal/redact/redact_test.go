@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"strings"
 	"testing"
 )
@@ -62,7 +63,30 @@ func TestTextMasks(t *testing.T) {
 			"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PRIVATE KEY-----\n"+canary+"\n-----END PRIVATE KEY-----\n")), "data: ***",
 		},
 		"certificate and text": {"data: " + base64.StdEncoding.EncodeToString([]byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"+canary)), "data: ***"},
-		"long base64url":       {"x " + long + "_-", "x ***"},
+		"variable _PW":         {"BIND_DN_PW=" + canary, "BIND_DN_PW=***"},
+		"variable _CREDS":      {"DB_CREDS=" + canary, "DB_CREDS=***"},
+		"variable _KEY":        {"ENCRYPTION_KEY=" + canary, "ENCRYPTION_KEY=***"},
+		"passcode":             {"passcode: " + canary, "passcode: ***"},
+		"LDAP's token":         {"ldap_default_authtok = " + canary, "ldap_default_authtok = ***"},
+		"activation key":       {"register --activationkey=" + canary + " --activationkey " + canary, "register --activationkey=*** --activationkey ***"},
+		"-pPASSWORD":           {"mysql -u me -p" + canary + " db", "mysql -u me -p*** db"},
+		"-p PASSWORD":          {"sshpass -p " + canary + " ssh host", "sshpass -p *** ssh host"},
+		"-P PASSWORD":          {"ipmitool -H a -U b -P " + canary + " power on", "ipmitool -H a -U b -P *** power on"},
+		"-p=PASSWORD":          {"podman login -u=org+robot -p=" + canary + "! quay.io; a -p=" + canary, "podman login -u=org+robot -p=*** quay.io; a -p=***"},
+		"netrc":                {"machine a.example.com login me password " + canary, "machine a.example.com login me password ***"},
+		"netrc, several lines": {"machine a login b\n  password " + canary + "\n", "machine a login b\n  password ***\n"},
+		"bootstrap token":      {"token abcdef.0123456789abcdef of kubeadm", "token abcdef.*** of kubeadm"},
+		"base64 of a login":    {"data " + base64.StdEncoding.EncodeToString([]byte("me:"+canary+"!")) + " end", "data *** end"},
+		"URL in a URL":         {"proxy=http%3A%2F%2Fme%3A" + canary + "%21%40proxy", "proxy=http%3A%2F%2F***%40proxy"},
+		"hexadecimal":          {"data " + hex.EncodeToString([]byte("me:"+canary+"!!!")) + " end", "data *** end"},
+		"key's end in a journal": {
+			"Nov 22 h a[1]: x y\nNov 22 h a[1]: MIGHAgEAMBMGByqGSM49AgEG\nNov 22 h a[1]: " + canary + "\nNov 22 h a[1]: -----END PRIVATE KEY-----\nb",
+			"Nov 22 h a[1]: x y\n(*** PRIVATE KEY)\nb",
+		},
+		"base64 over two lines": {
+			"Nov 22 h a[1]: " + long + "\nNov 22 h a[1]: AA1" + canary + "\nNov 22 h a[1]: next", "Nov 22 h a[1]: ***\nNov 22 h a[1]: ***\nNov 22 h a[1]: next",
+		},
+		"long base64url": {"x " + long + "_-", "x ***"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := Text(test.text)
@@ -96,6 +120,14 @@ func TestTextKeeps(t *testing.T) {
 		"words":             "the password is asked for, a token is basic to it, bearer of news",
 		"a path":            "/usr/share/containers/oci/hooks/d/prestart/OpenShift4/network/bridge/setup2",
 		"addresses":         "fd00::1 192.0.2.1:10250 02:00:00:00:00:01 me@example.com git@github.com:a/b.git",
+		"tolerations":       "tolerations:\n- key: node-role.kubernetes.io/master\n  operator: Exists\n",
+		"public keys":       "PUBLIC_KEY=abc\nkey = value\nHostKey /etc/ssh/key\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY",
+		"script in a URL":   "data:,%23%20https%3A%2F%2Fexample.com%2Fa%0Astart%20a%40b.service%3A%2F%2F%20%40",
+		"ports":             "podman run -p 8080:80 -p=127.0.0.1:80:80/tcp -p=/dir mkdir -p /etc/a ssh -p 22 host",
+		"PAM":               "password    sufficient    pam_unix.so\npassword    include    system-auth\n",
+		"names with a dot":  "worker.0123456789abcdef.example.com images.registryoperators /a/abcdef.0123456789abcdef",
+		"short hexadecimal": "machine 0123456789abcdef0123456789abcdef e3b0c44298fc1c149afbf4c8996fb924",
+		"words of base64":   "kubernetes openshift-machine-config-operator authentication",
 		"sysctl":            "net.ipv4.neigh.default.gc_thresh1=8192\nvm.max_map_count = 262144\n",
 		"digest":            "sha512-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
 	} {

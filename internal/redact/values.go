@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"regexp"
@@ -12,14 +13,18 @@ import (
 )
 
 // Values masks secrets by what they are, whatever stands around them: plain, in
-// base64 at any place of what was encoded, encoded for a URL or for JSON. The
-// zero value knows none.
-type Values struct{ replacer *strings.Replacer }
+// base64 at any place of what was encoded, in hexadecimal, encoded for a URL or
+// for JSON, and wrapped over several lines. The zero value knows none.
+type Values struct {
+	replacer *strings.Replacer
+	wrapped  []string // that are also looked for over the ends of lines
+}
 
 // NewValues makes Values of secrets, as Find lists them. Those of less than
 // four characters are passed over.
 func NewValues(secrets ...string) Values {
 	known := map[string]bool{}
+	var wrapped []string
 	for _, secret := range secrets {
 		if len(secret) < shortest || strings.Trim(secret, "*") == "" {
 			continue
@@ -27,6 +32,7 @@ func NewValues(secrets ...string) Values {
 		for _, form := range forms(secret) {
 			known[form] = true
 		}
+		wrapped = append(wrapped, wrappedForms(secret)...)
 	}
 	if len(known) == 0 {
 		return Values{}
@@ -43,7 +49,7 @@ func NewValues(secrets ...string) Values {
 	for _, pattern := range patterns {
 		pairs = append(pairs, pattern, Mask)
 	}
-	return Values{replacer: strings.NewReplacer(pairs...)}
+	return Values{replacer: strings.NewReplacer(pairs...), wrapped: wrapped}
 }
 
 // Text gives a text with the known secrets masked.
@@ -51,7 +57,7 @@ func (v Values) Text(text string) string {
 	if v.replacer == nil {
 		return text
 	}
-	return v.replacer.Replace(text)
+	return v.replacer.Replace(v.unwrap(text))
 }
 
 // forms are the ways in which a secret can be written.
@@ -60,6 +66,12 @@ func forms(secret string) []string {
 	for _, core := range inBase64(secret) {
 		all = append(all, core, strings.NewReplacer("+", "-", "/", "_").Replace(core))
 	}
+	for _, form := range []string{secret, hex.EncodeToString([]byte(secret))} {
+		if len(form) >= shortestOfCase {
+			all = append(all, form, strings.ToUpper(form), strings.ToLower(form))
+		}
+	}
+	all = append(all, strings.ReplaceAll(secret, "-", "%2D"), strings.ReplaceAll(secret, "-", `\x2d`)) // as systemd-escape does
 	for _, form := range slices.Clone(all) {
 		for _, escaped := range []string{url.QueryEscape(form), url.PathEscape(form)} {
 			all = append(all, escaped, percent.ReplaceAllStringFunc(escaped, strings.ToLower))

@@ -2,6 +2,7 @@ package redact
 
 import (
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"net/url"
 	"slices"
@@ -21,15 +22,23 @@ func TestValuesMaskEveryForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":      "x" + known + "y",
-		"JSON":       strings.Trim(string(quoted), `"`),
-		"query":      url.QueryEscape(known),
-		"path":       url.PathEscape(known),
-		"lower case": percent.ReplaceAllStringFunc(url.QueryEscape(known), strings.ToLower),
-		"twice":      known + known,
+		"plain":                   "x" + known + "y",
+		"JSON":                    strings.Trim(string(quoted), `"`),
+		"query":                   url.QueryEscape(known),
+		"path":                    url.PathEscape(known),
+		"lower case":              percent.ReplaceAllStringFunc(url.QueryEscape(known), strings.ToLower),
+		"twice":                   known + known,
+		"hex":                     hex.EncodeToString([]byte(known)),
+		"HEX":                     strings.ToUpper(hex.EncodeToString([]byte(known))),
+		"capitals":                strings.ToUpper(known),
+		"wrapped":                 known[:8] + "\n  " + known[8:],
+		"in a log":                known[:8] + "\nNov 22 host x[1]: " + known[8:],
+		"base64 over three lines": wrappedAt(11, base64.StdEncoding.EncodeToString([]byte("a"+known+"b"))),
+		"hex over lines":          wrappedAt(12, hex.EncodeToString([]byte(known))),
 	} {
 		got := values.Text("before " + text + " after")
-		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, Mask) || strings.Contains(got, "Canary") {
+		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, Mask) ||
+			strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, known[8:]) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
@@ -46,6 +55,28 @@ func TestValuesMaskEveryForm(t *testing.T) {
 	}
 	if text := "abc and nothing known"; values.Text(text) != text || (Values{}).Text(text) != text {
 		t.Error("what is no secret was changed")
+	}
+}
+
+// wrappedAt breaks a text into lines of so many characters.
+func wrappedAt(width int, text string) string {
+	var out strings.Builder
+	for ; len(text) > width; text = text[width:] {
+		out.WriteString(text[:width] + "\n")
+	}
+	return out.String() + text
+}
+
+// What is not part of a wrapped secret stays, to the letter.
+func TestValuesKeepWhatIsAroundAWrappedSecret(t *testing.T) {
+	values := NewValues("0123456789abcdefghij")
+	const text = "a: 1\nJan 1 h x[1]: 0123456789\nJan 1 h x[1]: abcdefghij end\r\n  b\n"
+	const want = "a: 1\nJan 1 h x[1]: ***\nJan 1 h x[1]: *** end\r\n  b\n"
+	if got := values.Text(text); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if other := strings.ReplaceAll(text, "abcdefghij", "Abcdefghij"); values.Text(other) != other {
+		t.Errorf("%q becomes %q", other, values.Text(other))
 	}
 }
 

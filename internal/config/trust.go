@@ -1,0 +1,71 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// readTrusted reads a file of configuration. A file that another user could have
+// written is not read, but reported as a problem: its settings name what root runs.
+func readTrusted(name string) ([]byte, *Problem, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // the caller says what it was reading
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err //nolint:wrapcheck // as above
+	}
+	owner := -1
+	if status, known := info.Sys().(*syscall.Stat_t); known {
+		owner = int(status.Uid)
+	}
+	if problem := untrusted(name, info.Mode(), owner, os.Geteuid()); problem != nil {
+		return nil, problem, nil
+	}
+	content, err := io.ReadAll(file)
+	return content, nil, err //nolint:wrapcheck // as above
+}
+
+// untrusted reports a file that is not owned by root or the caller, or that
+// others can write to.
+func untrusted(name string, mode fs.FileMode, owner, caller int) *Problem {
+	const writableByOthers = 0o022
+	if mode&fs.ModeCharDevice != 0 {
+		return nil // /dev/null holds nothing that anybody wrote
+	}
+	word := report.ShellWord(name)
+	var remedy []string
+	if owner != 0 && owner != caller {
+		remedy = append(remedy, "chown root: "+word)
+	}
+	if mode.Perm()&writableByOthers != 0 {
+		remedy = append(remedy, "chmod go-w "+word)
+	}
+	if len(remedy) == 0 {
+		return nil
+	}
+	return &Problem{
+		File:    name,
+		Message: fmt.Sprintf("not read: users other than root can write to it (owner %d, mode %#o)", owner, mode.Perm()),
+		Remedy:  strings.Join(remedy, " && "),
+	}
+}
+
+// remedies returns the commands for several problems as one.
+func remedies(problems []Problem) string {
+	var all []string
+	for _, p := range problems {
+		if p.Remedy != "" {
+			all = append(all, p.Remedy)
+		}
+	}
+	return strings.Join(all, " && ")
+}
