@@ -1,9 +1,11 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +35,9 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	}
 	swapRefused, err := j.payload.SwapRefused()
 	if err != nil {
+		return preflight.AdmissionFacts{}, err
+	}
+	if _, err := j.wantedRuntime(); err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
 	missing, err := j.missingPrograms()
@@ -116,24 +121,30 @@ func (j *join) asWillBe(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// defaultRuntime is the container runtime that CRI-O will use: a file of the
-// host that is read after the payload's wins.
-func (j *join) defaultRuntime(payload string) string {
-	const dir = "/etc/crio/crio.conf.d"
-	names, err := j.tree.ReadDir(dir)
+// crioConfigs is where CRI-O reads files in the order of their names; the last
+// one wins.
+const crioConfigs = "/etc/crio/crio.conf.d"
+
+// defaultRuntime returns the container runtime that CRI-O will use by the files
+// of the payload and of the host, "" where none names one.
+func (j *join) defaultRuntime() string {
+	names, err := j.tree.ReadDir(crioConfigs)
 	if err != nil {
-		return payload
+		names = nil // it does not exist yet
 	}
+	for _, file := range j.payload.Config.Storage.Files {
+		if path.Dir(file.Path) == crioConfigs {
+			names = append(names, path.Base(file.Path))
+		}
+	}
+	slices.Sort(names)
+	runtime := ""
 	for _, name := range names {
-		content, _, err := j.tree.ReadFile(path.Join(dir, name))
-		if err != nil || name <= "00-default" {
-			continue
-		}
-		if runtime := runtimeOf(content); runtime != "" {
-			payload = runtime
+		if content, found := j.asWillBe(path.Join(crioConfigs, name)); found {
+			runtime = cmp.Or(runtimeOf(content), runtime)
 		}
 	}
-	return payload
+	return runtime
 }
 
 // internalAddresses finds the address that the payload puts on lo for the API

@@ -2,12 +2,8 @@ package bootstrap
 
 import (
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 func TestStays(t *testing.T) {
@@ -62,45 +58,6 @@ func TestInternalAddresses(t *testing.T) {
 			}
 			if !slices.Equal(got, want) || asked != "/usr/local/bin/setup-apiserver-ip.sh" {
 				t.Errorf("%v from %s, want %v", got, asked, want)
-			}
-		})
-	}
-}
-
-// The last file that names a runtime wins, as for CRI-O itself; what is read
-// before the payload's file does not.
-func TestDefaultRuntimeOfTheHostWins(t *testing.T) {
-	runtime := func(name string) string { return "[crio.runtime]\ndefault_runtime = \"" + name + "\"\n" }
-	for name, test := range map[string]struct {
-		files map[string]string
-		want  string
-	}{
-		"no directory":    {nil, "crun"},
-		"before":          {map[string]string{"00-a": runtime("runc")}, "crun"},
-		"after":           {map[string]string{"10-a.conf": runtime("runc")}, "runc"},
-		"the last":        {map[string]string{"10-a.conf": runtime("kata"), "20-b.conf": runtime("runc"), "30-c.conf": "[crio.image]\n"}, "runc"},
-		"one that is bad": {map[string]string{"10-a.conf": "["}, "crun"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			dir := filepath.Join(root, "etc/crio/crio.conf.d")
-			if test.files != nil {
-				if err := os.MkdirAll(dir, 0o750); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for file, content := range test.files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			tree, err := host.OpenTree(root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tree.Close()
-			if got := (&join{machine: &machine{tree: tree}}).defaultRuntime("crun"); got != test.want {
-				t.Errorf("runtime %q, want %q", got, test.want)
 			}
 		})
 	}
