@@ -147,16 +147,23 @@ func (j *join) defaultRuntime() string {
 	return runtime
 }
 
-// internalAddresses finds the address that the payload puts on lo for the API
-// server's proxy, in HyperShift's setup script.
+// internalAddresses returns the address that the payload puts on lo for the API
+// server's proxy, in HyperShift's setup script. The script gives every address
+// the prefix length 32, also fd00::1.
 func internalAddresses(file func(string) ([]byte, uint32, bool)) []netip.Addr {
 	content, _, found := file("/usr/local/bin/setup-apiserver-ip.sh")
 	if !found {
 		return nil
 	}
-	for word := range strings.FieldsSeq(string(content)) {
-		if prefix, err := netip.ParsePrefix(word); err == nil && prefix.IsSingleIP() {
-			return []netip.Addr{prefix.Addr()}
+	for line := range strings.Lines(string(content)) {
+		words := strings.Fields(line)
+		at := slices.Index(words, "add") + 1
+		if at < 2 || at == len(words) || !strings.HasPrefix(words[at-2], "addr") {
+			continue
+		}
+		text, _, _ := strings.Cut(words[at], "/")
+		if address, err := netip.ParseAddr(text); err == nil {
+			return []netip.Addr{address}
 		}
 	}
 	return nil
