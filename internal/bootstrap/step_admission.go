@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -49,6 +50,12 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, SwapRefused: swapRefused,
 		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: api, Name: j.checkIdentity(ctx, log),
+	}
+	if conf, found := j.asWillBe("/etc/containers/storage.conf"); found {
+		facts.OverlaySize = crio.OverlaySize(conf)
+	}
+	if facts.Storage, err = preflight.LookFileSystem(crio.Storage); err != nil {
+		return facts, err
 	}
 	facts.Packages, err = j.checkSoftware(ctx)
 	if j.software != nil && len(j.software.Missing) > 0 {
