@@ -6,33 +6,6 @@ import (
 	"testing"
 )
 
-func TestStays(t *testing.T) {
-	const boot = "\n[Install]\nWantedBy=multi-user.target\n"
-	for name, test := range map[string]struct {
-		contents string
-		want     bool
-	}{
-		"a service":                              {"[Service]\nExecStart=/bin/haproxy" + boot, true},
-		"of the default target":                  {"[Service]\nExecStart=/bin/a\n[Install]\nWantedBy=sockets.target default.target\n", true},
-		"oneshot that remains":                   {"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/a" + boot, true},
-		"remains, in other word":                 {"[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/a" + boot, true},
-		"oneshot":                                {"[Service]\nType=oneshot\nExecStart=/bin/a" + boot, false},
-		"oneshot that does not":                  {"[Service]\nType=oneshot\nRemainAfterExit=no\nExecStart=/bin/a" + boot, false},
-		"not started at boot":                    {"[Service]\nExecStart=/bin/a\n", false},
-		"for another unit":                       {"[Service]\nExecStart=/bin/a\n[Install]\nRequiredBy=kubelet.service\nWantedBy=kubelet.service\n", false},
-		"no service":                             {"[Path]\nPathChanged=/etc" + boot, false},
-		"the name of a target is said elsewhere": {"[Unit]\nAfter=multi-user.target\n[Service]\nExecStart=/bin/a\n", false},
-		"no unit":                                {"hello", false},
-		"empty":                                  {"", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := stays(test.contents); got != test.want {
-				t.Errorf("stays = %t", got)
-			}
-		})
-	}
-}
-
 func TestInternalAddresses(t *testing.T) {
 	const script = "#!/usr/bin/env bash\nset -x\nip addr add %s brd %s scope host dev lo\nip route add %s dev lo scope link src %s\n"
 	for name, test := range map[string]struct {
