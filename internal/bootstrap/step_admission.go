@@ -1,12 +1,15 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"path"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
@@ -35,6 +38,9 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
+	if _, err := j.wantedRuntime(); err != nil {
+		return preflight.AdmissionFacts{}, err
+	}
 	missing, err := j.missingPrograms()
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
@@ -44,6 +50,12 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, SwapRefused: swapRefused,
 		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: api, Name: j.checkIdentity(ctx, log),
+	}
+	if conf, found := j.asWillBe("/etc/containers/storage.conf"); found {
+		facts.OverlaySize = crio.OverlaySize(conf)
+	}
+	if facts.Storage, err = preflight.LookFileSystem(crio.Storage); err != nil {
+		return facts, err
 	}
 	facts.Packages, err = j.checkSoftware(ctx)
 	if j.software != nil && len(j.software.Missing) > 0 {
@@ -116,36 +128,49 @@ func (j *join) asWillBe(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// defaultRuntime is the container runtime that CRI-O will use: a file of the
-// host that is read after the payload's wins.
-func (j *join) defaultRuntime(payload string) string {
-	const dir = "/etc/crio/crio.conf.d"
-	names, err := j.tree.ReadDir(dir)
+// crioConfigs is where CRI-O reads files in the order of their names; the last
+// one wins.
+const crioConfigs = "/etc/crio/crio.conf.d"
+
+// defaultRuntime returns the container runtime that CRI-O will use by the files
+// of the payload and of the host, "" where none names one.
+func (j *join) defaultRuntime() string {
+	names, err := j.tree.ReadDir(crioConfigs)
 	if err != nil {
-		return payload
+		names = nil // it does not exist yet
 	}
+	for _, file := range j.payload.Config.Storage.Files {
+		if path.Dir(file.Path) == crioConfigs {
+			names = append(names, path.Base(file.Path))
+		}
+	}
+	slices.Sort(names)
+	runtime := ""
 	for _, name := range names {
-		content, _, err := j.tree.ReadFile(path.Join(dir, name))
-		if err != nil || name <= "00-default" {
-			continue
-		}
-		if runtime := runtimeOf(content); runtime != "" {
-			payload = runtime
+		if content, found := j.asWillBe(path.Join(crioConfigs, name)); found {
+			runtime = cmp.Or(runtimeOf(content), runtime)
 		}
 	}
-	return payload
+	return runtime
 }
 
-// internalAddresses finds the address that the payload puts on lo for the API
-// server's proxy, in HyperShift's setup script.
+// internalAddresses returns the address that the payload puts on lo for the API
+// server's proxy, in HyperShift's setup script. The script gives every address
+// the prefix length 32, also fd00::1.
 func internalAddresses(file func(string) ([]byte, uint32, bool)) []netip.Addr {
 	content, _, found := file("/usr/local/bin/setup-apiserver-ip.sh")
 	if !found {
 		return nil
 	}
-	for word := range strings.FieldsSeq(string(content)) {
-		if prefix, err := netip.ParsePrefix(word); err == nil && prefix.IsSingleIP() {
-			return []netip.Addr{prefix.Addr()}
+	for line := range strings.Lines(string(content)) {
+		words := strings.Fields(line)
+		at := slices.Index(words, "add") + 1
+		if at < 2 || at == len(words) || !strings.HasPrefix(words[at-2], "addr") {
+			continue
+		}
+		text, _, _ := strings.Cut(words[at], "/")
+		if address, err := netip.ParseAddr(text); err == nil {
+			return []netip.Addr{address}
 		}
 	}
 	return nil

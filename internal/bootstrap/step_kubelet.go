@@ -96,15 +96,12 @@ func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
 	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.Unit), j.systemd.Begin(ctx, kubelet.Unit))
 }
 
-// startNow are the payload's units that run for as long as the machine does and
-// that a boot would have started: without them static pods have no API server.
+// startNow lists the payload's units that stay active and that a boot would have
+// started: without them static pods have no API server.
 func (j *join) startNow() []ledger.Change {
 	var changes []ledger.Change
-	for _, change := range j.plan.Units {
-		contents, _, _, found := j.payload.Unit(change.Target)
-		if found && change.Want.Enabled == "enabled" && stays(contents) {
-			changes = append(changes, running(change.Target))
-		}
+	for _, name := range j.plan.Starts {
+		changes = append(changes, running(name))
 	}
 	return changes
 }

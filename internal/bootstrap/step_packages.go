@@ -158,16 +158,15 @@ func (j *join) commands() map[string]bool {
 	for _, c := range j.plan.Commands {
 		commands[c.Name] = commands[c.Name] || c.InUnit
 	}
+	if runtime := j.defaultRuntime(); runtime != "" {
+		commands[runtime] = true // CRI-O does not start without
+	}
 	return commands
 }
 
 // missingPrograms lists the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
 func (j *join) missingPrograms() ([]preflight.Program, error) {
-	runtime, err := j.wantedRuntime()
-	if err != nil {
-		return nil, err
-	}
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
@@ -179,7 +178,7 @@ func (j *join) missingPrograms() ([]preflight.Program, error) {
 			run = append(run, preflight.Program{Name: p.Program, Package: p.Name})
 		}
 	}
-	return preflight.LookPrograms(j.defaultRuntime(runtime.Runtime), run), nil
+	return preflight.LookPrograms(j.defaultRuntime(), run), nil
 }
 
 // lookAgain looks at the uplink, when preflight could not.

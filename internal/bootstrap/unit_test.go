@@ -2,40 +2,9 @@ package bootstrap
 
 import (
 	"net/netip"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
-
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
-
-func TestStays(t *testing.T) {
-	const boot = "\n[Install]\nWantedBy=multi-user.target\n"
-	for name, test := range map[string]struct {
-		contents string
-		want     bool
-	}{
-		"a service":                              {"[Service]\nExecStart=/bin/haproxy" + boot, true},
-		"of the default target":                  {"[Service]\nExecStart=/bin/a\n[Install]\nWantedBy=sockets.target default.target\n", true},
-		"oneshot that remains":                   {"[Service]\nType=oneshot\nRemainAfterExit=yes\nExecStart=/bin/a" + boot, true},
-		"remains, in other word":                 {"[Service]\nType=oneshot\nRemainAfterExit=true\nExecStart=/bin/a" + boot, true},
-		"oneshot":                                {"[Service]\nType=oneshot\nExecStart=/bin/a" + boot, false},
-		"oneshot that does not":                  {"[Service]\nType=oneshot\nRemainAfterExit=no\nExecStart=/bin/a" + boot, false},
-		"not started at boot":                    {"[Service]\nExecStart=/bin/a\n", false},
-		"for another unit":                       {"[Service]\nExecStart=/bin/a\n[Install]\nRequiredBy=kubelet.service\nWantedBy=kubelet.service\n", false},
-		"no service":                             {"[Path]\nPathChanged=/etc" + boot, false},
-		"the name of a target is said elsewhere": {"[Unit]\nAfter=multi-user.target\n[Service]\nExecStart=/bin/a\n", false},
-		"no unit":                                {"hello", false},
-		"empty":                                  {"", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := stays(test.contents); got != test.want {
-				t.Errorf("stays = %t", got)
-			}
-		})
-	}
-}
 
 func TestInternalAddresses(t *testing.T) {
 	const script = "#!/usr/bin/env bash\nset -x\nip addr add %s brd %s scope host dev lo\nip route add %s dev lo scope link src %s\n"
@@ -46,9 +15,13 @@ func TestInternalAddresses(t *testing.T) {
 	}{
 		"HyperShift's": {"#!/usr/bin/env bash\nset -x\nip addr add 172.20.0.1/32 brd 172.20.0.1 scope host dev lo\nip route add 172.20.0.1/32 dev lo scope link src 172.20.0.1\n", true, "172.20.0.1"},
 		"IPv6":         {"ip -6 addr add fd00::1/128 scope host dev lo\n", true, "fd00::1"},
-		"a network":    {"ip route add 10.0.0.0/8 dev eth0\n", true, ""},
-		"no address":   {script, true, ""},
-		"not there":    {"ip addr add 172.20.0.1/32 dev lo\n", false, ""},
+		"IPv6 default, which the script gives a prefix of IPv4": {
+			"ip addr add fd00::1/32 brd fd00::1 scope host dev lo\nip route add fd00::1/32 dev lo scope link src fd00::1\n", true, "fd00::1",
+		},
+		"without a prefix": {"ip address add 172.20.0.1 dev lo\n", true, "172.20.0.1"},
+		"a network":        {"ip route add 10.0.0.0/8 dev eth0\n", true, ""},
+		"no address":       {script, true, ""},
+		"not there":        {"ip addr add 172.20.0.1/32 dev lo\n", false, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := ""
@@ -62,45 +35,6 @@ func TestInternalAddresses(t *testing.T) {
 			}
 			if !slices.Equal(got, want) || asked != "/usr/local/bin/setup-apiserver-ip.sh" {
 				t.Errorf("%v from %s, want %v", got, asked, want)
-			}
-		})
-	}
-}
-
-// The last file that names a runtime wins, as for CRI-O itself; what is read
-// before the payload's file does not.
-func TestDefaultRuntimeOfTheHostWins(t *testing.T) {
-	runtime := func(name string) string { return "[crio.runtime]\ndefault_runtime = \"" + name + "\"\n" }
-	for name, test := range map[string]struct {
-		files map[string]string
-		want  string
-	}{
-		"no directory":    {nil, "crun"},
-		"before":          {map[string]string{"00-a": runtime("runc")}, "crun"},
-		"after":           {map[string]string{"10-a.conf": runtime("runc")}, "runc"},
-		"the last":        {map[string]string{"10-a.conf": runtime("kata"), "20-b.conf": runtime("runc"), "30-c.conf": "[crio.image]\n"}, "runc"},
-		"one that is bad": {map[string]string{"10-a.conf": "["}, "crun"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			root := t.TempDir()
-			dir := filepath.Join(root, "etc/crio/crio.conf.d")
-			if test.files != nil {
-				if err := os.MkdirAll(dir, 0o750); err != nil {
-					t.Fatal(err)
-				}
-			}
-			for file, content := range test.files {
-				if err := os.WriteFile(filepath.Join(dir, file), []byte(content), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			tree, err := host.OpenTree(root)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer tree.Close()
-			if got := (&join{machine: &machine{tree: tree}}).defaultRuntime("crun"); got != test.want {
-				t.Errorf("runtime %q, want %q", got, test.want)
 			}
 		})
 	}

@@ -126,3 +126,19 @@ func TestVerifyNamesTheSetting(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// overlaySize of a ContainerRuntimeConfig becomes the size of storage.conf.
+func TestOverlaySize(t *testing.T) {
+	for name, test := range map[string]struct{ content, want string }{
+		"no file":           {"", ""},
+		"the release's":     {"[storage]\ndriver = \"overlay\"\n[storage.options]\nsize = \"\"\n", ""},
+		"set":               {"[storage.options]\nsize = \"8Gi\"\n", "8Gi"},
+		"set for overlay":   {"[storage.options.overlay]\nsize = \"10G\"\n", "10G"},
+		"none":              {"[storage.options]\nsize = \"0\"\n", ""},
+		"no TOML, as CRI-O": {"[", ""},
+	} {
+		if got := OverlaySize([]byte(test.content)); got != test.want {
+			t.Errorf("%s: %q, want %q", name, got, test.want)
+		}
+	}
+}

@@ -78,6 +78,7 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	s.additions()
 	s.kernel()
 	s.unmet()
+	s.starts()
 	s.missing()
 	s.plan.Commands = s.commands()
 	return s.plan, nil

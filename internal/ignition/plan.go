@@ -17,7 +17,7 @@ type Plan struct {
 	Accounts types.Passwd `json:"-"` // groups, users and SSH keys that are made before the files, which they can own
 
 	Files   []ledger.Change `json:"files"`             // directories, files, links, unit files, drop-ins, masks
-	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; nothing is started
+	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; Starts has those that are started
 	Kubelet []ledger.Change `json:"kubelet,omitempty"` // kubelet's own enablement: only once the node has an identity
 	Sysctls []ledger.Change `json:"sysctls,omitempty"` // the running kernel's, as the files have them
 	Modules []ledger.Change `json:"modules,omitempty"` // likewise
@@ -26,6 +26,9 @@ type Plan struct {
 	// the first change, never written or compared, and restored by leave.
 	Snapshots []ledger.Change `json:"-"`
 
+	// Starts are the enabled units that are started with kubelet: those that stay
+	// active, as after a boot.
+	Starts []string `json:"-"`
 	// Commands are the binaries that units and scripts of the payload run here.
 	Commands []Command `json:"-"`
 

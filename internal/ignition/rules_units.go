@@ -38,6 +38,9 @@ func unitRules() []rule {
 		name: "initrd-state", kind: kindUnit, match: []string{"NetworkManager-clean-initrd-state.service"}, when: packageMode, effect: mention,
 		reason: "it does nothing unless somebody makes /var/lib/mco/nm-clean-initrd-state",
 	}, {
+		name: "kubelet-cleanup", kind: kindUnit, match: []string{"kubelet-cleanup.service"}, when: packageMode, effect: mention,
+		reason: "it removes what kubelet kept of the last boot, and runs only at boots",
+	}, {
 		name: "hostname", kind: kindUnit, match: []string{"node-valid-hostname.service"}, when: packageMode, effect: mention,
 		reason: "at every boot it makes the name that the host has then its static one (/etc/hostname), which leave does not take back",
 	}, {

@@ -13,25 +13,80 @@ func (s *scene) unmet() {
 	if machine.OSImageURL != "" && packageMode(s, subject{}) {
 		s.want("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
 	}
-	for _, argument := range s.kernelArguments() {
-		if !s.booted(argument) {
-			s.want("kernel argument "+argument, "kernel-argument", "grubby --update-kernel=ALL --args="+shellQuote(argument)+" and a reboot set it")
-		}
-	}
-	for _, argument := range s.payload.Config.KernelArguments.ShouldNotExist {
-		if s.booted(string(argument)) {
-			s.want("no kernel argument "+string(argument), "kernel-argument", "grubby --update-kernel=ALL --remove-args="+shellQuote(string(argument))+" and a reboot remove it")
-		}
+	if command := s.grubby(); command != "" {
+		s.want("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
 	}
 	for _, extension := range machine.Extensions {
-		s.want("extension "+extension, "extension", "its packages are installed with dnf")
+		reason := "the agent does not install it, and its packages are not known"
+		if packages := s.extensionPackages(extension); packages != "" {
+			reason = "the agent does not install it; its packages: dnf install " + packages
+		}
+		s.want("extension "+extension, "extension", reason)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
-		s.want("kernel type "+kernel, "kernel-type", "another kernel is installed with dnf, and needs a reboot")
+		reason := "the agent installs no kernel, and its packages are not known"
+		if packages := kernelPackages[kernel]; packages != "" {
+			reason = "the agent installs no kernel; its packages, before a reboot into it: dnf install " + packages
+		}
+		s.want("kernel type "+kernel, "kernel-type", reason)
 	}
 	if machine.FIPS != s.in.Facts.FIPS && machine.Name != "" {
 		s.want(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
 	}
+}
+
+// kernelPackages are the packages of kernel types (machine-config-operator,
+// pkg/daemon/update.go).
+var kernelPackages = map[string]string{
+	"realtime":  "kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
+	"64k-pages": "kernel-64k-core kernel-64k-modules kernel-64k-modules-core kernel-64k-modules-extra",
+}
+
+// extensionPackages returns the packages of an extension (machine-config-operator,
+// SupportedExtensions), "" for one that is not known.
+func (s *scene) extensionPackages(extension string) string {
+	packages := map[string]string{
+		"two-node-ha":          "pacemaker pcs fence-agents-all",
+		"ipsec":                "NetworkManager-libreswan libreswan",
+		"usbguard":             "usbguard",
+		"kerberos":             "krb5-workstation libkadm5",
+		"kernel-devel":         "kernel-devel kernel-headers",
+		"sandboxed-containers": "kata-containers",
+		"sysstat":              "sysstat",
+		"wasm":                 "crun-wasm",
+	}[extension]
+	if _, found := s.unit("openvswitch-ipsec.service"); found && extension == "ipsec" {
+		packages += " openvswitch3.5-ipsec"
+	}
+	return packages
+}
+
+// grubby returns the one command that sets the kernel arguments which this host
+// was not booted with, in the payload's order, as some depend on the one before;
+// "" when there are none.
+func (s *scene) grubby() string {
+	var add, remove []string
+	for _, argument := range s.kernelArguments() {
+		if !s.booted(argument) {
+			add = append(add, argument)
+		}
+	}
+	for _, argument := range s.payload.Config.KernelArguments.ShouldNotExist {
+		if s.booted(string(argument)) {
+			remove = append(remove, string(argument))
+		}
+	}
+	command := "grubby --update-kernel=ALL"
+	if len(add) > 0 {
+		command += " --args=" + shellQuote(strings.Join(add, " "))
+	}
+	if len(remove) > 0 {
+		command += " --remove-args=" + shellQuote(strings.Join(remove, " "))
+	}
+	if len(add)+len(remove) == 0 {
+		return ""
+	}
+	return command
 }
 
 func (s *scene) want(subject, rule, reason string) {

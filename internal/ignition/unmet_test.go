@@ -3,42 +3,74 @@ package ignition
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
 
+// What the agent does not set is listed with the command that does: kernel
+// arguments as one command in the payload's order, packages by their names.
 func TestUnmet(t *testing.T) {
-	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"","nosmt hugepages=16","a='b'"],"fips":true,"kernelType":"realtime"}}`
+	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"",` +
+		`"hugepagesz=1G hugepages=4","hugepagesz=2M hugepages=16","nosmt","a='b'"],` +
+		`"fips":true,"kernelType":"realtime","extensions":["usbguard","sandboxed-containers","ipsec","of-tomorrow"]}}`
 	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
 		`"storage":{"files":[{"path":"` + encapsulatedPath + `","contents":` + inline(machine) + `}]}}`
-	subjects := func(edit func(*AdaptInput)) []string {
-		var list []string
-		for _, note := range adapted(t, config, edit).Notes {
+	software := []string{
+		"extension usbguard: the agent does not install it; its packages: dnf install usbguard",
+		"extension sandboxed-containers: the agent does not install it; its packages: dnf install kata-containers",
+		"extension ipsec: the agent does not install it; its packages: dnf install NetworkManager-libreswan libreswan",
+		"extension of-tomorrow: the agent does not install it, and its packages are not known",
+		"kernel type realtime: the agent installs no kernel; its packages, before a reboot into it: dnf install kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
+	}
+	const arguments = "kernel arguments: the host was booted with others; after a reboot they are the payload's by: grubby --update-kernel=ALL "
+	set := []string{"quiet", "hugepagesz=1G", "hugepages=4", "hugepagesz=2M", "hugepages=16", "a='b'"}
+	for name, test := range map[string]struct {
+		edit func(*AdaptInput)
+		want []string
+	}{
+		"many": {
+			func(in *AdaptInput) {
+				in.Facts.CgroupV2 = false
+				in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
+			},
+			slices.Concat([]string{arguments + `--args='systemd.unified_cgroup_hierarchy=1 cgroup_no_v1="all" hugepagesz=1G hugepages=4 ` +
+				`hugepagesz=2M hugepages=16 a='\''b'\'' quiet' --remove-args=mitigations=off`},
+				software, []string{"FIPS mode: true: the host was installed otherwise, and that cannot be changed soundly"}),
+		},
+		"one":  {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt"}, software...)},
+		"none": {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, append(set, "nosmt") }, software},
+	} {
+		var got []string
+		for _, note := range adapted(t, config, test.edit).Notes {
 			if note.Action == Unmet {
-				list = append(list, note.Subject)
+				got = append(got, note.Subject+": "+note.Reason)
 			}
 		}
-		return list
-	}
-	want := []string{"kernel argument systemd.unified_cgroup_hierarchy=1", `kernel argument cgroup_no_v1="all"`, "kernel argument nosmt hugepages=16", "kernel argument a='b'", "kernel argument quiet", "no kernel argument mitigations=off", "kernel type realtime", "FIPS mode: true"}
-	got := subjects(func(in *AdaptInput) {
-		in.Facts.CgroupV2 = false
-		in.Facts.Cmdline = []string{"nosmt", "mitigations=off"}
-	})
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("unmet (-want +got):\n%s", diff)
-	}
-	got = subjects(func(in *AdaptInput) {
-		in.Facts.FIPS = true
-		in.Facts.Cmdline = []string{"quiet", "hugepages=16", "nosmt", "a='b'"}
-	})
-	if diff := cmp.Diff([]string{"kernel type realtime"}, got); diff != "" {
-		t.Errorf("unmet (-want +got):\n%s", diff)
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 	if got := shellQuote("a='b'"); got != `'a='\''b'\'''` {
 		t.Errorf("quoted as %s", got)
+	}
+}
+
+// From 5.0 on Open vSwitch has a unit of its own for IPsec.
+func TestPackagesOfExtensions(t *testing.T) {
+	for units, want := range map[string]string{
+		"": "NetworkManager-libreswan libreswan",
+		`{"name":"openvswitch-ipsec.service","enabled":false}`: "NetworkManager-libreswan libreswan openvswitch3.5-ipsec",
+	} {
+		p, err := LoadPayload([]byte(systemd(units)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := newScene(p, plainHost()).extensionPackages("ipsec"); got != want {
+			t.Errorf("%s: %q, want %q", units, got, want)
+		}
 	}
 }
 

@@ -18,6 +18,8 @@ type AdmissionFacts struct {
 	MissingUnits    []string     // that the payload needs and nobody has, with the package in words
 	MissingPrograms []Program    // that its units run
 	Packages        error        // nil when the packages of a node are there or will be installed
+	OverlaySize     string       // limit of each container's writable layer; "" for none
+	Storage         FileSystem   // that CRI-O keeps containers on
 	SwapRefused     bool         // kubelet of this payload does not start with swap
 	Internal        []netip.Addr // addresses that the payload puts on lo
 	API             error        // nil when the API server answers over verified TLS
@@ -44,6 +46,7 @@ func Admission() []Check[AdmissionFacts] {
 		{"cgroup", "the cgroup version is the one that the payload needs", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},
 		{"programs", "every program that the payload's units run is installed", checkPrograms},
+		{"overlay-size", "CRI-O's file system can limit containers as the payload does", checkOverlaySize},
 		{"swap", "kubelet of this release starts with the host's swap", checkSwap},
 		{"internal-address", "the API's internal address does not collide with a network of the host", checkInternal},
 	}

@@ -1,0 +1,67 @@
+package ignition
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+)
+
+// starts decides what becomes of the enabled units before the next boot: the
+// plan lists those that are started with kubelet, and a note names the others
+// that a boot would have started. The rules have decided about those of a release.
+func (s *scene) starts() {
+	ofRelease := []string{"openvswitch.service", "ovsdb-server.service"} // the network step sees to them
+	for _, r := range s.table {
+		if r.kind == kindUnit && r.name != dropRule {
+			ofRelease = append(ofRelease, r.match...)
+		}
+	}
+	for _, change := range s.plan.Units {
+		u, found := s.unit(change.Target)
+		switch {
+		case !found || change.Want.Enabled != "enabled":
+		case staysActive(u):
+			s.plan.Starts = append(s.plan.Starts, u.Name)
+		case packageMode(s, subject{}) && !slices.Contains(ofRelease, u.Name) && (text(u.Contents) == "" || startedAtBoot(u)):
+			s.tell(u.Name, "next-boot", "it is enabled, and the join neither starts nor restarts it; without waiting for the next boot: systemctl restart "+u.Name)
+		}
+	}
+}
+
+// startedAtBoot reports whether a unit is started once for every boot, by a
+// target that a running host has reached already.
+func startedAtBoot(u types.Unit) bool {
+	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
+	if path.Ext(u.Name) == ".target" {
+		return false
+	}
+	for _, value := range section(u, "Install", "WantedBy", "RequiredBy") {
+		if slices.ContainsFunc(strings.Fields(value), func(target string) bool { return slices.Contains(targets, target) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// staysActive reports whether a unit of the payload is started at boot and then
+// active for as long as the machine runs: a service, timer, socket or path. It
+// can be started at any time, and be found active later.
+func staysActive(u types.Unit) bool {
+	if text(u.Contents) == "" || !startedAtBoot(u) {
+		return false
+	}
+	switch path.Ext(u.Name) {
+	case ".timer", ".socket", ".path":
+		return true
+	case ".service":
+		last := func(key, value string) bool {
+			values := section(u, "Service", key)
+			return len(values) > 0 && strings.EqualFold(values[len(values)-1], value)
+		}
+		remains := last("RemainAfterExit", "yes") || last("RemainAfterExit", "true")
+		return len(section(u, "Service", "ExecStart")) > 0 && (!last("Type", "oneshot") || remains)
+	}
+	return false
+}

@@ -1,0 +1,59 @@
+package preflight
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const mounts = `22 1 253:0 / / rw,relatime shared:1 - xfs /dev/mapper/rhel-root rw,attr2,inode64,noquota
+30 22 253:1 / /var rw,relatime shared:2 - xfs /dev/mapper/rhel-var rw,inode64,prjquota
+31 30 253:2 / /var/lib/containers\040old rw - ext4 /dev/sdb rw
+32 22 0:40 / /var/lib/kubelet/pods rw - tmpfs tmpfs rw
+33 22 253:3 / /home rw,noatime master:3 - ext4 /dev/sdc rw,discard
+`
+
+func TestFileSystemOfAPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/var/lib/containers": "/var xfs", "/etc": "/ xfs", "/home/user": "/home ext4", "/homes": "/ xfs",
+		"/var/lib/containers old/x": "/var/lib/containers old ext4",
+	} {
+		got := fileSystemOf(mounts, path)
+		if got.Point+" "+got.Type != want {
+			t.Errorf("%s: %+v, want %s", path, got, want)
+		}
+	}
+	if got := fileSystemOf(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") || !slices.Contains(got.Options, "relatime") {
+		t.Errorf("options %v", got.Options)
+	}
+	later := mounts + "40 30 253:9 / /var rw - btrfs /dev/sdd rw\n"
+	if got := fileSystemOf(later, "/var/lib"); got.Type != "btrfs" {
+		t.Errorf("%+v, want what was mounted last", got)
+	}
+}
+
+// A size for containers needs XFS with project quotas, or CRI-O does not start.
+func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
+	for name, test := range map[string]struct {
+		size         string
+		storage      FileSystem
+		want, remedy string
+	}{
+		"no size":            {"", FileSystem{"/", "ext4", nil}, "", ""},
+		"XFS with quotas":    {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "prjquota"}}, "", ""},
+		"XFS without quotas": {"8Gi", FileSystem{"/var", "xfs", []string{"rw", "noquota"}}, "limits containers to 8Gi (overlaySize), and /var", "findmnt --fstab /var   # add pquota"},
+		"XFS of user quotas": {"8Gi", FileSystem{"/", "xfs", []string{"usrquota"}}, "without project quotas", "grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"},
+		"ext4":               {"8Gi", FileSystem{"/", "ext4", []string{"prjquota"}}, "is ext4: CRI-O does not start", "XFS"},
+		"not known":          {"8Gi", FileSystem{}, "", ""},
+	} {
+		var message, remedy string
+		for _, finding := range Run(Admission(), AdmissionFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
+			if finding.Check == "overlay-size" && finding.Severity == Error {
+				message, remedy = finding.Message, finding.Remedy
+			}
+		}
+		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) || !strings.Contains(remedy, test.remedy) {
+			t.Errorf("%s: %q, %q; want %q, %q", name, message, remedy, test.want, test.remedy)
+		}
+	}
+}
