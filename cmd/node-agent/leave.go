@@ -47,6 +47,15 @@ listed. Run it again if it was stopped: it resumes.`,
 
 func sayLeft(w io.Writer, left bootstrap.LeaveDocument) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
+	if n := len(left.Removed); n > 0 {
+		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)
+	}
+	if n := len(left.Kept); n > 0 {
+		fmt.Fprintf(w, "kept, as others changed or created it: %d\n", n)
+		for _, kept := range left.Kept {
+			fmt.Fprintf(w, "  %s %s\n", kept.Kind, kept.Target)
+		}
+	}
 	if left.Next != "" {
 		fmt.Fprintf(w, "the Node object is still in the cluster; an administrator deletes it:\n  %s\n", left.Next)
 	}
