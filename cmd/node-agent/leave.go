@@ -25,7 +25,7 @@ and pods created is removed. What others changed since, or created in directorie
 listed. Run it again if it was stopped: it resumes.`,
 		prepare: func(flags *pflag.FlagSet) action {
 			noDrain := flags.Bool("no-drain", false, "do not move the pods away first")
-			purge := flags.Bool("purge", false, "also remove the files that others than the cluster can have put into shared directories since the join")
+			purge := flags.Bool("purge", false, "also remove files that others can have put beside the cluster's since the join")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
 				left, err := bootstrap.Leave(ctx, bootstrap.LeaveOptions{
 					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain, Purge: *purge,
@@ -47,6 +47,15 @@ listed. Run it again if it was stopped: it resumes.`,
 
 func sayLeft(w io.Writer, left bootstrap.LeaveDocument) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
+	if n := len(left.Removed); n > 0 {
+		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)
+	}
+	if n := len(left.Kept); n > 0 {
+		fmt.Fprintf(w, "kept, as others changed or created it: %d\n", n)
+		for _, kept := range left.Kept {
+			fmt.Fprintf(w, "  %s %s\n", kept.Kind, kept.Target)
+		}
+	}
 	if left.Next != "" {
 		fmt.Fprintf(w, "the Node object is still in the cluster; an administrator deletes it:\n  %s\n", left.Next)
 	}

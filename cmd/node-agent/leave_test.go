@@ -1,0 +1,41 @@
+package main
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func TestLeavePrintsWhatItKept(t *testing.T) {
+	own := ledger.Difference{Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/opt/cni/bin/own"}}}
+	for name, test := range map[string]struct {
+		left bootstrap.LeaveDocument
+		want string
+	}{
+		"nothing else": {bootstrap.LeaveDocument{Restored: 111}, "\n111 things are as they were before the join\n"},
+		"all": {
+			bootstrap.LeaveDocument{
+				Restored: 111, Removed: []string{"/var/lib/kubelet/pki"}, Kept: []ledger.Difference{own}, Next: "oc delete node worker-7",
+			}, `
+111 things are as they were before the join
+removed, of kubelet, CRI-O and pods: 1
+kept, as others changed or created it: 1
+  file /opt/cni/bin/own
+the Node object is still in the cluster; an administrator deletes it:
+  oc delete node worker-7
+`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			sayLeft(&out, test.left)
+			if diff := cmp.Diff(test.want, out.String()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,54 @@
+package bootstrap
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// What somebody changes of what the join made is a finding of the service, and
+// makes status exit with 8; both end when it is as it was.
+func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
+	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
+	tree, err := host.OpenTree("/")
+	must(t, err)
+	defer tree.Close()
+	l, err := ledger.Open(dir, (&machine{tree: tree}).drivers())
+	must(t, err)
+	want := ledger.FileState([]byte("of the join"), 0o600)
+	uid, gid := os.Geteuid(), os.Getegid()
+	want.UID, want.GID = &uid, &gid
+	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Want: want}})
+	must(t, err)
+	must(t, l.Close())
+	s := &service{RunOptions: RunOptions{Options: Options{StateDir: dir}}}
+	for _, step := range []struct {
+		content string
+		drift   bool
+	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
+		must(t, os.WriteFile(made, []byte(step.content), 0o600))
+		found, err := s.lookDrift(t.Context())
+		if err != nil || (len(found) > 0) != step.drift {
+			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
+		}
+		if step.drift && (found[0].Severity != report.SeverityWarning || !strings.Contains(found[0].Text, made) || found[0].Remedy == "") {
+			t.Errorf("%q: the service finds %+v", step.content, found[0])
+		}
+		document, err := Status(t.Context(), Options{StateDir: dir})
+		code := report.Done
+		if step.drift {
+			code = report.DriftFound
+		}
+		if report.CodeOf(err) != code || (len(document.Drift) > 0) != step.drift {
+			t.Errorf("%q: status has %+v and exits with %d: %v", step.content, document.Drift, report.CodeOf(err), err)
+		}
+	}
+	if report.DriftFound != 8 {
+		t.Errorf("the documented exit code is 8, and it is %d", report.DriftFound)
+	}
+}
