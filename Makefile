@@ -44,6 +44,10 @@ test-vm: deps build bed ## the agent in a real machine: join, kill, reboot, leav
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
 	KINDS= go test -tags vm -count=1 -timeout 40m -v -run 'TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent' ./test/vm/network
 
+.PHONY: test-ovn
+test-ovn: deps build bed ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
+	THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn
+
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
 	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network
