@@ -132,8 +132,11 @@ func traffic(ctx context.Context, t *testing.T) {
 		{"logs", func(ctx context.Context) (string, error) { return stage.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
-		// OVN programs a service after the pod is Ready, so the first try can be early.
-		err := wait.PollUntilContextTimeout(ctx, time.Second, 3*time.Minute, true, func(ctx context.Context) (bool, error) {
+		// OVN programs a service after the pod is Ready, and ovnkube notices a br-ex
+		// that NetworkManager created again only at its next periodic check.
+		err := wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
 			var err error
 			got, err = c.get(ctx)
 			if err != nil {
