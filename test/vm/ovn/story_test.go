@@ -51,7 +51,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		agent(ctx, t, report.Done, 10*time.Minute, "leave")
 	})
 	step(t, "nothing left", func() { nothingLeft(ctx, t, before) })
-	if !thorough {
+	if !thorough || t.Failed() {
 		return
 	}
 	step(t, "second join", func() {
