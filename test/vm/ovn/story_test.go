@@ -14,7 +14,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
@@ -31,7 +30,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	before := networkState(ctx, t)
 
 	must(t, stage.Deliver(ctx))
-	step(t, "join", func() { agent(ctx, t, report.Done, 20*time.Minute, joining) })
+	step(t, "join", func() { agent(ctx, t, 20*time.Minute, joining) })
 	step(t, "pods", func() { awaitPods(ctx, t) })
 	step(t, "gateway", func() { gatewayIsBridge(ctx, t) })
 	step(t, "traffic", func() { traffic(ctx, t) })
@@ -48,7 +47,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	}
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
-		agent(ctx, t, report.Done, 10*time.Minute, "leave")
+		agent(ctx, t, 10*time.Minute, "leave")
 	})
 	step(t, "nothing left", func() { nothingLeft(ctx, t, before) })
 	if !thorough || t.Failed() {
@@ -58,7 +57,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
 		must(t, stage.ControlPlane.RotateToken(ctx))
 		must(t, stage.Deliver(ctx))
-		agent(ctx, t, report.Done, 20*time.Minute, joining)
+		agent(ctx, t, 20*time.Minute, joining)
 		awaitPods(ctx, t)
 		gatewayIsBridge(ctx, t)
 		traffic(ctx, t)
@@ -90,8 +89,8 @@ func output(ctx context.Context, t *testing.T, command string) string {
 	return out
 }
 
-// agent runs the agent in the machine, logs its output and checks the exit code.
-func agent(ctx context.Context, t *testing.T, want report.Code, limit time.Duration, args string) string {
+// agent runs the agent in the machine, logs its output and requires exit code 0.
+func agent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -99,8 +98,8 @@ func agent(ctx context.Context, t *testing.T, want report.Code, limit time.Durat
 	code, err := stage.Machine.RunStream(ctx, "hcp-node-agent "+args, nil, &out, &out)
 	t.Logf("# hcp-node-agent %s\n%s(exit code %d)", args, out.String(), code)
 	must(t, err)
-	if code != int(want) {
-		t.Errorf("hcp-node-agent %s: exit code %d, want %d", args, code, want)
+	if code != 0 {
+		t.Errorf("hcp-node-agent %s: exit code %d", args, code)
 	}
 	return out.String()
 }
@@ -110,8 +109,8 @@ func agent(ctx context.Context, t *testing.T, want report.Code, limit time.Durat
 // OVN-Kubernetes has set.
 func noDrift(ctx context.Context, t *testing.T) {
 	t.Helper()
-	agent(ctx, t, report.Done, 2*time.Minute, "status")
-	for _, line := range strings.Split(agent(ctx, t, report.Done, 2*time.Minute, "doctor"), "\n") {
+	agent(ctx, t, 2*time.Minute, "status")
+	for _, line := range strings.Split(agent(ctx, t, 2*time.Minute, "doctor"), "\n") {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] != "ok" && fields[1] == "drift" {
 			t.Errorf("doctor reports %s", strings.TrimSpace(line))
 		}
