@@ -67,6 +67,10 @@ lane-network:
 .PHONY: test-all
 test-all: test fuzz test-rpm test-vm test-network ## everything, for hours
 
+.PHONY: test-ovn
+test-ovn: deps build bed ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
+	THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn
+
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)
 	go test -tags vm -count=1 -p 1 -timeout 8h -v -skip 'TestReboots|TestPowerCuts' ./test/vm/lab ./test/vm/network

@@ -69,6 +69,9 @@ type Document struct {
 	// PauseImage and WorkloadImage are pull specs by digest as nodes use them.
 	PauseImage    string `json:"pauseImage"`
 	WorkloadImage string `json:"workloadImage"`
+	// EnterImage executes a command of the host in a pod that mounts the host's
+	// root directory; see images/enter.
+	EnterImage string `json:"enterImage"`
 	// PullSecret is the .dockerconfigjson that the registry asks for.
 	PullSecret string `json:"pullSecret"`
 

@@ -65,8 +65,8 @@ func (c *ControlPlane) start(ctx context.Context) error {
 
 // images are the pull specs of what the registry holds, and what opens it.
 type images struct {
-	pause, workload, network, apiProxy string
-	pullSecret                         string
+	pause, workload, network, apiProxy, enter string
+	pullSecret                                string
 }
 
 func (c *ControlPlane) startRegistry() (images, error) {
@@ -90,6 +90,7 @@ func (c *ControlPlane) startRegistry() (images, error) {
 		{"image-pause", "/usr/bin/pod", releases, &out.pause},
 		{"image-network", "/usr/bin/network", releases, &out.network},
 		{"image-haproxy", "/usr/sbin/haproxy", releases, &out.apiProxy},
+		{"image-enter", "/usr/bin/enter", releases, &out.enter},
 		{"image-workload", "/usr/bin/workload", c.options.Name + "/workload", &out.workload},
 	} {
 		image := registry.Image{Program: filepath.Join(c.options.Bin, i.program), Path: i.path}
@@ -97,7 +98,7 @@ func (c *ControlPlane) startRegistry() (images, error) {
 			return images{}, err
 		}
 	}
-	c.document.PauseImage, c.document.WorkloadImage = out.pause, out.workload
+	c.document.PauseImage, c.document.WorkloadImage, c.document.EnterImage = out.pause, out.workload, out.enter
 	if out.pullSecret, err = server.PullSecret(); err != nil {
 		return images{}, err
 	}

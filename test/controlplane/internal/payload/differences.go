@@ -119,13 +119,20 @@ func Differences() []Difference {
 			Paths: []string{"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml"},
 		},
 		{
+			What: "the scripts that set OpenFlow ports and size reservations are shorter",
+			Why:  "they have the real effect, for br-ex alone and for reservations that are given",
+			Paths: []string{
+				"/usr/local/sbin/dynamic-system-reserved-calc.sh",
+				"/etc/NetworkManager/dispatcher.d/pre-up.d/10-ofport-request.sh",
+			},
+		},
+		{
 			What: "scripts are short stand-ins with the same path, mode, arguments and results",
 			Why:  "what the real ones do is for hosts that Ignition booted, or replaced by the agent; configure-ovs.sh fails loudly if it runs where it must not",
 			Paths: []string{
 				"/usr/local/bin/nm-clean-initrd-state.sh", "/usr/local/bin/configure-ovs.sh", "/usr/local/bin/nmstate-configuration.sh",
 				"/usr/local/bin/mco-hostname", "/usr/local/bin/ipsec-connect-wait.sh", "/usr/local/bin/wait-for-primary-ip.sh",
-				"/usr/local/sbin/dynamic-system-reserved-calc.sh", "/etc/machine-config-daemon/generate_podman_policy_args.sh",
-				"/etc/NetworkManager/dispatcher.d/99-esp-offload", "/etc/NetworkManager/dispatcher.d/pre-up.d/10-ofport-request.sh",
+				"/etc/machine-config-daemon/generate_podman_policy_args.sh", "/etc/NetworkManager/dispatcher.d/99-esp-offload",
 				"/etc/NetworkManager/dispatcher.d/99-gcp-disable-idpf-tx-checksum-off", "/etc/NetworkManager/dispatcher.d/99-vsphere-disable-tx-udp-tnl",
 			},
 		},

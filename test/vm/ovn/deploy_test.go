@@ -1,0 +1,205 @@
+//go:build vm
+
+package ovn
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/template"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
+)
+
+//go:embed manifests.yaml
+var manifests string
+
+//go:embed ovnkube.conf
+var config string
+
+//go:embed ovnkube-lib.sh
+var script string
+
+const (
+	hostAddress = "192.0.2.1" // the control plane's, as the machine sees it
+	serviceIP   = "172.31.0.80"
+	nodePort    = "30080"
+	outsidePort = "8088"
+)
+
+// cluster is a control plane and a machine, with OVN-Kubernetes deployed.
+type cluster struct {
+	*scene.Scene
+
+	dir     string // for logs
+	kubectl string
+	manager *child.Child
+}
+
+// Close ends everything.
+func (c *cluster) Close() error {
+	if c.manager != nil {
+		c.manager.Kill()
+	}
+	return c.Scene.Close()
+}
+
+// deploy installs OVN-Kubernetes in the machine, replaces the network operator's
+// stand-in and starts the part that runs in the hosted control plane.
+func (c *cluster) deploy(ctx context.Context) error {
+	bin, err := bed.Build(ctx)
+	if err != nil {
+		return err
+	}
+	c.kubectl = filepath.Join(bin, "kubectl")
+	built, err := build(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.installOVN(ctx, filepath.Join(built, "root.tar")); err != nil {
+		return err
+	}
+	if err := c.ControlPlane.SetNetwork(ctx, false); err != nil {
+		return err
+	}
+	if err := c.awaitNoStandIn(ctx); err != nil {
+		return err
+	}
+	rendered, err := c.manifests()
+	if err != nil {
+		return err
+	}
+	if _, err := c.kube(ctx, rendered, "apply", "-f", "-"); err != nil {
+		return err
+	}
+	if _, err := c.kube(ctx, "", "wait", "--for=condition=Established", "crd", "--all", "--timeout=2m"); err != nil {
+		return err
+	}
+	return c.startManager(filepath.Join(built, "root", "usr", "bin"))
+}
+
+// build returns the directory that build.sh prints.
+func build(ctx context.Context) (string, error) {
+	var out bytes.Buffer
+	command := exec.CommandContext(ctx, "./build.sh")
+	command.Stdout, command.Stderr = &out, os.Stderr
+	if err := command.Run(); err != nil {
+		return "", fmt.Errorf("building OVN-Kubernetes: %w", err)
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+func (c *cluster) installOVN(ctx context.Context, archive string) error {
+	file, err := os.Open(archive)
+	if err != nil {
+		return fmt.Errorf("opening the binaries of OVN-Kubernetes: %w", err)
+	}
+	defer file.Close()
+	began := time.Now()
+	var output bytes.Buffer
+	code, err := c.Machine.RunStream(ctx, "tar -C / --keep-directory-symlink -xf -", file, &output, &output)
+	if err == nil && code != 0 {
+		err = fmt.Errorf("exit code %d", code)
+	}
+	if err != nil {
+		return fmt.Errorf("installing OVN-Kubernetes in the machine: %w: %s", err, output.String())
+	}
+	fmt.Printf("installed OVN-Kubernetes in the machine in %.0f s\n", time.Since(began).Seconds())
+	return nil
+}
+
+func (c *cluster) awaitNoStandIn(ctx context.Context) error {
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, time.Minute, true, func(ctx context.Context) (bool, error) {
+		state, err := c.ControlPlane.State(ctx)
+		return err == nil && !state.Network, err
+	})
+	if err != nil {
+		return fmt.Errorf("waiting for the network operator's stand-in to be deleted: %w", err)
+	}
+	return nil
+}
+
+func (c *cluster) manifests() (string, error) {
+	type crd struct{ Kind, Plural, Scope string }
+	const cluster, namespaced = "Cluster", "Namespaced"
+	parsed, err := template.New("manifests.yaml").Parse(manifests)
+	if err != nil {
+		return "", fmt.Errorf("parsing the manifests: %w", err)
+	}
+	var out strings.Builder
+	err = parsed.Execute(&out, map[string]any{
+		"CRDs": []crd{
+			{"AdminPolicyBasedExternalRoute", "adminpolicybasedexternalroutes", cluster},
+			{"EgressFirewall", "egressfirewalls", namespaced},
+			{"EgressIP", "egressips", cluster},
+			{"EgressQoS", "egressqoses", namespaced},
+			{"EgressService", "egressservices", namespaced},
+		},
+		"Containers":    []string{"nbdb", "sbdb", "northd", "ovn-controller", "ovnkube-controller"},
+		"Workloads":     []string{"server", "client"},
+		"Config":        config,
+		"Script":        script,
+		"Host":          hostAddress,
+		"APIServer":     c.ControlPlane.NodeSideServer,
+		"EnterImage":    c.ControlPlane.EnterImage,
+		"WorkloadImage": c.ControlPlane.WorkloadImage,
+		"ServiceIP":     serviceIP,
+		"NodePort":      nodePort,
+	})
+	return out.String(), err
+}
+
+// startManager runs the cluster manager, which on a hosted cluster runs in the
+// control plane's namespace and not on a node.
+func (c *cluster) startManager(bin string) error {
+	kubeconfig, err := clientcmd.LoadFromFile(c.ControlPlane.Kubeconfig)
+	if err != nil {
+		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
+	}
+	for _, server := range kubeconfig.Clusters {
+		server.Server = "https://" + hostAddress + ":6443"
+	}
+	path := filepath.Join(filepath.Dir(c.ControlPlane.Kubeconfig), "cluster-manager.kubeconfig")
+	if err := clientcmd.WriteToFile(*kubeconfig, path); err != nil {
+		return fmt.Errorf("writing the cluster manager's kubeconfig: %w", err)
+	}
+	file := filepath.Join(c.dir, "cluster-manager.conf")
+	content := strings.ReplaceAll(config, "/var/log/ovn/", c.dir+"/")
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		return fmt.Errorf("writing the cluster manager's configuration: %w", err)
+	}
+	log, err := os.Create(filepath.Join(c.dir, "cluster-manager.log"))
+	if err != nil {
+		return fmt.Errorf("opening the cluster manager's log: %w", err)
+	}
+	defer log.Close()
+	command := exec.Command("nsenter", "--net="+c.ControlPlane.Netns, filepath.Join(bin, "ovnkube"),
+		"--init-cluster-manager", "manager", "--config-file", file, "--k8s-kubeconfig", path, "--loglevel", "4",
+		"--enable-interconnect", "--enable-multicast", "--metrics-bind-address", "127.0.0.1:29108")
+	command.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"))
+	command.Stdout, command.Stderr = log, log
+	c.manager, err = child.Start(command)
+	return err
+}
+
+// kube runs kubectl as the cluster's administrator and returns its output.
+func (c *cluster) kube(ctx context.Context, input string, args ...string) (string, error) {
+	command := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
+	command.Stdin = strings.NewReader(input)
+	out, err := command.CombinedOutput()
+	if err != nil {
+		err = fmt.Errorf("kubectl %s: %w: %s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out)), err
+}

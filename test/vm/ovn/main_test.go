@@ -1,0 +1,65 @@
+//go:build vm
+
+// Package ovn joins a machine to a cluster whose network is the real
+// OVN-Kubernetes, and leaves it again. Nothing in it repeats what the agent
+// should have done right the first time.
+package ovn
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+// stage has the control plane, the machine and the network operator's part.
+var stage *cluster
+
+func TestMain(m *testing.M) {
+	code, err := run(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "preparing the cluster:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func run(m *testing.M) (int, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Hour)
+	defer cancel()
+	repository, err := filepath.Abs("../../..")
+	if err != nil {
+		return 1, err
+	}
+	dir := filepath.Join(repository, "build", "ovn")
+	if err := os.RemoveAll(dir); err != nil {
+		return 1, err
+	}
+	began := time.Now()
+	s, err := scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	if err != nil {
+		return 1, err
+	}
+	stage = &cluster{Scene: s, dir: dir}
+	defer stage.Close()
+	if err := stage.Install(ctx); err != nil {
+		return 1, err
+	}
+	if err := stage.deploy(ctx); err != nil {
+		return 1, err
+	}
+	fmt.Printf("control plane, machine and OVN-Kubernetes ready in %.0f s; logs: %s\n", time.Since(began).Seconds(), dir)
+	code := m.Run()
+	if os.Getenv("HOLD") != "" {
+		interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+		defer stop()
+		fmt.Printf("kubeconfig: %s\nmachine:    %s\nCtrl-C ends both\n", stage.ControlPlane.Kubeconfig, stage.Machine.Command())
+		<-interrupt.Done()
+	}
+	return code, nil
+}

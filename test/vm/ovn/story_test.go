@@ -1,0 +1,185 @@
+//go:build vm
+
+package ovn
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+const joining = "join --user-data " + scene.Stub + " --approve-with " + scene.Approver
+
+// TestJoinAndLeaveWithOVNKubernetes follows one node: OVN-Kubernetes takes
+// br-ex, pods have a network, and leave removes all of it. THOROUGH=1 adds a
+// reboot, a restart of NetworkManager and a second join.
+func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
+	defer cancel()
+	t.Cleanup(func() { keepJournal(t) })
+	thorough := os.Getenv("THOROUGH") != ""
+	before := networkState(ctx, t)
+
+	must(t, stage.Deliver(ctx))
+	step(t, "join", func() { agent(ctx, t, 20*time.Minute, joining) })
+	step(t, "pods", func() { awaitPods(ctx, t) })
+	step(t, "gateway", func() { gatewayIsBridge(ctx, t) })
+	step(t, "traffic", func() { traffic(ctx, t) })
+	step(t, "no drift", func() { noDrift(ctx, t) })
+	if thorough {
+		step(t, "reboot", func() {
+			must(t, stage.Machine.Reboot(ctx))
+			awaitNode(ctx, t)
+			awaitPods(ctx, t)
+			traffic(ctx, t)
+			noDrift(ctx, t)
+		})
+		step(t, "NetworkManager restart", func() { restartNetworkManager(ctx, t) })
+	}
+	step(t, "leave", func() {
+		makeOVNNewest(ctx, t)
+		agent(ctx, t, 10*time.Minute, "leave")
+	})
+	step(t, "nothing left", func() { nothingLeft(ctx, t, before) })
+	if !thorough || t.Failed() {
+		return
+	}
+	step(t, "second join", func() {
+		must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
+		must(t, stage.ControlPlane.RotateToken(ctx))
+		must(t, stage.Deliver(ctx))
+		agent(ctx, t, 20*time.Minute, joining)
+		awaitPods(ctx, t)
+		gatewayIsBridge(ctx, t)
+		traffic(ctx, t)
+		noDrift(ctx, t)
+	})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// step logs how long a part of the test took.
+func step(t *testing.T, name string, do func()) {
+	t.Helper()
+	began := time.Now()
+	t.Logf("== %s", name)
+	do()
+	t.Logf("== %s: %.0f s", name, time.Since(began).Seconds())
+}
+
+// output runs a command in the machine that must succeed.
+func output(ctx context.Context, t *testing.T, command string) string {
+	t.Helper()
+	out, err := stage.Machine.Output(ctx, command)
+	must(t, err)
+	return out
+}
+
+// agent runs the agent in the machine, logs its output and requires exit code 0.
+func agent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	var out strings.Builder
+	code, err := stage.Machine.RunStream(ctx, "hcp-node-agent "+args, nil, &out, &out)
+	t.Logf("# hcp-node-agent %s\n%s(exit code %d)", args, out.String(), code)
+	must(t, err)
+	if code != 0 {
+		t.Errorf("hcp-node-agent %s: exit code %d", args, code)
+	}
+	return out.String()
+}
+
+// noDrift checks that the agent and OVN-Kubernetes agree about the host: no
+// drift is reported, and a join neither changes anything nor reverts what
+// OVN-Kubernetes has set.
+func noDrift(ctx context.Context, t *testing.T) {
+	t.Helper()
+	agent(ctx, t, 2*time.Minute, "status")
+	for _, line := range strings.Split(agent(ctx, t, 2*time.Minute, "doctor"), "\n") {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] != "ok" && fields[1] == "drift" {
+			t.Errorf("doctor reports %s", strings.TrimSpace(line))
+		}
+	}
+	var document struct {
+		Changed bool
+		Steps   []struct{ Name, Result, Message string }
+	}
+	must(t, json.Unmarshal([]byte(output(ctx, t, "hcp-node-agent join --output json 2>/dev/null")), &document))
+	if document.Changed {
+		t.Errorf("join on a joined host changes it: %+v", document.Steps)
+	}
+	forwarding := output(ctx, t, "sysctl -n net.ipv4.ip_forward net.ipv6.conf.all.forwarding")
+	if forwarding != "0\n0" {
+		t.Errorf("OVN-Kubernetes disabled forwarding, now net.ipv4.ip_forward and net.ipv6.conf.all.forwarding are %q", forwarding)
+	}
+}
+
+// restartNetworkManager checks that the uplink keeps the OpenFlow port that
+// OVN's flows name, and the host its network.
+func restartNetworkManager(ctx context.Context, t *testing.T) {
+	t.Helper()
+	const ofport = "ovs-vsctl get Interface eth0 ofport"
+	before := output(ctx, t, ofport)
+	output(ctx, t, "systemctl restart NetworkManager && nm-online -q -t 120")
+	if after := output(ctx, t, ofport); after != before {
+		t.Errorf("the OpenFlow port of eth0 was %s and is %s after a restart of NetworkManager", before, after)
+	}
+	if route := output(ctx, t, "ip -4 route show default"); !strings.Contains(route, "dev br-ex") {
+		t.Errorf("the default route after a restart of NetworkManager is %q", route)
+	}
+	traffic(ctx, t)
+}
+
+// makeOVNNewest deletes OVN-Kubernetes' pod, so that its replacement is newer
+// than the pods of the pod network: a leave that stops pods in the runtime's
+// order would stop OVN-Kubernetes first.
+func makeOVNNewest(ctx context.Context, t *testing.T) {
+	t.Helper()
+	_, err := stage.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
+	must(t, err)
+	awaitPods(ctx, t)
+	list, err := stage.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	must(t, err)
+	for _, pod := range list.Items {
+		t.Logf("%s %s/%s", pod.CreationTimestamp.Format(time.TimeOnly), pod.Namespace, pod.Name)
+	}
+}
+
+// keepJournal saves the machine's journal and OVN-Kubernetes' logs after a failure.
+func keepJournal(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	journal, err := stage.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
+	if err != nil {
+		journal = err.Error()
+	}
+	pods, err := stage.kube(ctx, "", "-n", namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller", "--tail=2000")
+	if err != nil {
+		pods = err.Error()
+	}
+	for name, content := range map[string]string{"machine.journal": journal, "ovnkube-controller.log": pods} {
+		path := filepath.Join(stage.dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Log(err)
+		}
+		t.Logf("kept %s", path)
+	}
+}

@@ -1,0 +1,218 @@
+//go:build vm
+
+package ovn
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+)
+
+const namespace = "openshift-ovn-kubernetes"
+
+// awaitNode waits until the Node of this boot is Ready and without taints.
+func awaitNode(ctx context.Context, t *testing.T) {
+	t.Helper()
+	boot := output(ctx, t, "cat /proc/sys/kernel/random/boot_id")
+	err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
+		node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
+			return false, nil //nolint:nilerr // not yet
+		}
+		for _, condition := range node.Status.Conditions {
+			if condition.Type == corev1.NodeReady {
+				return condition.Status == corev1.ConditionTrue, nil
+			}
+		}
+		return false, nil
+	})
+	if err != nil {
+		t.Fatalf("waiting for the Node of this boot to be Ready: %v", err)
+	}
+}
+
+// awaitPods waits until every container of OVN-Kubernetes and the two workloads
+// run, on this boot and not only by the last report of the one before.
+func awaitPods(ctx context.Context, t *testing.T) {
+	t.Helper()
+	for _, name := range []string{namespace + "/ovnkube-node", "default/server", "default/client"} {
+		space, set, _ := strings.Cut(name, "/")
+		_, err := stage.kube(ctx, "", "-n", space, "rollout", "status", "ds/"+set, "--timeout=10m")
+		must(t, err)
+	}
+}
+
+// gatewayIsBridge checks that OVN-Kubernetes took br-ex as the node's gateway.
+func gatewayIsBridge(ctx context.Context, t *testing.T) {
+	t.Helper()
+	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	must(t, err)
+	var gateway struct {
+		Default struct {
+			InterfaceID string `json:"interface-id"`
+			MAC         string `json:"mac-address"`
+			IP          string `json:"ip-address"`
+			NextHop     string `json:"next-hop"`
+		} `json:"default"`
+	}
+	must(t, json.Unmarshal([]byte(node.Annotations["k8s.ovn.org/l3-gateway-config"]), &gateway))
+	got := gateway.Default
+	want := got
+	want.InterfaceID = "br-ex_" + scene.Node
+	want.MAC = output(ctx, t, "cat /sys/class/net/br-ex/address")
+	want.IP = output(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
+	want.NextHop = hostAddress
+	if got != want {
+		t.Errorf("the node's gateway is %+v, want %+v", got, want)
+	}
+	ports := output(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
+	if ports != "eth0\npatch-br-ex_"+scene.Node+"-to-br-int\n1" {
+		t.Errorf("the ports of br-ex, and the number of patch ports of br-int: %q", ports)
+	}
+}
+
+// traffic checks each direction that a workload uses.
+func traffic(ctx context.Context, t *testing.T) {
+	t.Helper()
+	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	must(t, err)
+	address := ""
+	for _, a := range node.Status.Addresses {
+		if a.Type == corev1.NodeInternalIP {
+			address = a.Address
+		}
+	}
+	pods, err := stage.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
+	must(t, err)
+	if len(pods.Items) != 1 {
+		t.Fatalf("%d pods of the server", len(pods.Items))
+	}
+	server := pods.Items[0]
+	hello := "hello from pod " + server.Name
+	stop := serveOutside(t)
+	defer stop()
+
+	pod := func(url string) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			return stage.kube(ctx, "", "exec", "ds/client", "--", "/usr/bin/workload", "get", url)
+		}
+	}
+	machine := func(url string) func(context.Context) (string, error) {
+		return func(ctx context.Context) (string, error) {
+			return stage.Machine.Output(ctx, "curl -sS --max-time 20 "+url)
+		}
+	}
+	for _, c := range []struct {
+		what string
+		get  func(context.Context) (string, error)
+		want string
+	}{
+		{"pod to pod", pod("http://" + server.Status.PodIP + ":8080"), hello},
+		{"pod to service", pod("http://" + serviceIP), hello},
+		{"pod to API", pod("https://172.31.0.1/version"), stage.ControlPlane.KubernetesVersion},
+		{"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort), "from " + address + "\n"},
+		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
+		{"host to service", machine("http://" + serviceIP), hello},
+		{"outside to NodePort", func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello},
+		{"logs", func(ctx context.Context) (string, error) { return stage.kube(ctx, "", "logs", server.Name) }, hello},
+	} {
+		var got string
+		// OVN programs a service after the pod is Ready, and ovnkube notices a br-ex
+		// that NetworkManager created again only at its next periodic check.
+		err := wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
+			ctx, cancel := context.WithTimeout(ctx, time.Minute)
+			defer cancel()
+			var err error
+			got, err = c.get(ctx)
+			if err != nil {
+				got = err.Error()
+			}
+			return err == nil && strings.Contains(got+"\n", c.want), nil
+		})
+		if err != nil {
+			t.Errorf("%s: got %q, want %q", c.what, got, c.want)
+			continue
+		}
+		line, _, _ := strings.Cut(got, "\n")
+		t.Logf("%-36s ok: %s", c.what, line)
+	}
+}
+
+func domain() string { return stage.ControlPlane.Name + ".example.com" }
+
+// inside calls f on a thread in the control plane's network namespace.
+func inside(f func() error) error {
+	result := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		fd, err := unix.Open(stage.ControlPlane.Netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			result <- fmt.Errorf("opening the network namespace: %w", err)
+			return
+		}
+		defer unix.Close(fd)
+		if err := unix.Setns(fd, unix.CLONE_NEWNET); err != nil {
+			result <- fmt.Errorf("entering the network namespace: %w", err)
+			return
+		}
+		result <- f()
+	}()
+	return <-result
+}
+
+// serveOutside runs a server beyond the node that responds with the address of
+// its client.
+func serveOutside(t *testing.T) (stop func()) {
+	t.Helper()
+	var listener net.Listener
+	must(t, inside(func() (err error) {
+		listener, err = net.Listen("tcp", net.JoinHostPort(hostAddress, outsidePort))
+		return err
+	}))
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			client, _, _ := net.SplitHostPort(r.RemoteAddr)
+			fmt.Fprintln(w, "from", client)
+		}),
+	}
+	go func() { _ = server.Serve(listener) }() // until Close
+	return func() { _ = server.Close() }
+}
+
+// getOutside is a request from beyond the node.
+func getOutside(url string) (string, error) {
+	transport := &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(_ context.Context, network, address string) (conn net.Conn, err error) {
+			err = inside(func() (err error) {
+				conn, err = net.DialTimeout(network, address, 10*time.Second)
+				return err
+			})
+			return conn, err
+		},
+	}
+	client := &http.Client{Transport: transport, Timeout: 20 * time.Second}
+	response, err := client.Get(url)
+	if err != nil {
+		return "", err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	return string(body), err
+}
