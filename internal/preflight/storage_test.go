@@ -49,7 +49,7 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 		var message, remedy string
 		for _, finding := range Run(Admission(), AdmissionFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
 			if finding.Check == "overlay-size" && finding.Severity == Error {
-				message, remedy = finding.Message, finding.Remedy
+				message, remedy = finding.Message, string(finding.Remedy)
 			}
 		}
 		if (message == "") != (test.want == "") || !strings.Contains(message, test.want) || !strings.Contains(remedy, test.remedy) {
