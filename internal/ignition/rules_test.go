@@ -59,7 +59,7 @@ func TestRulesOfUnits(t *testing.T) {
 		{"disabled on the host", `{"name":"crio.service","enabled":true}`, is("disabled"), "", true, ""},
 		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, masking("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service"},
 		{"mask that is not there", `{"name":"crio.service","mask":false}`, is("enabled"), "", false, ""},
-		{"unit of a missing package", `{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "", true, "/etc/systemd/system/a.service.d/1.conf"},
+		{"unit of a missing package", `{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "report next-boot", true, "/etc/systemd/system/a.service.d/1.conf"},
 		{"drop-in and missing", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, nil, "skip not-installed", false, ""},
 		{"a container for the node's address", `{"name":"nodeip-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/bin/podman run\n[Install]\nWantedBy=a.target\n"}`, func(in *AdaptInput) { in.Hosted = false }, "report node-ip-container", true, "/etc/systemd/system/nodeip-configuration.service"},
 		{"drop-in that a daemon looks for", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, func(in *AdaptInput) { in.Hosted = false }, "report not-installed-extended", false, "/etc/systemd/system/a.service.d/b.conf"},

@@ -12,7 +12,7 @@ import (
 // plan lists those that are started with kubelet, and a note names the others
 // that a boot would have started. The rules have decided about those of a release.
 func (s *scene) starts() {
-	ofRelease := []string{"openvswitch.service", "ovsdb-server.service"} // the network step sees to them
+	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
 	for _, r := range s.table {
 		if r.kind == kindUnit && r.name != dropRule {
 			ofRelease = append(ofRelease, r.match...)

@@ -41,7 +41,7 @@ func TestUnmet(t *testing.T) {
 				software, []string{"FIPS mode: true: the host was installed otherwise, and that cannot be changed soundly"}),
 		},
 		"one":  {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, set }, append([]string{arguments + "--args=nosmt"}, software...)},
-		"none": {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, append(set, "nosmt") }, software},
+		"none": {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, slices.Concat(set, []string{"nosmt"}) }, software},
 	} {
 		var got []string
 		for _, note := range adapted(t, config, test.edit).Notes {

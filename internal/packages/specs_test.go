@@ -1,0 +1,25 @@
+package packages
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSpecsAreOfTheRelease(t *testing.T) {
+	facts := good()
+	facts.Installed, facts.Install = nil, true
+	facts.Available = append(all("mirror", "el9"),
+		pkg("openshift-kubelet", "4.19.3", "el9", "mirror"), pkg("cri-o", "1.32.0", "el9", "mirror"))
+	decision := Decide(readTable(t), facts)
+	want := []string{
+		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",
+		"cri-tools-1.31.*", "podman", "containernetworking-plugins", "nfs-utils", "cifs-utils", "iscsi-initiator-utils", "device-mapper-multipath", "chrony",
+	}
+	if diff := cmp.Diff(want, decision.Specs()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if decision.Needed != len(want) || decision.Present != 0 {
+		t.Errorf("%d of %d", decision.Present, decision.Needed)
+	}
+}
