@@ -25,7 +25,7 @@ and pods created is removed. What others changed since, or created in directorie
 listed. Run it again if it was stopped: it resumes.`,
 		prepare: func(flags *pflag.FlagSet) action {
 			noDrain := flags.Bool("no-drain", false, "do not move the pods away first")
-			purge := flags.Bool("purge", false, "also remove the files that others than the cluster can have put into shared directories since the join")
+			purge := flags.Bool("purge", false, "also remove files that others can have put beside the cluster's since the join")
 			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
 				left, err := bootstrap.Leave(ctx, bootstrap.LeaveOptions{
 					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain, Purge: *purge,

@@ -67,8 +67,9 @@ func (f joinFacts) phase() DoctorFinding {
 		return DoctorFinding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
 	case "leaving":
 		return DoctorFinding{
-			Severity: unfinished, Text: fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
-			Remedy: "hcp-node-agent leave   # resumes it",
+			Severity: unfinished,
+			Text:     fmt.Sprintf("a leave of%s began at %s and has not finished", pool, state.Leaving.Local().Format(time.DateTime)),
+			Remedy:   "hcp-node-agent leave   # resumes it",
 		}
 	case "joining":
 		text := "no step of it has ended"

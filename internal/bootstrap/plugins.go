@@ -126,8 +126,9 @@ func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log re
 				continue // what an undo that failed left of the node's own is tried again
 			}
 			kept = append(kept, p)
+			change := ledger.Change{Kind: ledger.File, Target: p, Why: "it came since the join, and others can need it"}
 			document.Kept = append(document.Kept, ledger.Difference{
-				Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: p, Why: "it came since the join, and others can need it"}, Step: "files"},
+				Item: ledger.Item{Change: change, Step: "files"},
 				Now:  ledger.State{Present: true, Type: string(info.Type)},
 			})
 		}
@@ -136,7 +137,8 @@ func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log re
 			log.Note(fmt.Sprintf("removed from %s: %s", l.dir, few(removed)))
 		}
 		if len(kept) > 0 {
-			log.Warn(fmt.Sprintf("kept in %s, as others can have put them there since the join: %s", l.dir, few(kept)), removal(kept))
+			text := "kept in %s, as others can have put them there since the join: %s"
+			log.Warn(fmt.Sprintf(text, l.dir, few(kept)), removal(kept))
 		}
 	}
 	return nil

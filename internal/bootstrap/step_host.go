@@ -35,7 +35,9 @@ func sharedWithPeople() []string { return []string{"/etc/cni", "/etc/containers/
 // administrator can do the same. Where one held files before the join, nobody can
 // tell who made those that came; otherwise they belong to the node.
 func pluginDirectories() []string {
-	return []string{"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources"}
+	return []string{
+		"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
+	}
 }
 
 // writeFiles makes the payload's files, directories, links and unit files.
@@ -131,10 +133,11 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 // trust builds the trust store when the payload has a CA for it. A payload
 // without additional CAs has an empty file for them.
 func (j *join) trust(ctx context.Context) error {
-	if slices.ContainsFunc(j.plan.Files, func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }) {
-		return updateTrust(ctx)
+	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }
+	if !slices.ContainsFunc(j.plan.Files, hasCA) {
+		return nil
 	}
-	return nil
+	return updateTrust(ctx)
 }
 
 // updateTrust builds the trust store from the CAs on this host, where it is

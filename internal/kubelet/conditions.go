@@ -84,7 +84,7 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	}
 	said := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.deleted {
-		said.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only when it is restarted" + why
+		said.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a restart" + why
 		said.Remedy, said.About = "hcp-node-agent join   # restarts kubelet", "the Node"
 		return []Finding{said}, nil
 	}

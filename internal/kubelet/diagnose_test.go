@@ -88,7 +88,7 @@ func TestDiagnose(t *testing.T) {
 			"problem kubelet has not registered Node worker-1 yet: DNS gives no address for a (192.0.2.1:53 no such host) | getent ahosts a; cat /etc/resolv.conf",
 		}},
 		"Node deleted": {facts{deleted: true}, []string{
-			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only when it is restarted | hcp-node-agent join   # restarts kubelet",
+			"problem Node worker-1 was deleted from the cluster; kubelet registers it again only after a restart | hcp-node-agent join   # restarts kubelet",
 		}},
 		"no Node, crio down": {facts{machine: machineFacts{units: []unitFacts{failed("crio.service", Unit, `level=fatal msg="no runtime"`), failed(Unit, "")}}}, []string{
 			"problem crio.service, which kubelet.service needs, does not run (failed, exit-code); its last error: no runtime | journalctl -b -u crio.service",

@@ -52,7 +52,10 @@ type unitFacts struct {
 // look gathers the facts about the Node as it was last seen. What is gathered
 // while ctx ends is not whole, and worth nothing.
 func (n *Node) look(ctx context.Context, node *corev1.Node) facts {
-	f := facts{name: n.Name, boot: n.BootID, node: node, deleted: node == nil && n.Registered, machine: n.Machine.look(ctx), ahead: n.api.ahead()}
+	f := facts{
+		name: n.Name, boot: n.BootID, node: node, deleted: node == nil && n.Registered,
+		machine: n.Machine.look(ctx), ahead: n.api.ahead(),
+	}
 	if f.pods, f.noPods = n.pods(ctx); f.noPods == nil {
 		f.absent = n.absent(ctx, f.pods)
 	}

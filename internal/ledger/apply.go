@@ -67,7 +67,7 @@ func (l *Ledger) tell(c Change) {
 func (l *Ledger) unfinishedChanges() []Change {
 	var changes []Change
 	for _, item := range l.Items() {
-		if !item.Done && !(item.bracket && item.onPath()) { // the agent writes no file in a bracket
+		if !item.Done && (!item.bracket || !item.onPath()) { // the agent writes no file in a bracket
 			changes = append(changes, item.Change)
 		}
 	}
