@@ -23,7 +23,7 @@ func write(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		p := filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(p), 0o755)) //nolint:gosec // as on a host
+		must(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
 		must(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
 	}
 }

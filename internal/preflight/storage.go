@@ -63,6 +63,6 @@ func checkOverlaySize(f AdmissionFacts) []Finding {
 		return fail("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
 			"%smounted without project quotas: CRI-O does not start", what)
 	}
-	return fail(fmt.Sprintf("findmnt --fstab %s   # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.Point, without),
+	return fail(fmt.Sprintf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.Point, without),
 		"%smounted without project quotas: CRI-O does not start", what)
 }
