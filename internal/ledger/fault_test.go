@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -113,7 +114,7 @@ func volume(t *testing.T, options ...string) string {
 	t.Helper()
 	needRoot(t)
 	point := t.TempDir()
-	argv := append(options, point)
+	argv := slices.Concat(options, []string{point})
 	if out, err := exec.CommandContext(t.Context(), "mount", argv...).CombinedOutput(); err != nil {
 		t.Skipf("nothing can be mounted here: mount %v: %s", argv, out)
 	}

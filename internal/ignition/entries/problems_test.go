@@ -114,6 +114,18 @@ func TestProblems(t *testing.T) {
 			config: `{"storage":{"files":[{"path":"/srv/ledger.log"}]}}`,
 			want:   []string{"an entry at /srv/ledger.log is not possible, as symbolic links lead to /var/lib/hcp-node-agent/ledger.log"},
 		},
+		"names of units that a preset takes for patterns": {
+			code:   report.Usage,
+			config: `{"systemd":{"units":[{"name":"*.service","enabled":true},{"name":"a b.service"},{"name":"a@x\\x2d:1.service","enabled":true}]}}`,
+			want:   []string{`unit "*.service" has a name that systemd does not take`, `unit "a b.service" has`},
+			not:    "x2d",
+		},
+		"paths that are too deep or too long": {
+			code:   report.Usage,
+			config: `{"storage":{"files":[{"path":"` + strings.Repeat("/d", 2500) + `"},{"path":"/e/` + strings.Repeat("e", 4000) + `"},{"path":"` + strings.Repeat("/f", 128) + `"}]}}`,
+			want:   []string{"the path /d/d/d", "the path /e/eee"},
+			not:    "/f",
+		},
 		"disks": {
 			code:   report.Usage,
 			config: `{"storage":{"disks":[{"device":"/dev/sda"}],"raid":[{"name":"r","level":"linear","devices":["/dev/sda"]}],"luks":[{"name":"l","device":"/dev/sda"}],"filesystems":[{"device":"/dev/sda","format":"xfs"}]}}`,

@@ -1,6 +1,7 @@
 package entries
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
@@ -13,6 +14,13 @@ import (
 const (
 	stateDir = "/var/lib/hcp-node-agent"
 	applyDir = "/.hcp-node-agent-apply"
+)
+
+// Bounds of a path. The kernel's is 4096 bytes, for the root of the tree too. The
+// time that a path takes grows with the square of its depth.
+const (
+	maxDepth = 128
+	maxPath  = 3072
 )
 
 // forbidden tells whether a path is no file of the host, or the agent's own.
@@ -48,7 +56,10 @@ func refuse(in Input, found *problems) {
 		}
 	}
 	for _, node := range nodes(in.Storage) {
-		if in.forbidden(node.Path) {
+		switch {
+		case strings.Count(node.Path, "/") > maxDepth || len(node.Path) > maxPath:
+			found.inConfig("the path %.80s... has more than %d directories or %d bytes", node.Path, maxDepth, maxPath)
+		case in.forbidden(node.Path):
 			found.inConfig("an entry at %s is not possible", node.Path)
 		}
 	}
@@ -85,12 +96,19 @@ func nodes(s types.Storage) []types.Node {
 	return list
 }
 
+// unitNames are the characters of a unit's name, as systemd has them. A preset
+// takes others for a pattern: "enable *.service" would be for all units.
+var unitNames = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
+
 // refuseUnit: a name with a slash would be a file somewhere else, and a line
 // break in one that of a preset another line.
 func refuseUnit(u types.Unit, found *problems) {
 	const outside = "/\n\x00"
-	if strings.ContainsAny(u.Name, outside) {
+	switch {
+	case strings.ContainsAny(u.Name, outside):
 		found.inConfig("unit %q has a slash or line break in its name", u.Name)
+	case !unitNames.MatchString(u.Name):
+		found.inConfig("unit %q has a name that systemd does not take", u.Name)
 	}
 	for _, dropin := range u.Dropins {
 		if strings.ContainsAny(dropin.Name, outside) {
