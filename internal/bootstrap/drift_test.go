@@ -40,6 +40,8 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
 		document, err := Status(t.Context(), Options{StateDir: dir})
+		must(t, err)
+		err = document.Err()
 		code := report.Done
 		if step.drift {
 			code = report.DriftFound
