@@ -57,7 +57,8 @@ func (g ground) command(t *testing.T, verb string, before ...string) *exec.Cmd {
 	test, _, _ := strings.Cut(t.Name(), "/")
 	argv := slices.Concat(before, []string{os.Args[0], "-test.run=^" + test + "$"})
 	command := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimVerb+"="+verb)
+	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimVerb+"="+verb,
+		"GORACE=atexit_sleep_ms=0") // else the end of each takes a second under the race detector
 	return command
 }
 
