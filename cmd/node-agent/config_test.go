@@ -98,7 +98,7 @@ DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
 // makes it usable.
 func TestConfigOfOthersIsRefused(t *testing.T) {
 	file := put(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
-	if err := os.Chmod(file, 0o666); err != nil {
+	if err := os.Chmod(file, 0o666); err != nil { //nolint:gosec // what the test is about
 		t.Fatal(err)
 	}
 	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {

@@ -90,7 +90,7 @@ func TestControlPlaneAnnotations(t *testing.T) {
 // Where the agent approves its own CSRs, nobody is shown a command to approve them.
 func TestControlPlaneOwnApprovalShowsNoCommand(t *testing.T) {
 	node, identity, said := joinedNode(t, "own-approval")
-	serving := &Serving{Node: node, Dir: identity.Dir, Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") }}
+	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}
 	serving.Addresses = addressesOf("192.0.2.7")
 	csr := askServing(t, node, "192.0.2.7")
 	before := len(said.text())

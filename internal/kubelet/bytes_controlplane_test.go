@@ -193,7 +193,7 @@ func TestControlPlaneServingWaitIsOneList(t *testing.T) {
 	csr := askServing(t, node, "192.0.2.7")
 	serving := &Serving{
 		Node: node, Dir: identity.Dir, Addresses: addressesOf("192.0.2.7"),
-		Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") },
+		Fits: misfit,
 	}
 	if _, err := serving.Obtain(within(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "oc adm certificate approve "+csr) {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())

@@ -147,7 +147,7 @@ func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
 // where somebody may.
 func TestControlPlaneServingRenewal(t *testing.T) {
 	node, identity, said := joinedNode(t, "renewal")
-	serving := &Serving{Node: node, Dir: identity.Dir, Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") }}
+	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}
 	serving.Addresses = addressesOf("192.0.2.7")
 	template := servingCertificate("renewal", "192.0.2.7")
 	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)

@@ -192,10 +192,7 @@ func pod(t *testing.T, node, name string) *corev1.Pod {
 
 func TestControlPlaneServing(t *testing.T) {
 	node, identity, said := joinedNode(t, "serving")
-	serving := &Serving{
-		Node: node, Dir: identity.Dir, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")},
-		Fits: func(csr *certificatesv1.CertificateSigningRequest) error { return misfit(csr, "192.0.2.7") },
-	}
+	serving := &Serving{Node: node, Dir: identity.Dir, Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}, Fits: misfit}
 	key := certtest.NewKey(t)
 	ask := func(address string) string {
 		subject := nodeSubject(node.Name)
@@ -245,7 +242,8 @@ func TestControlPlaneServing(t *testing.T) {
 	}
 }
 
-func misfit(csr *certificatesv1.CertificateSigningRequest, address string) error {
+func misfit(csr *certificatesv1.CertificateSigningRequest) error {
+	const address = "192.0.2.7"
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return err
