@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
@@ -206,7 +207,11 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Move{}, log, nil)
-		j.plugin.Prepare(log)
+		services, err := ignition.ClusterDNS(j.tree)
+		if err != nil {
+			log.Note(err.Error()) // a leave does not depend on it
+		}
+		j.plugin.Prepare(log, services)
 		found, err := j.leftovers(j.ledger.Items())
 		if err != nil {
 			return outcome{}, err

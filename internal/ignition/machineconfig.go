@@ -2,9 +2,14 @@ package ignition
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"net/netip"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
 // The files of a payload that say something about the node as a whole.
@@ -67,10 +72,37 @@ func (p *Payload) SwapRefused() (bool, error) {
 }
 
 func (p *Payload) kubelet() (kubeletConfig, error) {
-	var config kubeletConfig
 	content, _, _ := p.File(kubeletConfigPath)
+	return parseKubeletConfig(content)
+}
+
+func parseKubeletConfig(content []byte) (kubeletConfig, error) {
+	var config kubeletConfig
 	if err := yaml.Unmarshal(content, &config); err != nil {
 		return config, fmt.Errorf("file %s: decoding kubelet's configuration: %w", kubeletConfigPath, err)
 	}
 	return config, nil
+}
+
+// ClusterDNS returns the addresses of the cluster's DNS service in kubelet's
+// configuration on a host, none where there is no configuration.
+func ClusterDNS(tree *host.Tree) ([]netip.Addr, error) {
+	content, _, err := tree.ReadFile(kubeletConfigPath)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading kubelet's configuration: %w", err)
+	}
+	config, err := parseKubeletConfig(content)
+	if err != nil {
+		return nil, err
+	}
+	var addresses []netip.Addr
+	for _, dns := range config.ClusterDNS {
+		if address, err := netip.ParseAddr(dns); err == nil {
+			addresses = append(addresses, address)
+		}
+	}
+	return addresses, nil
 }

@@ -19,6 +19,9 @@ type PluginFacts struct {
 	Routes    []host.TableRoute
 	Rules     []host.PolicyRule
 
+	// Services are addresses in the cluster's service networks.
+	Services []netip.Addr
+
 	Database *openvswitch.Database // nil: it could not be read
 	Flows    []string              // bridges with flows of OVN-Kubernetes
 }
@@ -49,10 +52,9 @@ func (l Leftover) Command() string {
 // gateway_iptables.go, gateway_shared_intf.go, management-port_linux.go,
 // egressip.go and default_node_network_controller.go.
 func Leftovers(facts PluginFacts) []Leftover {
-	cluster := facts.clusterNetworks()
 	var list []Leftover
 	for _, program := range []string{"iptables", "ip6tables"} {
-		list = append(list, parseIPTables(facts.IPTables[program]).leftovers(program, cluster, facts.uplinks())...)
+		list = append(list, parseIPTables(facts.IPTables[program]).leftovers(program, facts)...)
 	}
 	for _, table := range facts.NFTables {
 		// OVN-Kubernetes since OpenShift 4.18, and CRI-O's host ports.
@@ -60,7 +62,7 @@ func Leftovers(facts PluginFacts) []Leftover {
 			list = append(list, newLeftover("nft", "delete", "table", table.Family, table.Name))
 		}
 	}
-	list = append(list, facts.rules(cluster)...)
+	list = append(list, facts.rules(facts.clusterNetworks())...)
 	list = append(list, facts.routes()...)
 	list = append(list, facts.addresses()...)
 	if facts.Database != nil {
@@ -105,6 +107,19 @@ func (f PluginFacts) clusterNetworks() []netip.Prefix {
 		}
 	}
 	return networks
+}
+
+// isCluster reports whether a network is one of the cluster's, or a masquerade
+// address of OVN-Kubernetes. While OVN-Kubernetes starts, no route leads to the
+// service networks.
+func (f PluginFacts) isCluster(network netip.Prefix) bool {
+	if slices.Contains(f.clusterNetworks(), network) {
+		return true
+	}
+	if network.IsSingleIP() {
+		return slices.ContainsFunc(masqueradeSubnets(), func(subnet netip.Prefix) bool { return network.Addr() == subnet.Addr().Next() })
+	}
+	return network.Bits() > 0 && slices.ContainsFunc(f.Services, network.Contains)
 }
 
 // uplinks lists the bridges that OVN-Kubernetes uses as gateways.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -32,7 +33,8 @@ func PluginChange() ledger.Change {
 type PluginDriver struct {
 	Systemd *host.Systemd // nil: Open vSwitch is not started where it does not run
 
-	log report.Log
+	log      report.Log
+	services []netip.Addr
 }
 
 var (
@@ -40,8 +42,11 @@ var (
 	_ ledger.Bracketed = (*PluginDriver)(nil)
 )
 
-// Prepare sets where an undo prints what it waits for and what it removes.
-func (d *PluginDriver) Prepare(log report.Log) { d.log = log }
+// Prepare sets where an undo prints what it waits for and what it removes, and
+// addresses in the cluster's service networks.
+func (d *PluginDriver) Prepare(log report.Log, services []netip.Addr) {
+	d.log, d.services = log, services
+}
 
 // Bracketed marks the kind as one that others change.
 func (d *PluginDriver) Bracketed() {}
@@ -95,6 +100,7 @@ func (d *PluginDriver) remove(ctx context.Context, before []string) error {
 		if slices.Contains(before, databaseUnread) {
 			facts.Database = nil
 		}
+		facts.Services = d.services
 		all := Leftovers(facts)
 		if rest = since(all, before); pass == 2 {
 			break

@@ -86,13 +86,13 @@ func (c chain) ofCluster() bool {
 
 // leftovers lists the rules first, because a chain to which a rule leads cannot
 // be deleted.
-func (t ipTables) leftovers(program string, cluster []netip.Prefix, uplinks []string) []Leftover {
+func (t ipTables) leftovers(program string, facts PluginFacts) []Leftover {
 	command := func(c chain, operation string, args ...string) []string {
 		return append([]string{program, "--wait", "10", "--table", c.table, operation, c.name}, args...)
 	}
 	var list []Leftover
 	for _, rule := range t.rules {
-		if !rule.ofCluster() && t.ofPlugin(rule, cluster, uplinks) {
+		if !rule.ofCluster() && t.ofPlugin(rule, facts) {
 			list = append(list, newLeftover(command(rule.chain, "--delete", rule.args...)...))
 		}
 	}
@@ -109,7 +109,7 @@ func (t ipTables) leftovers(program string, cluster []netip.Prefix, uplinks []st
 // ofPlugin reports whether a rule of another chain is OVN-Kubernetes', kubelet's
 // or CRI-O's: it leads to a chain of theirs or over the management port, or it is
 // exactly a rule of theirs, which the host can only have from them.
-func (t ipTables) ofPlugin(rule packetRule, cluster []netip.Prefix, uplinks []string) bool {
+func (t ipTables) ofPlugin(rule packetRule, facts PluginFacts) bool {
 	text := strings.Join(rule.args, " ")
 	for i, arg := range rule.args[:len(rule.args)-1] {
 		if i > 0 && rule.args[i-1] == "!" {
@@ -135,11 +135,11 @@ func (t ipTables) ofPlugin(rule packetRule, cluster []netip.Prefix, uplinks []st
 			return other.chain == rule.chain && strings.Join(other.args, " ") == saveMark
 		}))
 	case "filter FORWARD":
-		return slices.ContainsFunc(uplinks, func(uplink string) bool {
+		return slices.ContainsFunc(facts.uplinks(), func(uplink string) bool {
 			return text == "-i "+uplink+" -j DROP" || text == "-o "+uplink+" -j DROP"
-		}) || forNetworks(rule.args, "ACCEPT", cluster)
+		}) || forNetwork(rule.args, "ACCEPT", facts.isCluster)
 	case "nat POSTROUTING": // local gateway mode
-		return forNetworks(rule.args, "MASQUERADE", cluster)
+		return forNetwork(rule.args, "MASQUERADE", facts.isCluster)
 	}
 	return false
 }
@@ -149,17 +149,12 @@ const (
 	restoreMark = "-m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff"
 )
 
-// forNetworks reports whether a rule only has a target and a source or
-// destination that is a network of the cluster, or OVN's masquerade address.
-func forNetworks(args []string, target string, cluster []netip.Prefix) bool {
+// forNetwork reports whether a rule only has a target and a source or
+// destination that is one of certain networks.
+func forNetwork(args []string, target string, isOne func(netip.Prefix) bool) bool {
 	if len(args) != 4 || (args[0] != "-s" && args[0] != "-d") || args[2] != "-j" || args[3] != target {
 		return false
 	}
 	network, err := netip.ParsePrefix(args[1])
-	if err != nil {
-		return false
-	}
-	return slices.Contains(cluster, network) || slices.ContainsFunc(masqueradeSubnets(), func(subnet netip.Prefix) bool {
-		return network.IsSingleIP() && network.Addr() == subnet.Addr().Next()
-	})
+	return err == nil && isOne(network)
 }
