@@ -52,7 +52,7 @@ func awaitPods(ctx context.Context, t *testing.T) {
 		space, app, _ := strings.Cut(name, "/")
 		err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
 			list, err := stage.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
-			return err == nil && len(list.Items) == 1 && isReady(list.Items[0]), nil //nolint:nilerr // not yet
+			return err == nil && len(list.Items) == 1 && isReady(list.Items[0]), nil
 		})
 		if err != nil {
 			t.Fatalf("waiting for the pod of %s to be Ready: %v", name, err)
