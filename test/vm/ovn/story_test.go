@@ -21,7 +21,8 @@ const joining = "join --user-data " + scene.Stub + " --approve-with " + scene.Ap
 
 // TestJoinAndLeaveWithOVNKubernetes follows one node: OVN-Kubernetes takes
 // br-ex, pods have a network, and leave removes all of it. THOROUGH=1 adds a
-// reboot, a restart of NetworkManager and a second join.
+// reboot, a restart of NetworkManager, a second join, and a leave while
+// OVN-Kubernetes starts.
 func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 	defer cancel()
@@ -47,6 +48,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	}
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
+		awaitPlugin(ctx, t)
 		agent(ctx, t, 10*time.Minute, "leave")
 	})
 	step(t, "nothing left", func() { nothingLeft(ctx, t, before) })
@@ -62,6 +64,11 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		gatewayIsBridge(ctx, t)
 		traffic(ctx, t)
 		noDrift(ctx, t)
+	})
+	step(t, "leave while the network plugin starts", func() {
+		makeOVNNewest(ctx, t)
+		agent(ctx, t, 10*time.Minute, "leave")
+		nothingLeft(ctx, t, before)
 	})
 }
 
@@ -158,6 +165,17 @@ func makeOVNNewest(ctx context.Context, t *testing.T) {
 	for _, pod := range list.Items {
 		t.Logf("%s %s/%s", pod.CreationTimestamp.Format(time.TimeOnly), pod.Namespace, pod.Name)
 	}
+}
+
+// awaitPlugin waits until OVN-Kubernetes' server for CNI requests responds, which
+// it does when it has configured the node.
+func awaitPlugin(ctx context.Context, t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
+	defer cancel()
+	const socket = "/run/ovn-kubernetes/cni/ovn-cni-server.sock"
+	_, err := stage.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+" http://localhost/; do sleep 1; done")
+	must(t, err)
 }
 
 // keepJournal saves the machine's journal and OVN-Kubernetes' logs after a failure.

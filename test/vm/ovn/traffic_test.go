@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,27 +35,35 @@ func awaitNode(ctx context.Context, t *testing.T) {
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
-		for _, condition := range node.Status.Conditions {
-			if condition.Type == corev1.NodeReady {
-				return condition.Status == corev1.ConditionTrue, nil
-			}
-		}
-		return false, nil
+		return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+			return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+		}), nil
 	})
 	if err != nil {
 		t.Fatalf("waiting for the Node of this boot to be Ready: %v", err)
 	}
 }
 
-// awaitPods waits until every container of OVN-Kubernetes and the two workloads
-// run, on this boot and not only by the last report of the one before.
+// awaitPods waits until the pods of OVN-Kubernetes and of the workloads are Ready.
+// After a reboot, the status can still be that of the boot before.
 func awaitPods(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, name := range []string{namespace + "/ovnkube-node", "default/server", "default/client"} {
-		space, set, _ := strings.Cut(name, "/")
-		_, err := stage.kube(ctx, "", "-n", space, "rollout", "status", "ds/"+set, "--timeout=10m")
-		must(t, err)
+		space, app, _ := strings.Cut(name, "/")
+		err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
+			list, err := stage.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+			return err == nil && len(list.Items) == 1 && isReady(list.Items[0]), nil
+		})
+		if err != nil {
+			t.Fatalf("waiting for the pod of %s to be Ready: %v", name, err)
+		}
 	}
+}
+
+func isReady(pod corev1.Pod) bool {
+	return pod.DeletionTimestamp == nil && slices.ContainsFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool {
+		return c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // gatewayIsBridge checks that OVN-Kubernetes took br-ex as the node's gateway.
