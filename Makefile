@@ -6,7 +6,7 @@ EXECS ?= 1500000
 # The kinds of uplink and the faults that test-vm has the time for; test-network has all.
 QUICK_KINDS ?= dhcp4 static4 dual dhcpv6 vlan bond-backup
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent
-INSTALL = TestPackage|TestFirstBoot|TestKilledAfterEveryStep|TestOverrideAndDrop|TestStandaloneCluster|TestEveryPath
+INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestEveryPath
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
 GOTESTSUM = $(HCP_BED_CACHE)/tools/gotestsum-v1.13.0
 # Package by package, the failures whole, no list of skipped tests: the last summary has it.
@@ -52,7 +52,7 @@ test-vm: deps build bed ## the agent in a real machine: the life of a node, upli
 	$(MAKE) -j2 --output-sync=target $(LANES)
 
 # Each lane has a machine and, but for the network, a control plane of its own. The longest comes first.
-LANES = lane-install lane-node lane-network
+LANES = lane-install lane-node lane-network lane-ovn
 
 .PHONY: $(LANES)
 lane-install: # installation and first boot, and what the package's repositories are built for
@@ -64,12 +64,14 @@ lane-network:
 	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
 	KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network
 
+lane-ovn:
+	THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn
+
 .PHONY: test-all
 test-all: test fuzz test-rpm test-vm test-network ## everything, for hours
 
 .PHONY: test-ovn
-test-ovn: deps build bed ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
-	THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn
+test-ovn: deps build bed lane-ovn ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
 
 .PHONY: test-network
 test-network: deps build bed ## every kind of uplink, and faults (KINDS="dhcp4 vlan" picks; THOROUGH=1 tries every fault at every part)

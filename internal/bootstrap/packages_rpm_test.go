@@ -72,7 +72,7 @@ func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
 	texts := j.notRestored(outcome.Restored)
-	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], "dnf history undo 1 ") {
+	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], `"dnf history undo 1"`) {
 		t.Errorf("leave says %q", texts)
 	}
 }
