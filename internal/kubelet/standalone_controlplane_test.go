@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // workerKubeconfig is the bootstrap kubeconfig that a standalone cluster serves,
@@ -66,6 +68,9 @@ func workerKubeconfig(t *testing.T) []byte {
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	identity, said := newNode(t, "standalone")
 	identity.Bootstrap, identity.Place = workerKubeconfig(t), Place{Standalone: true}
+	if _, err := identity.Obtain(within(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+		t.Fatalf("without an approval: %v", err)
+	}
 	result, err := identity.Obtain(within(t, time.Minute), byHand(t))
 	if err != nil || !result.Changed {
 		t.Fatalf("%+v, %v", result, err)

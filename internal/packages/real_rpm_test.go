@@ -104,7 +104,7 @@ func TestRealInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	change.Want = after
-	if left := Left(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, "dnf history undo 1 ") {
+	if left := Left(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
 		t.Errorf("leave would say %q; before %v, after %v", left, before.Names, after.Names)
 	}
 }
