@@ -3,8 +3,11 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
-# The kinds of uplink and the faults that test-vm has the time for; test-network has all.
-QUICK_KINDS ?= dhcp4 static4 dual dhcpv6 vlan bond-backup
+# How many lanes of test-vm run at a time; a lane needs three quarters of a core.
+JOBS ?= 2
+# The kinds of uplink and the faults that test-vm has the time for, beside the
+# IPv4 uplinks of the other lanes; test-network has all.
+QUICK_KINDS ?= dual dhcpv6 vlan bond-backup
 QUICK_FAULTS = TestAgentKilled|TestAgentInterrupted|TestLeaveInterrupted|TestServiceStopped|TestGatewaySilent|TestDHCPSilent
 INSTALL = TestPackage|TestFirstBoot|TestJoinResumesAfterKills|TestOverrideAndDrop|TestStandaloneCluster|TestEveryPath
 LINT = $(HCP_BED_CACHE)/tools/golangci-lint-v2.6.2
@@ -48,8 +51,8 @@ test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the 
 	@$(GOTESTSUM) --format none --raw-command -- cat $(RESULTS)/unit.json $(RESULTS)/real.json $(RESULTS)/controlplane.json
 
 .PHONY: test-vm
-test-vm: deps build bed ## the agent in a real machine: the life of a node, uplinks into br-ex and back, faults on the way; two machines at a time
-	$(MAKE) -j2 --output-sync=target $(LANES)
+test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
+	$(MAKE) -j$(JOBS) --output-sync=target $(LANES) $(BESIDE)
 
 # Each lane has a machine and, but for the network, a control plane of its own. The longest comes first.
 LANES = lane-install lane-node lane-network lane-ovn

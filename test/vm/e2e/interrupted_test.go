@@ -52,7 +52,7 @@ func TestJoinResumesAfterKills(t *testing.T) {
 func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	ctx := fresh(t)
 	const approve = "oc adm certificate approve node-csr-"
-	out := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign", approve, func() {
+	out := untilSaid(ctx, t, "hcp-node-agent "+byStub, approve, func() {
 		// The unit is being started for as long as the join is not finished.
 		must(t, stage.Machine.Restart(ctx))
 	})

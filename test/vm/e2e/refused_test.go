@@ -105,7 +105,7 @@ func withUnit(t *testing.T, name string) []byte {
 func TestDeniedRequest(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
-	out := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign; echo exit code $?", "oc adm certificate approve node-csr-", func() {
+	out := untilSaid(ctx, t, "hcp-node-agent "+byStub+"; echo exit code $?", "oc adm certificate approve node-csr-", func() {
 		if n := decide(ctx, t, certificatesv1.CertificateDenied); n != 1 {
 			t.Errorf("%d requests to deny", n)
 		}
@@ -121,7 +121,7 @@ func TestDeniedRequest(t *testing.T) {
 func TestLateApprovalTimesOut(t *testing.T) {
 	ctx := fresh(t)
 	const approve = "oc adm certificate approve node-csr-"
-	first := untilSaid(ctx, t, "hcp-node-agent join --user-data /root/stub.ign", approve, func() {
+	first := untilSaid(ctx, t, "hcp-node-agent "+byStub, approve, func() {
 		_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
 		must(t, err)
 	})

@@ -68,8 +68,12 @@ func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.
 	return result
 }
 
+// byStub is the join by user data. Under emulation beside other machines the
+// migration into br-ex can take longer than the default timeout.
+const byStub = "join --network-timeout 5m --user-data " + scene.Stub
+
 // joining is what an administrator types who has an approver's kubeconfig.
-const joining = "join --user-data " + scene.Stub + " --approve-with " + scene.Approver
+const joining = byStub + " --approve-with " + scene.Approver
 
 // untilSaid runs a command in the machine until it prints text, and then does
 // what is given; it returns when the command has ended.

@@ -28,7 +28,7 @@ import (
 func TestTicketAndWatch(t *testing.T) {
 	ctx := fresh(t)
 	ticket(ctx, t)
-	agent(ctx, t, report.Done, "join --user-data "+scene.Stub+" --ticket /root/worker-0.ticket")
+	agent(ctx, t, report.Done, byStub+" --ticket /root/worker-0.ticket")
 	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
 	must(t, err)
 	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {

@@ -17,7 +17,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-const joining = "join --user-data " + scene.Stub + " --approve-with " + scene.Approver
+// Under emulation beside other machines the migration into br-ex can take longer
+// than the default timeout.
+const joining = "join --network-timeout 5m --user-data " + scene.Stub + " --approve-with " + scene.Approver
 
 // TestJoinAndLeaveWithOVNKubernetes follows one node: OVN-Kubernetes takes
 // br-ex, pods have a network, and leave removes all of it. THOROUGH=1 adds a
