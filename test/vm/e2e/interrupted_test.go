@@ -70,3 +70,27 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	again := agent(ctx, t, report.Done, "join")
 	wants(t, again.Stdout, "nothing was changed")
 }
+
+// TestLeaveResumesAfterAPowerCut cuts the power in the first step of the leave of
+// an unfinished join. The next boot must not take the host for one that joins.
+func TestLeaveResumesAfterAPowerCut(t *testing.T) {
+	ctx := fresh(t)
+	before := hostState(ctx, t)
+	agent(ctx, t, report.Done, joining+" --until host")
+	untilSaid(ctx, t, "hcp-node-agent leave", line("drain"), func() { must(t, stage.Machine.Kill(ctx)) })
+	must(t, stage.Machine.Boot(ctx))
+	_, err := stage.Machine.WaitBoot(ctx)
+	must(t, err)
+
+	await(ctx, t, "systemctl is-failed hcp-node-agent") // it refuses to join, and ends
+	wants(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host began at ")
+	wants(t, mustOutput(ctx, t, "hcp-node-agent status || true"), " is leaving NodePool ")
+	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {
+		t.Errorf("after the boot the host has %q", joined)
+	}
+	agent(ctx, t, report.Done, "leave")
+	if state := mustOutput(ctx, t, "systemctl is-failed hcp-node-agent || true"); state != "inactive" {
+		t.Errorf("after the leave the service is %s", state)
+	}
+	sameHost(ctx, t, before)
+}

@@ -78,6 +78,11 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	agent(ctx, t, report.Done, joining)
 	_, err = stage.RunPod(ctx, "second")
 	must(t, err)
+
+	must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
+	wants(t, agent(ctx, t, report.Failed, "doctor").Stdout, "Node "+scene.Node+" was deleted from the cluster")
+	agent(ctx, t, report.Done, "join")
+	awaitReadyNode(ctx, t)
 }
 
 // renewed gives a joined host that has lost its certificate a fresh stub, as
