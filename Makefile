@@ -54,24 +54,28 @@ test: deps bed-control oracle $(GOTESTSUM) ## unit, table and golden tests, the 
 test-vm: deps build bed ## the agent in real machines: the life of a node, OVN-Kubernetes, uplinks into br-ex and back, faults on the way
 	$(MAKE) -j$(JOBS) --output-sync=target $(LANES) $(BESIDE)
 
-# Each lane has a machine and, but for the network, a control plane of its own. The longest comes first.
+# Each lane has a machine and, but for the network, a control plane of its own. The longest come first.
+# While they run, their output is in build/lane-*.log.
 LANES = lane-install lane-node lane-network lane-ovn
+TO_LOG = mkdir -p build && exec >build/$@.log 2>&1
+SHOW_LOG = status=$$?; cat build/$@.log; exit $$status
 
-.PHONY: $(LANES)
+.PHONY: $(LANES) lane-machine
 lane-install: # installation and first boot, and what the package's repositories are built for
-	LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' ./test/vm/e2e
+	@($(TO_LOG); LANE=-install go test -tags vm -count=1 -timeout 60m -v -run '$(INSTALL)' ./test/vm/e2e); $(SHOW_LOG)
 lane-node: # all other stories
-	go test -tags vm -count=1 -timeout 10m -v ./test/vm
-	LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)' ./test/vm/e2e
+	@($(TO_LOG); LANE=-node go test -tags vm -count=1 -timeout 60m -v -skip '$(INSTALL)' ./test/vm/e2e); $(SHOW_LOG)
 lane-network:
-	KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network
-	KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network
-
+	@($(TO_LOG); KINDS="$(QUICK_KINDS)" go test -tags vm -count=1 -timeout 40m -v -run TestUplinks ./test/vm/network && \
+		KINDS= go test -tags vm -count=1 -timeout 40m -v -run '$(QUICK_FAULTS)' ./test/vm/network); $(SHOW_LOG)
 lane-ovn:
-	THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn
+	@($(TO_LOG); THOROUGH=$(THOROUGH) go test -tags vm -count=1 -timeout 150m -v ./test/vm/ovn); $(SHOW_LOG)
+lane-machine: # the machine itself, as every test expects it
+	@($(TO_LOG); go test -tags vm -count=1 -timeout 20m -v ./test/vm); $(SHOW_LOG)
 
 .PHONY: test-all
-test-all: test fuzz test-rpm test-vm test-network ## everything, for hours
+test-all: export THOROUGH = 1
+test-all: test fuzz test-rpm test-vm lane-machine test-network ## everything, for hours
 
 .PHONY: test-ovn
 test-ovn: deps build bed lane-ovn ## join, traffic and leave with the real OVN-Kubernetes (THOROUGH=1: also reboot, NetworkManager restart, second join)
