@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// sampled are the steps after which most is left to resume: files, a network in
-// br-ex, a service that waits for approval, and a client certificate.
-var sampled = []string{"files", "network", "runtime", "identity"}
+// sampled are the steps after which most is left to resume: a network in br-ex, a
+// service that waits for approval, and a client certificate.
+var sampled = []string{"network", "runtime", "identity"}
 
 // TestJoinResumesAfterKills kills the join after some of its steps, and with
 // THOROUGH=1 after every one.
@@ -76,7 +76,10 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
-	agent(ctx, t, report.Done, joining+" --until host")
+	untilSaid(ctx, t, "hcp-node-agent "+joining, " "+line("host"), func() {
+		_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent); sync")
+		must(t, err)
+	})
 	untilSaid(ctx, t, "hcp-node-agent leave", line("drain"), func() { must(t, stage.Machine.Kill(ctx)) })
 	must(t, stage.Machine.Boot(ctx))
 	_, err := stage.Machine.WaitBoot(ctx)
