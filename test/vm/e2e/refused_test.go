@@ -131,7 +131,7 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	request, _, _ = strings.Cut(request, "\n")
 	wants(t, result.Stdout, approve+request) // the same request, not another
 	wants(t, agent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "identity"`,
-		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request+" ", "eth0 is in br-ex with 192.0.2.")
+		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
 	if n := decide(ctx, t, certificatesv1.CertificateApproved); n != 1 {
 		t.Fatalf("%d requests to approve", n)
 	}
