@@ -20,7 +20,7 @@ import (
 // fresh stub in the machine. The context ends before the test's own deadline.
 func fresh(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	t.Cleanup(cancel)
 	must(t, stage.Reset(ctx))
 	must(t, stage.Machine.Restore(ctx, installed))

@@ -42,6 +42,8 @@ func TestStandaloneCluster(t *testing.T) {
 		must(t, stage.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
 	}
 	mustOutput(ctx, t, "rm "+scene.Stub) // nothing of the hosted cluster is needed
+	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
+	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
 	byValues := "join --network-timeout 5m --endpoint " + stage.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + scene.Approver
 	joined := agent(ctx, t, report.Done, byValues)
