@@ -3,7 +3,7 @@
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo devel)
 HCP_BED_CACHE ?= $(HOME)/.cache/hcp-node-agent
 EXECS ?= 1500000
-# How many lanes of test-vm run at a time; a lane needs three quarters of a core.
+# How many lanes of test-vm run at a time; a lane uses about one core.
 JOBS ?= 2
 # The kinds of uplink and the faults that test-vm has the time for, beside the
 # IPv4 uplinks of the other lanes; test-network has all.
