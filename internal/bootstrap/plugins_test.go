@@ -28,6 +28,19 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
+// machineIn returns a machine below root with a ledger of its own, closed with the test.
+func machineIn(t *testing.T, root string) *machine {
+	t.Helper()
+	tree, err := host.OpenTree(root)
+	must(t, err)
+	t.Cleanup(func() { _ = tree.Close() })
+	m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}, plugin: &ovs.PluginDriver{}}
+	m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
+	must(t, err)
+	t.Cleanup(func() { _ = m.ledger.Close() })
+	return m
+}
+
 func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("a network namespace needs root")
@@ -50,17 +63,11 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			root := t.TempDir()
 			write(t, root, before)
 			must(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM has it
-			tree, err := host.OpenTree(root)
-			must(t, err)
-			defer tree.Close()
-			m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}, plugin: &ovs.PluginDriver{}}
-			m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
-			must(t, err)
-			defer m.ledger.Close()
+			m := machineIn(t, root)
 			m.shared.Purge = purge
 			var story events
 			j := &join{machine: m, plan: &ignition.Plan{}, sink: &story}
-			_, err = writeFiles(t.Context(), j, report.Log{})
+			_, err := writeFiles(t.Context(), j, report.Log{})
 			must(t, err)
 			if drift, err := m.ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)

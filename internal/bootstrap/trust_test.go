@@ -7,10 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -37,17 +35,11 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			tree, err := host.OpenTree(root)
-			must(t, err)
-			defer tree.Close()
-			m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}, plugin: &ovs.PluginDriver{}}
-			m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
-			must(t, err)
-			defer m.ledger.Close()
+			m := machineIn(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Want: ledger.FileState([]byte(test.content), 0o644)}
 			j := &join{machine: m, state: State{Started: time.Now()}, plan: &ignition.Plan{Files: []ledger.Change{change}}}
-			_, err = m.ledger.Apply(t.Context(), "files", j.plan.Files)
+			_, err := m.ledger.Apply(t.Context(), "files", j.plan.Files)
 			must(t, err)
 			must(t, j.trust(t.Context()))
 			content, err := os.ReadFile(store)
