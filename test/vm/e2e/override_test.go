@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
@@ -65,12 +67,18 @@ enabled
 masked
 ls: cannot access '/etc/sysctl.d/inotify.conf': No such file or directory`
 
+// TestOverrideAndDrop joins with an override and a dropped file on a host with
+// SELinux. Without the agent's own work a new file has the label of its directory,
+// and the policy has another one for many of them. It joins until kubelet only: the
+// guest's policy does not know the types of containers, so that no pod can run.
 func TestOverrideAndDrop(t *testing.T) {
 	ctx := fresh(t)
+	bootSELinux(ctx, t)
 	if code, err := stage.Machine.RunStream(ctx, ownedHost, strings.NewReader(site), nil, os.Stderr); err != nil || code != 0 {
 		t.Fatalf("preparing the host: exit code %d, %v", code, err)
 	}
-	before := hostState(ctx, t)
+	mustOutput(ctx, t, labelTree)
+	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labels)
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
 	planned := agent(ctx, t, report.Done, "plan --diff --user-data "+scene.Stub+with)
@@ -78,20 +86,28 @@ func TestOverrideAndDrop(t *testing.T) {
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}
-	agent(ctx, t, report.Done, joining+with)
+	// With a restorecon that does nothing: the label has to be right before the
+	// file has its name, or a program that starts in between reads it unlabelled.
+	mustOutput(ctx, t, "mount --bind /bin/true $(command -v restorecon)")
+	agent(ctx, t, report.Done, joining+" --until kubelet"+with)
+	hasPolicysLabels(ctx, t)
 	if now := mustOutput(ctx, t, made); now != madeSo {
 		t.Errorf("the host has\n%s\nand not\n%s", now, madeSo)
 	}
 	// Without the files: what was merged over the payload is kept with the join.
 	mustOutput(ctx, t, "rm /root/site.ign")
-	wants(t, agent(ctx, t, report.Done, "join").Stdout, "nothing was changed")
+	wants(t, agent(ctx, t, report.Done, "join --until kubelet").Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
 	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
 	if !plan.Empty {
 		t.Error("the plan of the joined host is not empty")
 	}
-	agent(ctx, t, report.Done, "status")
 
 	agent(ctx, t, report.Done, "leave --no-drain")
+	mustOutput(ctx, t, "umount $(command -v restorecon)")
 	sameHost(ctx, t, before)
+	now := mustOutput(ctx, t, labels)
+	if diff := cmp.Diff(strings.Split(labelled, "\n"), strings.Split(now, "\n")); diff != "" {
+		t.Errorf("labels after leave (-before +now):\n%s", diff)
+	}
 }
