@@ -245,7 +245,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			"networkTimeout is 5s":         {"--network-timeout", "5s", "--config", good},
 			"no such file":                 {"--config", filepath.Join(dir, "none.yaml")},
 			"endpiont":                     {"--config", typo},
-			`it begins with apiVersion ""`: {"--config", os.DevNull},
+			`apiVersion is ""`:             {"--config", os.DevNull},
 		} {
 			got := call(t, "", append([]string{verb}, args...)...)
 			if got.code != report.Usage || !strings.Contains(got.err, want) ||

@@ -38,8 +38,8 @@ func tool() manual.Tool {
 	t.Configuration = manual.Configuration{
 		Does: "the configuration of hcp-node-agent",
 		Description: "YAML, or JSON, of kind " + config.Kind + " in version " + report.APIVersion + ". Every file names both. A flag wins over the environment, that over\n" +
-			"drop-ins, those over the file; a list replaces the list before it. A setting that is not known is an error, with its line\n" +
-			"and the nearest known name. Secrets are not in these files, only where they are.\n\n" +
+			"drop-ins, those over the file; a list replaces the list before it. A setting that is not known is an error, with its\n" +
+			"line. Secrets are not in these files, only where they are.\n\n" +
 			"What is meant in the end, and what has said so:\n\n  hcp-node-agent config show\n\nWhat is wrong, with line numbers:\n\n  hcp-node-agent config validate",
 		Example: "  apiVersion: " + report.APIVersion + "\n  kind: " + config.Kind +
 			"\n  userData: /root/stub.ign\n  nodeLabels: [example.com/rack=7]\n  verifyReach: [bastion.example.com:22]",
