@@ -61,7 +61,7 @@ the defaults before it. Files to which settings refer are not opened.
 
 The exit code is 0 without problems, and 2 otherwise.`,
 		Args:              cobra.ArbitraryArgs,
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFiles(),
 	}
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {

@@ -15,17 +15,21 @@ import (
 
 // agentCommand finds a command line of the agent; what follows a comment, a
 // separator or three spaces is not of it.
-var agentCommand = regexp.MustCompile(`(?m)^[ #]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
+var agentCommand = regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
 
-// Every command of the agent that README and docs show in a block can be typed:
-// the verb and its flags are there, and the settings are valid.
+// Every command of the agent in a block of the documentation is valid: the command
+// and its flags exist, and the settings are valid.
 func TestDocumentedCommands(t *testing.T) {
-	documents, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(documents) == 0 {
-		t.Fatalf("no documents: %v", err)
+	documents := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../examples/*.md", "../../examples/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
 	}
 	checked := 0
-	for _, document := range append(documents, "../../README.md") {
+	for _, document := range documents {
 		if filepath.Base(document) == "reference.md" {
 			continue // generated, with usage lines
 		}
@@ -45,7 +49,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 		}
 	}
-	if checked < 6 {
+	if checked < 20 {
 		t.Errorf("only %d commands were found", checked)
 	}
 }

@@ -84,12 +84,9 @@ func completeList(values []string) cobra.CompletionFunc {
 	}
 }
 
-func completeFiles(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveDefault
-}
-
-func completeDirectories(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	return nil, cobra.ShellCompDirectiveFilterDirs
+// completeFiles returns a function that completes file names.
+func completeFiles() cobra.CompletionFunc {
+	return cobra.FixedCompletions(nil, cobra.ShellCompDirectiveDefault)
 }
 
 func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -104,8 +101,9 @@ func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, c
 // registerCompletions completes the values of all flags by the names of the
 // values in their usage.
 func registerCompletions(c *cobra.Command) {
+	directories := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	functions := map[string]cobra.CompletionFunc{
-		"FILE": completeFiles, "KUBECONFIG": completeFiles, "DIR": completeDirectories, "DIRECTORY": completeDirectories,
+		"FILE": completeFiles(), "KUBECONFIG": completeFiles(), "DIR": directories, "DIRECTORY": directories,
 		"INTERFACE": completeInterfaces,
 	}
 	c.LocalFlags().VisitAll(func(flag *pflag.Flag) {

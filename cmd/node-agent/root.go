@@ -115,25 +115,14 @@ func requireSubcommand(c *cobra.Command) {
 		case len(args) > 0:
 			return unknownCommand(c, args[0])
 		case c.HasParent():
-			return errors.New("a subcommand is required: " + strings.Join(subcommandNames(c), ", "))
+			return errors.New("a subcommand is required")
 		}
 		return nil
 	}
 }
 
-func subcommandNames(c *cobra.Command) []string {
-	var names []string
-	for _, sub := range c.Commands() {
-		names = append(names, sub.Name())
-	}
-	return names
-}
-
 // unknownCommand returns the error for a word that is no subcommand of c.
 func unknownCommand(c *cobra.Command, word string) error {
-	if len(c.Commands()) == 0 {
-		return fmt.Errorf("%s has no subcommand %q", c.CommandPath(), word)
-	}
 	suggestions := slices.Compact(c.SuggestionsFor(word))
 	if len(suggestions) == 0 {
 		return fmt.Errorf("unknown command %q", word)

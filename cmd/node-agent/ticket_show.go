@@ -24,7 +24,7 @@ func newTicketShowCommand(p *printer) *cobra.Command {
 		Use:               "show FILE",
 		Short:             "Print a ticket or a claim without its secret",
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: completeFiles,
+		ValidArgsFunction: completeFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
 			shown, err := showTicket(args[0])
 			document := ticketDocument{report.Meta("TicketShown"), shown, resultOf(err)}
