@@ -43,7 +43,7 @@ func readFile(name string, content []byte, join *Join) (lines map[string]int, pr
 	case errors.Is(err, io.EOF): // an empty file
 	case err != nil:
 		problems = append(problems, decodingProblems(name, err)...)
-	case decoder.Decode(&yaml.Node{}) != io.EOF:
+	case !errors.Is(decoder.Decode(&yaml.Node{}), io.EOF):
 		problems = append(problems, Problem{File: name, Message: "the file has more than one YAML document"})
 	}
 	return lines, problems
