@@ -32,6 +32,7 @@ needs=(
   # man pages and completions
   "groff groff-base"
   "mandoc mandoc"
+  "/usr/share/bash-completion/bash_completion bash-completion"
   "/usr/lib/python3/dist-packages/jsonschema/__init__.py python3-jsonschema"
   "zsh zsh"
   "fish fish"

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -16,37 +15,36 @@ type applyDocument struct {
 	result
 }
 
-func applyVerb() verb {
-	return verb{
-		name: "apply",
-		does: "write an Ignition config to a directory tree, for an image; no service is touched",
-		prepare: func(flags *pflag.FlagSet) action {
-			var options bootstrap.ApplyOptions
-			flags.StringVar(&options.Config, "config", "", "the Ignition config, or a user-data stub: a `FILE`, or - for standard input")
-			flags.StringVar(&options.Root, "root", "", "the `DIRECTORY` that becomes the root of the image")
-			flags.BoolVar(&options.Offline, "offline", false, "refuse a config that refers to anything that is not in it")
-			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				if options.Config == "" || options.Root == "" {
-					return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
-				}
-				options.Stdin, options.Sink = face.in, face.sink
-				applied, err := bootstrap.Apply(ctx, options)
-				if err != nil && !face.json {
-					return err
-				}
-				document := applyDocument{applied, resultOf(err)}
-				writeErr := face.document(document, func(w io.Writer) {
-					if applied.Changes == 0 {
-						fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n", applied.Root, applied.Entries)
-						return
-					}
-					fmt.Fprintf(w, "%s has the config now (entries: %d, changes: %d)\n", applied.Root, applied.Entries, applied.Changes)
-				})
-				if err == nil {
-					err = writeErr
-				}
-				return err
-			}
-		},
+func newApplyCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "apply",
+		Short: "Write an Ignition config to a directory tree, for an image",
+		Long: "Apply writes an Ignition config to a directory tree that becomes the root of an\n" +
+			"image. It starts and stops no service.",
+		Example: "  hcp-node-agent apply --config worker.ign --root /mnt/image",
+		Args:    cobra.NoArgs,
 	}
+	c.Flags().SortFlags = false
+	var options bootstrap.ApplyOptions
+	c.Flags().StringVar(&options.Config, "config", "",
+		"Ignition config, or user data: a `FILE`, or - for standard input")
+	c.Flags().StringVar(&options.Root, "root", "", "`DIRECTORY` that becomes the root of the image")
+	c.Flags().BoolVar(&options.Offline, "offline", false, "refuse a config that refers to remote resources")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if options.Config == "" || options.Root == "" {
+			return report.Fail(report.Usage, "hcp-node-agent apply --help", "apply needs --config and --root")
+		}
+		options.Stdin, options.Sink = p.in, p.sink
+		applied, err := bootstrap.Apply(c.Context(), options)
+		return p.finish(err, applyDocument{applied, resultOf(err)}, func(w io.Writer) {
+			if applied.Changes == 0 {
+				fmt.Fprintf(w, "%s has the config already (entries: %d); nothing was changed\n",
+					applied.Root, applied.Entries)
+				return
+			}
+			fmt.Fprintf(w, "%s has the config now (entries: %d, changes: %d)\n",
+				applied.Root, applied.Entries, applied.Changes)
+		})
+	}
+	return c
 }

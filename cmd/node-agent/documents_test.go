@@ -1,13 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
@@ -15,17 +15,24 @@ import (
 
 // agentCommand finds a command line of the agent; what follows a comment, a
 // separator or three spaces is not of it.
-var agentCommand = regexp.MustCompile(`(?m)^[ #]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;\n]+)*)`)
+var agentCommand = regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
 
-// Every command of the agent that README and docs show in a block can be typed:
-// the verb and its flags are there, and the settings are valid.
+// Every command of the agent in a block of the documentation is valid: the command
+// and its flags exist, and the settings are valid.
 func TestDocumentedCommands(t *testing.T) {
-	documents, err := filepath.Glob("../../docs/*.md")
-	if err != nil || len(documents) == 0 {
-		t.Fatalf("no documents: %v", err)
+	documents := []string{"../../README.md"}
+	for _, pattern := range []string{"../../docs/*.md", "../../examples/*.md", "../../examples/*/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, found...)
 	}
 	checked := 0
-	for _, document := range append(documents, "../../README.md") {
+	for _, document := range documents {
+		if filepath.Base(document) == "reference.md" {
+			continue // generated, with usage lines
+		}
 		content, err := os.ReadFile(document)
 		if err != nil {
 			t.Fatal(err)
@@ -36,28 +43,38 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			for _, match := range agentCommand.FindAllStringSubmatch(block, -1) {
 				checked++
-				if err := canBeTyped(split(append([]string{match[1]}, strings.Fields(match[2])...))); err != nil {
+				if err := validLine(append([]string{match[1]}, strings.Fields(match[2])...)); err != nil {
 					t.Errorf("%s: %q: %v", filepath.Base(document), strings.TrimSpace(match[0]), err)
 				}
 			}
 		}
 	}
-	if checked < 6 {
+	if checked < 20 {
 		t.Errorf("only %d commands were found", checked)
 	}
 }
 
-func canBeTyped(name string, args []string) error {
-	v, known := find(name)
-	if !known {
-		return fmt.Errorf("there is no such verb")
+// parseLine parses a command line without running its command.
+func parseLine(args []string) (*cobra.Command, error) {
+	c, rest, err := newRootCommand(&printer{}).Find(args)
+	if err != nil {
+		return nil, err
 	}
-	flags, _, _ := v.flags()
-	if err := flags.Parse(args); err != nil || flags.Lookup("until") == nil {
+	if err := c.ParseFlags(rest); err != nil {
+		return nil, err
+	}
+	return c, c.ValidateArgs(c.Flags().Args())
+}
+
+// validLine returns an error for a command line that cannot be parsed, or that has
+// an invalid setting.
+func validLine(args []string) error {
+	c, err := parseLine(args)
+	if err != nil || c.Flags().Lookup("until") == nil {
 		return err
 	}
 	none := func(string) (string, bool) { return "", false }
-	_, err := config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Given: flags})
+	_, err = config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Given: c.Flags()})
 	return err
 }
 
@@ -67,14 +84,14 @@ func TestBridgeDocumentHasTheSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	flags := pflag.NewFlagSet("join", pflag.ContinueOnError)
-	settingFlags(flags)
+	c := &cobra.Command{}
+	settingFlags(c)
 	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)[^|]*\\| `([A-Za-z]+)`").FindAllStringSubmatch(string(content), -1)
 	if len(rows) < 4 {
 		t.Errorf("only %d rows were found", len(rows))
 	}
 	for _, row := range rows {
-		if flags.Lookup(row[1]) == nil {
+		if c.Flags().Lookup(row[1]) == nil {
 			t.Errorf("there is no flag --%s", row[1])
 		}
 		file := filepath.Join(t.TempDir(), "config.yaml")

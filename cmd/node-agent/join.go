@@ -6,54 +6,56 @@ import (
 	"io"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/manual"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 type joinDocument struct {
 	report.TypeMeta
 	Headline string              `json:"headline,omitempty"`
-	Changed  bool                `json:"changed"` // false: all was as it should be
+	Changed  bool                `json:"changed"` // false: the host was in the desired state
 	Steps    []report.StepResult `json:"steps"`
 	result
 }
 
-func joinVerb() verb {
-	return verb{
-		name: "join",
-		does: "make this host a worker of the cluster; run it again to go on after a stop",
-		more: "steps:\n" + steps(),
-		prepare: func(flags *pflag.FlagSet) action {
-			file := settingFlags(flags)
-			resume := flags.Bool("resume", false, "go on with an unfinished join, as the unit does at boot; nothing is asked for again")
-			only := flags.StringSlice("only", nil, "run these `STEPS` alone, on a host that has joined or not: network needs no stub")
-			manual.Choices(flags, "only", stepNames(func(s bootstrap.Step) bool { return s.Alone })...)
-			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
-				options, err := optionsFrom(flags, *file, face)
-				if err != nil {
-					return err
-				}
-				options.Resume = *resume
-				changed, err := runJoin(ctx, options, *only)
-				face.told = err != nil && stepFailed(face.recorder)
-				if !face.json {
-					return err
-				}
-				document := joinDocument{
-					TypeMeta: report.Meta("JoinResult"), Headline: face.recorder.Headline,
-					Changed: changed, Steps: append([]report.StepResult{}, face.recorder.Steps...), result: resultOf(err),
-				}
-				if writeErr := face.document(document, nil); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
-		},
+func newJoinCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "join",
+		Short: "Join this host to the cluster as a worker, or resume a join",
+		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
+			"stopped.\n\nSteps:\n\n" + steps(),
+		Example: "  hcp-node-agent join --user-data stub.ign",
+		Args:    cobra.NoArgs,
 	}
+	file := settingFlags(c)
+	resume := c.Flags().Bool("resume", false,
+		"only resume an unfinished join, as the unit does at boot; no input is read again")
+	only := c.Flags().StringSlice("only", nil,
+		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
+	completeFlag(c, "only", completeList(stepNames(func(s bootstrap.Step) bool { return s.Alone })))
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		options.Resume = *resume
+		changed, err := runJoin(c.Context(), options, *only)
+		p.told = err != nil && stepFailed(p.recorder)
+		if !p.json {
+			return err
+		}
+		return p.finish(err, joinDocument{
+			TypeMeta: report.Meta("JoinResult"),
+			Headline: p.recorder.Headline,
+			Changed:  changed,
+			Steps:    append([]report.StepResult{}, p.recorder.Steps...),
+			result:   resultOf(err),
+		}, nil)
+	}
+	return c
 }
 
 func runJoin(ctx context.Context, options bootstrap.Options, only []string) (bool, error) {
@@ -63,7 +65,7 @@ func runJoin(ctx context.Context, options bootstrap.Options, only []string) (boo
 	return bootstrap.Join(ctx, options)
 }
 
-// stepFailed tells whether the last step's failure was shown already.
+// stepFailed reports whether the failure of the last step was printed already.
 func stepFailed(r *report.Recorder) bool {
 	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StepFailed
 }
@@ -71,64 +73,54 @@ func stepFailed(r *report.Recorder) bool {
 func steps() string {
 	var out strings.Builder
 	for _, step := range bootstrap.Steps() {
-		fmt.Fprintf(&out, "  %-12s %s\n", step.Name, step.Does)
+		fmt.Fprintf(&out, "    %-12s %s\n", step.Name, step.Does)
 	}
-	return out.String()
+	return strings.TrimSuffix(out.String(), "\n")
 }
 
-// settingFlags binds the settings of a join, and where its file is.
-func settingFlags(flags *pflag.FlagSet) *string {
-	defaults := config.Defaults()
-	config.Flags(flags, &defaults)
-	settingChoices(flags)
-	return flags.String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
-}
-
-func optionsFrom(flags *pflag.FlagSet, file string, face *face) (bootstrap.Options, error) {
-	from := source(flags, file)
-	from.Check = nil // the join itself says what cannot be skipped, and why
+// optionsFrom returns the options of a join from the configuration and the flags of c.
+func optionsFrom(c *cobra.Command, file string, p *printer) (bootstrap.Options, error) {
+	from := source(c, file)
+	from.Check = nil // the join itself reports which steps cannot be skipped
 	join, err := config.Load(from)
 	if err != nil {
 		return bootstrap.Options{}, err
 	}
-	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: face.sink, Stdin: face.in}, nil
+	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: p.sink, Stdin: p.in}, nil
 }
 
-// outcome is a document that decides how its verb ends.
+// outcome is a document that decides how its command ends.
 type outcome interface {
 	// Err returns the failure that the document amounts to, nil if there is none.
 	Err() error
 }
 
-// verbWithDocument returns a verb that takes a join's settings and ends with one
-// document. do fails only if it has no complete document; a failure that the
+// newReportCommand returns a command that takes a join's settings and ends with
+// one document. get fails only if it has no complete document; a failure that the
 // document itself amounts to follows the document in text, too.
-func verbWithDocument[D outcome](
-	name, does string, do func(context.Context, bootstrap.Options) (D, error), say func(io.Writer, D),
-) verb {
-	return verb{
-		name: name, does: does,
-		prepare: func(flags *pflag.FlagSet) action {
-			file := settingFlags(flags)
-			return func(ctx context.Context, flags *pflag.FlagSet, face *face) error {
-				options, err := optionsFrom(flags, *file, face)
-				if err != nil {
-					return err
-				}
-				document, err := do(ctx, options)
-				face.told = err != nil && stepFailed(face.recorder)
-				if err != nil && !face.json {
-					return err
-				}
-				if err == nil {
-					err = document.Err()
-				}
-				writeErr := face.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { say(w, document) })
-				if writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
-		},
+func newReportCommand[D outcome](
+	p *printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
+) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Args: cobra.NoArgs}
+	file := settingFlags(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		options, err := optionsFrom(c, *file, p)
+		if err != nil {
+			return err
+		}
+		document, err := get(c.Context(), options)
+		p.told = err != nil && stepFailed(p.recorder)
+		if err != nil && !p.json {
+			return err
+		}
+		if err == nil {
+			err = document.Err()
+		}
+		writeErr := p.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { print(w, document) })
+		if err == nil {
+			return writeErr
+		}
+		return err
 	}
+	return c
 }

@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
@@ -15,37 +14,34 @@ type leaveDocument struct {
 	result
 }
 
-func leaveVerb() verb {
-	return verb{
-		name: "leave",
-		does: "give the host back as it was before the join",
-		more: `
-moves the pods away, stops kubelet and its containers, and undoes every change by the ledger, newest first. What kubelet, CRI-O
-and pods created is removed. What others changed since, or created in directories that they share with the cluster, is kept and
-listed. Run it again if it was stopped: it resumes.`,
-		prepare: func(flags *pflag.FlagSet) action {
-			noDrain := flags.Bool("no-drain", false, "do not move the pods away first")
-			purge := flags.Bool("purge", false, "also remove files that others can have put beside the cluster's since the join")
-			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				left, err := bootstrap.Leave(ctx, bootstrap.LeaveOptions{
-					Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink}, Evict: !*noDrain, Purge: *purge,
-					FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir},
-				})
-				face.told = err != nil && stepFailed(face.recorder)
-				if err != nil && !face.json {
-					return err
-				}
-				document := leaveDocument{left, resultOf(err)}
-				if writeErr := face.document(document, func(w io.Writer) { sayLeft(w, left) }); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
-		},
+func newLeaveCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "leave",
+		Short: "Remove this host from the cluster and restore its former state",
+		Long: `Leave drains the node, stops kubelet and its containers, and reverts every
+change by the ledger, newest first. It removes what kubelet, CRI-O and pods
+created, and keeps and lists what others changed since, or created in
+directories that they share with the cluster. Run it again to resume after a
+stop.`,
+		Args: cobra.NoArgs,
 	}
+	noDrain := c.Flags().Bool("no-drain", false, "do not drain the node first")
+	purge := c.Flags().Bool("purge", false,
+		"also remove files that others can have put beside the cluster's since the join")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
+			Options:   bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink},
+			Evict:     !*noDrain,
+			Purge:     *purge,
+			FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir},
+		})
+		p.told = err != nil && stepFailed(p.recorder)
+		return p.finish(err, leaveDocument{left, resultOf(err)}, func(w io.Writer) { printLeft(w, left) })
+	}
+	return c
 }
 
-func sayLeft(w io.Writer, left bootstrap.LeaveDocument) {
+func printLeft(w io.Writer, left bootstrap.LeaveDocument) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
 		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)

@@ -32,7 +32,7 @@ the Node object is still in the cluster; an administrator deletes it:
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			sayLeft(&out, test.left)
+			printLeft(&out, test.left)
 			if diff := cmp.Diff(test.want, out.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

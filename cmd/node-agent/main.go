@@ -1,10 +1,9 @@
-// Command hcp-node-agent turns a plain RHEL machine into a worker of an
-// OpenShift Hosted Control Plane cluster.
+// Command hcp-node-agent turns a RHEL machine into a worker of an OpenShift
+// Hosted Control Plane cluster.
 package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -12,75 +11,42 @@ import (
 	"syscall"
 
 	"github.com/go-logr/logr"
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"k8s.io/klog/v2"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 func main() {
-	klog.SetLogger(logr.Discard()) // client-go would write into the middle of the story
+	klog.SetLogger(logr.Discard()) // client-go would write into the middle of the progress
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, os.Args[1:], console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(int(code))
 }
 
-// console is what a person or a program in front of the agent gives and sees.
+// console holds the standard streams.
 type console struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
-// run runs the verb that args name and gives the exit code.
-func run(ctx context.Context, args []string, io console) report.Code {
-	name := "help"
-	if len(args) > 0 {
-		name, args = split(args)
-	}
-	if name == "help" || name == "--help" || name == "-h" {
-		usage(io.out)
-		return report.Done
-	}
-	if name == "--version" {
-		name = "version"
-	}
-	verb, known := find(name)
-	if more := under(name); !known && len(more) > 0 {
-		return half(io, name, args, more)
-	}
-	if !known {
-		fmt.Fprintf(io.err, "hcp-node-agent: there is no verb %q\nsee: hcp-node-agent help\n", name)
-		return report.Usage
-	}
-	flags, common, do := verb.flags()
-	flags.SetOutput(io.err)
-	flags.Usage = func() {}
-	err := flags.Parse(args)
-	if errors.Is(err, pflag.ErrHelp) {
-		verb.usage(io.out, flags)
-		return report.Done
-	}
-	if err == nil {
-		err = errors.Join(verb.fits(flags), common.check())
-	}
-	if err != nil {
-		fmt.Fprintf(io.err, "hcp-node-agent %s: %v\nsee: hcp-node-agent %s --help\n", name, err, name)
-		return report.Usage
-	}
-	face := newFace(io, *common)
-	err = do(ctx, flags, face)
-	face.failure(name, err)
-	return report.CodeOf(err)
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, streams console) report.Code {
+	p := &printer{console: streams}
+	return execute(ctx, newRootCommand(p), p, args)
 }
 
-// half is for the first word of verbs that have two.
-func half(io console, name string, args []string, verbs []verb) report.Code {
-	if len(args) > 0 && (args[0] == "--help" || args[0] == "-h") {
-		list(io.out, verbs)
-		return report.Done
+// execute runs a command line below root. An error before the command itself runs
+// is a usage error.
+func execute(ctx context.Context, root *cobra.Command, p *printer, args []string) report.Code {
+	root.SetArgs(append([]string{}, args...)) // with nil cobra takes os.Args
+	command, err := root.ExecuteContextC(ctx)
+	path := command.CommandPath()
+	if err != nil && p.sink == nil {
+		fmt.Fprintf(p.err, "%s: %v\nsee: %s --help\n", path, err, path)
+		return report.Usage
 	}
-	fmt.Fprintf(io.err, "hcp-node-agent: %q needs another word:\n", name)
-	list(io.err, verbs)
-	return report.Usage
+	p.failure(path, err)
+	return report.CodeOf(err)
 }

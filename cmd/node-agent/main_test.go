@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,8 +10,10 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
@@ -49,21 +52,26 @@ func call(t *testing.T, stdin string, args ...string) said {
 
 func TestCommandLinesThatAreRefused(t *testing.T) {
 	for line, want := range map[string]string{
-		"ticket":                    "hcp-node-agent: \"ticket\" needs another word:\n" + listed("ticket"),
-		"ticket mint":               "hcp-node-agent: \"ticket\" needs another word:\n" + listed("ticket"),
-		"ticket show":               "hcp-node-agent ticket show: it takes one argument: FILE\nsee: hcp-node-agent ticket show --help\n",
-		"ticket show a b":           "hcp-node-agent ticket show: it takes one argument: FILE\nsee: hcp-node-agent ticket show --help\n",
-		"jion":                      "hcp-node-agent: there is no verb \"jion\"\nsee: hcp-node-agent help\n",
-		"--user-data stub.ign":      "hcp-node-agent: there is no verb \"--user-data\"\nsee: hcp-node-agent help\n",
+		"ticket":                    "hcp-node-agent ticket: a subcommand is required\nsee: hcp-node-agent ticket --help\n",
+		"ticket mint":               "hcp-node-agent ticket: unknown command \"mint\"\nsee: hcp-node-agent ticket --help\n",
+		"ticket sow":                "hcp-node-agent ticket: unknown command \"sow\"; did you mean show?\nsee: hcp-node-agent ticket --help\n",
+		"ticket show":               "hcp-node-agent ticket show: accepts 1 arg(s), received 0\nsee: hcp-node-agent ticket show --help\n",
+		"ticket show a b":           "hcp-node-agent ticket show: accepts 1 arg(s), received 2\nsee: hcp-node-agent ticket show --help\n",
+		"jion":                      "hcp-node-agent: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent --help\n",
+		"help jion":                 "hcp-node-agent help: unknown command \"jion\"; did you mean join?\nsee: hcp-node-agent help --help\n",
+		"help join now":             "hcp-node-agent help: unknown command \"now\"\nsee: hcp-node-agent help --help\n",
+		"completion":                "hcp-node-agent completion: a subcommand is required\nsee: hcp-node-agent completion --help\n",
+		"completion sch":            "hcp-node-agent completion: unknown command \"sch\"; did you mean zsh?\nsee: hcp-node-agent completion --help\n",
+		"--user-data stub.ign":      "hcp-node-agent: unknown flag: --user-data\nsee: hcp-node-agent --help\n",
 		"join --userdata x":         "hcp-node-agent join: unknown flag: --userdata\nsee: hcp-node-agent join --help\n",
-		"join stub.ign":             "hcp-node-agent join: \"stub.ign\" is not a flag; join takes no other arguments\nsee: hcp-node-agent join --help\n",
+		"join stub.ign":             "hcp-node-agent join: unknown command \"stub.ign\" for \"hcp-node-agent join\"\nsee: hcp-node-agent join --help\n",
 		"join --user-data":          "hcp-node-agent join: flag needs an argument: --user-data\nsee: hcp-node-agent join --help\n",
 		"join --timeout soon":       "hcp-node-agent join: invalid argument \"soon\" for \"--timeout\" flag: time: invalid duration \"soon\"\nsee: hcp-node-agent join --help\n",
-		"node-ip 192.0.2.1":         "hcp-node-agent node-ip: \"192.0.2.1\" is not a flag; node-ip takes no other arguments\nsee: hcp-node-agent node-ip --help\n",
+		"node-ip 192.0.2.1":         "hcp-node-agent node-ip: unknown command \"192.0.2.1\" for \"hcp-node-agent node-ip\"\nsee: hcp-node-agent node-ip --help\n",
 		"leave --user-data x":       "hcp-node-agent leave: unknown flag: --user-data\nsee: hcp-node-agent leave --help\n",
-		"version --output yaml":     "hcp-node-agent version: --output is \"yaml\"; it can be text or json\nsee: hcp-node-agent version --help\n",
-		"version -o JSON":           "hcp-node-agent version: --output is \"JSON\"; it can be text or json\nsee: hcp-node-agent version --help\n",
-		"status --output json up":   "hcp-node-agent status: \"up\" is not a flag; status takes no other arguments\nsee: hcp-node-agent status --help\n",
+		"version --output yaml":     "hcp-node-agent version: invalid argument \"yaml\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"version -o JSON":           "hcp-node-agent version: invalid argument \"JSON\" for \"-o, --output\" flag: must be one of text, json\nsee: hcp-node-agent version --help\n",
+		"status --output json up":   "hcp-node-agent status: unknown command \"up\" for \"hcp-node-agent status\"\nsee: hcp-node-agent status --help\n",
 		"apply":                     "hcp-node-agent apply: apply needs --config and --root\nhcp-node-agent apply --help\n",
 		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
 	} {
@@ -76,10 +84,13 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 	}
 }
 
-func listed(word string) string {
-	var out strings.Builder
-	list(&out, under(word))
-	return out.String()
+// commands returns all commands with their help, the hidden ones too.
+func commands(root *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{root}
+	for _, c := range root.Commands() {
+		all = append(all, commands(c)...)
+	}
+	return all
 }
 
 func TestHelp(t *testing.T) {
@@ -92,31 +103,40 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s (-help +got):\n%s", word, diff)
 		}
 	}
-	for _, v := range shown() {
-		if !strings.Contains(help.out, fmt.Sprintf("  %-16s %s\n", v.name, v.does)) {
-			t.Errorf("help does not list %s", v.name)
+	for _, c := range newRootCommand(&printer{}).Commands() {
+		if listed := strings.Contains(help.out, fmt.Sprintf("\n  %-11s %s\n", c.Name(), c.Short)); listed == c.Hidden {
+			t.Errorf("help lists %s: %t", c.Name(), listed)
 		}
+	}
+	if diff := cmp.Diff(call(t, "", "ticket", "create", "--help"), call(t, "", "help", "ticket", "create"), cmp.AllowUnexported(said{})); diff != "" {
+		t.Errorf("help of a subcommand (-flag +command):\n%s", diff)
 	}
 }
 
-func TestHelpOfEveryVerb(t *testing.T) {
-	for _, v := range verbs() {
-		t.Run(v.name, func(t *testing.T) {
-			got := call(t, "", append(strings.Fields(v.name), "--help")...)
-			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, "hcp-node-agent "+v.name+": "+v.does+"\n") {
+func TestHelpOfEveryCommand(t *testing.T) {
+	for _, c := range commands(newRootCommand(&printer{})) {
+		t.Run(c.CommandPath(), func(t *testing.T) {
+			got := call(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
+			about := stdcmp.Or(c.Long, c.Short)
+			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, strings.TrimSpace(about)+"\n\nUsage:\n  "+c.CommandPath()) {
 				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 			}
-			flags, _, _ := v.flags()
-			flags.VisitAll(func(flag *pflag.Flag) {
+			c.Flags().VisitAll(func(flag *pflag.Flag) {
 				if flag.Usage == "" || !strings.Contains(got.out, "--"+flag.Name+" ") {
 					t.Errorf("flag --%s is not described", flag.Name)
 				}
 				if strings.HasSuffix(flag.Usage, ".") || strings.Contains(got.out, "--"+flag.Name+" string") {
-					t.Errorf("flag --%s: %q says not what its value is", flag.Name, flag.Usage)
+					t.Errorf("flag --%s: the usage %q does not name the value", flag.Name, flag.Usage)
 				}
 			})
 			if !strings.Contains(got.out, "--output FORMAT") {
 				t.Error("--output is not described")
+			}
+			generated := c.HasParent() && c.Parent().Name() == "completion"
+			for line := range strings.Lines(got.out) {
+				if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > helpWidth && !generated {
+					t.Errorf("more than %d columns: %s", helpWidth, line)
+				}
 			}
 		})
 	}
@@ -240,12 +260,12 @@ func TestBadSettingsAreRefused(t *testing.T) {
 	}
 	for _, verb := range []string{"join", "plan", "preflight", "status", "doctor"} {
 		for want, args := range map[string][]string{
-			`until is "monday"`:            {"--until", "monday", "--config", good},
-			`"bastion" is not HOST:PORT`:   {"--verify-reach", "bastion", "--config", good},
-			"networkTimeout is 5s":         {"--network-timeout", "5s", "--config", good},
-			"no such file":                 {"--config", filepath.Join(dir, "none.yaml")},
-			"endpiont":                     {"--config", typo},
-			`it begins with apiVersion ""`: {"--config", os.DevNull},
+			`until is "monday"`:          {"--until", "monday", "--config", good},
+			`"bastion" is not HOST:PORT`: {"--verify-reach", "bastion", "--config", good},
+			"networkTimeout is 5s":       {"--network-timeout", "5s", "--config", good},
+			"no such file":               {"--config", filepath.Join(dir, "none.yaml")},
+			"endpiont":                   {"--config", typo},
+			`apiVersion is ""`:           {"--config", os.DevNull},
 		} {
 			got := call(t, "", append([]string{verb}, args...)...)
 			if got.code != report.Usage || !strings.Contains(got.err, want) ||

@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"net/netip"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
@@ -17,30 +16,26 @@ type nodeIPDocument struct {
 	result
 }
 
-func nodeIPVerb() verb {
-	return verb{
-		name: "node-ip",
-		does: "tell kubelet and CRI-O the node's address when it has changed, as a unit does at boot",
-		more: `
-waits up to half a minute for addresses, chooses as nodeip-configuration.service does, and writes the drop-ins and the files in
-/run/nodeip-configuration. Nothing is started or stopped: kubelet and CRI-O take the address at their next start.`,
-		prepare: func(*pflag.FlagSet) action {
-			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				told, err := bootstrap.RefreshNodeIP(ctx, bootstrap.Options{StateDir: bootstrap.StateDir, Sink: face.sink})
-				if err != nil && !face.json {
-					return err
-				}
-				document := nodeIPDocument{told, resultOf(err)}
-				if writeErr := face.document(document, func(w io.Writer) { sayNodeIP(w, told) }); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
+func newNodeIPCommand(p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "node-ip",
+		Short: "Update the node's address of kubelet and CRI-O, as a unit does at boot",
+		Long: `Node-ip waits up to half a minute for addresses, selects them as
+nodeip-configuration.service does, and writes the drop-ins and the files in
+/run/nodeip-configuration. It starts and stops nothing: kubelet and CRI-O use
+the address at their next start.`,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			options := bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink}
+			update, err := bootstrap.RefreshNodeIP(c.Context(), options)
+			document := nodeIPDocument{update, resultOf(err)}
+			return p.finish(err, document, func(w io.Writer) { printNodeIP(w, update) })
 		},
 	}
 }
 
-func sayNodeIP(w io.Writer, told bootstrap.NodeIPDocument) {
+func printNodeIP(w io.Writer, told bootstrap.NodeIPDocument) {
 	switch {
 	case told.Note != "":
 		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)

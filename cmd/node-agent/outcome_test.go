@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -27,20 +29,19 @@ func pointer(t *testing.T) string {
 		`"security":{"tls":{"certificateAuthorities":[{"source":"` + ca + `"}]}}}}`
 }
 
-// callVerb runs one verb with a configuration file that sets nothing.
-func callVerb(t *testing.T, v verb, args ...string) said {
+// callCommand runs one command with a configuration file that sets nothing.
+func callCommand(t *testing.T, create func(*printer) *cobra.Command, args ...string) said {
 	t.Helper()
 	dir := written(t, map[string]string{"config.yaml": configHead, "user-data.ign": pointer(t)})
-	flags, common, do := v.flags()
-	args = append(args, "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign"))
-	if err := flags.Parse(args); err != nil {
-		t.Fatal(err)
-	}
 	var out, errs bytes.Buffer
-	face := newFace(console{in: strings.NewReader(""), out: &out, err: &errs}, *common)
-	err := do(t.Context(), flags, face)
-	face.failure(v.name, err)
-	return said{report.CodeOf(err), out.String(), errs.String()}
+	p := &printer{console: console{in: strings.NewReader(""), out: &out, err: &errs}}
+	root := &cobra.Command{Use: program, SilenceErrors: true, SilenceUsage: true}
+	p.bindFlags(root)
+	c := create(p)
+	root.AddCommand(c)
+	args = append([]string{c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign")}, args...)
+	code := execute(t.Context(), root, p, args)
+	return said{code, out.String(), errs.String()}
 }
 
 // drifted returns a state directory whose ledger holds two files, the first of
@@ -79,11 +80,13 @@ var digests = regexp.MustCompile(`sha256 [0-9a-f]+`)
 
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	stateDir, changed := drifted(t)
-	v := verbWithDocument("status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
-		options.StateDir = stateDir
-		return bootstrap.Status(ctx, options)
-	}, sayStatus)
-	got := callVerb(t, v)
+	create := func(p *printer) *cobra.Command {
+		return newReportCommand(p, "status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
+			options.StateDir = stateDir
+			return bootstrap.Status(ctx, options)
+		}, printStatus)
+	}
+	got := callCommand(t, create)
 	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
 		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
 	if got.code != report.DriftFound || !strings.Contains(digests.ReplaceAllString(got.out, "sha256 DIGEST"), want) {
@@ -92,7 +95,7 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.err != want {
 		t.Errorf("printed to stderr: %q, want %q", got.err, want)
 	}
-	got = callVerb(t, v, "-o", "json")
+	got = callCommand(t, create, "-o", "json")
 	document := decode(t, got.out)
 	drift, _ := document["drift"].([]any)
 	if got.code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
@@ -102,7 +105,7 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 
 func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // so that a check fails
-	got := callVerb(t, preflightVerb())
+	got := callCommand(t, newPreflightCommand)
 	if got.code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.code, report.Refused)
 	}
@@ -114,7 +117,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	if !strings.HasPrefix(got.err, "hcp-node-agent preflight: a join would be refused: ") {
 		t.Errorf("printed to stderr: %q", got.err)
 	}
-	document := decode(t, callVerb(t, preflightVerb(), "-o", "json").out)
+	document := decode(t, callCommand(t, newPreflightCommand, "-o", "json").out)
 	if findings, _ := document["findings"].([]any); document["exitCode"] != float64(report.Refused) || len(findings) < 2 {
 		t.Errorf("JSON: %v", document)
 	}
@@ -122,7 +125,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
-	got := callVerb(t, planVerb())
+	got := callCommand(t, newPlanCommand)
 	if got.code != report.Refused || !strings.Contains(got.err, "systemd does not answer on the system bus") {
 		t.Errorf("code %d: %s", got.code, got.err)
 	}

@@ -7,28 +7,24 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func planVerb() verb {
-	var diff bool
-	v := verbWithDocument("plan", "show what a join would change; nothing is changed",
+func newPlanCommand(p *printer) *cobra.Command {
+	var diff *bool
+	c := newReportCommand(p, "plan", "Print what a join would change, without changing anything",
 		func(ctx context.Context, options bootstrap.Options) (bootstrap.PlanDocument, error) {
-			options.Diff = diff
+			options.Diff = *diff
 			return bootstrap.Plan(ctx, options)
-		}, sayPlan)
-	prepare := v.prepare
-	v.prepare = func(flags *pflag.FlagSet) action {
-		flags.BoolVar(&diff, "diff", false, "show what changes in texts, too; secrets are masked")
-		return prepare(flags)
-	}
-	return v
+		}, printPlan)
+	diff = c.Flags().Bool("diff", false, "also print the differences of text files; secrets are masked")
+	return c
 }
 
-func sayPlan(w io.Writer, document bootstrap.PlanDocument) {
+func printPlan(w io.Writer, document bootstrap.PlanDocument) {
 	who := document.NodeName
 	if document.NodePool != "" {
 		who += " of NodePool " + document.NodePool
@@ -45,15 +41,15 @@ func sayPlan(w io.Writer, document bootstrap.PlanDocument) {
 		fmt.Fprintf(w, "overridden by %s\n", strings.Join(document.Overrides, ", "))
 	}
 	for _, group := range groups(document.Changes) {
-		sayGroup(w, group, document.Changes)
+		printGroup(w, group, document.Changes)
 	}
-	sayList(w, "network", document.Network)
+	printList(w, "network", document.Network)
 	notes := make([]string, 0, len(document.Notes))
 	for _, note := range document.Notes {
 		notes = append(notes, note.String())
 	}
-	sayList(w, "left out, changed, added, or worth knowing", notes)
-	sayList(w, "missing", document.Missing)
+	printList(w, "left out, changed, added, or worth knowing", notes)
+	printList(w, "missing", document.Missing)
 }
 
 // groups are those that there are, in the order in which they are shown.
@@ -69,7 +65,7 @@ func groups(changes []bootstrap.PlannedChange) []bootstrap.Group {
 	})
 }
 
-func sayGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedChange) {
+func printGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedChange) {
 	title := string(group)
 	if group == bootstrap.GroupFiles {
 		title = "files, directories and links"
@@ -123,8 +119,8 @@ func sign(action bootstrap.Action) string {
 	return "~"
 }
 
-// sayList prints lines under a title, and neither where there are none.
-func sayList(w io.Writer, title string, lines []string) {
+// printList prints lines under a title, and neither where there are none.
+func printList(w io.Writer, title string, lines []string) {
 	if len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", title)
 	}

@@ -96,7 +96,7 @@ missing
   a.service (enabled by the payload)
 `
 	var out bytes.Buffer
-	sayPlan(&out, document)
+	printPlan(&out, document)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -105,7 +105,7 @@ missing
 // On a host that is as it shall be there is one thing to say.
 func TestSayPlanOfAnAppliedHost(t *testing.T) {
 	var out bytes.Buffer
-	sayPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
+	printPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
 	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -4,14 +4,17 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
 
-func preflightVerb() verb {
-	return verbWithDocument("preflight", "tell what stands in the way of a join; nothing is changed", bootstrap.Preflight, sayPreflight)
+func newPreflightCommand(p *printer) *cobra.Command {
+	return newReportCommand(p, "preflight", "Check whether this host can join, without changing anything",
+		bootstrap.Preflight, printPreflight)
 }
 
-func sayPreflight(w io.Writer, document bootstrap.PreflightDocument) {
+func printPreflight(w io.Writer, document bootstrap.PreflightDocument) {
 	fmt.Fprintln(w, document.Summary())
 	for _, finding := range document.Findings {
 		fmt.Fprintf(w, "  %-8s %s: %s\n", finding.Severity, finding.Check, finding.Message)

@@ -159,7 +159,7 @@ func fill(value reflect.Value) {
 	}
 }
 
-// What verbs print now is what the schemas say.
+// The documents that commands print match the schemas.
 func TestSchemasOfWhatIsPrinted(t *testing.T) {
 	dir := written(t, map[string]string{
 		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": string(certtest.NewAuthority(t, "ca").PEM), "root/x": "",
@@ -185,7 +185,7 @@ func TestSchemasOfWhatIsPrinted(t *testing.T) {
 		{"ticket", "show", in("worker-7.ticket")},
 		{"ticket", "show", in("worker-7.claim")},
 		{"ticket", "show", in("none")},
-		{"completion", "csh"},
+		{"join", "--config", in("none.yaml")},
 	} {
 		got := call(t, "", append(args, "--output", "json")...)
 		if document := decode(t, got.out); document["exitCode"] != float64(got.code) && args[0] != "version" {

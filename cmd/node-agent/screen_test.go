@@ -12,20 +12,27 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestMain plays a join in the terminal of TestScreen, one more event for each
-// line that is typed.
+// TestMain is the program if called by its name, for shells that complete command
+// lines. In the terminal of TestScreen it plays a join, one event for each line
+// that is typed.
 func TestMain(m *testing.M) {
+	if filepath.Base(os.Args[0]) == program {
+		main() // for a shell that completes a command line
+	}
 	if os.Getenv("SCREEN") == "" {
 		os.Exit(m.Run())
 	}
-	face := newFace(console{in: os.Stdin, out: os.Stdout, err: os.Stderr}, common{output: "text", log: "auto"})
+	p := &printer{console: console{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
+	p.bindFlags(&cobra.Command{})
+	p.open()
 	lines := bufio.NewScanner(os.Stdin)
 	for _, event := range played() {
-		face.sink.Emit(event)
+		p.sink.Emit(event)
 		lines.Scan()
 	}
 }

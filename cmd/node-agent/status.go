@@ -5,13 +5,16 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func statusVerb() verb {
-	return verbWithDocument("status", "tell how the node is, and what was changed since the join", bootstrap.Status, sayStatus)
+func newStatusCommand(p *printer) *cobra.Command {
+	return newReportCommand(p, "status", "Print the state of the node and its drift since the join",
+		bootstrap.Status, printStatus)
 }
 
 // poolWords names whose configuration a node has; a standalone cluster's pools
@@ -23,7 +26,7 @@ func poolWords(state bootstrap.State) string {
 	return "NodePool " + state.NodePool
 }
 
-func sayStatus(w io.Writer, document bootstrap.StatusDocument) {
+func printStatus(w io.Writer, document bootstrap.StatusDocument) {
 	state := document.State
 	switch document.Phase {
 	case "none":

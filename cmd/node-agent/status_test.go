@@ -37,7 +37,7 @@ func TestSayStatus(t *testing.T) {
   changes on this host     0
 `
 	var out bytes.Buffer
-	sayStatus(&out, document)
+	printStatus(&out, document)
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -51,7 +51,7 @@ func TestSayNodeIP(t *testing.T) {
 		"the node has 192.0.2.7 now, and had no address; where kubelet and CRI-O run already: systemctl restart crio kubelet\n": {Addresses: []netip.Addr{one}, Changed: true},
 	} {
 		var out bytes.Buffer
-		if sayNodeIP(&out, told); out.String() != want {
+		if printNodeIP(&out, told); out.String() != want {
 			t.Errorf("%q, want %q", out.String(), want)
 		}
 	}

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -35,41 +34,46 @@ type ticketsDocument struct {
 	result
 }
 
-func ticketCreateVerb() verb {
-	return verb{
-		name: "ticket create",
-		does: "make a ticket for a node to join with, and the claim by which an approver knows it",
-		more: `
-runs where the cluster is administered, and asks nothing of the cluster. It writes two files for each node:
-  NAME.ticket   a secret, for that host alone: join --ticket NAME.ticket
-  NAME.claim    no secret, for the approver: approve --claims DIR, where DIR has the claims`,
-		prepare: func(flags *pflag.FlagSet) action {
-			var o ticketOptions
-			flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be given again")
-			flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... a line")
-			flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may name; can be given again; without any, a person approves that one")
-			flags.DurationVar(&o.lifetime, "expires", 0, "how long the node has to ask, as a `DURATION` (default 24h, with --embed-stub 5h)")
-			flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
-			flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
-			flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be given again")
-			flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be given again")
-			flags.StringVar(&o.stub, "embed-stub", "", "put the user-data stub in `FILE` into the ticket, so that it is all that the host needs")
-			flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
-			return func(_ context.Context, _ *pflag.FlagSet, face *face) error {
-				document := ticketsDocument{TypeMeta: report.Meta("Tickets"), Tickets: []createdTicket{}}
-				err := o.create(&document)
-				if err != nil && !face.json {
-					sayTickets(face.out, o, document.Tickets) // those that were made before it failed
-					return err
-				}
-				document.result = resultOf(err)
-				if writeErr := face.document(document, func(w io.Writer) { sayTickets(w, o, document.Tickets) }); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
-		},
+func newTicketCreateCommand(p *printer) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "create",
+		Short: "Create tickets for nodes, and the claims that match them",
+		Long: `Create runs where the cluster is administered, and connects to no cluster. It
+writes two files for each node:
+
+    NAME.ticket   a secret, for that host only: join --ticket NAME.ticket
+    NAME.claim    no secret, for the approver: approve --claims DIR, with the
+                  claims in DIR`,
+		Example: "  hcp-node-agent ticket create --node worker-7 --kubeconfig hosted.kubeconfig",
+		Args:    cobra.NoArgs,
 	}
+	var o ticketOptions
+	flags := c.Flags()
+	flags.SortFlags = false
+	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be repeated")
+	flags.StringVar(&o.nodes, "nodes", "", "`FILE` with many nodes, one NAME ADDRESS... per line")
+	flags.StringSliceVar(&o.addresses, "address", nil, "`IP` that the node's serving certificate may contain; "+
+		"can be repeated; without any, an administrator approves that certificate")
+	flags.DurationVar(&o.lifetime, "expires", 0,
+		"`DURATION` in which the node can use the ticket (default 24h, with --embed-stub 5h)")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster; only its CA is read")
+	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
+	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
+	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
+	flags.StringVar(&o.stub, "embed-stub", "",
+		"put the user data in `FILE` into the ticket; the host needs no other input then")
+	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
+	c.RunE = func(*cobra.Command, []string) error {
+		document := ticketsDocument{TypeMeta: report.Meta("Tickets"), Tickets: []createdTicket{}}
+		err := o.create(&document)
+		print := func(w io.Writer) { printTickets(w, o, document.Tickets) }
+		if err != nil && !p.json {
+			print(p.out) // the tickets that were created before the error
+		}
+		document.result = resultOf(err)
+		return p.finish(err, document, print)
+	}
+	return c
 }
 
 func badTicket(format string, args ...any) error {
@@ -183,7 +187,7 @@ func (o ticketOptions) wanted() ([]ticketNode, error) {
 	return nodes, nil
 }
 
-func sayTickets(w io.Writer, o ticketOptions, tickets []createdTicket) {
+func printTickets(w io.Writer, o ticketOptions, tickets []createdTicket) {
 	for _, one := range tickets {
 		fmt.Fprintf(w, "%s, until %s\n", one.NodeName, one.Expires.Local().Format(time.DateTime))
 		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n  %s   no secret: put it into the approver's directory of claims\n", one.TicketFile, one.ClaimFile)

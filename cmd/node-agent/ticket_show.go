@@ -1,14 +1,13 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
@@ -20,22 +19,16 @@ type ticketDocument struct {
 	result
 }
 
-func ticketShowVerb() verb {
-	return verb{
-		name: "ticket show", takes: "FILE",
-		does: "tell what a ticket or a claim says, without its secret: ticket show FILE",
-		prepare: func(*pflag.FlagSet) action {
-			return func(_ context.Context, flags *pflag.FlagSet, face *face) error {
-				shown, err := showTicket(flags.Arg(0))
-				if err != nil && !face.json {
-					return err
-				}
-				document := ticketDocument{report.Meta("TicketShown"), shown, resultOf(err)}
-				if writeErr := face.document(document, func(w io.Writer) { sayTicket(w, shown) }); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
+func newTicketShowCommand(p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:               "show FILE",
+		Short:             "Print a ticket or a claim without its secret",
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeFiles(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			shown, err := showTicket(args[0])
+			document := ticketDocument{report.Meta("TicketShown"), shown, resultOf(err)}
+			return p.finish(err, document, func(w io.Writer) { printTicket(w, shown) })
 		},
 	}
 }
@@ -52,7 +45,7 @@ func showTicket(path string) (ticket.Public, error) {
 	return shown, nil
 }
 
-func sayTicket(w io.Writer, t ticket.Public) {
+func printTicket(w io.Writer, t ticket.Public) {
 	until := "until " + t.Expires.Local().Format(time.DateTime)
 	if t.Expired {
 		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)

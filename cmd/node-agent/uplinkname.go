@@ -1,11 +1,10 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
@@ -15,30 +14,24 @@ type uplinkNameDocument struct {
 	result
 }
 
-func uplinkNameVerb() verb {
-	return verb{
-		name: "uplink-name",
-		does: "tell the profiles of br-ex what the uplink is called since this boot, as a unit does",
-		more: `
-finds the uplink by the MAC that its maker gave it, and writes its name into the profiles of br-ex where it is another than before.
-For the time before NetworkManager starts, which has read them later.`,
-		prepare: func(*pflag.FlagSet) action {
-			return func(ctx context.Context, _ *pflag.FlagSet, face *face) error {
-				names, err := bootstrap.FollowUplink(ctx)
-				if err != nil && !face.json {
-					return err
-				}
-				document := uplinkNameDocument{names, resultOf(err)}
-				if writeErr := face.document(document, func(w io.Writer) { sayUplinkName(w, names) }); writeErr != nil && err == nil {
-					err = writeErr
-				}
-				return err
-			}
+func newUplinkNameCommand(p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "uplink-name",
+		Short: "Update the uplink's name in the profiles of br-ex, as a unit does at boot",
+		Long: `Uplink-name finds the uplink by its permanent MAC address, and writes its name
+to the profiles of br-ex if it differs. It runs before NetworkManager reads
+them.`,
+		Hidden: true,
+		Args:   cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			names, err := bootstrap.FollowUplink(c.Context())
+			document := uplinkNameDocument{names, resultOf(err)}
+			return p.finish(err, document, func(w io.Writer) { printUplinkName(w, names) })
 		},
 	}
 }
 
-func sayUplinkName(w io.Writer, names bootstrap.UplinkNameDocument) {
+func printUplinkName(w io.Writer, names bootstrap.UplinkNameDocument) {
 	switch names.Before {
 	case "":
 		fmt.Fprintln(w, "there is no br-ex of this agent whose uplink is known by its MAC; nothing was changed")

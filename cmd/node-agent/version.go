@@ -1,13 +1,12 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"runtime"
 	"runtime/debug"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,22 +22,26 @@ type versionDocument struct {
 	Platform string `json:"platform"`
 }
 
-func versionVerb() verb {
-	return verb{
-		name: "version",
-		does: "tell which version of the agent this is",
-		prepare: func(*pflag.FlagSet) action {
-			return func(_ context.Context, _ *pflag.FlagSet, face *face) error {
-				document := versionDocument{
-					TypeMeta: report.Meta("Version"), Version: version, Commit: commit(),
-					Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
-				}
-				return face.document(document, func(w io.Writer) {
-					fmt.Fprintf(w, "hcp-node-agent %s (%s, %s)\n", document.Version, document.Go, document.Platform)
-				})
-			}
-		},
+func newVersionCommand(p *printer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE:  func(*cobra.Command, []string) error { return p.version() },
 	}
+}
+
+func (p *printer) version() error {
+	document := versionDocument{
+		TypeMeta: report.Meta("Version"),
+		Version:  version,
+		Commit:   commit(),
+		Go:       runtime.Version(),
+		Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	return p.document(document, func(w io.Writer) {
+		fmt.Fprintf(w, "%s %s (%s, %s)\n", program, document.Version, document.Go, document.Platform)
+	})
 }
 
 func commit() string {

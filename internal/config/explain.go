@@ -36,7 +36,7 @@ func Explain(source Source) Explained {
 	e := Explained{Join: Defaults()}
 	keys := Keys()
 	origins := map[string]Origin{}
-	at := map[string]position{}
+	at := map[string]place{}
 	var untrusted []Problem
 	for i, name := range source.files() {
 		content, unsafe, err := readTrusted(name)
@@ -52,14 +52,14 @@ func Explain(source Source) Explained {
 			untrusted = append(untrusted, *unsafe)
 			continue
 		}
-		f := readFile(name, content, &e.Join)
-		e.Problems = append(e.Problems, f.problems...)
+		lines, problems := readFile(name, content, &e.Join)
+		e.Problems = append(e.Problems, problems...)
 		from := FromDropIn
 		if i == 0 {
 			from = FromFile
 		}
-		for key, where := range f.at {
-			at[key], origins[key] = where, Origin{from, fmt.Sprintf("%s:%d", name, where.line)}
+		for key, line := range lines {
+			at[key], origins[key] = place{name, line}, Origin{from, fmt.Sprintf("%s:%d", name, line)}
 		}
 	}
 	if len(untrusted) > 0 {
@@ -78,7 +78,7 @@ func Explain(source Source) Explained {
 	}); err != nil {
 		e.Problems = append(e.Problems, Problem{Message: err.Error()})
 	}
-	e.judge(at, source.Check)
+	e.validate(at, source.Check)
 	e.list(keys, origins)
 	return e
 }
@@ -94,15 +94,20 @@ func (s Source) files() []string {
 	return append([]string{s.File}, dropins...)
 }
 
-// judge finds values that make no sense, where they are.
-func (e *Explained) judge(at map[string]position, more func(Join) []Problem) {
+// place is the line of a file that has a setting.
+type place struct {
+	file string
+	line int
+}
+
+// validate adds the problems of the values, each with the place of its setting.
+func (e *Explained) validate(at map[string]place, more func(Join) []Problem) {
 	problems := e.Join.problems()
 	if more != nil {
 		problems = append(problems, more(e.Join)...)
 	}
 	for _, p := range problems {
-		where := at[p.Key]
-		p.File, p.Line, p.Column, p.Message = where.file, where.line, where.column, redact.Text(p.Message)
+		p.File, p.Line, p.Message = at[p.Key].file, at[p.Key].line, redact.Text(p.Message)
 		e.Problems = append(e.Problems, p)
 	}
 }

@@ -11,42 +11,49 @@ import (
 
 func nobody(string) (string, bool) { return "", false }
 
-// Each thing that can be wrong with a file is told with its line and column, all
-// of them at once, and no value of what is not known.
+// All problems of a file are reported at once, each with its line.
 func TestProblemsOfAFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		content string
 		want    []string // FILE is cut off
 	}{
-		"all is well": {head + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\n", nil},
-		"unknown": {head + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
-			`:3:1: there is no setting "endpiont"; did you mean endpoint?`,
-			`:4:1: there is no setting "user-data"; did you mean userData?`,
-			`:6:5: there is no setting "payload.dorp"; did you mean payload.drop?`,
-			`:7:1: there is no setting "secretToken"`,
+		"valid": {head + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\nuntil:\nnetworkTimeout:\n", nil},
+		"unknown keys": {head + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
+			`:3: field endpiont not found in type config.Join`,
+			`:4: field user-data not found in type config.Join`,
+			`:6: field dorp not found in type config.Payload`,
+			`:7: field secretToken not found in type config.Join`,
 		}},
-		"two kinds": {head + "untyl: ready\nverifyReach: [bastion]\n", []string{
-			`:3:1: there is no setting "untyl"; did you mean until?`,
-			`:4:1: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
+		"unknown key and invalid value": {head + "untyl: ready\nverifyReach: [bastion]\n", []string{
+			`:3: field untyl not found in type config.Join`,
+			`:4: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
 		}},
-		"twice": {head + "until: ready\nuntil: kubelet\n", []string{":4:1: until is here a second time; the first is in line 3"}},
-		"types": {head + "timeout: soon\nskip: network\nkeepBootstrap: perhaps\nuntil: [ready]\npayload: all\nnetworkTimeout: 90\n", []string{
-			":3:10: timeout has to be a duration like 90s or 1h30m", ":4:7: skip has to be a list of texts",
-			":5:16: keepBootstrap has to be true or false", ":6:8: until has to be a text", ":7:10: payload has to be a mapping",
-			":8:17: networkTimeout has to be a duration like 90s or 1h30m",
+		"duplicate key": {head + "until: ready\nuntil: kubelet\n", []string{`:4: mapping key "until" already defined at line 3`}},
+		"wrong types": {head + "timeout: soon\nskip: network\nkeepBootstrap: perhaps\nuntil: [ready]\npayload: all\nnetworkTimeout: 90\n", []string{
+			`:3: "soon" is not a duration like 90s or 1h30m`,
+			":4: cannot unmarshal !!str `network` into []string",
+			":5: cannot unmarshal !!str `perhaps` into bool",
+			":6: cannot unmarshal !!seq into string",
+			":7: cannot unmarshal !!str `all` into config.Payload",
+			`:8: "90" is not a duration like 90s or 1h30m`,
 		}},
+		"duration of a wrong kind": {head + "timeout: [5m]\n", []string{`:3: "" is not a duration like 90s or 1h30m`}},
 		"values": {head + "until: monday\n\nverifyReach:\n- a:1\n- bastion\nnodeLabels: [x]\npayload: {drop: ['/etc/[']}\n", []string{
-			`:3:1: until is "monday"; it can be one of [identity kubelet ready schedulable]`,
-			`:5:1: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
-			`:8:1: nodeLabels: "x" is not KEY=VALUE`,
-			`:9:11: payload.drop: pattern "/etc/[": a bracket or a backslash has no end`,
+			`:3: until is "monday"; it can be one of [identity kubelet ready schedulable]`,
+			`:5: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
+			`:8: nodeLabels: "x" is not KEY=VALUE`,
+			`:9: payload.drop: pattern "/etc/[": a bracket or a backslash has no end`,
 		}},
-		"version":    {"apiVersion: v2\nkind: JoinConfig\n", []string{`:1:1: it begins with apiVersion "v2" and kind "JoinConfig", this program reads "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
-		"empty":      {"# nothing\n", []string{`: it begins with apiVersion "" and kind "", this program reads "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
-		"no mapping": {"- a\n", []string{":1:1: it is not a mapping, SETTING: VALUE"}},
-		"two":        {head + "---\n" + head, []string{":3:1: a second document begins here; a file has one"}},
-		"a tab":      {head + "payload:\n\tdrop: []\n", []string{":4:1: it is not YAML: found character that cannot start any token"}},
-		"open":       {head + "skip: [a\nuntil: ready\n", []string{":3:1: it is not YAML: did not find expected ',' or ']'"}},
+		"version": {"apiVersion: v2\nkind: JoinConfig\n", []string{`:1: apiVersion is "v2" and kind is "JoinConfig"; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
+		"version and unknown key": {"endpiont: a\n", []string{
+			`: apiVersion is "" and kind is ""; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`,
+			`:1: field endpiont not found in type config.Join`,
+		}},
+		"empty":         {"# nothing\n", []string{`: apiVersion is "" and kind is ""; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
+		"not a mapping": {"- a\n", []string{":1: cannot unmarshal !!seq into config.Join"}},
+		"two documents": {head + "---\n" + head, []string{": the file has more than one YAML document"}},
+		"tab":           {head + "payload:\n\tdrop: []\n", []string{":4: found character that cannot start any token"}},
+		"open list":     {head + "skip: [a\nuntil: ready\n", []string{":2: did not find expected ',' or ']'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")
@@ -87,7 +94,7 @@ func TestOrigins(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	// What a later source has replaced is not wrong in the file.
-	problems := []Problem{{Key: "nodePool", File: dropin, Line: 4, Column: 1, Message: "nodePool is c/d"}, {Key: "until", Message: "no"}}
+	problems := []Problem{{Key: "nodePool", File: dropin, Line: 4, Message: "nodePool is c/d"}, {Key: "until", Message: "no"}}
 	if diff := cmp.Diff(problems, e.Problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -109,17 +116,5 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	want := []string{"/config.yaml: reading configuration: no such file or directory", "/config.d/a.yaml: reading configuration: is a directory"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-func TestNearest(t *testing.T) {
-	names := []string{"userData", "until", "timeout", "networkTimeout", "payload", "payload.drop", "nodePool"}
-	for name, want := range map[string]string{
-		"user-data": "userData", "user_data": "userData", "USERDATA": "userData", "utnil": "until", "time-out": "timeout", "nodepool": "nodePool",
-		"networkTimout": "networkTimeout", "payload-drop": "payload.drop", "kubeconfig": "", "x": "",
-	} {
-		if got := nearest(name, names); got != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
 	}
 }

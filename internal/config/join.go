@@ -4,10 +4,11 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
+
+	"go.yaml.in/yaml/v3"
 )
 
 // Kind is the kind of the configuration file.
@@ -15,46 +16,46 @@ const Kind = "JoinConfig"
 
 // Join is what a join is told. Secrets are not in it, only where they are.
 type Join struct {
-	APIVersion string `json:"apiVersion,omitempty"`
-	Kind       string `json:"kind,omitempty"`
+	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion"`
+	Kind       string `json:"kind,omitempty" yaml:"kind"`
 
-	UserData string `json:"userData,omitempty"` // path of the stub, or "-"
+	UserData string `json:"userData,omitempty" yaml:"userData"` // path of the stub, or "-"
 
-	Endpoint   string `json:"endpoint,omitempty"`   // HOST, HOST:PORT or URL of the ignition server
-	TokenFile  string `json:"tokenFile,omitempty"`  // the ignition token
-	CAFile     string `json:"caFile,omitempty"`     // the ignition server's CA, PEM
-	NodePool   string `json:"nodePool,omitempty"`   // NAMESPACE/NAME
-	ConfigHash string `json:"configHash,omitempty"` // TargetConfigVersionHash
-	ConnectTo  string `json:"connectTo,omitempty"`  // HOST:PORT to dial instead of the endpoint's
+	Endpoint   string `json:"endpoint,omitempty" yaml:"endpoint"`     // HOST, HOST:PORT or URL of the ignition server
+	TokenFile  string `json:"tokenFile,omitempty" yaml:"tokenFile"`   // the ignition token
+	CAFile     string `json:"caFile,omitempty" yaml:"caFile"`         // the ignition server's CA, PEM
+	NodePool   string `json:"nodePool,omitempty" yaml:"nodePool"`     // NAMESPACE/NAME
+	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"` // TargetConfigVersionHash
+	ConnectTo  string `json:"connectTo,omitempty" yaml:"connectTo"`   // HOST:PORT to dial instead of the endpoint's
 
-	IgnitionOverrides []string `json:"ignitionOverrides,omitempty"` // paths of Ignition configs, or "-", merged over the payload in this order
-	Payload           Payload  `json:"payload,omitzero"`
+	IgnitionOverrides []string `json:"ignitionOverrides,omitempty" yaml:"ignitionOverrides"` // paths of Ignition configs, or "-", merged over the payload in this order
+	Payload           Payload  `json:"payload,omitzero" yaml:"payload"`
 
-	BridgeInterface string   `json:"bridgeInterface,omitempty"` // the uplink that br-ex takes
-	VerifyReach     []string `json:"verifyReach,omitempty"`     // HOST:PORT that has to answer by TCP before the network is changed and after
-	NetworkTimeout  Duration `json:"networkTimeout,omitempty"`  // how long a change of the network may take until the old one comes back; 0 is the default
+	BridgeInterface string   `json:"bridgeInterface,omitempty" yaml:"bridgeInterface"` // the uplink that br-ex takes
+	VerifyReach     []string `json:"verifyReach,omitempty" yaml:"verifyReach"`         // HOST:PORT that has to answer by TCP before the network is changed and after
+	NetworkTimeout  Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout"`   // how long a change of the network may take until the old one comes back; 0 is the default
 
-	Labels []string `json:"nodeLabels,omitempty"` // KEY=VALUE that the Node is registered with
-	Taints []string `json:"nodeTaints,omitempty"` // KEY[=VALUE]:Effect, likewise
+	Labels []string `json:"nodeLabels,omitempty" yaml:"nodeLabels"` // KEY=VALUE that the Node is registered with
+	Taints []string `json:"nodeTaints,omitempty" yaml:"nodeTaints"` // KEY[=VALUE]:Effect, likewise
 
-	PauseImage  string `json:"pauseImage,omitempty"`
-	ApproveWith string `json:"approveWith,omitempty"` // kubeconfig that may approve the node's two CSRs
-	Ticket      string `json:"ticket,omitempty"`      // path of the node's ticket, or "-"
+	PauseImage  string `json:"pauseImage,omitempty" yaml:"pauseImage"`
+	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"` // kubeconfig that may approve the node's two CSRs
+	Ticket      string `json:"ticket,omitempty" yaml:"ticket"`           // path of the node's ticket, or "-"
 
-	OpenShiftRelease string `json:"openshiftRelease,omitempty"` // of the NodePool, 4.18: packages are looked for by it
-	InstallPackages  bool   `json:"installPackages,omitempty"`  // with dnf, what is missing
+	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"` // of the NodePool, 4.18: packages are looked for by it
+	InstallPackages  bool   `json:"installPackages,omitempty" yaml:"installPackages"`   // with dnf, what is missing
 
-	Until         string   `json:"until,omitempty"`
-	Timeout       Duration `json:"timeout,omitempty"` // of the whole join; 0 is without end
-	Skip          []string `json:"skip,omitempty"`
-	KeepBootstrap bool     `json:"keepBootstrap,omitempty"`
+	Until         string   `json:"until,omitempty" yaml:"until"`
+	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout"` // of the whole join; 0 is without end
+	Skip          []string `json:"skip,omitempty" yaml:"skip"`
+	KeepBootstrap bool     `json:"keepBootstrap,omitempty" yaml:"keepBootstrap"`
 }
 
 // Payload is what becomes of the payload before it is adapted.
 type Payload struct {
 	// Drop are patterns of what is left out: absolute paths of files,
 	// directories and links, names of units, or UNIT/DROP-IN.
-	Drop []string `json:"drop,omitempty"`
+	Drop []string `json:"drop,omitempty" yaml:"drop"`
 }
 
 // Untils are the states that a join can end at, in their order.
@@ -105,21 +106,26 @@ func (j Join) problems() []Problem {
 // Duration is a time.Duration that is written as 90s or 1h30m.
 type Duration time.Duration
 
-// UnmarshalJSON reads "90s"; YAML comes here too.
-func (d *Duration) UnmarshalJSON(content []byte) error {
-	var text string
-	if err := json.Unmarshal(content, &text); err != nil {
-		return fmt.Errorf("a duration is written as text, like \"30m\": %w", err)
-	}
-	parsed, err := time.ParseDuration(text)
+// UnmarshalText parses "90s" in JSON.
+func (d *Duration) UnmarshalText(text []byte) error {
+	parsed, err := time.ParseDuration(string(text))
 	if err != nil {
-		return fmt.Errorf("reading duration: %w", err)
+		return fmt.Errorf("%q is not a duration like 90s or 1h30m", text)
 	}
 	*d = Duration(parsed)
 	return nil
 }
 
-// MarshalJSON writes "1h30m0s".
-func (d Duration) MarshalJSON() ([]byte, error) {
-	return json.Marshal(time.Duration(d).String())
+// UnmarshalYAML parses 90s in YAML. Its error names the line, as the other errors
+// of the decoder do.
+func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
+	if err := d.UnmarshalText([]byte(node.Value)); err != nil {
+		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", node.Line, err)}}
+	}
+	return nil
+}
+
+// MarshalText formats a duration as 1h30m0s.
+func (d Duration) MarshalText() ([]byte, error) {
+	return []byte(time.Duration(d).String()), nil
 }

@@ -1,62 +1,43 @@
 package config
 
 import (
-	"encoding/json"
 	"strings"
 
 	"github.com/spf13/pflag"
 )
 
-// Keys gives the name that each setting has in the file, by its flag: that of
-// --payload-drop is payload.drop. A flag is set, and what has changed is its
-// setting, so no second list has to be kept.
+// irregularKeys are the keys in the file that do not follow from the flag's name.
+var irregularKeys = map[string]string{
+	"nodepool":          "nodePool",
+	"ignition-override": "ignitionOverrides",
+	"payload-drop":      "payload.drop",
+	"node-label":        "nodeLabels",
+	"node-taint":        "nodeTaints",
+}
+
+// Keys returns the key of each setting in the file by its flag: payload.drop for
+// --payload-drop.
 func Keys() map[string]string {
-	names := pflag.NewFlagSet("names", pflag.ContinueOnError)
-	Flags(names, &Join{})
 	keys := map[string]string{}
-	names.VisitAll(func(flag *pflag.Flag) {
-		var join Join
-		flags := pflag.NewFlagSet("probe", pflag.ContinueOnError)
-		Flags(flags, &join)
-		if flags.Set(flag.Name, probe(flag.Value.Type())) != nil {
-			return
-		}
-		content, err := json.Marshal(join)
-		if err != nil {
-			return
-		}
-		keys[flag.Name] = onlyKey(content)
-	})
+	flags := pflag.NewFlagSet("keys", pflag.ContinueOnError)
+	Flags(flags, &Join{})
+	flags.VisitAll(func(flag *pflag.Flag) { keys[flag.Name] = keyOf(flag.Name) })
 	return keys
 }
 
-// Variable is the environment variable of a setting, by its flag.
-func Variable(flag string) string {
-	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
-}
-
-// probe is a value that a flag of this type takes, and that is not its zero.
-func probe(kind string) string {
-	switch kind {
-	case "bool":
-		return "true"
-	case "duration":
-		return "1s"
-	}
-	return "1"
-}
-
-// onlyKey is the path to the one value of a document.
-func onlyKey(content []byte) string {
-	var object map[string]json.RawMessage
-	if json.Unmarshal(content, &object) != nil || len(object) != 1 {
-		return ""
-	}
-	for key, value := range object {
-		if below := onlyKey(value); below != "" {
-			return key + "." + below
-		}
+// keyOf returns the key of a flag: its name in camel case, unless it is irregular.
+func keyOf(flag string) string {
+	if key, irregular := irregularKeys[flag]; irregular {
 		return key
 	}
-	return ""
+	words := strings.Split(flag, "-")
+	for i, word := range words[1:] {
+		words[i+1] = strings.ToUpper(word[:1]) + word[1:]
+	}
+	return strings.Join(words, "")
+}
+
+// Variable returns the environment variable of a setting by its flag.
+func Variable(flag string) string {
+	return EnvironmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }

@@ -1,13 +1,18 @@
 package config
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
+	gocmp "github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Every setting that a flag has, the file has too, and each has its own.
+// Each flag of a setting has a key of its own, under which the file sets the same
+// value as the flag.
 func TestKeys(t *testing.T) {
 	keys := Keys()
 	flags := pflag.NewFlagSet("all", pflag.ContinueOnError)
@@ -19,6 +24,20 @@ func TestKeys(t *testing.T) {
 			t.Errorf("--%s is %q in the file", flag.Name, key)
 		}
 		seen[key] = true
+		value := map[string]string{"bool": "true", "duration": "1s", "stringSlice": "[x]"}[flag.Value.Type()]
+		value = cmp.Or(value, "x")
+		want := Join{APIVersion: report.APIVersion, Kind: Kind}
+		one := pflag.NewFlagSet("one", pflag.ContinueOnError)
+		Flags(one, &want)
+		if err := one.Set(flag.Name, strings.Trim(value, "[]")); err != nil {
+			t.Fatal(err)
+		}
+		var got Join
+		content := head + strings.ReplaceAll(key, ".", ":\n  ") + ": " + value + "\n"
+		_, problems := readFile("config.yaml", []byte(content), &got)
+		if diff := gocmp.Diff(want, got); diff != "" || len(problems) > 0 {
+			t.Errorf("%s: %v (-flag +file):\n%s", key, problems, diff)
+		}
 	})
 	for flag, want := range map[string]string{
 		"user-data": "userData", "payload-drop": "payload.drop", "node-label": "nodeLabels", "network-timeout": "networkTimeout", "keep-bootstrap": "keepBootstrap",

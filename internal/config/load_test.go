@@ -65,7 +65,7 @@ func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
 		"no version":    {"endpoint: x\n", "apiVersion"},
 		"bad duration":  {head + "timeout: soon\n", "duration"},
 		"bad until":     {head + "until: monday\n", "monday"},
-		"not YAML":      {"{", "YAML"},
+		"not YAML":      {"{", "did not find expected node content"},
 		"bad peer":      {head + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
 		"bad time":      {head + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
 		"bad pattern":   {head + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},

@@ -10,12 +10,11 @@ type Problem struct {
 	Key     string `json:"key,omitempty"`  // as the file has it
 	File    string `json:"file,omitempty"` // "" where it comes from the environment or a flag
 	Line    int    `json:"line,omitempty"` // from 1
-	Column  int    `json:"column,omitempty"`
-	Message string `json:"message"` // one sentence, without values that are secrets
+	Message string `json:"message"`        // one sentence, without values that are secrets
 	Remedy  string `json:"remedy,omitempty"`
 }
 
-// String is FILE:LINE:COLUMN: MESSAGE, which editors understand.
+// String returns FILE:LINE: MESSAGE, the format that editors parse.
 func (p Problem) String() string {
 	switch {
 	case p.File == "":
@@ -23,7 +22,7 @@ func (p Problem) String() string {
 	case p.Line == 0:
 		return p.File + ": " + p.Message
 	}
-	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, p.Message)
+	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
 // inWords are problems as one sentence.
@@ -65,9 +64,3 @@ const (
 	FromFlag        From = "flag"
 	FromTicket      From = "ticket"
 )
-
-// position is where in a file something is.
-type position struct {
-	file         string
-	line, column int
-}

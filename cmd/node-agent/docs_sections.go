@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// section is a part of the documentation that lists entries.
+type section struct {
+	title   string
+	columns []string // of the table
+	rows    [][]string
+}
+
+// table returns the section as a Markdown table.
+func (s section) table() string {
+	var out strings.Builder
+	escape := strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`)
+	fmt.Fprintf(&out, "| %s |\n|%s\n", strings.Join(s.columns, " | "), strings.Repeat("---|", len(s.columns)))
+	for _, row := range s.rows {
+		for _, cell := range row[:len(row)-1] {
+			if cell != "" {
+				cell = "`" + cell + "`"
+			}
+			fmt.Fprintf(&out, "| %s ", cell)
+		}
+		fmt.Fprintf(&out, "| %s |\n", escape.Replace(row[len(row)-1]))
+	}
+	return out.String()
+}
+
+// definitions returns the section as a Markdown definition list.
+func (s section) definitions() string {
+	var out strings.Builder
+	escape := strings.NewReplacer("*", `\*`, "<", `\<`, "_", `\_`)
+	for _, row := range s.rows {
+		fmt.Fprintf(&out, "**%s**\n: %s\n\n", escape.Replace(row[0]), escape.Replace(row[len(row)-1]))
+	}
+	return out.String()
+}
+
+// sections returns the sections that every man page has.
+func sections() []section {
+	exits := section{title: "Exit codes", columns: []string{"code", "meaning"}}
+	for _, exit := range report.Exits() {
+		exits.rows = append(exits.rows, []string{strconv.Itoa(int(exit.Code)), exit.Meaning})
+	}
+	return []section{
+		exits,
+		{
+			title: "Environment", columns: []string{"variable", "meaning"},
+			rows: [][]string{
+				{config.EnvironmentPrefix + "SETTING", "a setting of a join, by its flag in capitals: that of --user-data is " + config.Variable("user-data")},
+				{"NO_COLOR", "if not empty, output on a terminal has no colors"},
+				{"TERM", "with the value dumb, lines on a terminal are not rewritten"},
+				{"JOURNAL_STREAM", "set by systemd if output goes to the journal: progress is logged there with fields, see --log-format"},
+				{"NOTIFY_SOCKET", "set by systemd for services of Type=notify: receives readiness, watchdog and status"},
+			},
+		},
+		{
+			title: "Files", columns: []string{"file", "content"},
+			rows: [][]string{
+				{config.DefaultFile, "configuration of kind " + config.Kind + "; see: hcp-node-agent config show"},
+				{"/etc/hcp-node-agent/config.d/*.yaml", "drop-ins in the order of their names; each overrides those before it"},
+				{bootstrap.StateDir, "the ledger of changes with the former state, and the state of the join; for root only, because it has secrets"},
+				{metricsFile, "metrics of the service for the textfile collector of node_exporter"},
+			},
+		},
+	}
+}
+
+// settings returns the settings of a join.
+func settings() section {
+	s := section{title: "Settings", columns: []string{"flag", "environment", "file", "default", "meaning"}}
+	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	flags.SortFlags = false
+	defaults := config.Defaults()
+	config.Flags(flags, &defaults)
+	keys := config.Keys()
+	flags.VisitAll(func(flag *pflag.Flag) {
+		value, usage := pflag.UnquoteUsage(flag)
+		name := strings.TrimSpace("--" + flag.Name + " " + value)
+		preset := strings.Trim(flag.DefValue, "[]")
+		s.rows = append(s.rows, []string{name, config.Variable(flag.Name), keys[flag.Name], preset, usage})
+	})
+	return s
+}
+
+// configurationPage returns the man page of the configuration file in Markdown.
+func configurationPage() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, `# NAME
+%[1]s-config - configuration of %[1]s
+
+# SYNOPSIS
+%[2]s
+
+/etc/hcp-node-agent/config.d/\*.yaml
+
+# DESCRIPTION
+YAML or JSON of kind %[3]s in version %[4]s. Every file has both fields. A flag overrides the environment, the environment overrides
+drop-ins, and drop-ins override the file; a list replaces the list before it. An unknown setting is an error. Secrets are not in these
+files; settings name the files that have them.
+
+Print the settings and their origins:
+
+    %[1]s config show
+
+Print the problems of the configuration with their lines:
+
+    %[1]s config validate
+
+# SETTINGS
+`, program, config.DefaultFile, config.Kind, report.APIVersion)
+	list := section{}
+	for _, row := range settings().rows {
+		list.rows = append(list.rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
+	}
+	fmt.Fprintf(&out, "%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
+		list.definitions(), configurationExample(), program)
+	return out.String()
+}
+
+func configurationExample() string {
+	return "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind +
+		"\nuserData: /root/stub.ign\nnodeLabels: [example.com/rack=7]\nverifyReach: [bastion.example.com:22]\n"
+}
