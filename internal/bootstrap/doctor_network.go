@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -14,7 +15,7 @@ import (
 type bridgeFacts struct {
 	Wanted bool // it has to be there by now
 	Status ovs.Status
-	Told   ovs.NodeIPs // the addresses that kubelet is told
+	Told   nodeip.Addresses // the addresses that kubelet is told
 }
 
 func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -71,11 +72,11 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 // plugin changes it. On a host on which the plugin can have run already, since
 // the agent that joined it did not record that state, it is unknown for good.
 func (j *join) recordPlugin(ctx context.Context, step string) error {
-	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ovs.PluginKind })
+	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.state.behind("kubelet") {
 		return nil
 	}
-	_, err := j.ledger.Bracket(ctx, step, ovs.PluginChange())
+	_, err := j.ledger.Bracket(ctx, step, networkplugin.NewChange())
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
 // Carried is what makes an interface carry the host: what the uplink has, what
@@ -26,7 +27,7 @@ func carriedBy(facts Facts, name string) Carried {
 	device, _ := facts.device(name)
 	c := Carried{MTU: link.MTU, Stable: stableAddresses(link, device)}
 	for _, family := range networkmanager.Families() {
-		if route, ok := routeOf(facts.Routes, int(family), name); ok {
+		if route, ok := host.DefaultRouteOf(facts.Routes, int(family), name); ok {
 			c.Defaults = append(c.Defaults, route)
 		}
 		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
@@ -54,7 +55,7 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 		}
 	}
 	for _, prefix := range link.Lasting() {
-		if prefix.Addr().Is6() && !masquerade(prefix) {
+		if prefix.Addr().Is6() && !openvswitch.IsMasquerade(prefix) {
 			stable = append(stable, prefix.Addr())
 		}
 	}
@@ -122,7 +123,7 @@ func (c Carried) unusable(facts Facts, name string) string {
 		return ""
 	}
 	for _, route := range c.Defaults {
-		if _, ok := routeOf(facts.Routes, route.Family, name); ok {
+		if _, ok := host.DefaultRouteOf(facts.Routes, route.Family, name); ok {
 			return ""
 		}
 	}
@@ -133,8 +134,8 @@ func (c Carried) unusable(facts Facts, name string) string {
 // that are as good as the best, as those of two IPv6 routers on the link, the
 // order says nothing: it is that in which the routers have answered.
 func lacksDefault(facts Facts, want host.Route, name string) string {
-	own, _ := routeOf(facts.Routes, want.Family, name)
-	best, _ := bestRoute(facts.Routes, want.Family)
+	own, _ := host.DefaultRouteOf(facts.Routes, want.Family, name)
+	best, _ := host.BestDefaultRoute(facts.Routes, want.Family)
 	wanted := func(route host.Route) bool {
 		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
 	}

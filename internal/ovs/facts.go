@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // Facts is all that the decision about br-ex depends on.
@@ -39,11 +40,6 @@ type Switch struct {
 // configure-ovs.sh reads it too (from OpenShift 4.15).
 const hintFile = "/etc/ovnk/default_bridge"
 
-const (
-	nodeIPHintFile = "/etc/default/nodeip-configuration"
-	primaryIPFile  = nodeIPDir + "/primary-ip"
-)
-
 // Look gathers the facts. nm is nil when NetworkManager does not run.
 func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	var facts Facts
@@ -72,7 +68,7 @@ func (f *Facts) lookFiles() error {
 		path string
 		text *string
 	}{
-		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {primaryIPFile, &f.PrimaryIP},
+		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {nodeip.PrimaryFile, &f.PrimaryIP},
 	} {
 		if *file.text, _, err = readLine(file.path); err != nil {
 			return err
@@ -82,21 +78,8 @@ func (f *Facts) lookFiles() error {
 		return err
 	}
 	f.HintEmpty = there && f.Hint == ""
-	f.NodeIPHint, err = readNodeIPHint()
+	f.NodeIPHint, err = nodeip.ReadHint()
 	return err
-}
-
-// readNodeIPHint reads what administrators set for nodeip-configuration.service.
-func readNodeIPHint() (string, error) {
-	content, err := os.ReadFile(nodeIPHintFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
-	}
-	values := host.ParseEnv(content)
-	if hint := values["NODEIP_HINT"]; hint != "" {
-		return hint, nil
-	}
-	return values["KUBELET_NODEIP_HINT"], nil
 }
 
 func (f *Facts) lookNetworkManager(ctx context.Context, nm *networkmanager.Client) error {

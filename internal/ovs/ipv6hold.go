@@ -59,7 +59,7 @@ func (h *ipv6Hold) missing(facts Facts) string {
 			return fmt.Sprintf("NetworkManager has not given it the address %s yet", prefix.Addr())
 		}
 	}
-	if route, ok := routeOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
+	if route, ok := host.DefaultRouteOf(facts.Routes, 6, h.link); h.gateway.IsValid() && ok && route.Metric > h.metric {
 		return "NetworkManager has not made the default route of IPv6 yet"
 	}
 	return ""

@@ -10,17 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestMasquerade(t *testing.T) {
-	for text, want := range map[string]bool{
-		"169.254.169.2/29": true, "169.254.0.2/17": true, "fd69::2/125": true, "fd69::2/112": true, "fd69::2/128": true,
-		"169.254.0.2/16": false, "169.254.169.2/24": false, "169.254.0.3/17": false, "fd69::3/112": false, "192.0.2.2/24": false, "2001:db8::2/64": false,
-	} {
-		if got := masquerade(netip.MustParsePrefix(text)); got != want {
-			t.Errorf("%s is OVN-Kubernetes': %t", text, got)
-		}
-	}
-}
-
 // What OVN-Kubernetes has put on br-ex is neither given back to the uplink nor
 // missed there. A link-local address of the administrator's is given back.
 func TestMasqueradeIsNotTheHosts(t *testing.T) {

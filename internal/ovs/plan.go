@@ -8,11 +8,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // BridgeName is the bridge that OVN-Kubernetes expects around the uplink.
-const BridgeName = "br-ex"
+const BridgeName = openvswitch.ExternalBridge
 
 // Move is the decision: what goes into br-ex, by which profiles. It is a value.
 type Move struct {
@@ -144,7 +145,7 @@ func presentOn(facts Facts, link host.Link, device networkmanager.Device) presen
 			v6.Addresses = append(v6.Addresses, prefix)
 		}
 	}
-	if route, ok := routeOf(facts.Routes, 6, link.Name); ok {
+	if route, ok := host.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
 	now[networkmanager.IPv6] = withoutMasquerade(v6, link)
@@ -159,8 +160,8 @@ func bridgedUplink(facts Facts) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	_, v4 := routeOf(facts.Routes, 4, BridgeName)
-	_, v6 := routeOf(facts.Routes, 6, BridgeName)
+	_, v4 := host.DefaultRouteOf(facts.Routes, 4, BridgeName)
+	_, v6 := host.DefaultRouteOf(facts.Routes, 6, BridgeName)
 	link, _ := facts.link(BridgeName)
 	device, known := facts.device(BridgeName)
 	if (!v4 && !v6) || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {

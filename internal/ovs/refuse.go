@@ -105,7 +105,7 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now present
 func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now present) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
-		if _, ok := routeOf(facts.Routes, int(f), uplink); ok {
+		if _, ok := host.DefaultRouteOf(facts.Routes, int(f), uplink); ok {
 			return nil
 		}
 		if f == networkmanager.IPv4 && len(now[f].Addresses) > 0 {

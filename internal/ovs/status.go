@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // Status is how br-ex is now.
@@ -61,7 +62,7 @@ func statusOf(facts Facts) Status {
 	}
 	link, _ := facts.link(BridgeName)
 	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Lasting(), link.MTU
-	s.NodeIPs = NodeIP(facts.Links, facts.Routes, facts.NodeIPHint).All()
+	s.NodeIPs = nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint).All()
 	return s
 }
 

@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// switchFiles are the database, which may be a link to the second place, and the
-// host's identity.
+// switchFiles returns the database files and the file with the host's identity.
 func switchFiles() []string {
-	return []string{"/etc/openvswitch/conf.db", "/var/lib/openvswitch/conf.db", "/etc/openvswitch/system-id.conf"}
+	return append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf")
 }
 
 // makingTime is ample for Open vSwitch to fill a file that it has just made: it

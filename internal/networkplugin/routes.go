@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"net/netip"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
 // Priorities, marks and tables of OVN-Kubernetes' routing rules.
@@ -23,7 +24,7 @@ const (
 	mainTable        = 254
 )
 
-func (f PluginFacts) rules(cluster []netip.Prefix) []Leftover {
+func (f Facts) rules(cluster []netip.Prefix) []Leftover {
 	var list []Leftover
 	for _, rule := range f.Rules {
 		if f.ofPlugin(rule, cluster) {
@@ -33,7 +34,7 @@ func (f PluginFacts) rules(cluster []netip.Prefix) []Leftover {
 	return list
 }
 
-func (f PluginFacts) ofPlugin(rule host.PolicyRule, cluster []netip.Prefix) bool {
+func (f Facts) ofPlugin(rule host.PolicyRule, cluster []netip.Prefix) bool {
 	switch rule.Priority {
 	case servicePriority:
 		return rule.Mark == serviceMark && rule.Table == serviceTable
@@ -53,7 +54,7 @@ func (f PluginFacts) ofPlugin(rule host.PolicyRule, cluster []netip.Prefix) bool
 
 // ownTable reports whether a routing table is the one that OVN-Kubernetes uses
 // for an interface whose name begins with prefix.
-func (f PluginFacts) ownTable(table int, prefix string) bool {
+func (f Facts) ownTable(table int, prefix string) bool {
 	return slices.ContainsFunc(f.Links, func(link host.Link) bool {
 		return table == ownTables+link.Index && strings.HasPrefix(link.Name, prefix)
 	})
@@ -76,10 +77,10 @@ func ruleLeftover(rule host.PolicyRule) Leftover {
 // routes lists the routes to and by OVN-Kubernetes' masquerade addresses on a
 // bridge, and those of EgressIPs. Routes over the management port are removed
 // with it.
-func (f PluginFacts) routes() []Leftover {
+func (f Facts) routes() []Leftover {
 	subnets := map[string][]netip.Prefix{}
 	for _, address := range f.Addresses {
-		if masquerade(address.Address) {
+		if openvswitch.IsMasquerade(address.Address) {
 			subnets[address.Link] = append(subnets[address.Link], address.Address.Masked())
 		}
 	}
@@ -105,7 +106,7 @@ func (f PluginFacts) routes() []Leftover {
 
 // ofEgressIPs reports whether a route is in a table to which a rule of an
 // EgressIP leads.
-func (f PluginFacts) ofEgressIPs(route host.TableRoute) bool {
+func (f Facts) ofEgressIPs(route host.TableRoute) bool {
 	return slices.ContainsFunc(f.Rules, func(rule host.PolicyRule) bool {
 		return rule.Priority == egressIPPriority && rule.Table == route.Table && f.ofPlugin(rule, nil)
 	})
@@ -113,10 +114,10 @@ func (f PluginFacts) ofEgressIPs(route host.TableRoute) bool {
 
 // addresses lists OVN-Kubernetes' masquerade addresses and EgressIPs. Those of
 // the management port are removed with it.
-func (f PluginFacts) addresses() []Leftover {
+func (f Facts) addresses() []Leftover {
 	var list []Leftover
 	for _, address := range f.Addresses {
-		if masquerade(address.Address) || address.Label == address.Link+"eip" {
+		if openvswitch.IsMasquerade(address.Address) || address.Label == address.Link+"eip" {
 			list = append(list, newLeftover("ip", "address", "delete", address.Address.String(), "dev", address.Link))
 		}
 	}

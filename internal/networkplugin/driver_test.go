@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"os/exec"
@@ -121,15 +121,15 @@ func TestLeaveRemovesWhatTheNetworkPluginMade(t *testing.T) {
 	// The tables and chains that iptables makes for itself stay, as they are empty.
 	lines(t, `
 		for t in raw mangle nat filter; do for i in iptables ip6tables; do $i -t $t -N X; $i -t $t -X X; done; done`)
-	driver := &PluginDriver{}
-	before, err := driver.Look(t.Context(), PluginChange())
+	driver := &Driver{}
+	before, err := driver.Look(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := hostState(t)
 	lines(t, cluster)
 
-	if err := driver.Restore(t.Context(), PluginChange(), before); err != nil {
+	if err := driver.Restore(t.Context(), NewChange(), before); err != nil {
 		t.Fatal(err)
 	}
 	if got := hostState(t); got != want {
@@ -149,17 +149,17 @@ func TestLeaveRemovesBridgesWhileTheSwitchIsDown(t *testing.T) {
 	}
 	vswitch := newSwitch(t)
 	lines(t, administrator)
-	driver := &PluginDriver{}
-	before, err := driver.Look(t.Context(), PluginChange())
+	driver := &Driver{}
+	before, err := driver.Look(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines(t, cluster)
 	vswitch.stop(t, "ovs-vswitchd")
-	if err := driver.Restore(t.Context(), PluginChange(), before); err != nil {
+	if err := driver.Restore(t.Context(), NewChange(), before); err != nil {
 		t.Fatal(err)
 	}
-	after, err := driver.Look(t.Context(), PluginChange())
+	after, err := driver.Look(t.Context(), NewChange())
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
 		t.Errorf("%v (-before +after):\n%s", err, diff)
 	}
@@ -190,8 +190,8 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		return
 	}
 	newSwitch(t)
-	driver := &PluginDriver{}
-	before, err := driver.Look(t.Context(), PluginChange())
+	driver := &Driver{}
+	before, err := driver.Look(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +201,7 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		iptables -N MINE
 		nft add map ip filter m '{ type ipv4_addr : verdict; }'
 		nft add element ip filter m '{ 192.0.2.1 : jump KUBE-FIREWALL }'`)
-	err = driver.Restore(t.Context(), PluginChange(), before)
+	err = driver.Restore(t.Context(), NewChange(), before)
 	command := "iptables --wait 10 --table filter --flush KUBE-FIREWALL && iptables --wait 10 --table filter --delete-chain KUBE-FIREWALL"
 	if err == nil || !strings.Contains(err.Error(), "left on this host: iptables") {
 		t.Errorf("error %v", err)
@@ -210,7 +210,7 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 		t.Errorf("remedy %q, want %q", remedy, command)
 	}
 	lines(t, "nft delete map ip filter m\n"+command)
-	if err := driver.Restore(t.Context(), PluginChange(), before); err != nil {
+	if err := driver.Restore(t.Context(), NewChange(), before); err != nil {
 		t.Errorf("after the remedy: %v", err)
 	}
 	if _, err := host.Run(t.Context(), "iptables", "-S", "MINE"); err != nil {

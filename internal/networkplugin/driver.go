@@ -1,11 +1,10 @@
-package ovs
+package networkplugin
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -16,21 +15,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// PluginKind is the kind of the host's network as the network plugin changes it.
-const PluginKind = ledger.Kind("network plugin")
+// Kind is the kind of the host's network as the network plugin changes it.
+const Kind = ledger.Kind("network plugin")
 
-// PluginChange records the state of the host's network before the network
+// NewChange records the state of the host's network before the network
 // plugin, kubelet and CRI-O change it.
-func PluginChange() ledger.Change {
+func NewChange() ledger.Change {
 	return ledger.Change{
-		Kind: PluginKind, Target: "OVN-Kubernetes", Why: "the network plugin, kubelet and CRI-O add to the host's network",
+		Kind: Kind, Target: "OVN-Kubernetes", Why: "the network plugin, kubelet and CRI-O add to the host's network",
 		Want: ledger.State{Present: true},
 	}
 }
 
-// PluginDriver is the ledger's driver of PluginKind. It never makes a change;
+// Driver is the ledger's driver of Kind. It never makes a change;
 // an undo removes what the network plugin, kubelet and CRI-O made since the join.
-type PluginDriver struct {
+type Driver struct {
 	Systemd *host.Systemd // nil: Open vSwitch is not started where it does not run
 
 	log      report.Log
@@ -38,18 +37,18 @@ type PluginDriver struct {
 }
 
 var (
-	_ ledger.Driver    = (*PluginDriver)(nil)
-	_ ledger.Bracketed = (*PluginDriver)(nil)
+	_ ledger.Driver    = (*Driver)(nil)
+	_ ledger.Bracketed = (*Driver)(nil)
 )
 
 // Prepare sets where an undo prints what it waits for and what it removes, and
 // addresses in the cluster's service networks.
-func (d *PluginDriver) Prepare(log report.Log, services []netip.Addr) {
+func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
 	d.log, d.services = log, services
 }
 
 // Bracketed marks the kind as one that others change.
-func (d *PluginDriver) Bracketed() {}
+func (d *Driver) Bracketed() {}
 
 // databaseUnread is the key that stands for a database that the join could not
 // read. Nothing is removed from such a database, because nobody knows what it
@@ -57,8 +56,8 @@ func (d *PluginDriver) Bracketed() {}
 const databaseUnread = "Open vSwitch database unread"
 
 // Look returns the keys of the leftovers that exist now.
-func (d *PluginDriver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
-	facts, err := gatherPlugin(ctx)
+func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+	facts, err := gather(ctx)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -73,11 +72,11 @@ func (d *PluginDriver) Look(ctx context.Context, _ ledger.Change) (ledger.State,
 }
 
 // Make does nothing.
-func (d *PluginDriver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+func (d *Driver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore removes what came since before, gathers the facts again, and fails
 // with the command for each thing that remains.
-func (d *PluginDriver) Restore(ctx context.Context, _ ledger.Change, before ledger.State) error {
+func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.State) error {
 	stop, err := d.startDatabase(ctx)
 	if err != nil {
 		return err
@@ -86,14 +85,14 @@ func (d *PluginDriver) Restore(ctx context.Context, _ ledger.Change, before ledg
 	return errors.Join(err, stop())
 }
 
-func (d *PluginDriver) remove(ctx context.Context, before []string) error {
+func (d *Driver) remove(ctx context.Context, before []string) error {
 	count := 0
 	failed := map[string]error{}
 	var rest []Leftover
 	// The second pass removes what the first one could not, because another thing
 	// had to go first, or did not have to, because it can go with another thing.
 	for pass := range 3 {
-		facts, err := gatherPlugin(ctx)
+		facts, err := gather(ctx)
 		if err != nil {
 			return err
 		}
@@ -179,9 +178,9 @@ func runCommand(ctx context.Context, command []string) error {
 	return err
 }
 
-// gatherPlugin gathers the facts.
-func gatherPlugin(ctx context.Context) (PluginFacts, error) {
-	facts := PluginFacts{IPTables: map[string]string{}}
+// gather gathers the facts.
+func gather(ctx context.Context) (Facts, error) {
+	facts := Facts{IPTables: map[string]string{}}
 	for _, program := range []string{"iptables", "ip6tables"} {
 		saved, err := host.Run(ctx, program+"-save")
 		if err != nil && !errors.Is(err, host.ErrNoProgram) {
@@ -207,7 +206,7 @@ func gatherPlugin(ctx context.Context) (PluginFacts, error) {
 // gatherSwitch reads the database, and the flows of the bridges in it that are
 // gateways of OVN-Kubernetes. Without Open vSwitch, or while its database server
 // does not run, there is nothing to read.
-func (f *PluginFacts) gatherSwitch(ctx context.Context) error {
+func (f *Facts) gatherSwitch(ctx context.Context) error {
 	if !host.HasProgram("ovs-vsctl") {
 		return nil
 	}
@@ -265,8 +264,6 @@ func parseNFTables(output []byte) ([]NFTable, error) {
 	}
 	return tables, nil
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
 
 // shellLine returns a command as a line for a shell.
 func shellLine(command []string) string {

@@ -1,16 +1,13 @@
-package ovs
+package nodeip
 
 import (
 	"net/netip"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func link(name string, index int, addresses ...string) host.Link {
@@ -21,7 +18,7 @@ func link(name string, index int, addresses ...string) host.Link {
 	return l
 }
 
-func TestNodeIP(t *testing.T) {
+func TestChoose(t *testing.T) {
 	leased := link("br-ex", 9, "2001:db8::7/128") // by DHCPv6
 	leased.Advertised = []netip.Prefix{netip.MustParsePrefix("2001:db8::/64")}
 	aging := link("br-ex", 9, "2001:db8:1::7/64", "2001:db8:2::7/64")
@@ -89,7 +86,7 @@ func TestNodeIP(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, address := range NodeIP(test.links, test.routes, test.hint).All() {
+			for _, address := range Choose(test.links, test.routes, test.hint).All() {
 				got = append(got, address.String())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -99,77 +96,49 @@ func TestNodeIP(t *testing.T) {
 	}
 }
 
-func TestFiles(t *testing.T) {
-	f := bridged(t)
-	changes, err := Files(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := map[string]string{}
-	for _, change := range changes {
-		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Want.Present {
-			continue // there is no such address
+func TestParseDropIn(t *testing.T) {
+	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
+	for name, node := range map[string]Addresses{"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {four, six}} {
+		written := Files(node)[0]
+		if written.Target != KubeletDropIn {
+			t.Fatalf("the first file is %s", written.Target)
 		}
-		if change.Kind != ledger.File || change.Want.Mode == nil || *change.Want.Mode != 0o644 {
-			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Want.Mode)
+		if diff := cmp.Diff(node, ParseDropIn(written.Want.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		got[change.Target] = string(change.Want.Content)
 	}
-	want := map[string]string{
-		"/etc/nmstate/openshift/applied":                        "# br-ex was made by hcp-node-agent\n",
-		"/var/lib/ovnk/iface_default_hint":                      "eth0\n",
-		"/etc/systemd/system/kubelet.service.d/20-nodenet.conf": "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.177\" \"KUBELET_NODE_IPS=192.0.2.177\"\n",
-		"/etc/systemd/system/crio.service.d/20-nodenet.conf":    "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
-		"/run/nodeip-configuration/primary-ip":                  "192.0.2.177",
-		"/run/nodeip-configuration/ipv4":                        "192.0.2.177",
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	if _, err := Files(facts(t, "dhcp")); err == nil {
-		t.Error("files for a bridge that is not there")
-	}
-	f.NodeIPHint = "203.0.113.1"
-	if _, err := Files(f); err == nil {
-		t.Error("files without an address for the node")
+	for _, other := range []string{"", "[Service]\n", "\"KUBELET_NODE_IPS=", "\"KUBELET_NODE_IPS=a,b\""} {
+		if got := ParseDropIn([]byte(other)); got.Primary().IsValid() {
+			t.Errorf("%q: %v", other, got)
+		}
 	}
 }
 
-// The kernel is kept from hearing routers on a br-ex of ours alone, and only
-// where NetworkManager hears them instead.
-func TestFilesForRouters(t *testing.T) {
+func TestCovers(t *testing.T) {
+	four, six := Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}, Addresses{IPv6: netip.MustParseAddr("2001:db8::7")}
+	both := Addresses{four.IPv4, six.IPv6}
 	for name, test := range map[string]struct {
-		profile, method string
-		want            bool
+		now, had Addresses
+		want     bool
 	}{
-		"ours":               {bridgeIPProfile, "auto", true},
-		"IPv6 switched off":  {bridgeIPProfile, "disabled", true},
-		"IPv6 by the kernel": {bridgeIPProfile, "ignore", false},
-		"somebody else's":    {"another", "auto", false},
+		"nothing yet":           {Addresses{}, Addresses{}, false},
+		"the first":             {four, Addresses{}, true},
+		"another one":           {Addresses{IPv4: netip.MustParseAddr("192.0.2.8")}, four, true},
+		"IPv6 not yet":          {four, both, false},
+		"IPv4 not yet":          {six, both, false},
+		"one more":              {both, four, true},
+		"another family, alone": {six, four, false},
 	} {
-		t.Run(name, func(t *testing.T) {
-			f := bridged(t)
-			settings := networkmanager.Settings{}
-			settings.Set("connection", "uuid", newUUID(f.MachineID, test.profile))
-			settings.Set("ipv6", "method", test.method)
-			f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: settings})
-			changes, err := Files(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == routerFile && strings.Contains(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
-			})
-			if got != test.want {
-				t.Errorf("%t, want %t: %v", got, test.want, changes)
-			}
-			if test.profile != bridgeIPProfile {
-				return
-			}
-			before := Move{Profiles: Profiles{BridgeIP: settings}}.Before()
-			if len(before) > 0 != test.want || len(Move{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
-				t.Errorf("before a move: %v", before)
-			}
-		})
+		if got := test.now.covers(test.had); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
 	}
+}
+
+func route(link string, family, metric int, gateway string) host.Route {
+	r := host.Route{Link: link, Family: family, Metric: metric}
+	if gateway != "" {
+		r.Gateway = netip.MustParseAddr(gateway)
+	}
+	return r
 }

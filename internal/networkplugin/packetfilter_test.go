@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"net/netip"
@@ -31,7 +31,7 @@ COMMIT
 COMMIT
 # Table ` + "`mine' is incompatible, use 'nft' tool." + `
 `
-	facts := PluginFacts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
+	facts := Facts{IPTables: map[string]string{"iptables": saved}, Routes: overManagementPort("10.132.0.0/14", "fe80::/64")}
 	facts.NFTables = []NFTable{{Family: "inet", Name: "filter"}, {Family: "inet", Name: "my-ovn-kubernetes"}}
 	facts.Services = []netip.Addr{netip.MustParseAddr("172.31.0.10")}
 	if diff := cmp.Diff([]string(nil), commands(Leftovers(facts))); diff != "" {
@@ -54,7 +54,7 @@ COMMIT
 		"iptables --table filter --delete FORWARD -d 172.31.0.0/16 -j ACCEPT",
 		"iptables --table filter --delete FORWARD -s 172.31.0.0/16 -j ACCEPT",
 	}
-	facts := PluginFacts{IPTables: map[string]string{"iptables": saved}, Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")}}
+	facts := Facts{IPTables: map[string]string{"iptables": saved}, Services: []netip.Addr{netip.MustParseAddr("172.31.0.10")}}
 	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

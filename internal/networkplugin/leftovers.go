@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"net/netip"
@@ -9,9 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// PluginFacts is the state of the host's network that the network plugin,
+// Facts is the state of the host's network that the network plugin,
 // kubelet and CRI-O add to while the host is a node.
-type PluginFacts struct {
+type Facts struct {
 	IPTables  map[string]string // output of iptables-save and ip6tables-save, by "iptables" and "ip6tables"
 	NFTables  []NFTable
 	Links     []host.Link
@@ -51,7 +51,7 @@ func (l Leftover) Command() string {
 // number of theirs, or leads to their addresses; see go-controller's
 // gateway_iptables.go, gateway_shared_intf.go, management-port_linux.go,
 // egressip.go and default_node_network_controller.go.
-func Leftovers(facts PluginFacts) []Leftover {
+func Leftovers(facts Facts) []Leftover {
 	var list []Leftover
 	for _, program := range []string{"iptables", "ip6tables"} {
 		list = append(list, parseIPTables(facts.IPTables[program]).leftovers(program, facts)...)
@@ -98,7 +98,7 @@ const managementPort = "ovn-k8s-mp"
 
 // clusterNetworks lists the networks of pods and services, which lead over the
 // management port.
-func (f PluginFacts) clusterNetworks() []netip.Prefix {
+func (f Facts) clusterNetworks() []netip.Prefix {
 	var networks []netip.Prefix
 	for _, route := range f.Routes {
 		network := route.Destination
@@ -112,19 +112,19 @@ func (f PluginFacts) clusterNetworks() []netip.Prefix {
 // isCluster reports whether a network is one of the cluster's, or a masquerade
 // address of OVN-Kubernetes. While OVN-Kubernetes starts, no route leads to the
 // service networks.
-func (f PluginFacts) isCluster(network netip.Prefix) bool {
+func (f Facts) isCluster(network netip.Prefix) bool {
 	if slices.Contains(f.clusterNetworks(), network) {
 		return true
 	}
 	if network.IsSingleIP() {
-		return slices.ContainsFunc(masqueradeSubnets(), func(subnet netip.Prefix) bool { return network.Addr() == subnet.Addr().Next() })
+		return slices.ContainsFunc(openvswitch.MasqueradeSubnets(), func(subnet netip.Prefix) bool { return network.Addr() == subnet.Addr().Next() })
 	}
 	return network.Bits() > 0 && slices.ContainsFunc(f.Services, network.Contains)
 }
 
 // uplinks lists the bridges that OVN-Kubernetes uses as gateways.
-func (f PluginFacts) uplinks() []string {
-	uplinks := []string{BridgeName, BridgeName + "1"} // also where the mapping is gone already
+func (f Facts) uplinks() []string {
+	uplinks := []string{openvswitch.ExternalBridge, openvswitch.ExternalBridge + "1"} // also where the mapping is gone already
 	if f.Database == nil {
 		return uplinks
 	}

@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"context"
@@ -13,7 +13,7 @@ const databaseUnit = "ovsdb-server.service"
 
 // hasDatabase reports whether Open vSwitch has ever run on this host.
 func hasDatabase() bool {
-	return slices.ContainsFunc(switchFiles()[:2], func(file string) bool {
+	return slices.ContainsFunc(openvswitch.DatabaseFiles(), func(file string) bool {
 		_, err := os.Stat(file)
 		return err == nil
 	})
@@ -22,7 +22,7 @@ func hasDatabase() bool {
 // startDatabase starts the database server where it does not run, because the
 // settings of OVN-Kubernetes in its database would come back with Open vSwitch.
 // The function that it returns stops the server again.
-func (d *PluginDriver) startDatabase(ctx context.Context) (func() error, error) {
+func (d *Driver) startDatabase(ctx context.Context) (func() error, error) {
 	nothing := func() error { return nil }
 	if d.Systemd == nil || !host.HasProgram("ovs-vsctl") || !hasDatabase() {
 		return nothing, nil

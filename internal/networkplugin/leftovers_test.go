@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"errors"
@@ -49,7 +49,7 @@ func overManagementPort(networks ...string) []host.TableRoute {
 }
 
 func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
-	facts := PluginFacts{
+	facts := Facts{
 		IPTables: map[string]string{"iptables": recorded(t, "iptables-save.txt"), "ip6tables": recorded(t, "ip6tables-save.txt")},
 		Routes:   overManagementPort("10.132.0.0/14", "172.31.0.0/16"),
 		Database: &openvswitch.Database{ExternalIDs: map[string]string{"ovn-bridge-mappings": "physnet:br-mine"}},
@@ -102,7 +102,7 @@ func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
 func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	links := []host.Link{{Name: "eth0", Index: 2}, {Name: "ovn-k8s-mp4", Index: 9}}
-	facts := PluginFacts{
+	facts := Facts{
 		Links: links, Routes: overManagementPort("10.132.0.0/14"),
 		Rules: []host.PolicyRule{
 			{Family: 4, Priority: 0, Table: 255},
@@ -136,7 +136,7 @@ func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
 
 func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
 	prefix := netip.MustParsePrefix
-	facts := PluginFacts{
+	facts := Facts{
 		Links: []host.Link{{Name: "eth1", Index: 3}},
 		Rules: []host.PolicyRule{{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003}},
 		Addresses: []host.LinkAddress{
@@ -205,13 +205,13 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 		"ovs-dpctl del-if system@ovs-system br-int",
 		"ovs-dpctl del-if system@ovs-system ovn-k8s-mp0",
 	}
-	list := Leftovers(PluginFacts{Database: &database, Links: links, Flows: []string{"br-mine"}})
+	list := Leftovers(Facts{Database: &database, Links: links, Flows: []string{"br-mine"}})
 	if diff := cmp.Diff(want, commands(list)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 
 	// The datapath and tunnels serve no other bridge, and then go too.
-	alone := PluginFacts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []host.Link{links[0], links[4]}}
+	alone := Facts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []host.Link{links[0], links[4]}}
 	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
 	if diff := cmp.Diff(want, commands(Leftovers(alone))); diff != "" {
 		t.Errorf("without other bridges (-want +got):\n%s", diff)
@@ -230,7 +230,7 @@ func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
 }
 
 func TestRemainingThingsComeWithTheirCommands(t *testing.T) {
-	list := Leftovers(PluginFacts{
+	list := Leftovers(Facts{
 		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
 		NFTables: []NFTable{{Family: "inet", Name: "ovn-kubernetes"}},
 	})

@@ -1,4 +1,4 @@
-package ovs
+package networkplugin
 
 import (
 	"net/netip"
@@ -86,7 +86,7 @@ func (c chain) ofCluster() bool {
 
 // leftovers lists the rules first, because a chain to which a rule leads cannot
 // be deleted.
-func (t ipTables) leftovers(program string, facts PluginFacts) []Leftover {
+func (t ipTables) leftovers(program string, facts Facts) []Leftover {
 	command := func(c chain, operation string, args ...string) []string {
 		return append([]string{program, "--wait", "10", "--table", c.table, operation, c.name}, args...)
 	}
@@ -109,7 +109,7 @@ func (t ipTables) leftovers(program string, facts PluginFacts) []Leftover {
 // ofPlugin reports whether a rule of another chain is OVN-Kubernetes', kubelet's
 // or CRI-O's: it leads to a chain of theirs or over the management port, or it is
 // exactly a rule of theirs, which the host can only have from them.
-func (t ipTables) ofPlugin(rule packetRule, facts PluginFacts) bool {
+func (t ipTables) ofPlugin(rule packetRule, facts Facts) bool {
 	text := strings.Join(rule.args, " ")
 	for i, arg := range rule.args[:len(rule.args)-1] {
 		if i > 0 && rule.args[i-1] == "!" {

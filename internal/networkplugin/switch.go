@@ -1,6 +1,7 @@
-package ovs
+package networkplugin
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--tim
 
 // database lists what OVN-Kubernetes and ovn-controller have written into the
 // Open vSwitch database, from which it would come back with every start.
-func (f PluginFacts) database() []Leftover {
+func (f Facts) database() []Leftover {
 	var list []Leftover
 	for _, bridge := range f.Flows {
 		// Traffic goes on by the default flow before the others are deleted.
@@ -44,7 +45,7 @@ func (f PluginFacts) database() []Leftover {
 			list = append(list, newLeftover(vsctl("destroy", row.Table, row.UUID)...))
 		}
 	}
-	for _, key := range sortedKeys(f.Database.ExternalIDs) {
+	for _, key := range slices.Sorted(maps.Keys(f.Database.ExternalIDs)) {
 		if strings.HasPrefix(key, "ovn-") {
 			list = append(list, setting("external_ids", key, f.Database.ExternalIDs[key]))
 		}
@@ -96,7 +97,7 @@ func restoredSettings(list []Leftover, before []string) [][]string {
 // links lists the interfaces of OVN-Kubernetes and ovn-controller. They go with
 // their bridges while the switch runs. The kernel's datapath and the interfaces
 // of tunnels in it serve other bridges, too.
-func (f PluginFacts) links() []Leftover {
+func (f Facts) links() []Leftover {
 	var list []Leftover
 	bridges := f.Database == nil
 	if !bridges {
