@@ -22,7 +22,7 @@ func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.facts.Root {
 		return nil, nil // Open vSwitch answers root alone, and would seem not to run
 	}
-	status, err := ovs.LookStatus(ctx, p.nm)
+	status, err := ovs.GatherStatus(ctx, p.nm)
 	told, unread := writtenNodeIPs()
 	if unread != nil && err == nil {
 		err = unread

@@ -23,7 +23,7 @@ func examineLeftovers(_ context.Context, p *patient) ([]DoctorFinding, error) {
 	}
 	var facts leftoverFacts
 	var err error
-	if facts.Move, facts.Moving, err = ovs.UnfinishedMove(p.tree, p.dir); err != nil {
+	if facts.Move, facts.Moving, err = ovs.UnfinishedMigration(p.tree, p.dir); err != nil {
 		return nil, err
 	}
 	if p.ledger != nil {

@@ -11,32 +11,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// attempt is a move under way.
-type attempt struct {
+// migration is a move under way.
+type migration struct {
 	*Driver
-	Move
+	Migration
 	checkpoint networkmanager.Checkpoint
 	nic        networkmanager.Device
 	added      map[string]networkmanager.Ref // our profiles by name
 	filter     string                        // br-ex's reverse path filter, as it shall be
-	answering  []netip.Addr                  // the name servers that answered before
-	held       *ipv6Hold
+	nameservers  []netip.Addr                  // the name servers that answered before
+	ipv6       *ipv6Addresses
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
 // none of them comes up by itself.
-func (a *attempt) addProfiles(ctx context.Context) error {
+func (a *migration) addProfiles(ctx context.Context) error {
 	var err error
 	if a.nic, err = a.NM.Carrier(ctx, a.Uplink); err != nil {
 		return err
 	}
-	m := a.Move
+	m := a.Migration
 	profiles := []networkmanager.Settings{
-		dormant(m.Profiles.Bridge), dormant(m.Profiles.NICPort), dormant(m.Profiles.BridgePort),
-		dormant(m.Profiles.NIC), m.Bring.Copy,
+		WithoutAutoconnect(m.Profiles.Bridge), WithoutAutoconnect(m.Profiles.NICPort), WithoutAutoconnect(m.Profiles.BridgePort),
+		WithoutAutoconnect(m.Profiles.NIC), m.Staged.Static,
 	}
 	for _, member := range m.Profiles.Members {
-		profiles = append(profiles, dormant(member))
+		profiles = append(profiles, WithoutAutoconnect(member))
 	}
 	for _, profile := range profiles {
 		ref, err := a.NM.AddProfile(ctx, profile, networkmanager.InMemory)
@@ -53,8 +53,8 @@ func (a *attempt) addProfiles(ctx context.Context) error {
 // Open vSwitch database. When Open vSwitch was started after it, it is not
 // connected, connects only for a call, and until then leaves Open vSwitch
 // interfaces unavailable (ovsdb_try_connect in nm-ovsdb.c, 1.42 to 1.5x).
-func (a *attempt) connectDatabase(ctx context.Context) error {
-	activation, err := a.NM.BeginActivation(ctx, a.added[bridgeProfile], networkmanager.Device{})
+func (a *migration) connectDatabase(ctx context.Context) error {
+	activation, err := a.NM.BeginActivation(ctx, a.added[BridgeProfile], networkmanager.Device{})
 	if err != nil {
 		return err
 	}
@@ -75,25 +75,25 @@ func (a *attempt) connectDatabase(ctx context.Context) error {
 
 // bringUpCopy brings br-ex up with a copy of the NIC's address. Traffic still
 // goes through the NIC.
-func (a *attempt) bringUpCopy(ctx context.Context) error {
+func (a *migration) bringUpCopy(ctx context.Context) error {
 	before, err := openvswitch.Generation(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.activate(ctx, bridgeIPProfile, networkmanager.Device{}); err != nil {
+	if err := a.activate(ctx, BridgeIPProfile, networkmanager.Device{}); err != nil {
 		return refusedByDatabase(ctx, before, err)
 	}
 	return nil
 }
 
-func (a *attempt) bringUpPort(ctx context.Context) error {
-	return a.activate(ctx, nicPortProfile, networkmanager.Device{})
+func (a *migration) bringUpPort(ctx context.Context) error {
+	return a.activate(ctx, NICPortProfile, networkmanager.Device{})
 }
 
-// plug plugs the NIC into the bridge. From here until adopt, what is received
+// attachPort plugs the NIC into the bridge. From here until adopt, what is received
 // arrives on br-ex and what is sent leaves by the NIC, and a checkpoint would
 // not notice: only the timer helps.
-func (a *attempt) plug(ctx context.Context) error {
+func (a *migration) attachPort(ctx context.Context) error {
 	var err error
 	if a.filter, err = host.ReversePathFilter(BridgeName); err != nil {
 		return err
@@ -101,23 +101,23 @@ func (a *attempt) plug(ctx context.Context) error {
 	if err := host.SetReversePathFilter(BridgeName, "2"); err != nil {
 		return err
 	}
-	for _, gateway := range a.gateways() {
+	for _, gateway := range a.Gateways() {
 		if err := host.CopyNeighbour(gateway, a.Uplink, BridgeName); err != nil {
 			return err
 		}
 	}
 	return openvswitch.Attach(ctx, openvswitch.Attachment{
 		Bridge: BridgeName, NIC: a.Uplink,
-		PortProfile: a.Origin.Ours[nicPortProfile], DeviceProfile: a.Origin.Ours[nicProfile],
+		PortProfile: a.Backup.OwnUUIDs[NICPortProfile], DeviceProfile: a.Backup.OwnUUIDs[NICProfile],
 	})
 }
 
-// adopt gives the NIC to its new profile, or lets it keep its own without
+// activateNIC gives the NIC to its new profile, or lets it keep its own without
 // addresses: those of br-ex take over.
-func (a *attempt) adopt(ctx context.Context) error {
-	take := func() error { return a.activate(ctx, nicProfile, a.nic) }
-	if a.Origin.InPlace {
-		take = func() error { return a.silence(ctx, a.nic) }
+func (a *migration) activateNIC(ctx context.Context) error {
+	take := func() error { return a.activate(ctx, NICProfile, a.nic) }
+	if a.Backup.InPlace {
+		take = func() error { return a.removeAddresses(ctx, a.nic) }
 	}
 	if err := take(); err != nil {
 		return err
@@ -125,27 +125,27 @@ func (a *attempt) adopt(ctx context.Context) error {
 	return host.SetReversePathFilter(BridgeName, a.filter)
 }
 
-// prefer makes br-ex's routes better than those of other interfaces.
-func (a *attempt) prefer(ctx context.Context) error { return a.reapply(ctx, a.Bring.Prefer) }
+// applyFinalMetrics makes br-ex's routes better than those of other interfaces.
+func (a *migration) applyFinalMetrics(ctx context.Context) error { return a.reapply(ctx, a.Staged.StaticFinalMetric) }
 
-// lease lets br-ex ask for its addresses itself, IPv4 in two steps: see
+// startDHCP lets br-ex ask for its addresses itself, IPv4 in two steps: see
 // leaseStep.
-func (a *attempt) lease(ctx context.Context) error {
+func (a *migration) startDHCP(ctx context.Context) error {
 	var err error
 	metric := int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
-	if a.held, err = holdIPv6(BridgeName, a.Profiles.BridgeIP, a.Origin.IPv6, metric); err != nil {
+	if a.ipv6, err = keepIPv6(BridgeName, a.Profiles.BridgeIP, a.Backup.IPv6, metric); err != nil {
 		return err
 	}
-	if err := a.reapply(ctx, a.Bring.Lease); err != nil {
+	if err := a.reapply(ctx, a.Staged.DHCP); err != nil {
 		return err
 	}
-	if !asks(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Origin.IPv4.Addresses) == 0 {
+	if !IsDynamic(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Backup.IPv4.Addresses) == 0 {
 		return a.tidyTables() // nothing was kept for the time until there is a lease
 	}
 	if err := a.waitForLease(ctx); err != nil {
 		return err
 	}
-	if err := a.reapply(ctx, dormant(a.Profiles.BridgeIP)); err != nil {
+	if err := a.reapply(ctx, WithoutAutoconnect(a.Profiles.BridgeIP)); err != nil {
 		return err
 	}
 	if err := a.waitForLease(ctx); err != nil {
@@ -154,8 +154,8 @@ func (a *attempt) lease(ctx context.Context) error {
 	return a.tidyTables()
 }
 
-func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings) error {
-	if err := a.NM.UpdateProfile(ctx, a.added[bridgeIPProfile], settings, networkmanager.InMemory); err != nil {
+func (a *migration) reapply(ctx context.Context, settings networkmanager.Settings) error {
+	if err := a.NM.UpdateProfile(ctx, a.added[BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
 		return err
 	}
 	device, err := a.NM.Carrier(ctx, BridgeName)
@@ -165,14 +165,14 @@ func (a *attempt) reapply(ctx context.Context, settings networkmanager.Settings)
 	return a.NM.Reapply(ctx, device, nil)
 }
 
-func (a *attempt) waitForLease(ctx context.Context) error {
+func (a *migration) waitForLease(ctx context.Context) error {
 	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
 		device, err := a.NM.Carrier(ctx, BridgeName)
 		return len(device.IPv4.LeasedAddresses()) > 0, err
 	})
 }
 
-func (a *attempt) activate(ctx context.Context, name string, device networkmanager.Device) error {
+func (a *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
 	if err := a.NM.ActivateProfile(ctx, a.added[name], device); err != nil {
 		return fmt.Errorf("bringing up %s: %w", name, err)
 	}
@@ -181,11 +181,11 @@ func (a *attempt) activate(ctx context.Context, name string, device networkmanag
 
 // save saves the profiles: first all of them without autoconnect, the bridge
 // last, so that no half set can be brought up at boot; then with it.
-func (a *attempt) save(ctx context.Context) error {
+func (a *migration) save(ctx context.Context) error {
 	p := a.Profiles
 	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
 	ordered = append(ordered, p.Bridge)
-	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{dormant, asIs} {
+	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{WithoutAutoconnect, asIs} {
 		for _, profile := range ordered {
 			ref := a.added[profile.Text("connection", "id")]
 			if err := a.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
@@ -199,14 +199,14 @@ func (a *attempt) save(ctx context.Context) error {
 // commit makes the move count. The checkpoint goes before the journal: should
 // its time be over meanwhile, NetworkManager has gone back already and says so
 // here.
-func (a *attempt) commit(ctx context.Context) error {
+func (a *migration) commit(ctx context.Context) error {
 	if err := a.NM.DestroyCheckpoint(ctx, a.checkpoint); err != nil {
 		return err
 	}
 	if err := a.journal().close(); err != nil {
 		return err
 	}
-	if err := a.stopGuard(context.WithoutCancel(ctx)); err != nil {
+	if err := a.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
 		a.log.Note(err.Error() + "; it does nothing any more, and ends by itself")
 	}
 	return nil

@@ -10,17 +10,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// awakenTime is how long a daemon that has died may take to be back.
-const awakenTime = 30 * time.Second
+// switchTimeout is how long a daemon that has died may take to be back.
+const switchTimeout = 30 * time.Second
 
-// awaken gets the daemons running that a way back needs. systemd starts a
+// startSwitch gets the daemons running that a way back needs. systemd starts a
 // NetworkManager that was killed by itself; one that was stopped, and a stopped
 // Open vSwitch, in whose hands the NIC may be, are started here: somebody may
 // have stopped them, but not with the host's network in pieces in mind.
-func (d *Driver) awaken(ctx context.Context, nic string) error {
+func (d *Driver) startSwitch(ctx context.Context, nic string) error {
 	if openvswitch.SwitchRunning(ctx) != nil {
 		d.log.Wait("for Open vSwitch to run again", "")
-		d.awakenSwitch(ctx, nic)
+		d.startDatapath(ctx, nic)
 	}
 	if !d.NM.Answers(ctx) {
 		d.log.Wait("for NetworkManager to run again", "")
@@ -28,16 +28,16 @@ func (d *Driver) awaken(ctx context.Context, nic string) error {
 			d.log.Note(err.Error())
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, awakenTime)
+	limited, cancel := context.WithTimeout(ctx, switchTimeout)
 	defer cancel()
 	return d.NM.Await(limited)
 }
 
-// awakenSwitch starts the database alone, lets NetworkManager look at it, takes
+// startDatapath starts the database alone, lets NetworkManager look at it, takes
 // br-ex out of it and the NIC out of the kernel's hands, and only then starts
 // the switch, which would take the NIC again. What fails is told; the way back
 // does without a switch.
-func (d *Driver) awakenSwitch(ctx context.Context, nic string) {
+func (d *Driver) startDatapath(ctx context.Context, nic string) {
 	for _, mend := range []func() error{
 		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
 		func() error { return d.showDatabase(ctx) },
@@ -69,7 +69,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	}
 	// A switch that starts without br-ex in its database leaves the interface
 	// of that name in the kernel, and cannot make it again later.
-	if _, left := facts.link(BridgeName); err != nil || left {
+	if _, left := facts.Link(BridgeName); err != nil || left {
 		errs = append(errs, openvswitch.Release(ctx, BridgeName))
 	}
 	return errors.Join(errs...)
@@ -77,7 +77,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 
 // inDatapath tells whether the kernel has a NIC in Open vSwitch's hands.
 func (f Facts) inDatapath(nic string) bool {
-	link, _ := f.link(nic)
-	datapath, ok := f.link("ovs-system")
+	link, _ := f.Link(nic)
+	datapath, ok := f.Link("ovs-system")
 	return ok && link.Master == datapath.Index
 }

@@ -15,21 +15,21 @@ func TestOwnCheckpoints(t *testing.T) {
 	const moves, others = networkmanager.Checkpoint("/1"), networkmanager.Checkpoint("/2")
 	there := []networkmanager.Checkpoint{moves, others}
 	profile := networkmanager.Profile{Settings: networkmanager.Settings{}}
-	profile.Settings.Set("connection", "id", bridgeProfile)
+	profile.Settings.Set("connection", "id", BridgeProfile)
 	profile.Settings.Set("connection", "uuid", "1-2-3")
-	ours := map[string]string{bridgeProfile: "1-2-3"}
+	ours := map[string]string{BridgeProfile: "1-2-3"}
 	for name, test := range map[string]struct {
-		origin   Origin
+		origin   Backup
 		profiles []networkmanager.Profile
 		want     []networkmanager.Checkpoint
 	}{
-		"a move that names its own":               {Origin{Ours: ours, Checkpoint: moves}, nil, there[:1]},
-		"a move, before it has changed anything":  {Origin{Ours: ours}, nil, nil},
-		"a move, after it has added its profiles": {Origin{Ours: ours, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
-		"a finished br-ex":                        {Origin{Ours: ours, Leaving: true}, []networkmanager.Profile{profile}, nil},
+		"a move that names its own":               {Backup{OwnUUIDs: ours, Checkpoint: moves}, nil, there[:1]},
+		"a move, before it has changed anything":  {Backup{OwnUUIDs: ours}, nil, nil},
+		"a move, after it has added its profiles": {Backup{OwnUUIDs: ours, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
+		"a finished br-ex":                        {Backup{OwnUUIDs: ours, Undoing: true}, []networkmanager.Profile{profile}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.origin.own(there, test.profiles); !slices.Equal(got, test.want) {
+			if got := test.origin.ownCheckpoints(there, test.profiles); !slices.Equal(got, test.want) {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})
@@ -40,7 +40,7 @@ func TestBeginLeaving(t *testing.T) {
 	const checkpoint = networkmanager.Checkpoint("/1")
 	there := []networkmanager.Checkpoint{checkpoint}
 	for name, test := range map[string]struct {
-		unfinished  Origin
+		unfinished  Backup
 		found       bool
 		checkpoints []networkmanager.Checkpoint
 		leaving     bool
@@ -49,18 +49,18 @@ func TestBeginLeaving(t *testing.T) {
 	}{
 		"finished":                            {leaving: true},
 		"finished, and somebody else at work": {checkpoints: there, says: "another program is changing the network"},
-		"a move was killed":                   {Origin{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
-		"a leave was killed":                  {Origin{Leaving: true}, true, there, true, "", ""},
+		"a move was killed":                   {Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
+		"a leave was killed":                  {Backup{Undoing: true}, true, there, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := beginLeaving(Origin{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
+			o, err := newUndo(Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
 			if test.says != "" {
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("it says %v", err)
 				}
 				return
 			}
-			if err != nil || o.Uplink != "eth0" || o.Leaving != test.leaving || o.Checkpoint != test.checkpoint {
+			if err != nil || o.Uplink != "eth0" || o.Undoing != test.leaving || o.Checkpoint != test.checkpoint {
 				t.Errorf("%+v, %v", o, err)
 			}
 		})

@@ -16,16 +16,16 @@ import (
 const Kind = ledger.Kind("bridge")
 
 // Change is the wish that br-ex is there and carries the host.
-func (m Move) Change() ledger.Change {
+func (m Migration) Change() ledger.Change {
 	return ledger.Change{
 		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
 		Want: ledger.State{Present: true},
 	}
 }
 
-// defaultDeadMan is the time that a move has until NetworkManager gives the
+// defaultRollbackTimeout is the time that a move has until NetworkManager gives the
 // network back. A move takes two to five seconds, plus the checks after it.
-const defaultDeadMan = 90 * time.Second
+const defaultRollbackTimeout = 90 * time.Second
 
 // Driver is the ledger's driver of br-ex.
 type Driver struct {
@@ -33,13 +33,13 @@ type Driver struct {
 	Systemd *host.Systemd
 	Tree    *host.Tree    // the running machine
 	Dir     string        // of the agent's state, where the journal is
-	DeadMan time.Duration // 0: 90 s; how long a killed move lasts until the network comes back
+	RollbackTimeout time.Duration // 0: 90 s; how long a killed move lasts until the network comes back
 
 	options Options
 	log     report.Log
-	reach   []Reach
-	gap     *host.Outage // of the move that was made, when it could be measured
-	deaf    error        // why the gateway does not answer after a way back; nil: it does
+	reach   []Endpoint
+	outage     *host.Outage // of the move that was made, when it could be measured
+	gatewayErr    error        // why the gateway does not answer after a way back; nil: it does
 }
 
 var (
@@ -49,24 +49,24 @@ var (
 
 // Prepare gives what a move needs beyond the change itself: who to tell, and
 // who has to answer afterwards.
-func (d *Driver) Prepare(move Move, log report.Log, reach []Reach) {
+func (d *Driver) Prepare(move Migration, log report.Log, reach []Endpoint) {
 	d.options, d.log, d.reach = move.options, log, reach
 }
 
-func (d *Driver) journal() journal { return journal{tree: d.Tree, dir: d.Dir} }
+func (d *Driver) journal() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
 
-func (d *Driver) deadMan() time.Duration {
-	if d.DeadMan > 0 {
-		return d.DeadMan
+func (d *Driver) rollbackTimeout() time.Duration {
+	if d.RollbackTimeout > 0 {
+		return d.RollbackTimeout
 	}
-	return defaultDeadMan
+	return defaultRollbackTimeout
 }
 
 // Look tells whether br-ex is there and right. When it is not, Value holds the
 // Origin, which is all that Restore needs. A move that was not finished counts
 // as absent. A host that cannot have br-ex is no error here: Make refuses it.
 func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
-	facts, err := Look(ctx, d.NM)
+	facts, err := Gather(ctx, d.NM)
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -75,7 +75,7 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 		return ledger.State{}, err
 	}
 	if unfinished {
-		return ledger.State{Type: unfinishedMove}, nil
+		return ledger.State{Type: unfinished}, nil
 	}
 	return stateOf(facts, d.options)
 }
@@ -86,7 +86,7 @@ func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) erro
 	if err := d.Recover(ctx); err != nil {
 		return err
 	}
-	facts, err := Look(ctx, d.NM)
+	facts, err := Gather(ctx, d.NM)
 	if err != nil {
 		return err
 	}
@@ -98,12 +98,12 @@ func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) erro
 		return nil
 	}
 	if !facts.OVS.Running {
-		return refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
+		return Refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
 	}
 	if err := openvswitch.SwitchRunning(ctx); err != nil {
-		return refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
+		return Refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
 	}
-	return d.move(ctx, move, leftovers(facts, move.Origin))
+	return d.move(ctx, move, HasLeftovers(facts, move.Backup))
 }
 
 // Restore gives the NIC back to its original profile.
@@ -114,18 +114,18 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if before.Value == "" {
 		return d.Recover(ctx)
 	}
-	origin, err := decodeOrigin(before.Value)
+	origin, err := DecodeBackup(before.Value)
 	if err != nil {
 		return err
 	}
 	if d.NM == nil {
 		return report.Fail(report.Failed, "systemctl start NetworkManager", "NetworkManager does not run, so %s cannot be taken out of br-ex", origin.Uplink)
 	}
-	facts, err := Look(ctx, d.NM)
+	facts, err := Gather(ctx, d.NM)
 	if err != nil {
 		return err
 	}
-	if origin, err = origin.followed(facts); err != nil {
+	if origin, err = origin.withCurrentName(facts); err != nil {
 		return err
 	}
 	unfinished, found, err := d.journal().read()
@@ -136,10 +136,10 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if err != nil {
 		return err
 	}
-	if origin, err = beginLeaving(origin, unfinished, found, checkpoints); err != nil {
+	if origin, err = newUndo(origin, unfinished, found, checkpoints); err != nil {
 		return err
 	}
-	return d.goBack(ctx, origin)
+	return d.restoreUplink(ctx, origin)
 }
 
 // Bears tells that the host hangs on br-ex: while it is there Open vSwitch must
@@ -159,30 +159,30 @@ func (d *Driver) Recover(ctx context.Context) error {
 			"an earlier run was ended while it moved %s into br-ex, and NetworkManager does not run", origin.Uplink)
 	}
 	d.log.Note("an earlier run was ended while it moved " + origin.Uplink + " into br-ex; giving the network back first")
-	return d.goBack(ctx, origin)
+	return d.restoreUplink(ctx, origin)
 }
 
 // arm opens the journal and starts the timer, in place of an older one. It
 // fires when what is begun now should be over within the given time and is not.
-func (d *Driver) arm(ctx context.Context, origin Origin, within time.Duration) error {
+func (d *Driver) arm(ctx context.Context, origin Backup, within time.Duration) error {
 	if err := d.journal().open(origin); err != nil {
 		return err
 	}
-	if err := d.stopGuard(ctx); err != nil {
+	if err := d.stopRollbackTimer(ctx); err != nil {
 		return err
 	}
-	return armGuard(ctx, within+guardDelay, d.journal().path(), origin)
+	return startRollbackTimer(ctx, within+rollbackDelay, d.journal().path(), origin)
 }
 
 // disarm makes the present state of the network count and stops the timer.
 func (d *Driver) disarm(ctx context.Context) error {
-	return errors.Join(d.journal().close(), d.stopGuard(ctx))
+	return errors.Join(d.journal().close(), d.stopRollbackTimer(ctx))
 }
 
-// stopGuard stops the timer, and its program too: it ends with removing the
+// stopRollbackTimer stops the timer, and its program too: it ends with removing the
 // journal, which may be another one by then.
-func (d *Driver) stopGuard(ctx context.Context) error {
-	for _, unit := range []string{guardName + ".timer", guardName + ".service"} {
+func (d *Driver) stopRollbackTimer(ctx context.Context) error {
+	for _, unit := range []string{rollbackUnit + ".timer", rollbackUnit + ".service"} {
 		state, err := d.Systemd.UnitState(ctx, unit)
 		if err != nil {
 			return err

@@ -40,8 +40,8 @@ type Switch struct {
 // configure-ovs.sh reads it too (from OpenShift 4.15).
 const hintFile = "/etc/ovnk/default_bridge"
 
-// Look gathers the facts. nm is nil when NetworkManager does not run.
-func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
+// Gather gathers the facts. nm is nil when NetworkManager does not run.
+func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	var facts Facts
 	var err error
 	if nm != nil {
@@ -118,7 +118,7 @@ func readLine(path string) (string, bool, error) {
 	return strings.TrimSpace(string(content)), true, nil
 }
 
-func (f Facts) link(name string) (host.Link, bool) {
+func (f Facts) Link(name string) (host.Link, bool) {
 	for _, link := range f.Links {
 		if link.Name == name {
 			return link, true
@@ -127,8 +127,8 @@ func (f Facts) link(name string) (host.Link, bool) {
 	return host.Link{}, false
 }
 
-// device finds the device that carries the name's addresses.
-func (f Facts) device(name string) (networkmanager.Device, bool) {
+// Device finds the device that carries the name's addresses.
+func (f Facts) Device(name string) (networkmanager.Device, bool) {
 	for _, device := range f.Devices {
 		if device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort {
 			return device, true
@@ -137,7 +137,7 @@ func (f Facts) device(name string) (networkmanager.Device, bool) {
 	return networkmanager.Device{}, false
 }
 
-func (f Facts) profile(uuid string) (networkmanager.Profile, bool) {
+func (f Facts) Profile(uuid string) (networkmanager.Profile, bool) {
 	for _, profile := range f.Profiles {
 		if uuid != "" && profile.UUID() == uuid {
 			return profile, true

@@ -24,27 +24,27 @@ const (
 // what configure-ovs.sh and nodeip-configuration.service leave behind. Call it
 // when br-ex is there.
 func Files(facts Facts) ([]ledger.Change, error) {
-	uplink, ok := bridgedUplink(facts)
+	uplink, ok := BridgedUplink(facts)
 	if !ok {
 		return nil, fmt.Errorf("br-ex is not there, so there is nothing to tell others about it")
 	}
 	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {
-		return nil, refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
+		return nil, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile)); ours {
+	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
 		changes = append(changes, routerFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil
 }
 
 // Before are the files that must be there when br-ex comes.
-func (m Move) Before() []ledger.Change {
+func (m Migration) Before() []ledger.Change {
 	if m.AlreadyThere {
 		return nil
 	}

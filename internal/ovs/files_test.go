@@ -64,15 +64,15 @@ func TestFilesForRouters(t *testing.T) {
 		profile, method string
 		want            bool
 	}{
-		"ours":               {bridgeIPProfile, "auto", true},
-		"IPv6 switched off":  {bridgeIPProfile, "disabled", true},
-		"IPv6 by the kernel": {bridgeIPProfile, "ignore", false},
+		"ours":               {BridgeIPProfile, "auto", true},
+		"IPv6 switched off":  {BridgeIPProfile, "disabled", true},
+		"IPv6 by the kernel": {BridgeIPProfile, "ignore", false},
 		"somebody else's":    {"another", "auto", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := bridged(t)
 			settings := networkmanager.Settings{}
-			settings.Set("connection", "uuid", newUUID(f.MachineID, test.profile))
+			settings.Set("connection", "uuid", ProfileUUID(f.MachineID, test.profile))
 			settings.Set("ipv6", "method", test.method)
 			f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: settings})
 			changes, err := Files(f)
@@ -85,11 +85,11 @@ func TestFilesForRouters(t *testing.T) {
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
 			}
-			if test.profile != bridgeIPProfile {
+			if test.profile != BridgeIPProfile {
 				return
 			}
-			before := Move{Profiles: Profiles{BridgeIP: settings}}.Before()
-			if len(before) > 0 != test.want || len(Move{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
+			before := Migration{Profiles: Profiles{BridgeIP: settings}}.Before()
+			if len(before) > 0 != test.want || len(Migration{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
 				t.Errorf("before a move: %v", before)
 			}
 		})

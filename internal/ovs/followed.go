@@ -2,59 +2,59 @@ package ovs
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 
-// unfinishedMove is what Look says of a br-ex that is this agent's and yet not
+// unfinished is what Look says of a br-ex that is this agent's and yet not
 // as wished: a move, or a way back, was ended in the middle, or somebody has
 // gone a part of the way back.
-const unfinishedMove = "unfinished"
+const unfinished = "unfinished"
 
 // stateOf tells how br-ex is when no move is under way.
 func stateOf(facts Facts, options Options) (ledger.State, error) {
-	if uplink, ok := bridgedUplink(facts); ok {
-		value, err := Origin{Uplink: uplink}.encode()
+	if uplink, ok := BridgedUplink(facts); ok {
+		value, err := Backup{Uplink: uplink}.Encode()
 		return ledger.State{Present: true, Value: value}, err
 	}
 	state := ledger.State{}
 	move, err := Plan(facts, options)
 	if err != nil { // Make says it
-		if len((Origin{Ours: newUUIDs(facts.MachineID)}).ours(facts.Profiles)) > 0 {
-			state.Type = unfinishedMove // a br-ex of ours that carries nothing is to be given back all the same
+		if len((Backup{OwnUUIDs: ProfileUUIDs(facts.MachineID)}).OwnProfiles(facts.Profiles)) > 0 {
+			state.Type = unfinished // a br-ex of ours that carries nothing is to be given back all the same
 		}
 		return state, nil
 	}
-	if leftovers(facts, move.Origin) {
-		state.Type = unfinishedMove
+	if HasLeftovers(facts, move.Backup) {
+		state.Type = unfinished
 	}
-	state.Value, err = move.Origin.encode()
+	state.Value, err = move.Backup.Encode()
 	return state, err
 }
 
 // Halfway tells that a br-ex that is not as a move leaves it can still be this
 // agent's: a way back that was killed is not somebody else's change.
 func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
-	return now.Type == unfinishedMove, nil
+	return now.Type == unfinished, nil
 }
 
 var _ ledger.Halfway = (*Driver)(nil)
 
-// followed gives an origin the name that its NIC has since a boot, by br-ex or
+// withCurrentName gives an origin the name that its NIC has since a boot, by br-ex or
 // its profile, when the one that the origin names is not there. A profile of the
 // administrator's that is for the old name would not come up: nothing is
 // touched then.
-func (o Origin) followed(facts Facts) (Origin, error) {
-	now, ok := bridgedUplink(facts)
+func (o Backup) withCurrentName(facts Facts) (Backup, error) {
+	now, ok := BridgedUplink(facts)
 	if !ok { // it carries nothing, for whatever reason
-		nic, _ := facts.profile(newUUID(facts.MachineID, nicProfile))
+		nic, _ := facts.Profile(ProfileUUID(facts.MachineID, NICProfile))
 		now = nic.Settings.Text("connection", "interface-name")
-		_, ok = facts.link(now)
+		_, ok = facts.Link(now)
 	}
-	if _, there := facts.link(o.Uplink); there || !ok {
+	if _, there := facts.Link(o.Uplink); there || !ok {
 		return o, nil
 	}
 	bound := o.Settings.Text("connection", "interface-name") != ""
-	if own, found := facts.profile(o.UUID); found {
+	if own, found := facts.Profile(o.UUID); found {
 		named := own.Settings.Text("connection", "interface-name")
 		if named != "" && named != now {
-			return o, refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again",
+			return o, Refuse("nmcli connection modify "+o.UUID+" connection.interface-name "+now+" # and then run this again",
 				"the uplink was called %s when it went into br-ex and is called %s since a boot, and its profile %s is for %s alone", o.Uplink, now, o.ID, named)
 		}
 		bound = named != ""

@@ -8,24 +8,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// gauge measures how long the gateway does not answer during a move: that of
+// outageMonitor measures how long the gateway does not answer during a move: that of
 // IPv4 where there is one. One without a gateway, or whose gateway ignores echo
 // requests, measures nothing.
-type gauge struct {
+type outageMonitor struct {
 	gateway netip.Addr
 	echo    *host.Echo
 }
 
-func startGauge(ctx context.Context, uplink string, carried Carried) gauge {
-	gateways := carried.gateways()
+func startOutageMonitor(ctx context.Context, uplink string, carried AddressState) outageMonitor {
+	gateways := carried.Gateways()
 	if len(gateways) == 0 {
-		return gauge{}
+		return outageMonitor{}
 	}
 	echo, err := host.StartEcho(ctx, gateways[0], sourceFor(gateways[0], carried.Stable), uplink, BridgeName)
 	if err != nil {
-		return gauge{}
+		return outageMonitor{}
 	}
-	return gauge{gateway: gateways[0], echo: echo}
+	return outageMonitor{gateway: gateways[0], echo: echo}
 }
 
 // sourceFor is the address that a gateway is asked from: it is the host's own
@@ -40,7 +40,7 @@ func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
 }
 
 // silence is how long the gateway has not answered by now.
-func (g gauge) silence() (time.Duration, bool) {
+func (g outageMonitor) silence() (time.Duration, bool) {
 	if g.echo == nil {
 		return 0, false
 	}
@@ -48,7 +48,7 @@ func (g gauge) silence() (time.Duration, bool) {
 }
 
 // stop ends the measurement; nil when there is none.
-func (g gauge) stop() *host.Outage {
+func (g outageMonitor) stop() *host.Outage {
 	if g.echo == nil {
 		return nil
 	}

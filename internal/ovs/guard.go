@@ -21,32 +21,32 @@ import (
 // have been replaced or removed meanwhile. Both do nothing once the journal is
 // gone.
 const (
-	guardName    = "hcp-node-agent-network-guard"
+	rollbackUnit    = "hcp-node-agent-network-guard"
 	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
 	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
 
-	// guardDelay is how long after the checkpoint's end the timer fires: time
+	// rollbackDelay is how long after the checkpoint's end the timer fires: time
 	// for NetworkManager's own way back, which takes about a second.
-	guardDelay = 5 * time.Second
+	rollbackDelay = 5 * time.Second
 )
 
-// armGuard starts the timer. The program that it runs must not contain a
+// startRollbackTimer starts the timer. The program that it runs must not contain a
 // dollar sign, which systemd would expand, nor a semicolon: systemd keeps it as
 // a backslash and a semicolon, and reads it so after a daemon-reload (252).
-func armGuard(ctx context.Context, after time.Duration, journalPath string, o Origin) error {
-	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+guardName,
+func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, o Backup) error {
+	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
 		"--description=Give the network back if hcp-node-agent died while it made br-ex",
 		fmt.Sprintf("--on-active=%ds", int(after.Seconds())), "--timer-property=AccuracySec=500ms",
-		"/bin/sh", "-c", guardScript(journalPath, o))
+		"/bin/sh", "-c", rollbackScript(journalPath, o))
 	if err != nil {
 		return fmt.Errorf("arming the timer that gives the network back: %w", err)
 	}
 	return nil
 }
 
-// guardScript gives the original profile the NIC back on a running machine.
+// rollbackScript gives the original profile the NIC back on a running machine.
 // The bridge goes first: as long as the NIC is in it nothing is received.
-func guardScript(journalPath string, o Origin) string {
+func rollbackScript(journalPath string, o Backup) string {
 	lines := []string{
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
 		// A switch that does not run is started, but not before the NIC is out
@@ -60,8 +60,8 @@ func guardScript(journalPath string, o Origin) string {
 		"}",
 		"ovs-vsctl --timeout=10 --if-exists del-br " + BridgeName,
 	}
-	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.Ours[name]+" 2>/dev/null") // mostly gone already
+	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // mostly gone already
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
@@ -78,16 +78,16 @@ func guardScript(journalPath string, o Origin) string {
 	return strings.Join(lines, "\n")
 }
 
-// bootUnit gives the NIC back before NetworkManager has seen anything: the
+// bootRollbackUnit gives the NIC back before NetworkManager has seen anything: the
 // bridge leaves the database (which outlives a reboot) before the switch
 // takes the NIC, and profiles that were already saved leave the disk: those
 // with our UUIDs, and those of our names that the power cut has left empty.
-func bootUnit(journalPath string, o Origin) string {
+func bootRollbackUnit(journalPath string, o Backup) string {
 	patterns, empty := "", ""
-	for _, name := range slices.Sorted(maps.Keys(o.Ours)) {
-		patterns += " -e " + o.Ours[name]
-		for _, file := range []string{name + ".nmconnection", name + "-" + o.Ours[name] + ".nmconnection", "ifcfg-" + name} {
-			empty += "find " + profileDirs + " -name " + file + " -empty -delete 2>/dev/null; "
+	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
+		patterns += " -e " + o.OwnUUIDs[name]
+		for _, file := range []string{name + ".nmconnection", name + "-" + o.OwnUUIDs[name] + ".nmconnection", "ifcfg-" + name} {
+			empty += "find " + ProfileDirectories + " -name " + file + " -empty -delete 2>/dev/null; "
 		}
 	}
 	return `# Written by hcp-node-agent before it changes the network, removed when the change is verified.
@@ -103,12 +103,12 @@ Before=ovs-vswitchd.service NetworkManager.service
 [Service]
 Type=oneshot
 ExecStart=/bin/sh -c 'ovs-vsctl --no-wait --timeout=10 --if-exists del-br ` + BridgeName + `'
-ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` ` + profileDirs + ` | xargs -0 -r rm -f --'
+ExecStart=-/bin/sh -c 'grep -rlZsF` + patterns + ` ` + ProfileDirectories + ` | xargs -0 -r rm -f --'
 ExecStart=-/bin/sh -c '` + empty + `'
 ExecStart=/bin/rm -f ` + journalPath + ` ` + bootUnitLink + ` ` + bootUnitPath + `
 `
 }
 
-// profileDirs are where NetworkManager keeps profiles; the second is of its
+// ProfileDirectories are where NetworkManager keeps profiles; the second is of its
 // ifcfg-rh plugin, the default for profiles of an Ethernet interface on RHEL 8.
-const profileDirs = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"
+const ProfileDirectories = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"

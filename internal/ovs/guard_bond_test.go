@@ -12,9 +12,9 @@ import (
 // A bond keeps its profile and loses its addresses, and NetworkManager's own
 // way back takes its members away: the timer has to look after both.
 func TestGuardScriptOfBond(t *testing.T) {
-	origin := Origin{
+	origin := Backup{
 		Uplink: "bond0", UUID: "ub", InPlace: true, Members: []Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
-		Ours: map[string]string{"eth0-slave-ovs-clone": "c0"},
+		OwnUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
 	}
 	tests := map[string]struct {
 		using    map[string]string // profiles by interface
@@ -61,7 +61,7 @@ func TestGuardScriptOfBond(t *testing.T) {
 			journal := filepath.Join(path, "journal")
 			write("journal", "")
 
-			script := strings.ReplaceAll(guardScript(journal, origin), "/etc/systemd/system", path)
+			script := strings.ReplaceAll(rollbackScript(journal, origin), "/etc/systemd/system", path)
 			if strings.ContainsAny(script, "$;") {
 				t.Error("systemd would expand a dollar sign, and break a semicolon at the next daemon-reload")
 			}

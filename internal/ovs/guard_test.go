@@ -44,7 +44,7 @@ func run(t *testing.T, script, path string) (ok bool) {
 }
 
 func TestGuardScript(t *testing.T) {
-	origin := Origin{Uplink: "eth0", UUID: "origin-uuid", Ours: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
+	origin := Backup{Uplink: "eth0", UUID: "origin-uuid", OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
 	revert := []string{
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version",
 		"ovs-vsctl --timeout=10 --if-exists del-br br-ex",
@@ -81,7 +81,7 @@ func TestGuardScript(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			script := strings.ReplaceAll(guardScript(journal, origin), "/etc/systemd/system", path)
+			script := strings.ReplaceAll(rollbackScript(journal, origin), "/etc/systemd/system", path)
 			if strings.ContainsAny(script, "$;") {
 				t.Error("systemd would expand a dollar sign, and break a semicolon at the next daemon-reload")
 			}
@@ -119,7 +119,7 @@ func TestBootUnit(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	unit := bootUnit("/state/network-move.json", Origin{Ours: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
+	unit := bootRollbackUnit("/state/network-move.json", Backup{OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}})
 	for line := range strings.Lines(unit) {
 		command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
 		if !found || strings.HasPrefix(command, "/bin/rm") {
@@ -163,7 +163,7 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	j := journal{tree: tree, dir: "/var/lib/agent"}
+	j := pendingFile{tree: tree, dir: "/var/lib/agent"}
 	if _, unfinished, err := j.read(); unfinished || err != nil {
 		t.Fatalf("before anything: unfinished %t, %v", unfinished, err)
 	}
@@ -172,7 +172,7 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // again over what a killed run has left
-		if err := j.open(move.Origin); err != nil {
+		if err := j.open(move.Backup); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -180,8 +180,8 @@ func TestJournal(t *testing.T) {
 	if err != nil || !unfinished {
 		t.Fatalf("unfinished %t, %v", unfinished, err)
 	}
-	want, _ := move.Origin.encode()
-	if text, _ := got.encode(); text != want {
+	want, _ := move.Backup.Encode()
+	if text, _ := got.Encode(); text != want {
 		t.Errorf("read back\n%s\nwant\n%s", text, want)
 	}
 	if target, err := os.Readlink(filepath.Join(root, bootUnitLink)); err != nil || target != bootUnitPath {

@@ -7,58 +7,58 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// silence takes the addresses of an uplink that keeps its profile.
-func (d *Driver) silence(ctx context.Context, uplink networkmanager.Device) error {
+// removeAddresses takes the addresses of an uplink that keeps its profile.
+func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Device) error {
 	applied, err := d.NM.Applied(ctx, uplink)
 	if err != nil {
 		return err
 	}
-	return d.NM.Reapply(ctx, uplink, silenced(applied))
+	return d.NM.Reapply(ctx, uplink, WithoutAddresses(applied))
 }
 
-// bringBackInPlace is bringBack where the NIC still has its original profile,
+// restoreAddresses is bringBack where the NIC still has its original profile,
 // and perhaps only that.
-func (d *Driver) bringBackInPlace(ctx context.Context, o Origin, nic networkmanager.Device, now present, carried Carried) error {
-	d.bringMembersBack(ctx, o)
-	held, err := d.resound(ctx, o, nic, now)
+func (d *Driver) restoreAddresses(ctx context.Context, o Backup, nic networkmanager.Device, now IPState, carried AddressState) error {
+	d.restoreMembers(ctx, o)
+	held, err := d.reapplyAddresses(ctx, o, nic, now)
 	if err != nil {
 		return err
 	}
-	if err := d.release(ctx, o); err != nil {
+	if err := d.removeOwn(ctx, o); err != nil {
 		return err
 	}
 	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
 		return err
 	}
-	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(MetricOf(o.IPv6)))
 	if err != nil {
 		d.log.Note(err.Error())
 	}
-	defer func() { _ = hold.letGo() }() // what is left of it expires
+	defer func() { _ = hold.release() }() // what is left of it expires
 	if err := d.settle(ctx, o); err != nil {
 		return err
 	}
 	return d.verifyBack(ctx, o, carried, hold)
 }
 
-// resound gives an uplink that has kept its profile the present addresses back
+// reapplyAddresses gives an uplink that has kept its profile the present addresses back
 // beside what its profile does to get some, as long as the bridge is there. It
 // tells whether they had been taken.
-func (d *Driver) resound(ctx context.Context, o Origin, uplink networkmanager.Device, now present) (bool, error) {
+func (d *Driver) reapplyAddresses(ctx context.Context, o Backup, uplink networkmanager.Device, now IPState) (bool, error) {
 	applied, err := d.NM.Applied(ctx, uplink)
-	if err != nil || !isSilenced(applied, o.Settings) {
+	if err != nil || !LostAddresses(applied, o.Settings) {
 		return false, err
 	}
-	if err := d.stepBack(ctx, o, now); err != nil {
+	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
 		d.log.Note(err.Error()) // the host is out of reach a little longer
 	}
-	return true, d.NM.Reapply(ctx, uplink, resounded(applied, held(o.Settings, now)))
+	return true, d.NM.Reapply(ctx, uplink, WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
 }
 
 // settle leaves the addresses of such an uplink to its profile alone, once they
 // are there by it.
-func (d *Driver) settle(ctx context.Context, o Origin) error {
-	if asks(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
+func (d *Driver) settle(ctx context.Context, o Backup) error {
+	if IsDynamic(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
 		limited, cancel := context.WithTimeout(ctx, leaseTime)
 		defer cancel()
 		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
@@ -79,5 +79,5 @@ func (d *Driver) settle(ctx context.Context, o Origin) error {
 	if err != nil {
 		return err
 	}
-	return d.NM.Reapply(ctx, uplink, resounded(applied, o.Settings))
+	return d.NM.Reapply(ctx, uplink, WithAddressesOf(applied, o.Settings))
 }

@@ -10,37 +10,37 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// Origin is how the uplink was before br-ex: all that the way back needs. It
+// Backup is how the uplink was before br-ex: all that the way back needs. It
 // is what the ledger keeps as the state before, and what the journal holds.
-type Origin struct {
+type Backup struct {
 	Uplink   string                  `json:"uplink"`
 	UUID     string                  `json:"uuid,omitempty"` // of the profile that was in use
 	ID       string                  `json:"id,omitempty"`
 	Settings networkmanager.Settings `json:"settings,omitempty"` // without secrets
-	Passing  bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
+	Volatile  bool                    `json:"passing,omitempty"`  // NetworkManager made it up; it is not on disk
 	IPv4     networkmanager.IP       `json:"ipv4"`
 	IPv6     networkmanager.IP       `json:"ipv6"`
-	Carried  Carried                 `json:"carried"`
+	State  AddressState                 `json:"carried"`
 	Members  []Member                `json:"members,omitempty"` // of a bond
 	InPlace  bool                    `json:"inPlace,omitempty"` // it keeps its profile until the next boot: see keepsProfile
-	Ours     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
+	OwnUUIDs     map[string]string       `json:"ours,omitempty"`    // UUIDs of our profiles by name
 
 	Checkpoint networkmanager.Checkpoint `json:"checkpoint,omitempty"` // NetworkManager's, of a move under way
-	Leaving    bool                      `json:"leaving,omitempty"`    // under way is the way back of a br-ex that was finished
+	Undoing    bool                      `json:"leaving,omitempty"`    // under way is the way back of a br-ex that was finished
 }
 
-// ours picks our own profiles.
-func (o Origin) ours(profiles []networkmanager.Profile) []networkmanager.Profile {
+// OwnProfiles picks our own profiles.
+func (o Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.Profile {
 	var ours []networkmanager.Profile
 	for _, profile := range profiles {
-		if uuid, named := o.Ours[profile.ID()]; named && uuid == profile.UUID() {
+		if uuid, named := o.OwnUUIDs[profile.ID()]; named && uuid == profile.UUID() {
 			ours = append(ours, profile)
 		}
 	}
 	return ours
 }
 
-func (o Origin) encode() (string, error) {
+func (o Backup) Encode() (string, error) {
 	content, err := json.Marshal(o)
 	if err != nil {
 		return "", fmt.Errorf("encoding the state of the uplink: %w", err)
@@ -48,42 +48,42 @@ func (o Origin) encode() (string, error) {
 	return string(content), nil
 }
 
-func decodeOrigin(value string) (Origin, error) {
-	var o Origin
+func DecodeBackup(value string) (Backup, error) {
+	var o Backup
 	if err := json.Unmarshal([]byte(value), &o); err != nil {
 		return o, fmt.Errorf("decoding the state of the uplink: %w", err)
 	}
 	return o, nil
 }
 
-// journal is a file that is there from before the first change of a move until
+// pendingFile is a file that is there from before the first change of a move until
 // the move is verified and saved. Its removal is what makes a move count: as
 // long as it is there, the timer, the boot unit and the next run all go back
 // to the origin that it holds.
-type journal struct {
+type pendingFile struct {
 	tree *host.Tree
 	dir  string
 }
 
-func (j journal) path() string { return path.Join(j.dir, "network-move.json") }
+func (j pendingFile) path() string { return path.Join(j.dir, "network-move.json") }
 
 // read gives the origin of an unfinished move.
-func (j journal) read() (Origin, bool, error) {
+func (j pendingFile) read() (Backup, bool, error) {
 	exists, err := j.tree.Exists(j.path())
 	if err != nil || !exists {
-		return Origin{}, false, err
+		return Backup{}, false, err
 	}
 	content, _, err := j.tree.ReadFile(j.path())
 	if err != nil {
-		return Origin{}, false, err
+		return Backup{}, false, err
 	}
-	origin, err := decodeOrigin(string(content))
+	origin, err := DecodeBackup(string(content))
 	return origin, err == nil, err
 }
 
 // open makes the journal and the boot unit durable; nothing is changed before.
-func (j journal) open(o Origin) error {
-	content, err := o.encode()
+func (j pendingFile) open(o Backup) error {
+	content, err := o.Encode()
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (j journal) open(o Origin) error {
 	}
 	batch := j.tree.NewBatch()
 	defer batch.Abort()
-	if err := batch.Stage(bootUnitPath, []byte(bootUnit(j.path(), o)), owned(0o644)); err != nil {
+	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(j.path(), o)), owned(0o644)); err != nil {
 		return err
 	}
 	if err := batch.Stage(j.path(), []byte(content+"\n"), owned(0o600)); err != nil {
@@ -108,7 +108,7 @@ func (j journal) open(o Origin) error {
 }
 
 // close makes the present state of the network count.
-func (j journal) close() error {
+func (j pendingFile) close() error {
 	if err := j.tree.Remove(j.path()); err != nil {
 		return err
 	}

@@ -6,14 +6,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// UnfinishedMove tells whether a move of the uplink was begun and not ended, and
+// UnfinishedMigration tells whether a move of the uplink was begun and not ended, and
 // of which: the timer, the next boot or the next run takes it back. dir is the
 // agent's state.
-func UnfinishedMove(tree *host.Tree, dir string) (uplink string, unfinished bool, err error) {
+func UnfinishedMigration(tree *host.Tree, dir string) (uplink string, unfinished bool, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {
 		return "", false, err
 	}
-	origin, unfinished, err := journal{tree: tree, dir: dir}.read()
+	origin, unfinished, err := pendingFile{tree: tree, dir: dir}.read()
 	return origin.Uplink, unfinished, err
 }

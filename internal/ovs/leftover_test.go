@@ -16,20 +16,20 @@ func TestUnfinishedMove(t *testing.T) {
 	if err := tree.MkdirAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	if uplink, left, err := UnfinishedMove(tree, dir); left || uplink != "" || err != nil {
+	if uplink, left, err := UnfinishedMigration(tree, dir); left || uplink != "" || err != nil {
 		t.Errorf("none was begun: %q, %t, %v", uplink, left, err)
 	}
-	j := journal{tree: tree, dir: dir}
-	if err := j.open(Origin{Uplink: "eth0"}); err != nil {
+	j := pendingFile{tree: tree, dir: dir}
+	if err := j.open(Backup{Uplink: "eth0"}); err != nil {
 		t.Fatal(err)
 	}
-	if uplink, left, err := UnfinishedMove(tree, dir); !left || uplink != "eth0" || err != nil {
+	if uplink, left, err := UnfinishedMigration(tree, dir); !left || uplink != "eth0" || err != nil {
 		t.Errorf("one was begun: %q, %t, %v", uplink, left, err)
 	}
 	if err := j.close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, left, err := UnfinishedMove(tree, dir); left || err != nil {
+	if _, left, err := UnfinishedMigration(tree, dir); left || err != nil {
 		t.Errorf("it was ended: %t, %v", left, err)
 	}
 }

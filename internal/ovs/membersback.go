@@ -9,20 +9,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-const membersTime = 10 * time.Second // that all members have to be part of their bond again
+const membersTimeout = 10 * time.Second // that all members have to be part of their bond again
 
-// bringMembersBack begins to bring up the members of a bond by their own
+// restoreMembers begins to bring up the members of a bond by their own
 // profiles, all at once: the bond has no network until the first is there. What
 // fails is told; the others may do.
-func (d *Driver) bringMembersBack(ctx context.Context, o Origin) {
+func (d *Driver) restoreMembers(ctx context.Context, o Backup) {
 	for _, m := range o.Members {
-		if err := d.bringMemberBack(ctx, m); err != nil {
+		if err := d.restoreMember(ctx, m); err != nil {
 			d.log.Note(err.Error())
 		}
 	}
 }
 
-func (d *Driver) bringMemberBack(ctx context.Context, m Member) error {
+func (d *Driver) restoreMember(ctx context.Context, m Member) error {
 	nic, err := d.NM.Carrier(ctx, m.Name)
 	if err != nil {
 		return err
@@ -47,17 +47,17 @@ func (d *Driver) bringMemberBack(ctx context.Context, m Member) error {
 // which comes while the bond is still being given its profile ("dependency-failed"),
 // and takes the clone instead, which clear deletes: that member's is begun again.
 // A bond that lacks one carries the host all the same.
-func (d *Driver) awaitMembers(ctx context.Context, o Origin) error {
-	limited, cancel := context.WithTimeout(ctx, membersTime)
+func (d *Driver) awaitMembers(ctx context.Context, o Backup) error {
+	limited, cancel := context.WithTimeout(ctx, membersTimeout)
 	defer cancel()
 	for _, m := range o.Members {
 		var last error
 		err := poll(limited, "its profile "+m.ID, func() (bool, error) {
 			nic, err := d.NM.Carrier(limited, m.Name)
-			if err != nil || m.back(nic) {
+			if err != nil || m.isRestored(nic) {
 				return true, err
 			}
-			last = d.bringMemberBack(limited, m)
+			last = d.restoreMember(limited, m)
 			return false, nil
 		})
 		if ctx.Err() != nil {
@@ -70,15 +70,15 @@ func (d *Driver) awaitMembers(ctx context.Context, o Origin) error {
 	return nil
 }
 
-// release takes away what is ours, and leaves a bond with its members.
-func (d *Driver) release(ctx context.Context, o Origin) error {
-	if err := d.clear(ctx, o); err != nil {
+// removeOwn takes away what is ours, and leaves a bond with its members.
+func (d *Driver) removeOwn(ctx context.Context, o Backup) error {
+	if err := d.removeProfiles(ctx, o); err != nil {
 		return err
 	}
 	return d.awaitMembers(ctx, o)
 }
 
-// back tells whether a member has its own profile.
-func (m Member) back(nic networkmanager.Device) bool {
+// isRestored tells whether a member has its own profile.
+func (m Member) isRestored(nic networkmanager.Device) bool {
 	return nic.Active.UUID == m.UUID && nic.Active.State == networkmanager.Activated
 }

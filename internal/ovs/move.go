@@ -9,52 +9,52 @@ import (
 )
 
 // move makes the move, checks it and keeps it, or gives the network back.
-func (d *Driver) move(ctx context.Context, m Move, leftover bool) error {
-	if err := d.reachable(ctx, d.reach); err != nil {
+func (d *Driver) move(ctx context.Context, m Migration, leftover bool) error {
+	if err := d.checkEndpoints(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
 	for _, note := range m.Notes {
 		d.log.Note(note)
 	}
-	if err := d.arm(ctx, m.Origin, d.deadMan()); err != nil {
+	if err := d.arm(ctx, m.Backup, d.rollbackTimeout()); err != nil {
 		return err
 	}
-	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.deadMan())
+	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.rollbackTimeout())
 	if err != nil {
 		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
 			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(context.WithoutCancel(ctx)))
 	}
 	// For the next run, should this one die: until our profiles are there, the
 	// checkpoint could be anybody's.
-	m.Origin.Checkpoint = checkpoint
-	if err := d.journal().open(m.Origin); err != nil {
-		return d.giveBack(ctx, m, err)
+	m.Backup.Checkpoint = checkpoint
+	if err := d.journal().open(m.Backup); err != nil {
+		return d.rollBack(ctx, m, err)
 	}
 	// The whole of it has to be over before NetworkManager goes back by itself.
-	limited, cancel := context.WithTimeout(ctx, d.deadMan()*3/4)
+	limited, cancel := context.WithTimeout(ctx, d.rollbackTimeout()*3/4)
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
-	gap := startGauge(limited, m.Uplink, m.Carried)
+	gap := startOutageMonitor(limited, m.Uplink, m.AddressState)
 	go watch(watched, gap.gateway, gap.silence, end)
 	err = d.attempt(watched, m, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway fell silent
 	}
-	d.gap = gap.stop()
+	d.outage = gap.stop()
 	if err != nil {
-		return d.giveBack(ctx, m, err)
+		return d.rollBack(ctx, m, err)
 	}
 	return nil
 }
 
 // attempt is the move itself, up to and including what makes it count.
-func (d *Driver) attempt(ctx context.Context, m Move, leftover bool, checkpoint networkmanager.Checkpoint) error {
-	a := &attempt{
-		Driver: d, Move: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
-		answering: answering(ctx, m.Uplink, m.Nameservers),
+func (d *Driver) attempt(ctx context.Context, m Migration, leftover bool, checkpoint networkmanager.Checkpoint) error {
+	a := &migration{
+		Driver: d, Migration: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
+		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
-	defer func() { _ = a.held.letGo() }() // after a failure br-ex goes, and all that is on it
+	defer func() { _ = a.ipv6.release() }() // after a failure br-ex goes, and all that is on it
 	for _, stage := range a.stages(leftover) {
 		d.log.Wait("for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
@@ -73,22 +73,22 @@ type stage struct {
 // stages are the parts in their order. The host is told from outside that one
 // begins before it does; between any two of them the run can die, and the
 // guards have to give the network back.
-func (a *attempt) stages(leftover bool) []stage {
+func (a *migration) stages(leftover bool) []stage {
 	var stages []stage
 	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
 	if leftover {
-		add("what an earlier move has left to go", func(ctx context.Context) error { return a.clear(ctx, a.Origin) })
+		add("what an earlier move has left to go", func(ctx context.Context) error { return a.removeProfiles(ctx, a.Backup) })
 	}
 	add("NetworkManager to know the profiles of "+BridgeName, a.addProfiles)
 	add("NetworkManager to call the Open vSwitch database", a.connectDatabase)
 	add(BridgeName+" to come up with a copy of the addresses", a.bringUpCopy)
 	add(BridgeName+" to have a port for "+a.Uplink, a.bringUpPort)
-	add(a.Uplink+" to be plugged into "+BridgeName, a.plug)
-	if a.Bring.Prefer != nil {
-		add(BridgeName+" to be preferred to other interfaces", a.prefer)
+	add(a.Uplink+" to be plugged into "+BridgeName, a.attachPort)
+	if a.Staged.StaticFinalMetric != nil {
+		add(BridgeName+" to be preferred to other interfaces", a.applyFinalMetrics)
 	}
-	add(a.Uplink+" to be given to its new profile", a.adopt)
-	add(BridgeName+" to have its addresses by itself", a.lease)
+	add(a.Uplink+" to be given to its new profile", a.activateNIC)
+	add(BridgeName+" to have its addresses by itself", a.startDHCP)
 	add("the network to work through "+BridgeName, a.verify)
 	add("the profiles to be saved", a.save)
 	add("NetworkManager to keep the change", a.commit)

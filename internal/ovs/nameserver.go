@@ -15,15 +15,15 @@ const (
 	askTotal = 10 * time.Second // how long one that answered before may go without an answer
 )
 
-// answering tells which name servers answer; that none does is for whoever
+// respondingServers tells which name servers answer; that none does is for whoever
 // needs a name to say.
-func answering(ctx context.Context, link string, servers []netip.Addr) []netip.Addr {
+func respondingServers(ctx context.Context, link string, servers []netip.Addr) []netip.Addr {
 	answered := make([]bool, len(servers))
 	var asking sync.WaitGroup
 	for i, server := range servers {
 		asking.Go(func() {
 			for range 2 {
-				answered[i] = answered[i] || askNameserver(ctx, link, server) == nil
+				answered[i] = answered[i] || queryNameserver(ctx, link, server) == nil
 			}
 		})
 	}
@@ -37,13 +37,13 @@ func answering(ctx context.Context, link string, servers []netip.Addr) []netip.A
 	return answer
 }
 
-// stillAnswer waits until all of them answer.
-func stillAnswer(ctx context.Context, link string, servers []netip.Addr) error {
+// checkNameservers waits until all of them answer.
+func checkNameservers(ctx context.Context, link string, servers []netip.Addr) error {
 	limited, cancel := context.WithTimeout(ctx, askTotal)
 	defer cancel()
 	for _, server := range servers {
 		err := poll(limited, "the name server "+server.String(), func() (bool, error) {
-			return askNameserver(limited, link, server) == nil, nil
+			return queryNameserver(limited, link, server) == nil, nil
 		})
 		if err != nil {
 			return fmt.Errorf("the name server %s has answered before and does not answer now: %w", server, err)
@@ -52,9 +52,9 @@ func stillAnswer(ctx context.Context, link string, servers []netip.Addr) error {
 	return nil
 }
 
-// askNameserver asks for the name servers of the root; any answer is fine,
+// queryNameserver asks for the name servers of the root; any answer is fine,
 // also that the question is refused.
-func askNameserver(ctx context.Context, link string, server netip.Addr) error {
+func queryNameserver(ctx context.Context, link string, server netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, askEach)
 	defer cancel()
 	if server.Is6() && server.IsLinkLocalUnicast() {

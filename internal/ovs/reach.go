@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Reach is somebody who has to answer before the network is changed and after.
-type Reach struct {
+// Endpoint is somebody who has to answer before the network is changed and after.
+type Endpoint struct {
 	Name    string      // for people: "the API server"
 	Address string      // HOST:PORT
 	TLS     *tls.Config // nil: a TCP connection is enough
@@ -23,8 +23,8 @@ const (
 	reachTotal = 20 * time.Second // how long somebody may go without an answer
 )
 
-// reachable connects to all of them at once.
-func (d *Driver) reachable(ctx context.Context, all []Reach) error {
+// checkEndpoints connects to all of them at once.
+func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	errs := make([]error, len(all))
 	var connecting sync.WaitGroup
 	for i, reach := range all {
@@ -41,7 +41,7 @@ func (d *Driver) reachable(ctx context.Context, all []Reach) error {
 }
 
 // within tries until the time is over; the last error counts.
-func (r Reach) within(ctx context.Context, total time.Duration) error {
+func (r Endpoint) within(ctx context.Context, total time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
 	for {
@@ -57,7 +57,7 @@ func (r Reach) within(ctx context.Context, total time.Duration) error {
 	}
 }
 
-func (r Reach) connect(ctx context.Context) error {
+func (r Endpoint) connect(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, reachEach)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.Address)

@@ -17,32 +17,32 @@ const (
 	backTime     = 15 * time.Second // until the uplink has all that it had, and not just enough
 )
 
-// giveBack ends a move that has failed. It also works after Ctrl-C.
-func (d *Driver) giveBack(ctx context.Context, m Move, cause error) error {
+// rollBack ends a move that has failed. It also works after Ctrl-C.
+func (d *Driver) rollBack(ctx context.Context, m Migration, cause error) error {
 	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
 	ctx = context.WithoutCancel(ctx)
-	if err := d.arm(ctx, m.Origin, revertTime); err != nil { // its time counts from now
+	if err := d.arm(ctx, m.Backup, revertTime); err != nil { // its time counts from now
 		d.log.Note(err.Error())
 	}
-	if err := d.revert(ctx, m.Origin); err != nil {
+	if err := d.revert(ctx, m.Backup); err != nil {
 		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # and the host's console",
 			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
-			m.Uplink, cause, err, guardName)
+			m.Uplink, cause, err, rollbackUnit)
 	}
 	gateway := "its gateway answers"
-	if d.deaf != nil {
+	if d.gatewayErr != nil {
 		gateway = "its gateway is out of reach all the same"
 	}
 	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
 	return report.Fail(report.NetworkRolledBack, look+" # then run the same command again",
-		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Origin.ID, gateway)
+		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
 }
 
-// goBack goes the way back of a finished move, or of one that another run has
+// restoreUplink goes the way back of a finished move, or of one that another run has
 // begun; the guards go the same way should this run die on it. An interruption
 // ends it only before it has begun: half of it would leave the host to the
 // timer, and the whole is bounded by revertTime.
-func (d *Driver) goBack(ctx context.Context, o Origin) error {
+func (d *Driver) restoreUplink(ctx context.Context, o Backup) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -57,10 +57,10 @@ func (d *Driver) goBack(ctx context.Context, o Origin) error {
 // between, checks that, and ends the unfinished move. Doing it twice is fine.
 // NetworkManager's checkpoint is what is fallen back on, and not the first
 // choice: it asks for a lease anew, and without an answer the address is lost.
-func (d *Driver) revert(ctx context.Context, o Origin) error {
+func (d *Driver) revert(ctx context.Context, o Backup) error {
 	ctx, cancel := context.WithTimeout(ctx, revertTime)
 	defer cancel()
-	if err := d.awaken(ctx, o.Uplink); err != nil {
+	if err := d.startSwitch(ctx, o.Uplink); err != nil {
 		return err
 	}
 	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
@@ -73,7 +73,7 @@ func (d *Driver) revert(ctx context.Context, o Origin) error {
 			d.log.Note(err.Error()) // its time was just over; the way back is the same
 		}
 	}
-	if err := d.bringBack(ctx, o); err != nil {
+	if err := d.restoreProfile(ctx, o); err != nil {
 		if len(checkpoints) == 0 {
 			return err
 		}
@@ -81,7 +81,7 @@ func (d *Driver) revert(ctx context.Context, o Origin) error {
 		for _, checkpoint := range checkpoints {
 			err = errors.Join(err, d.NM.RollbackCheckpoint(ctx, checkpoint))
 		}
-		if again := d.bringBack(ctx, o); again != nil {
+		if again := d.restoreProfile(ctx, o); again != nil {
 			return errors.Join(err, again)
 		}
 		return d.disarm(ctx)

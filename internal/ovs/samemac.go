@@ -14,7 +14,7 @@ import (
 // another MAC, so the DHCP server would take the host for another one. The
 // profile has the MAC in memory as long as it is brought up; unpin gives it
 // back, to the byte.
-func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *Origin, nic networkmanager.Device) (unpin func(context.Context) error, err error) {
+func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *Backup, nic networkmanager.Device) (unpin func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	const section = "802-3-ethernet"
 	_, cloned := o.Settings[section]["cloned-mac-address"]
@@ -26,7 +26,7 @@ func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *Ori
 		return nil, err
 	}
 	facts := Facts{Links: links}
-	if link, _ := facts.link(nic.Name); !ownMAC(facts, link) {
+	if link, _ := facts.Link(nic.Name); !HasOwnMAC(facts, link) {
 		return nothing, nil
 	}
 	file, err := d.profileFile(ctx, o.UUID)
@@ -40,7 +40,7 @@ func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *Ori
 		return nil, err
 	}
 	return func(ctx context.Context) error {
-		if o.Passing {
+		if o.Volatile {
 			return d.NM.UpdateProfile(ctx, original, before, networkmanager.InMemory)
 		}
 		content, info, err := d.Tree.ReadFile(file)
@@ -71,7 +71,7 @@ func (d *Driver) profileFile(ctx context.Context, uuid string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	profile, found := Facts{Profiles: profiles}.profile(uuid)
+	profile, found := Facts{Profiles: profiles}.Profile(uuid)
 	if !found {
 		return "", fmt.Errorf("NetworkManager has no profile %s", uuid)
 	}

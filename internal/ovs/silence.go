@@ -31,17 +31,17 @@ func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duratio
 		if !known || silent < silenceLimit {
 			continue
 		}
-		if err := askByRoute(ctx, gateway); err != nil && ctx.Err() == nil {
+		if err := probeByRoute(ctx, gateway); err != nil && ctx.Err() == nil {
 			end(fmt.Errorf("the gateway %s has not answered for %.0f s: %w", gateway, silent.Seconds(), err))
 			return
 		}
 	}
 }
 
-// askByRoute asks the gateway on the links that default routes lead to it over:
+// probeByRoute asks the gateway on the links that default routes lead to it over:
 // while the NIC is plugged into br-ex and still has its addresses, there are
 // two, and what the NIC asks for is answered on br-ex.
-func askByRoute(ctx context.Context, gateway netip.Addr) error {
+func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 	routes, err := host.DefaultRoutes()
 	if err != nil {
 		return err
@@ -51,14 +51,14 @@ func askByRoute(ctx context.Context, gateway netip.Addr) error {
 		if route.Gateway != gateway {
 			continue
 		}
-		if err = askOn(ctx, route.Link, gateway); err == nil {
+		if err = probeOnLink(ctx, route.Link, gateway); err == nil {
 			return nil
 		}
 	}
 	return err
 }
 
-func askOn(ctx context.Context, link string, gateway netip.Addr) error {
+func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, silenceLimit)
 	defer cancel()
 	_, err := host.AskNeighbour(ctx, link, gateway)

@@ -63,7 +63,7 @@ func TestStatus(t *testing.T) {
 
 func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
-	d := &Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}
+	d := &Driver{outage: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}
 	made := d.Record(status, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	status.Made = &made
 	got, err := json.Marshal(status)
@@ -85,7 +85,7 @@ func TestRecord(t *testing.T) {
 		driver Driver
 		says   string
 	}{
-		"measured":     {Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}, "; gap 0.04 s (497 of 500 echoes answered)"},
+		"measured":     {Driver{outage: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}, "; gap 0.04 s (497 of 500 echoes answered)"},
 		"not measured": {Driver{}, "; the gap could not be measured (the gateway does not answer echoes)"},
 	} {
 		record := test.driver.Record(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, now)

@@ -49,8 +49,8 @@ func inTables(s networkmanager.Settings, family networkmanager.Family) []tableRo
 }
 
 // tidyTables removes what the copy has left.
-func (a *attempt) tidyTables() error {
-	for _, route := range copiedRoutes(a.Bring.Copy, a.Profiles.BridgeIP) {
+func (a *migration) tidyTables() error {
+	for _, route := range copiedRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
 		if err := host.RemoveRoute(BridgeName, route.Destination, int(route.Table), route.metric); err != nil {
 			return err
 		}

@@ -21,27 +21,27 @@ func switchFiles() []string {
 // takes milliseconds.
 const makingTime = time.Second
 
-// torn tells whether a file is what a power cut leaves of one that Open vSwitch
+// isTruncated tells whether a file is what a power cut leaves of one that Open vSwitch
 // was just making: its name, with nothing in it, however long one looks. (Times
 // tell nothing: each try to start touches it.)
-func torn(first, later host.Info) bool {
+func isTruncated(first, later host.Info) bool {
 	empty := func(file host.Info) bool { return file.Type == host.Regular && file.Size == 0 }
 	return empty(first) && empty(later) && first.Inode == later.Inode
 }
 
-// ClearTorn removes what a power cut has left empty in the moment of Open
+// RemoveTruncatedDatabase removes what a power cut has left empty in the moment of Open
 // vSwitch's first start: ovsdb-tool makes the name of the database durable before
 // its content (ovsdb_log_open in log.c, 3.1), and ovs-ctl writes the host's
 // identity without making it durable at all. ovsdb-server never starts with an
 // empty database, and an empty identity is taken as it is, which OVN refuses.
 // Nothing is lost with them, so they are no matter of the ledger: a leave would
 // only put an empty database back.
-func (d *Driver) ClearTorn(ctx context.Context) error {
+func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	first, err := d.lookAtSwitchFiles()
 	if err != nil {
 		return err
 	}
-	suspect := func(file string) bool { return torn(first[file], first[file]) }
+	suspect := func(file string) bool { return isTruncated(first[file], first[file]) }
 	if !slices.ContainsFunc(switchFiles(), suspect) {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (d *Driver) ClearTorn(ctx context.Context) error {
 		return err
 	}
 	for _, file := range switchFiles() {
-		if !torn(first[file], later[file]) {
+		if !isTruncated(first[file], later[file]) {
 			continue
 		}
 		d.log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
@@ -79,6 +79,6 @@ func (d *Driver) lookAtSwitchFiles() (map[string]host.Info, error) {
 	return found, nil
 }
 
-// KeepSwitch makes durable what Open vSwitch has written at its first start beside
+// SyncDatabase makes durable what Open vSwitch has written at its first start beside
 // its database: see ClearTorn.
-func (d *Driver) KeepSwitch() error { return d.Tree.SyncFileSystem("/etc") }
+func (d *Driver) SyncDatabase() error { return d.Tree.SyncFileSystem("/etc") }

@@ -19,7 +19,7 @@ func TestTorn(t *testing.T) {
 		"not there":                 {host.Info{}, host.Info{}, false},
 		"a link to another place":   {host.Info{Type: host.Symlink}, host.Info{Type: host.Symlink}, false},
 	} {
-		if got := torn(test.first, test.later); got != test.want {
+		if got := isTruncated(test.first, test.later); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}

@@ -33,7 +33,7 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		if choice.name == "" {
 			continue
 		}
-		if _, ok := facts.link(choice.name); !ok {
+		if _, ok := facts.Link(choice.name); !ok {
 			return choice, report.Fail(report.Refused, "ip -br link",
 				"%s names %s, and there is no such network interface", choice.source, choice.name)
 		}
@@ -63,7 +63,7 @@ func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 
 func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
 	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route host.Route) bool {
-		link, ok := facts.link(route.Link)
+		link, ok := facts.Link(route.Link)
 		return ok && !mayBeUplink(link)
 	})
 	for _, family := range []int{4, 6} {
@@ -102,7 +102,7 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 			continue // br-ex will have none either
 		}
 		if route.Metric <= 1 {
-			return 0, refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
+			return 0, Refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
 				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
 		}
 		metric = int64(route.Metric) - 1
@@ -130,6 +130,6 @@ func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int
 func competes(facts Facts, uplink string) bool {
 	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
 		own, ok := host.DefaultRouteOf(facts.Routes, other.Family, uplink)
-		return ok && other.Link != uplink && other.Metric <= own.Metric+worse
+		return ok && other.Link != uplink && other.Metric <= own.Metric+metricPenalty
 	})
 }

@@ -13,39 +13,39 @@ import (
 // verify checks that br-ex carries the host as the NIC did: addresses, default
 // routes, MTU, name servers and search domains, an answer of each gateway, of
 // the name servers that answered before, and of whoever was named to Prepare.
-func (a *attempt) verify(ctx context.Context) error {
-	err := a.waitUntil(ctx, BridgeName, func(facts Facts) string {
-		return cmp.Or(a.lacks(facts, BridgeName), a.held.missing(facts))
+func (a *migration) verify(ctx context.Context) error {
+	err := a.awaitState(ctx, BridgeName, func(facts Facts) string {
+		return cmp.Or(a.Missing(facts, BridgeName), a.ipv6.missing(facts))
 	})
 	if err != nil {
 		return err
 	}
-	if err := a.held.letGo(); err != nil {
+	if err := a.ipv6.release(); err != nil {
 		return err
 	}
-	if err := askGateways(ctx, BridgeName, a.Carried); err != nil {
+	if err := probeGateways(ctx, BridgeName, a.AddressState); err != nil {
 		return err
 	}
-	if err := stillAnswer(ctx, BridgeName, a.answering); err != nil {
+	if err := checkNameservers(ctx, BridgeName, a.nameservers); err != nil {
 		return err
 	}
-	return a.reachable(ctx, a.reach)
+	return a.checkEndpoints(ctx, a.reach)
 }
 
 // verifyBack checks that the NIC carries the host again, as br-ex did. After a
 // long time the DHCP server may have another address for it: that is told, and
 // is better than no network.
-func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold *ipv6Hold) error {
+func (d *Driver) verifyBack(ctx context.Context, o Backup, carried AddressState, hold *ipv6Addresses) error {
 	missing := ""
 	usable := func(facts Facts) string {
-		missing = cmp.Or(carried.lacks(facts, o.Uplink), hold.missing(facts))
-		return carried.unusable(facts, o.Uplink)
+		missing = cmp.Or(carried.Missing(facts, o.Uplink), hold.missing(facts))
+		return carried.Unusable(facts, o.Uplink)
 	}
 	patient, cancel := context.WithTimeout(ctx, backTime)
 	defer cancel()
-	err := d.waitUntil(patient, o.Uplink, func(facts Facts) string { return cmp.Or(usable(facts), missing) })
+	err := d.awaitState(patient, o.Uplink, func(facts Facts) string { return cmp.Or(usable(facts), missing) })
 	if err != nil {
-		err = d.waitUntil(ctx, o.Uplink, usable)
+		err = d.awaitState(ctx, o.Uplink, usable)
 	}
 	if err != nil {
 		return err
@@ -56,19 +56,19 @@ func (d *Driver) verifyBack(ctx context.Context, o Origin, carried Carried, hold
 	}
 	// With its own profile, addresses and routes the uplink is as it was: when
 	// the gateway does not answer even so, nothing here can mend that.
-	if d.deaf = askGateways(ctx, o.Uplink, carried); d.deaf != nil {
-		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.deaf), "# look at the network outside this host: the gateway, the switch, the cable")
+	if d.gatewayErr = probeGateways(ctx, o.Uplink, carried); d.gatewayErr != nil {
+		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
 	}
 	return nil
 }
 
-// waitUntil looks until nothing is missing on link.
-func (d *Driver) waitUntil(ctx context.Context, link string, missing func(Facts) string) error {
+// awaitState looks until nothing is missing on link.
+func (d *Driver) awaitState(ctx context.Context, link string, missing func(Facts) string) error {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	last := ""
 	err := poll(limited, "addresses and default route", func() (bool, error) {
-		facts, err := d.lookAddresses(ctx)
+		facts, err := d.gatherAddresses(ctx)
 		if err == nil {
 			last = missing(facts)
 		}
@@ -80,11 +80,11 @@ func (d *Driver) waitUntil(ctx context.Context, link string, missing func(Facts)
 	return err
 }
 
-// askGateways asks the gateway of each family.
-func askGateways(ctx context.Context, link string, carried Carried) error {
+// probeGateways asks the gateway of each family.
+func probeGateways(ctx context.Context, link string, carried AddressState) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	for _, gateway := range carried.gateways() {
+	for _, gateway := range carried.Gateways() {
 		if _, err := host.AskNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("asking the gateway: %w", err)
 		}
@@ -92,7 +92,7 @@ func askGateways(ctx context.Context, link string, carried Carried) error {
 	return nil
 }
 
-func (d *Driver) lookAddresses(ctx context.Context) (Facts, error) {
+func (d *Driver) gatherAddresses(ctx context.Context) (Facts, error) {
 	var facts Facts
 	var err error
 	if facts.Links, err = host.Links(); err != nil {
@@ -105,7 +105,7 @@ func (d *Driver) lookAddresses(ctx context.Context) (Facts, error) {
 	return facts, err
 }
 
-func join[T fmt.Stringer](items []T) string {
+func JoinText[T fmt.Stringer](items []T) string {
 	if len(items) == 0 {
 		return "none"
 	}

@@ -16,7 +16,7 @@ import (
 
 func TestLacks(t *testing.T) {
 	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
-	c := Carried{
+	c := AddressState{
 		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
 		Nameservers: servers, Searches: []string{"example.test"}, MTU: 1400,
 		Defaults: []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
@@ -64,7 +64,7 @@ func TestLacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := good()
 			test.change(&f)
-			got := c.lacks(f, "br-ex")
+			got := c.Missing(f, "br-ex")
 			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("lacks %q, want %q", got, test.want)
 			}
@@ -72,35 +72,35 @@ func TestLacks(t *testing.T) {
 	}
 	// A default route without a gateway, as over a point-to-point link.
 	f := good()
-	c = Carried{Defaults: []host.Route{route("eth0", 4, 100, "")}}
-	if got := c.lacks(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
+	c = AddressState{Defaults: []host.Route{route("eth0", 4, 100, "")}}
+	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
 		t.Errorf("with a gateway that was not there: %q", got)
 	}
 	f.Routes[0].Gateway = netip.Addr{}
-	if got := c.lacks(f, "br-ex"); got != "" {
+	if got := c.Missing(f, "br-ex"); got != "" {
 		t.Errorf("without a gateway: %q", got)
 	}
 }
 
 // A host that had no default route is given back without one.
 func TestUnusable(t *testing.T) {
-	routed := Carried{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	routed := AddressState{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
 	addressed := Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}
 	one := addressed
 	one.Routes = []host.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
 	for name, test := range map[string]struct {
-		carried Carried
+		carried AddressState
 		facts   Facts
 		want    string
 	}{
 		"no link":                  {routed, Facts{}, "it has no address"},
 		"no route":                 {routed, addressed, "it has no default route"},
 		"a route of one family":    {routed, one, ""},
-		"no route, as before":      {Carried{}, addressed, ""},
-		"no address and no routes": {Carried{}, Facts{}, "it has no address"},
+		"no route, as before":      {AddressState{}, addressed, ""},
+		"no address and no routes": {AddressState{}, Facts{}, "it has no address"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.carried.unusable(test.facts, "eth0"); got != test.want {
+			if got := test.carried.Unusable(test.facts, "eth0"); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
@@ -124,13 +124,13 @@ func TestReach(t *testing.T) {
 	closed.Close()
 
 	tests := map[string]struct {
-		reach Reach
+		reach Endpoint
 		ok    bool
 	}{
-		"TCP":        {Reach{Name: "a", Address: address}, true},
-		"TLS":        {Reach{Name: "a", Address: address, TLS: trusting}, true},
-		"wrong name": {Reach{Name: "a", Address: address, TLS: stranger}, false},
-		"nobody":     {Reach{Name: "a", Address: nobody}, false},
+		"TCP":        {Endpoint{Name: "a", Address: address}, true},
+		"TLS":        {Endpoint{Name: "a", Address: address, TLS: trusting}, true},
+		"wrong name": {Endpoint{Name: "a", Address: address, TLS: stranger}, false},
+		"nobody":     {Endpoint{Name: "a", Address: nobody}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -142,7 +142,7 @@ func TestReach(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	err = (&Driver{}).reachable(ctx, []Reach{{Name: "the API server", Address: nobody}, {Name: "b", Address: address}})
+	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: nobody}, {Name: "b", Address: address}})
 	if err == nil || !strings.Contains(err.Error(), "the API server ("+nobody+") does not answer") {
 		t.Errorf("says %v", err)
 	}

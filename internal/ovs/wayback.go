@@ -9,10 +9,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// bringBack brings the original profile up on the NIC, clears what is ours
+// restoreProfile brings the original profile up on the NIC, clears what is ours
 // away, and checks that the NIC carries the host.
-func (d *Driver) bringBack(ctx context.Context, o Origin) error {
-	now, carried, err := d.presentState(ctx, o)
+func (d *Driver) restoreProfile(ctx context.Context, o Backup) error {
+	now, carried, err := d.currentState(ctx, o)
 	if err != nil {
 		return err
 	}
@@ -21,38 +21,38 @@ func (d *Driver) bringBack(ctx context.Context, o Origin) error {
 		return err
 	}
 	if nic.Active.UUID == o.UUID && nic.Active.State == networkmanager.Activated {
-		return d.bringBackInPlace(ctx, o, nic, now, carried)
+		return d.restoreAddresses(ctx, o, nic, now, carried)
 	}
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
 		return err
 	}
-	if err := d.stepBack(ctx, o, now); err != nil {
+	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
 		d.log.Note(err.Error()) // the host is out of reach a little longer
 	}
 	unpin, err := d.pinMAC(ctx, original, &o, nic)
 	if err != nil {
 		return err
 	}
-	err = d.bringUpOriginal(ctx, o, original, nic, now, carried)
+	err = d.activateOriginal(ctx, o, original, nic, now, carried)
 	return errors.Join(err, unpin(ctx))
 }
 
-// bringUpOriginal is bringBack where the NIC has another profile now.
-func (d *Driver) bringUpOriginal(
-	ctx context.Context, o Origin, original networkmanager.Ref, nic networkmanager.Device, now present, carried Carried,
+// activateOriginal is bringBack where the NIC has another profile now.
+func (d *Driver) activateOriginal(
+	ctx context.Context, o Backup, original networkmanager.Ref, nic networkmanager.Device, now IPState, carried AddressState,
 ) error {
 	activation, err := d.NM.BeginActivation(ctx, original, nic)
 	if err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
 	defer activation.End()
-	hold, err := holdIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(metricOf(o.IPv6)))
+	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(MetricOf(o.IPv6)))
 	if err != nil {
 		d.log.Note(err.Error())
 	}
-	defer func() { _ = hold.letGo() }() // what is left of it expires
-	d.bringMembersBack(ctx, o)
+	defer func() { _ = hold.release() }() // what is left of it expires
+	d.restoreMembers(ctx, o)
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
 	slow := activation.Wait(patient) != nil
@@ -61,23 +61,23 @@ func (d *Driver) bringUpOriginal(
 			return err
 		}
 	}
-	if err := d.release(ctx, o); err != nil {
+	if err := d.removeOwn(ctx, o); err != nil {
 		return err
 	}
 	if err := d.verifyBack(ctx, o, carried, hold); err != nil || !slow {
 		return err
 	}
-	return d.letGo(ctx, o, nic, activation, carried, hold)
+	return d.releaseAddress(ctx, o, nic, activation, carried, hold)
 }
 
-// stepBack makes the routes of br-ex worse than those that the NIC will have:
+// raiseBridgeMetrics makes the routes of br-ex worse than those that the NIC will have:
 // as soon as the NIC has left the bridge, they lead nowhere.
-func (d *Driver) stepBack(ctx context.Context, o Origin, now present) error {
+func (d *Driver) raiseBridgeMetrics(ctx context.Context, o Backup, now IPState) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return err
 	}
-	bridgeIP, found := Facts{Profiles: profiles}.profile(o.Ours[bridgeIPProfile])
+	bridgeIP, found := Facts{Profiles: profiles}.Profile(o.OwnUUIDs[BridgeIPProfile])
 	if !found {
 		return nil
 	}
@@ -85,28 +85,28 @@ func (d *Driver) stepBack(ctx context.Context, o Origin, now present) error {
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return nil //nolint:nilerr // then it has no routes
 	}
-	return d.NM.Reapply(ctx, bridge, copyStep(bridgeIP.Settings, now.withMetricsOf(o)))
+	return d.NM.Reapply(ctx, bridge, StaticSettings(bridgeIP.Settings, now.withMetricsOf(o)))
 }
 
-// presentState is what the host has now, on br-ex, or had before the move.
-func (d *Driver) presentState(ctx context.Context, o Origin) (present, Carried, error) {
-	facts, err := d.lookAddresses(ctx)
+// currentState is what the host has now, on br-ex, or had before the move.
+func (d *Driver) currentState(ctx context.Context, o Backup) (IPState, AddressState, error) {
+	facts, err := d.gatherAddresses(ctx)
 	if err != nil {
-		return nil, Carried{}, err
+		return nil, AddressState{}, err
 	}
-	link, _ := facts.link(BridgeName)
-	device, _ := facts.device(BridgeName)
-	carried := carriedBy(facts, BridgeName)
+	link, _ := facts.Link(BridgeName)
+	device, _ := facts.Device(BridgeName)
+	carried := AddressStateOf(facts, BridgeName)
 	if device.Active.State == networkmanager.Activated && len(carried.Stable) > 0 && len(carried.Defaults) > 0 {
-		return presentOn(facts, link, device), carried, nil
+		return IPStateOf(facts, link, device), carried, nil
 	}
-	return present{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.Carried, nil
+	return IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.State, nil
 }
 
 // withMetricsOf gives the routes the metrics that the uplink's had.
-func (p present) withMetricsOf(o Origin) present {
-	before := map[networkmanager.Family]uint32{networkmanager.IPv4: metricOf(o.IPv4), networkmanager.IPv6: metricOf(o.IPv6)}
-	changed := present{}
+func (p IPState) withMetricsOf(o Backup) IPState {
+	before := map[networkmanager.Family]uint32{networkmanager.IPv4: MetricOf(o.IPv4), networkmanager.IPv6: MetricOf(o.IPv6)}
+	changed := IPState{}
 	for family, now := range p {
 		now.Routes = slices.Clone(now.Routes)
 		for i := range now.Routes {
@@ -118,8 +118,8 @@ func (p present) withMetricsOf(o Origin) present {
 }
 
 // originalProfile finds the original profile, or makes it again.
-func (d *Driver) originalProfile(ctx context.Context, o Origin) (networkmanager.Ref, error) {
-	return d.ownProfile(ctx, Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Passing})
+func (d *Driver) originalProfile(ctx context.Context, o Backup) (networkmanager.Ref, error) {
+	return d.ownProfile(ctx, Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Volatile})
 }
 
 // ownProfile finds an interface's own profile, or makes it again: one that
@@ -129,7 +129,7 @@ func (d *Driver) ownProfile(ctx context.Context, o Member) (networkmanager.Ref, 
 	if err != nil {
 		return "", err
 	}
-	if own, found := (Facts{Profiles: profiles}).profile(o.UUID); found {
+	if own, found := (Facts{Profiles: profiles}).Profile(o.UUID); found {
 		return own.Ref, nil
 	}
 	storage := networkmanager.ToDisk
@@ -142,8 +142,8 @@ func (d *Driver) ownProfile(ctx context.Context, o Member) (networkmanager.Ref, 
 // holdAddress gives the NIC the present address by hand, beside the DHCP that
 // its profile begins, so that the host does not wait for a DHCP server. The
 // profile itself is not changed.
-func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.Device, now present) error {
-	settings := held(o.Settings, now)
+func (d *Driver) holdAddress(ctx context.Context, o Backup, nic networkmanager.Device, now IPState) error {
+	settings := withHeldAddresses(o.Settings, now)
 	var last error
 	err := poll(ctx, "NetworkManager to begin", func() (bool, error) {
 		last = d.NM.Reapply(ctx, nic, settings)
@@ -152,16 +152,16 @@ func (d *Driver) holdAddress(ctx context.Context, o Origin, nic networkmanager.D
 	return errors.Join(err, last)
 }
 
-// held is a profile that has the present addresses of both families beside.
-func held(s networkmanager.Settings, now present) networkmanager.Settings {
+// withHeldAddresses is a profile that has the present addresses of both families beside.
+func withHeldAddresses(s networkmanager.Settings, now IPState) networkmanager.Settings {
 	for _, family := range networkmanager.Families() {
-		s = withAddresses(s, family, now)
+		s = WithStaticAddresses(s, family, now)
 	}
 	return s
 }
 
-// letGo leaves the address to DHCP alone, once there is a lease.
-func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device, activation *networkmanager.Activation, carried Carried, hold *ipv6Hold) error {
+// releaseAddress leaves the address to DHCP alone, once there is a lease.
+func (d *Driver) releaseAddress(ctx context.Context, o Backup, nic networkmanager.Device, activation *networkmanager.Activation, carried AddressState, hold *ipv6Addresses) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
 	if activation.Wait(limited) == nil {
@@ -191,13 +191,13 @@ func (d *Driver) letGo(ctx context.Context, o Origin, nic networkmanager.Device,
 	return d.verifyBack(ctx, o, carried, hold)
 }
 
-// clear removes our profiles and the bridge, whatever of them is there.
-func (d *Driver) clear(ctx context.Context, o Origin) error {
+// removeProfiles removes our profiles and the bridge, whatever of them is there.
+func (d *Driver) removeProfiles(ctx context.Context, o Backup) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return err
 	}
-	for _, profile := range o.ours(profiles) {
+	for _, profile := range o.OwnProfiles(profiles) {
 		if err := d.NM.DeleteProfile(ctx, profile.Ref); err != nil {
 			return err
 		}
