@@ -15,12 +15,12 @@ import (
 type migration struct {
 	*Driver
 	Migration
-	checkpoint networkmanager.Checkpoint
-	nic        networkmanager.Device
-	added      map[string]networkmanager.Ref // our profiles by name
-	filter     string                        // br-ex's reverse path filter, as it shall be
-	nameservers  []netip.Addr                  // the name servers that answered before
-	ipv6       *ipv6Addresses
+	checkpoint  networkmanager.Checkpoint
+	nic         networkmanager.Device
+	added       map[string]networkmanager.Ref // our profiles by name
+	filter      string                        // br-ex's reverse path filter, as it shall be
+	nameservers []netip.Addr                  // the name servers that answered before
+	ipv6        *ipv6Addresses
 }
 
 // addProfiles adds our profiles in memory, where a reboot forgets them, and
@@ -126,7 +126,9 @@ func (a *migration) activateNIC(ctx context.Context) error {
 }
 
 // applyFinalMetrics makes br-ex's routes better than those of other interfaces.
-func (a *migration) applyFinalMetrics(ctx context.Context) error { return a.reapply(ctx, a.Staged.StaticFinalMetric) }
+func (a *migration) applyFinalMetrics(ctx context.Context) error {
+	return a.reapply(ctx, a.Staged.StaticFinalMetric)
+}
 
 // startDHCP lets br-ex ask for its addresses itself, IPv4 in two steps: see
 // leaseStep.

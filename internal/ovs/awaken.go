@@ -64,7 +64,7 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 		errs = append(errs, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err))
 	}
 	facts := Facts{Links: links}
-	if err != nil || facts.inDatapath(nic) {
+	if err != nil || inDatapath(facts, nic) {
 		errs = append(errs, openvswitch.Release(ctx, nic))
 	}
 	// A switch that starts without br-ex in its database leaves the interface
@@ -75,9 +75,9 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	return errors.Join(errs...)
 }
 
-// inDatapath tells whether the kernel has a NIC in Open vSwitch's hands.
-func (f Facts) inDatapath(nic string) bool {
-	link, _ := f.Link(nic)
-	datapath, ok := f.Link("ovs-system")
+// inDatapath reports whether the NIC is a port of the kernel's Open vSwitch datapath.
+func inDatapath(facts Facts, nic string) bool {
+	link, _ := facts.Link(nic)
+	datapath, ok := facts.Link("ovs-system")
 	return ok && link.Master == datapath.Index
 }

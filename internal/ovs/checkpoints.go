@@ -24,20 +24,23 @@ func newUndo(o, unfinished Backup, found bool, checkpoints []networkmanager.Chec
 	return o, nil
 }
 
-// ownCheckpoints lists the checkpoints of an unfinished move.
+// ownCheckpoints lists the checkpoints of an unfinished migration.
 func (d *Driver) ownCheckpoints(ctx context.Context, o Backup) ([]networkmanager.Checkpoint, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
 		return nil, err
 	}
 	checkpoints, err := d.NM.Checkpoints(ctx)
-	return o.ownCheckpoints(checkpoints, profiles), err
+	return chooseCheckpoints(o, checkpoints, profiles), err
 }
 
-// ownCheckpoints picks the checkpoints of an unfinished move: the one that the journal
-// names, and any that is there while our profiles are, as NetworkManager takes
-// none beside another. Beside a finished br-ex anybody's can be there.
-func (o Backup) ownCheckpoints(checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile) []networkmanager.Checkpoint {
+// chooseCheckpoints returns the checkpoints of an unfinished migration: the one in
+// its record, and any that exists while the agent's profiles do, because
+// NetworkManager allows only one. After a finished migration a checkpoint can be
+// foreign.
+func chooseCheckpoints(
+	o Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
+) []networkmanager.Checkpoint {
 	if !o.Undoing && len(o.OwnProfiles(profiles)) > 0 {
 		return checkpoints
 	}

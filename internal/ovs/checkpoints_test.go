@@ -29,7 +29,7 @@ func TestOwnCheckpoints(t *testing.T) {
 		"a finished br-ex":                        {Backup{OwnUUIDs: ours, Undoing: true}, []networkmanager.Profile{profile}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := test.origin.ownCheckpoints(there, test.profiles); !slices.Equal(got, test.want) {
+			if got := chooseCheckpoints(test.origin, there, test.profiles); !slices.Equal(got, test.want) {
 				t.Errorf("%v, want %v", got, test.want)
 			}
 		})

@@ -148,3 +148,15 @@ func plain(s networkmanager.Settings, section, name string) string {
 		return text
 	}
 }
+
+// JoinText returns the items with commas, "none" for no items.
+func JoinText[T fmt.Stringer](items []T) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		texts = append(texts, item.String())
+	}
+	return strings.Join(texts, ", ")
+}

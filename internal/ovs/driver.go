@@ -12,34 +12,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Kind is the kind of the change that this package makes.
-const Kind = ledger.Kind("bridge")
-
-// Change is the wish that br-ex is there and carries the host.
-func (m Migration) Change() ledger.Change {
-	return ledger.Change{
-		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
-		Want: ledger.State{Present: true},
-	}
-}
-
 // defaultRollbackTimeout is the time that a move has until NetworkManager gives the
 // network back. A move takes two to five seconds, plus the checks after it.
 const defaultRollbackTimeout = 90 * time.Second
 
 // Driver is the ledger's driver of br-ex.
 type Driver struct {
-	NM      *networkmanager.Client // nil: NetworkManager does not run
-	Systemd *host.Systemd
-	Tree    *host.Tree    // the running machine
-	Dir     string        // of the agent's state, where the journal is
+	NM              *networkmanager.Client // nil: NetworkManager does not run
+	Systemd         *host.Systemd
+	Tree            *host.Tree    // the running machine
+	Dir             string        // of the agent's state, where the journal is
 	RollbackTimeout time.Duration // 0: 90 s; how long a killed move lasts until the network comes back
 
-	options Options
-	log     report.Log
-	reach   []Endpoint
+	options    Options
+	log        report.Log
+	reach      []Endpoint
 	outage     *host.Outage // of the move that was made, when it could be measured
-	gatewayErr    error        // why the gateway does not answer after a way back; nil: it does
+	gatewayErr error        // why the gateway does not answer after a way back; nil: it does
 }
 
 var (
@@ -50,7 +39,7 @@ var (
 // Prepare gives what a move needs beyond the change itself: who to tell, and
 // who has to answer afterwards.
 func (d *Driver) Prepare(move Migration, log report.Log, reach []Endpoint) {
-	d.options, d.log, d.reach = move.options, log, reach
+	d.options, d.log, d.reach = move.Options, log, reach
 }
 
 func (d *Driver) journal() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
@@ -75,7 +64,7 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 		return ledger.State{}, err
 	}
 	if unfinished {
-		return ledger.State{Type: unfinished}, nil
+		return ledger.State{Type: stateUnfinished}, nil
 	}
 	return stateOf(facts, d.options)
 }
@@ -125,7 +114,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if err != nil {
 		return err
 	}
-	if origin, err = origin.withCurrentName(facts); err != nil {
+	if origin, err = withCurrentName(origin, facts); err != nil {
 		return err
 	}
 	unfinished, found, err := d.journal().read()

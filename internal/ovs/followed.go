@@ -2,10 +2,10 @@ package ovs
 
 import "github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 
-// unfinished is what Look says of a br-ex that is this agent's and yet not
+// stateUnfinished is what Look says of a br-ex that is this agent's and yet not
 // as wished: a move, or a way back, was ended in the middle, or somebody has
 // gone a part of the way back.
-const unfinished = "unfinished"
+const stateUnfinished = "unfinished"
 
 // stateOf tells how br-ex is when no move is under way.
 func stateOf(facts Facts, options Options) (ledger.State, error) {
@@ -17,12 +17,12 @@ func stateOf(facts Facts, options Options) (ledger.State, error) {
 	move, err := Plan(facts, options)
 	if err != nil { // Make says it
 		if len((Backup{OwnUUIDs: ProfileUUIDs(facts.MachineID)}).OwnProfiles(facts.Profiles)) > 0 {
-			state.Type = unfinished // a br-ex of ours that carries nothing is to be given back all the same
+			state.Type = stateUnfinished // a br-ex of ours that carries nothing is to be given back all the same
 		}
 		return state, nil
 	}
 	if HasLeftovers(facts, move.Backup) {
-		state.Type = unfinished
+		state.Type = stateUnfinished
 	}
 	state.Value, err = move.Backup.Encode()
 	return state, err
@@ -31,7 +31,7 @@ func stateOf(facts Facts, options Options) (ledger.State, error) {
 // Halfway tells that a br-ex that is not as a move leaves it can still be this
 // agent's: a way back that was killed is not somebody else's change.
 func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
-	return now.Type == unfinished, nil
+	return now.Type == stateUnfinished, nil
 }
 
 var _ ledger.Halfway = (*Driver)(nil)
@@ -40,7 +40,7 @@ var _ ledger.Halfway = (*Driver)(nil)
 // its profile, when the one that the origin names is not there. A profile of the
 // administrator's that is for the old name would not come up: nothing is
 // touched then.
-func (o Backup) withCurrentName(facts Facts) (Backup, error) {
+func withCurrentName(o Backup, facts Facts) (Backup, error) {
 	now, ok := BridgedUplink(facts)
 	if !ok { // it carries nothing, for whatever reason
 		nic, _ := facts.Profile(ProfileUUID(facts.MachineID, NICProfile))

@@ -37,7 +37,7 @@ func TestFollowed(t *testing.T) {
 				o.Settings = own.Clone()
 				f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: own})
 			}
-			got, err := o.withCurrentName(f)
+			got, err := withCurrentName(o, f)
 			if (err != nil) != test.refused {
 				t.Fatalf("%v, refused: %t", err, test.refused)
 			}
@@ -72,13 +72,13 @@ func TestStateOf(t *testing.T) {
 	left := plain
 	left.Profiles = append(slices.Clone(plain.Profiles), networkmanager.Profile{Settings: move.Profiles.BridgeIP})
 	state, err := stateOf(left, Options{})
-	if err != nil || state.Type != unfinished || state.Value != before.Value {
+	if err != nil || state.Type != stateUnfinished || state.Value != before.Value {
 		t.Errorf("with one of our profiles: %+v, %v", state, err)
 	}
 	deaf := left
 	deaf.Routes = nil // as when its NIC has another name
 	state, err = stateOf(deaf, Options{})
-	if err != nil || state.Type != unfinished || state.Value != "" {
+	if err != nil || state.Type != stateUnfinished || state.Value != "" {
 		t.Errorf("with one of our profiles and no network: %+v, %v", state, err)
 	}
 	deaf.Profiles = plain.Profiles
@@ -94,7 +94,7 @@ func TestStateOf(t *testing.T) {
 // A way back that was killed leaves what no wish describes; it is given back
 // by the next leave, and not taken for somebody else's.
 func TestHalfway(t *testing.T) {
-	for state, want := range map[string]bool{unfinished: true, "": false} {
+	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
 		got, err := (&Driver{}).Halfway(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
 		if err != nil || got != want {
 			t.Errorf("%q: %t, %v; want %t", state, got, err, want)

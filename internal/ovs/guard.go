@@ -21,7 +21,7 @@ import (
 // have been replaced or removed meanwhile. Both do nothing once the journal is
 // gone.
 const (
-	rollbackUnit    = "hcp-node-agent-network-guard"
+	rollbackUnit = "hcp-node-agent-network-guard"
 	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
 	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
 

@@ -11,7 +11,9 @@ import (
 // and only gives its addresses up. NetworkManager (1.42, nm_device_cleanup)
 // takes a bond's members out when the bond gets another profile: half a second
 // without network for active-backup, ten seconds until LACP is through again.
-func keepsProfileUntilReboot(device networkmanager.Device) bool { return device.Type == networkmanager.Bond }
+func keepsProfileUntilReboot(device networkmanager.Device) bool {
+	return device.Type == networkmanager.Bond
+}
 
 // WithoutAddresses are settings without addresses: all else as it is, or
 // NetworkManager would refuse to reapply them.

@@ -54,7 +54,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o Backup) error {
 		var last error
 		err := poll(limited, "its profile "+m.ID, func() (bool, error) {
 			nic, err := d.NM.Carrier(limited, m.Name)
-			if err != nil || m.isRestored(nic) {
+			if err != nil || isRestored(m, nic) {
 				return true, err
 			}
 			last = d.restoreMember(limited, m)
@@ -78,7 +78,7 @@ func (d *Driver) removeOwn(ctx context.Context, o Backup) error {
 	return d.awaitMembers(ctx, o)
 }
 
-// isRestored tells whether a member has its own profile.
-func (m Member) isRestored(nic networkmanager.Device) bool {
+// isRestored reports whether a member has its own profile again.
+func isRestored(m Member, nic networkmanager.Device) bool {
 	return nic.Active.UUID == m.UUID && nic.Active.State == networkmanager.Activated
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -20,9 +21,9 @@ type Migration struct {
 	AlreadyThere bool   `json:"alreadyThere"` // br-ex carries the host already; nothing to do
 	Uplink       string `json:"uplink"`
 
-	Backup   Backup        `json:"origin"`   // what the way back needs
-	Profiles Profiles      `json:"profiles"` // as they shall be in the end
-	Staged    StagedProfiles `json:"bring"`    // what ovs-if-br-ex is on its way there
+	Backup   Backup         `json:"origin"`   // what the way back needs
+	Profiles Profiles       `json:"profiles"` // as they shall be in the end
+	Staged   StagedProfiles `json:"bring"`    // what ovs-if-br-ex is on its way there
 
 	// What br-ex shall carry afterwards, as the uplink does.
 	AddressState
@@ -31,14 +32,26 @@ type Migration struct {
 	// Notes say what will not be quite as it was.
 	Notes []string `json:"notes,omitempty"`
 
-	options Options // that it was decided with
+	// Options are those of the decision.
+	Options Options `json:"-"`
+}
+
+// Kind is the ledger's kind of br-ex.
+const Kind = ledger.Kind("bridge")
+
+// Change returns the ledger change that attaches the uplink to br-ex.
+func (m Migration) Change() ledger.Change {
+	return ledger.Change{
+		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
+		Want: ledger.State{Present: true},
+	}
 }
 
 // StagedProfiles are the settings of ovs-if-br-ex that come before the last.
 type StagedProfiles struct {
-	Static   networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
+	Static            networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
 	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // the same with the last metrics; nil where no other route competes
-	DHCP  networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
+	DHCP              networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
 }
 
 // Plan decides what is to be done about br-ex: nothing, a move, or a refusal
@@ -53,7 +66,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 				"br-ex is there already around %s, but --bridge-interface names %s; leave the option out, or undo the first join", uplink, options.BridgeInterface)
 		}
 		move := existing(facts, uplink)
-		move.options = options
+		move.Options = options
 		return move, nil
 	}
 	if err := refuseForeignBridge(facts); err != nil {
@@ -64,7 +77,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 		return Migration{}, err
 	}
 	move, err := planMove(facts, choice.name)
-	move.Source, move.options = choice.source, options
+	move.Source, move.Options = choice.source, options
 	return move, err
 }
 

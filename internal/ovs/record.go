@@ -13,7 +13,7 @@ type Record struct {
 	report.TypeMeta
 	Uplink string    `json:"uplink"`
 	Made   time.Time `json:"made"`
-	Gap    *Outage      `json:"gap,omitempty"` // nil: the gateway does not answer echoes, so it could not be measured
+	Gap    *Outage   `json:"gap,omitempty"` // nil: the gateway does not answer echoes, so it could not be measured
 }
 
 // Outage is how long the gateway did not answer while the uplink was moved.
@@ -21,15 +21,6 @@ type Outage struct {
 	LongestSeconds float64 `json:"longestSeconds"` // from the last echo before a loss that was answered to the next one
 	Sent           int     `json:"sent"`           // one each 10 ms
 	Answered       int     `json:"answered"`
-}
-
-// Record is the move that this driver has just made.
-func (d *Driver) Record(status Status, now time.Time) Record {
-	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, Made: now.UTC()}
-	if d.outage != nil {
-		record.Gap = &Outage{LongestSeconds: d.outage.Longest.Seconds(), Sent: d.outage.Sent, Answered: d.outage.Answered}
-	}
-	return record
 }
 
 // Encode is the record as it is kept.

@@ -132,15 +132,3 @@ func (s Status) Details() []string {
 	}
 	return lines
 }
-
-// Summary says what a run has done, for the one line of the step.
-func (d *Driver) Summary(status Status) string {
-	text := status.String()
-	if d.outage != nil {
-		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
-	}
-	for _, reach := range d.reach {
-		text += "; " + reach.Name + " answers"
-	}
-	return text
-}

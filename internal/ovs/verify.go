@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -103,17 +102,6 @@ func (d *Driver) gatherAddresses(ctx context.Context) (Facts, error) {
 	}
 	facts.Devices, err = d.NM.Devices(ctx)
 	return facts, err
-}
-
-func JoinText[T fmt.Stringer](items []T) string {
-	if len(items) == 0 {
-		return "none"
-	}
-	texts := make([]string, 0, len(items))
-	for _, item := range items {
-		texts = append(texts, item.String())
-	}
-	return strings.Join(texts, ", ")
 }
 
 // poll asks again and again until it is so.

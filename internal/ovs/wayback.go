@@ -85,7 +85,7 @@ func (d *Driver) raiseBridgeMetrics(ctx context.Context, o Backup, now IPState) 
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return nil //nolint:nilerr // then it has no routes
 	}
-	return d.NM.Reapply(ctx, bridge, StaticSettings(bridgeIP.Settings, now.withMetricsOf(o)))
+	return d.NM.Reapply(ctx, bridge, StaticSettings(bridgeIP.Settings, withMetricsOf(now, o)))
 }
 
 // currentState is what the host has now, on br-ex, or had before the move.
@@ -103,11 +103,11 @@ func (d *Driver) currentState(ctx context.Context, o Backup) (IPState, AddressSt
 	return IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.State, nil
 }
 
-// withMetricsOf gives the routes the metrics that the uplink's had.
-func (p IPState) withMetricsOf(o Backup) IPState {
+// withMetricsOf returns state with the route metrics that the uplink had.
+func withMetricsOf(state IPState, o Backup) IPState {
 	before := map[networkmanager.Family]uint32{networkmanager.IPv4: MetricOf(o.IPv4), networkmanager.IPv6: MetricOf(o.IPv6)}
 	changed := IPState{}
-	for family, now := range p {
+	for family, now := range state {
 		now.Routes = slices.Clone(now.Routes)
 		for i := range now.Routes {
 			now.Routes[i].Metric = max(now.Routes[i].Metric, before[family])
