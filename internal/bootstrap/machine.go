@@ -12,6 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -24,7 +25,7 @@ type machine struct {
 	ledger  *ledger.Ledger
 	facts   host.Facts
 	nm      *networkmanager.Client
-	bridge  *ovs.Driver
+	bridge  *migrate.Driver
 	plugin  *networkplugin.Driver
 	shared  *ledger.SharedOf // the ledger's driver
 }
@@ -68,7 +69,7 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 	var unknown error
 	m.facts, unknown = host.LookFacts(ctx)
 	m.systemd, m.noBus = host.OpenSystemd(ctx)
-	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
+	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
 	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
 		m.bridge.NM = m.nm // when it does not answer, a check says so

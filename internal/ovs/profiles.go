@@ -19,6 +19,11 @@ const (
 	BridgeIPProfile   = "ovs-if-br-ex"
 )
 
+// ProfileDirectories are the directories of NetworkManager's profiles, separated
+// by a blank. The second belongs to the ifcfg-rh plugin, the default for profiles
+// of Ethernet interfaces on RHEL 8.
+const ProfileDirectories = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"
+
 // bridgeMetric is configure-ovs.sh's: lower than anything that NetworkManager
 // chooses by itself (Ethernet has 100).
 const bridgeMetric = 48

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -48,4 +49,13 @@ func (r Record) String() string {
 		return text + "; the gap could not be measured (the gateway does not answer echoes)"
 	}
 	return text + fmt.Sprintf("; gap %.2f s (%d of %d echoes answered)", r.Gap.LongestSeconds, r.Gap.Answered, r.Gap.Sent)
+}
+
+// NewRecord returns the record of a migration; outage is nil if it could not be measured.
+func NewRecord(status Status, outage *host.Outage, now time.Time) Record {
+	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, Made: now.UTC()}
+	if outage != nil {
+		record.Gap = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Answered: outage.Answered}
+	}
+	return record
 }
