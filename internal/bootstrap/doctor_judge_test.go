@@ -14,6 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -129,11 +130,11 @@ func TestDoctorJudgesBridgeAndRecords(t *testing.T) {
 		facts interface{ judge() []DoctorFinding }
 		want  []string
 	}{
-		"br-ex":           {bridgeFacts{Wanted: true, Status: there, Told: ovs.NodeIPs{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
+		"br-ex":           {bridgeFacts{Wanted: true, Status: there, Told: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24"}},
 		"no br-ex":        {bridgeFacts{Wanted: true}, []string{"problem: br-ex is not there => hcp-node-agent join --only network # makes it so again"}},
 		"none wanted":     {bridgeFacts{}, []string{}},
 		"somebody's":      {bridgeFacts{Status: ovs.Status{Exists: true}}, []string{"note: br-ex is there, and does not carry the host: it has no address, no default route or no uplink => ovs-vsctl show"}},
-		"another address": {bridgeFacts{Status: there, Told: ovs.NodeIPs{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
+		"another address": {bridgeFacts{Status: there, Told: nodeip.Addresses{IPv4: netip.MustParseAddr("192.0.2.9")}}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "problem: kubelet is told that the node's address is 192.0.2.9, which br-ex does not have => hcp-node-agent node-ip && systemctl restart crio kubelet"}},
 		"passing profile": {bridgeFacts{Status: passing}, []string{"ok: eth0 is in br-ex with 192.0.2.7/24", "warning: NetworkManager profile ovs-if-br-ex of br-ex is not on disk: it is gone after a reboot => nmcli connection modify u save persistent"}},
 
 		"nothing left": {leftoverFacts{}, []string{}},

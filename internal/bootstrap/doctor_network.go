@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -14,14 +15,14 @@ import (
 type bridgeFacts struct {
 	Wanted bool // it has to be there by now
 	Status ovs.Status
-	Told   ovs.NodeIPs // the addresses that kubelet is told
+	Told   nodeip.Addresses // the addresses that kubelet is told
 }
 
 func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.facts.Root {
 		return nil, nil // Open vSwitch answers root alone, and would seem not to run
 	}
-	status, err := ovs.LookStatus(ctx, p.nm)
+	status, err := ovs.GatherStatus(ctx, p.nm)
 	told, unread := writtenNodeIPs()
 	if unread != nil && err == nil {
 		err = unread

@@ -7,7 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -49,7 +49,7 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 		findings = append(findings, DoctorFinding{Part: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
 	if j.machine = opened.machine; j.machine == nil {
-		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &ovs.Driver{Dir: j.dir}}
+		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
 		j.tree, _ = host.OpenTree("/") // it has been there before this program
 		j.facts, _ = host.LookFacts(ctx)
 		j.bridge.Tree = j.tree

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -23,7 +23,7 @@ func examineLeftovers(_ context.Context, p *patient) ([]DoctorFinding, error) {
 	}
 	var facts leftoverFacts
 	var err error
-	if facts.Move, facts.Moving, err = ovs.UnfinishedMove(p.tree, p.dir); err != nil {
+	if facts.Move, facts.Moving, err = migrate.UnfinishedMigration(p.tree, p.dir); err != nil {
 		return nil, err
 	}
 	if p.ledger != nil {

@@ -65,7 +65,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	}
 	j := &join{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, machine: m, name: state.NodeName}
 	defer j.close()
-	j.bridge.DeadMan = time.Duration(state.Config.NetworkTimeout)
+	j.bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
 	j.shared.Purge = options.Purge
 	document.NodeName = state.NodeName
 	if err := j.leave(ctx, leaveSteps(&document, options.Evict), options.FirstBoot); err != nil {
@@ -206,7 +206,7 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 // undo gives everything back that the ledger holds.
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
-		j.bridge.Prepare(ovs.Move{}, log, nil)
+		j.bridge.Prepare(ovs.Migration{}, log, nil)
 		services, err := ignition.ClusterDNS(j.tree)
 		if err != nil {
 			log.Note(err.Error()) // a leave does not depend on it

@@ -10,7 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -23,8 +25,8 @@ type machine struct {
 	ledger  *ledger.Ledger
 	facts   host.Facts
 	nm      *networkmanager.Client
-	bridge  *ovs.Driver
-	plugin  *ovs.PluginDriver
+	bridge  *migrate.Driver
+	plugin  *networkplugin.Driver
 	shared  *ledger.SharedOf // the ledger's driver
 }
 
@@ -67,8 +69,8 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 	var unknown error
 	m.facts, unknown = host.LookFacts(ctx)
 	m.systemd, m.noBus = host.OpenSystemd(ctx)
-	m.bridge = &ovs.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
-	m.plugin = &ovs.PluginDriver{Systemd: m.systemd}
+	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
+	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
 		m.bridge.NM = m.nm // when it does not answer, a check says so
 	}
@@ -85,10 +87,10 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
 		ledger.Contents: contents, ledger.Shared: m.shared, ledger.Interfaces: ledger.NetworkInterfaces{},
-		crio.StorageKind: &crio.StorageDriver{Contents: contents},
-		ovs.Kind:         m.bridge,
-		ovs.PluginKind:   m.plugin,
-		packages.Kind:    &packages.Transactions{},
+		crio.StorageKind:   &crio.StorageDriver{Contents: contents},
+		ovs.Kind:           m.bridge,
+		networkplugin.Kind: m.plugin,
+		packages.Kind:      &packages.Transactions{},
 	}
 	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
 	if m.systemd != nil {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -65,29 +65,29 @@ func toldBefore(dir string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == ovs.KubeletDropin }), nil
+	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
 }
 
 // writtenNodeIPs are those that kubelet is told now, none when somebody has
 // removed the file.
-func writtenNodeIPs() (ovs.NodeIPs, error) {
+func writtenNodeIPs() (nodeip.Addresses, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
-		return ovs.NodeIPs{}, err
+		return nodeip.Addresses{}, err
 	}
 	defer tree.Close()
-	there, err := tree.Exists(ovs.KubeletDropin)
+	there, err := tree.Exists(nodeip.KubeletDropIn)
 	if err != nil || !there {
-		return ovs.NodeIPs{}, err
+		return nodeip.Addresses{}, err
 	}
-	content, _, err := tree.ReadFile(ovs.KubeletDropin)
-	return ovs.WrittenNodeIPs(content), err
+	content, _, err := tree.ReadFile(nodeip.KubeletDropIn)
+	return nodeip.ParseDropIn(content), err
 }
 
-func awaitNodeIP(ctx context.Context, had ovs.NodeIPs) (ovs.NodeIPs, error) {
+func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, error) {
 	limited, cancel := context.WithTimeout(ctx, nodeIPTime)
 	defer cancel()
-	chosen, err := ovs.AwaitNodeIP(limited, had)
+	chosen, err := nodeip.Await(limited, had)
 	if err == nil && !chosen.Primary().IsValid() {
 		err = report.Fail(report.Failed, "ip -br address; ip route show default # then: hcp-node-agent node-ip && systemctl restart crio kubelet",
 			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTime, had.Primary())
@@ -97,13 +97,13 @@ func awaitNodeIP(ctx context.Context, had ovs.NodeIPs) (ovs.NodeIPs, error) {
 
 // tellNodeIP writes the files and tells whether kubelet is told something else
 // than before. The files in /run are missing after every boot.
-func tellNodeIP(ctx context.Context, options Options, chosen ovs.NodeIPs) (bool, error) {
+func tellNodeIP(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
 	m, err := openMachine(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err
 	}
 	defer m.close()
-	made, err := m.ledger.Apply(ctx, "node-ip", ovs.NodeIPFiles(chosen))
+	made, err := m.ledger.Apply(ctx, "node-ip", nodeip.Files(chosen))
 	if err != nil {
 		return false, err
 	}

@@ -22,7 +22,7 @@ type PlanDocument struct {
 	Overrides []string        `json:"overrides,omitempty"`
 	Changes   []PlannedChange `json:"changes"`
 	Network   []string        `json:"network"` // what becomes of the uplink, line by line
-	Move      *ovs.Move       `json:"move,omitempty"`
+	Move      *ovs.Migration  `json:"move,omitempty"`
 	Notes     []ignition.Note `json:"notes"`
 	Missing   []string        `json:"missing,omitempty"` // units that nobody has
 }

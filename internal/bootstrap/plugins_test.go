@@ -14,7 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -34,7 +35,7 @@ func machineIn(t *testing.T, root string) *machine {
 	tree, err := host.OpenTree(root)
 	must(t, err)
 	t.Cleanup(func() { _ = tree.Close() })
-	m := &machine{tree: tree, bridge: &ovs.Driver{Tree: tree}, plugin: &ovs.PluginDriver{}}
+	m := &machine{tree: tree, bridge: &migrate.Driver{Tree: tree}, plugin: &networkplugin.Driver{}}
 	m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
 	must(t, err)
 	t.Cleanup(func() { _ = m.ledger.Close() })

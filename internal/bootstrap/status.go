@@ -80,7 +80,7 @@ func (d StatusDocument) Err() error {
 
 // lookBridge tells how br-ex is, and what is remembered of its making.
 func lookBridge(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
-	bridge, err := ovs.LookStatus(ctx, nm)
+	bridge, err := ovs.GatherStatus(ctx, nm)
 	trouble(err)
 	content, err := read(dir, bridgeFile)
 	trouble(err)

@@ -7,24 +7,25 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // move decides what becomes of the uplink.
-func (j *join) move(ctx context.Context) (ovs.Move, error) {
-	facts, err := ovs.Look(ctx, j.nm)
+func (j *join) move(ctx context.Context) (ovs.Migration, error) {
+	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
-		return ovs.Move{}, err
+		return ovs.Migration{}, err
 	}
 	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.config.BridgeInterface})
 }
 
 // buildBridge moves the uplink into br-ex and tells others where it is.
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	j.bridge.DeadMan = time.Duration(j.config.NetworkTimeout)
-	j.bridge.Prepare(ovs.Move{}, log, nil)
-	if err := j.bridge.ClearTorn(ctx); err != nil {
+	j.bridge.RollbackTimeout = time.Duration(j.config.NetworkTimeout)
+	j.bridge.Prepare(ovs.Migration{}, log, nil)
+	if err := j.bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return outcome{}, err
 	}
 	// Before Open vSwitch is started, which would take the NIC again.
@@ -52,7 +53,7 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err != nil {
 		return outcome{}, err
 	}
-	status, err := ovs.LookStatus(ctx, j.nm)
+	status, err := ovs.GatherStatus(ctx, j.nm)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -71,11 +72,11 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 // plugin changes it. On a host on which the plugin can have run already, since
 // the agent that joined it did not record that state, it is unknown for good.
 func (j *join) recordPlugin(ctx context.Context, step string) error {
-	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ovs.PluginKind })
+	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.state.behind("kubelet") {
 		return nil
 	}
-	_, err := j.ledger.Bracket(ctx, step, ovs.PluginChange())
+	_, err := j.ledger.Bracket(ctx, step, networkplugin.NewChange())
 	return err
 }
 
@@ -97,13 +98,13 @@ func (j *join) startSwitch(ctx context.Context) error {
 	if err != nil || len(started) == 0 {
 		return err
 	}
-	return j.bridge.KeepSwitch()
+	return j.bridge.SyncDatabase()
 }
 
 // tellBridge writes what others look for where the uplink is in br-ex, and has
 // it seen to at every boot. It tells how many changes that took.
 func (j *join) tellBridge(ctx context.Context) (int, error) {
-	facts, err := ovs.Look(ctx, j.nm)
+	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
 		return 0, err
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 )
 
 // What the network plugin has made already must never count as the host's own.
@@ -26,7 +26,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 		"joined by an older agent": {State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{ovs.PluginKind: &ovs.PluginDriver{}})
+			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{networkplugin.Kind: &networkplugin.Driver{}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -196,7 +196,7 @@ func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
 	if j.nm == nil || j.systemd == nil {
 		return nil
 	}
-	facts, err := ovs.Look(ctx, j.nm)
+	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
@@ -214,7 +214,7 @@ func (j *join) lacksSwitch(ctx context.Context) bool {
 	if !j.packaged() {
 		return false
 	}
-	facts, err := ovs.Look(ctx, j.nm)
+	facts, err := ovs.Gather(ctx, j.nm)
 	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 

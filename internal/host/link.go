@@ -195,6 +195,30 @@ func DefaultRoutes() ([]Route, error) {
 	return defaults, nil
 }
 
+// BestDefaultRoute returns the default route of a family with the lowest metric,
+// the first in the kernel's order among equals.
+func BestDefaultRoute(routes []Route, family int) (Route, bool) {
+	var best Route
+	found := false
+	for _, route := range routes {
+		if route.Family == family && (!found || route.Metric < best.Metric) {
+			best, found = route, true
+		}
+	}
+	return best, found
+}
+
+// DefaultRouteOf returns the best default route of a family over one link.
+func DefaultRouteOf(routes []Route, family int, link string) (Route, bool) {
+	var own []Route
+	for _, route := range routes {
+		if route.Link == link {
+			own = append(own, route)
+		}
+	}
+	return BestDefaultRoute(own, family)
+}
+
 // DeleteLink deletes a network interface.
 func DeleteLink(name string) error {
 	link, err := netlink.LinkByName(name)

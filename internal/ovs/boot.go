@@ -3,6 +3,7 @@ package ovs
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 const (
@@ -44,7 +45,7 @@ Documentation=https://github.com/hcp-node-agent/hcp-node-agent
 Wants=NetworkManager-wait-online.service
 After=NetworkManager-wait-online.service
 Before=nodeip-configuration.service wait-for-primary-ip.service wait-for-node-ip.service kubelet-dependencies.target crio.service kubelet.service
-ConditionPathExists=` + KubeletDropin + `
+ConditionPathExists=` + nodeip.KubeletDropIn + `
 
 [Service]
 Type=oneshot

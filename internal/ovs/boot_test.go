@@ -1,16 +1,14 @@
 package ovs
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/coreos/go-systemd/v22/unit"
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 func TestBootUnits(t *testing.T) {
@@ -39,7 +37,7 @@ func TestBootUnits(t *testing.T) {
 func TestBootUnitFiles(t *testing.T) {
 	files, _ := BootUnits(false)
 	for i, want := range []map[string]string{{
-		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": KubeletDropin,
+		"Unit.After": "NetworkManager-wait-online.service", "Unit.ConditionPathExists": nodeip.KubeletDropIn,
 		"Service.ExecStart": "/usr/bin/hcp-node-agent node-ip",
 	}, {
 		"Unit.Before": "NetworkManager.service shutdown.target", "Unit.DefaultDependencies": "no",
@@ -71,45 +69,6 @@ func TestBootUnitFiles(t *testing.T) {
 			if got[name] != "" {
 				t.Errorf("%s: %s would carry its failure on", files[i].Target, name)
 			}
-		}
-	}
-}
-
-func TestWrittenNodeIPs(t *testing.T) {
-	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
-	for name, node := range map[string]NodeIPs{"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {four, six}} {
-		written := NodeIPFiles(node)[0]
-		if written.Target != KubeletDropin {
-			t.Fatalf("the first file is %s", written.Target)
-		}
-		if diff := cmp.Diff(node, WrittenNodeIPs(written.Want.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", name, diff)
-		}
-	}
-	for _, other := range []string{"", "[Service]\n", "\"KUBELET_NODE_IPS=", "\"KUBELET_NODE_IPS=a,b\""} {
-		if got := WrittenNodeIPs([]byte(other)); got.Primary().IsValid() {
-			t.Errorf("%q: %v", other, got)
-		}
-	}
-}
-
-func TestCovers(t *testing.T) {
-	four, six := NodeIPs{IPv4: netip.MustParseAddr("192.0.2.7")}, NodeIPs{IPv6: netip.MustParseAddr("2001:db8::7")}
-	both := NodeIPs{four.IPv4, six.IPv6}
-	for name, test := range map[string]struct {
-		now, had NodeIPs
-		want     bool
-	}{
-		"nothing yet":           {NodeIPs{}, NodeIPs{}, false},
-		"the first":             {four, NodeIPs{}, true},
-		"another one":           {NodeIPs{IPv4: netip.MustParseAddr("192.0.2.8")}, four, true},
-		"IPv6 not yet":          {four, both, false},
-		"IPv4 not yet":          {six, both, false},
-		"one more":              {both, four, true},
-		"another family, alone": {six, four, false},
-	} {
-		if got := test.now.covers(test.had); got != test.want {
-			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

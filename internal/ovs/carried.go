@@ -7,11 +7,12 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// Carried is what makes an interface carry the host: what the uplink has, what
+// AddressState is what makes an interface carry the host: what the uplink has, what
 // br-ex has to have after the move, and the uplink again after the way back.
-type Carried struct {
+type AddressState struct {
 	Stable      []netip.Addr `json:"stable"`             // addresses that peers know the host by
 	Defaults    []host.Route `json:"defaults,omitempty"` // the best default route of each family
 	Nameservers []netip.Addr `json:"nameservers,omitempty"`
@@ -20,13 +21,13 @@ type Carried struct {
 	Others      []host.Route `json:"others,omitempty"` // default routes over other interfaces
 }
 
-// carriedBy tells what an interface carries now.
-func carriedBy(facts Facts, name string) Carried {
-	link, _ := facts.link(name)
-	device, _ := facts.device(name)
-	c := Carried{MTU: link.MTU, Stable: stableAddresses(link, device)}
+// AddressStateOf tells what an interface carries now.
+func AddressStateOf(facts Facts, name string) AddressState {
+	link, _ := facts.Link(name)
+	device, _ := facts.Device(name)
+	c := AddressState{MTU: link.MTU, Stable: stableAddresses(link, device)}
 	for _, family := range networkmanager.Families() {
-		if route, ok := routeOf(facts.Routes, int(family), name); ok {
+		if route, ok := host.DefaultRouteOf(facts.Routes, int(family), name); ok {
 			c.Defaults = append(c.Defaults, route)
 		}
 		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
@@ -54,15 +55,15 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 		}
 	}
 	for _, prefix := range link.Lasting() {
-		if prefix.Addr().Is6() && !masquerade(prefix) {
+		if prefix.Addr().Is6() && !openvswitch.IsMasquerade(prefix) {
 			stable = append(stable, prefix.Addr())
 		}
 	}
 	return stable
 }
 
-// gateways lists the gateways of the default routes.
-func (c Carried) gateways() []netip.Addr {
+// Gateways lists the gateways of the default routes.
+func (c AddressState) Gateways() []netip.Addr {
 	var gateways []netip.Addr
 	for _, route := range c.Defaults {
 		if route.Gateway.IsValid() {
@@ -72,20 +73,20 @@ func (c Carried) gateways() []netip.Addr {
 	return gateways
 }
 
-// lacks tells what is missing for an interface to carry the host, "" for
+// Missing tells what is missing for an interface to carry the host, "" for
 // nothing.
-func (c Carried) lacks(facts Facts, name string) string {
-	link, ok := facts.link(name)
+func (c AddressState) Missing(facts Facts, name string) string {
+	link, ok := facts.Link(name)
 	if !ok {
 		return "there is no such interface"
 	}
 	for _, address := range c.Stable {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is not there (it has %s)", address, join(link.Addresses))
+			return fmt.Sprintf("the address %s is not there (it has %s)", address, JoinText(link.Addresses))
 		}
 	}
 	for _, want := range c.Defaults {
-		if text := lacksDefault(facts, want, name); text != "" {
+		if text := missingDefault(facts, want, name); text != "" {
 			return text
 		}
 	}
@@ -97,7 +98,7 @@ func (c Carried) lacks(facts Facts, name string) string {
 	if c.MTU != 0 && link.MTU != c.MTU {
 		return fmt.Sprintf("its MTU is %d, not %d", link.MTU, c.MTU)
 	}
-	device, _ := facts.device(name)
+	device, _ := facts.Device(name)
 	for _, server := range c.Nameservers {
 		if !slices.Contains(device.IP(networkmanager.FamilyOf(server)).Nameservers, server) {
 			return fmt.Sprintf("the name server %s is not known any more", server)
@@ -111,10 +112,10 @@ func (c Carried) lacks(facts Facts, name string) string {
 	return ""
 }
 
-// unusable tells why an interface does not even carry the host in some way, ""
+// Unusable tells why an interface does not even carry the host in some way, ""
 // when it does: with any address, and a default route where there was one.
-func (c Carried) unusable(facts Facts, name string) string {
-	link, _ := facts.link(name)
+func (c AddressState) Unusable(facts Facts, name string) string {
+	link, _ := facts.Link(name)
 	if len(link.Addresses) == 0 {
 		return "it has no address"
 	}
@@ -122,19 +123,19 @@ func (c Carried) unusable(facts Facts, name string) string {
 		return ""
 	}
 	for _, route := range c.Defaults {
-		if _, ok := routeOf(facts.Routes, route.Family, name); ok {
+		if _, ok := host.DefaultRouteOf(facts.Routes, route.Family, name); ok {
 			return ""
 		}
 	}
 	return "it has no default route"
 }
 
-// lacksDefault tells whether a family's traffic leaves another way. Among routes
+// missingDefault tells whether a family's traffic leaves another way. Among routes
 // that are as good as the best, as those of two IPv6 routers on the link, the
 // order says nothing: it is that in which the routers have answered.
-func lacksDefault(facts Facts, want host.Route, name string) string {
-	own, _ := routeOf(facts.Routes, want.Family, name)
-	best, _ := bestRoute(facts.Routes, want.Family)
+func missingDefault(facts Facts, want host.Route, name string) string {
+	own, _ := host.DefaultRouteOf(facts.Routes, want.Family, name)
+	best, _ := host.BestDefaultRoute(facts.Routes, want.Family)
 	wanted := func(route host.Route) bool {
 		return route.Family == want.Family && route.Link == name && route.Metric == own.Metric && route.Gateway == want.Gateway
 	}

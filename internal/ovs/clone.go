@@ -67,10 +67,10 @@ func bridgeIPSettings(p plan) networkmanager.Settings {
 	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
 	for _, family := range networkmanager.Families() {
-		if carries(s, family) {
+		if HasAddresses(s, family) {
 			s.Set(family.Section(), "route-metric", p.metrics[family])
 		}
-		if p.dnsPriority != 0 && carries(s, family) && s.Int(family.Section(), "dns-priority") == 0 {
+		if p.dnsPriority != 0 && HasAddresses(s, family) && s.Int(family.Section(), "dns-priority") == 0 {
 			s.Set(family.Section(), "dns-priority", p.dnsPriority)
 		}
 		overBridge(s, family.Section(), p.link.Name)
@@ -87,7 +87,7 @@ func (p plan) require(s networkmanager.Settings) {
 	first := true
 	for _, family := range networkmanager.Families() {
 		switch {
-		case !carries(s, family) || len(p.now[family].Addresses) == 0:
+		case !HasAddresses(s, family) || len(p.now[family].Addresses) == 0:
 			continue
 		case first:
 			s.Set(family.Section(), "may-fail", false)

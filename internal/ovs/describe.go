@@ -13,15 +13,15 @@ import (
 )
 
 // Describe says in a few lines what Make would do, for a plan.
-func (m Move) Describe() []string {
+func (m Migration) Describe() []string {
 	if m.AlreadyThere {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
 	}
 	lines := []string{
 		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Origin.ID, join(m.Stable)),
+			m.Uplink, m.Source, m.Backup.ID, JoinText(m.Stable)),
 		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
-			m.Origin.ID, m.Profiles.NIC.Int("connection", "autoconnect-priority")),
+			m.Backup.ID, m.Profiles.NIC.Int("connection", "autoconnect-priority")),
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
 	}
 	lines = append(lines, m.Notes...)
@@ -147,4 +147,16 @@ func plain(s networkmanager.Settings, section, name string) string {
 		}
 		return text
 	}
+}
+
+// JoinText returns the items with commas, "none" for no items.
+func JoinText[T fmt.Stringer](items []T) string {
+	if len(items) == 0 {
+		return "none"
+	}
+	texts := make([]string, 0, len(items))
+	for _, item := range items {
+		texts = append(texts, item.String())
+	}
+	return strings.Join(texts, ", ")
 }

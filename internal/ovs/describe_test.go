@@ -43,11 +43,11 @@ func TestDescribe(t *testing.T) {
 
 // Settings of other kinds of uplinks.
 func TestSettingWords(t *testing.T) {
-	eth0, _ := facts(t, "dhcp").device("eth0")
+	eth0, _ := facts(t, "dhcp").Device("eth0")
 	static := networkmanager.Settings{}
 	static.Set("connection", "master", "1-2-3")
 	static.Set("ipv4", "method", "manual")
-	static.SetIP(networkmanager.IPv4, keepable(static, networkmanager.IPv4, eth0.IPv4))
+	static.SetIP(networkmanager.IPv4, missingFrom(static, networkmanager.IPv4, eth0.IPv4))
 	static.Set("ipv4", "dns-search", []string{"example.com", "example.net"})
 	static.Set("ipv6", "method", "auto")
 	static.Set("ipv6", "token", "::7")

@@ -1,6 +1,9 @@
 package ovs
 
-import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+)
 
 // usualDNSPriority is what NetworkManager gives an interface that is no VPN and
 // whose profile says nothing; lower ones come first.
@@ -22,7 +25,7 @@ func dnsPriority(facts Facts, uplink string) int32 {
 		return 0
 	}
 	for _, family := range networkmanager.Families() {
-		if best, ok := bestRoute(facts.Routes, int(family)); ok && best.Link == uplink {
+		if best, ok := host.BestDefaultRoute(facts.Routes, int(family)); ok && best.Link == uplink {
 			return usualDNSPriority - 1
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // Facts is all that the decision about br-ex depends on.
@@ -39,13 +40,8 @@ type Switch struct {
 // configure-ovs.sh reads it too (from OpenShift 4.15).
 const hintFile = "/etc/ovnk/default_bridge"
 
-const (
-	nodeIPHintFile = "/etc/default/nodeip-configuration"
-	primaryIPFile  = nodeIPDir + "/primary-ip"
-)
-
-// Look gathers the facts. nm is nil when NetworkManager does not run.
-func Look(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
+// Gather gathers the facts. nm is nil when NetworkManager does not run.
+func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	var facts Facts
 	var err error
 	if nm != nil {
@@ -72,7 +68,7 @@ func (f *Facts) lookFiles() error {
 		path string
 		text *string
 	}{
-		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {primaryIPFile, &f.PrimaryIP},
+		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {nodeip.PrimaryFile, &f.PrimaryIP},
 	} {
 		if *file.text, _, err = readLine(file.path); err != nil {
 			return err
@@ -82,21 +78,8 @@ func (f *Facts) lookFiles() error {
 		return err
 	}
 	f.HintEmpty = there && f.Hint == ""
-	f.NodeIPHint, err = readNodeIPHint()
+	f.NodeIPHint, err = nodeip.ReadHint()
 	return err
-}
-
-// readNodeIPHint reads what administrators set for nodeip-configuration.service.
-func readNodeIPHint() (string, error) {
-	content, err := os.ReadFile(nodeIPHintFile)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
-	}
-	values := host.ParseEnv(content)
-	if hint := values["NODEIP_HINT"]; hint != "" {
-		return hint, nil
-	}
-	return values["KUBELET_NODEIP_HINT"], nil
 }
 
 func (f *Facts) lookNetworkManager(ctx context.Context, nm *networkmanager.Client) error {
@@ -135,7 +118,7 @@ func readLine(path string) (string, bool, error) {
 	return strings.TrimSpace(string(content)), true, nil
 }
 
-func (f Facts) link(name string) (host.Link, bool) {
+func (f Facts) Link(name string) (host.Link, bool) {
 	for _, link := range f.Links {
 		if link.Name == name {
 			return link, true
@@ -144,8 +127,8 @@ func (f Facts) link(name string) (host.Link, bool) {
 	return host.Link{}, false
 }
 
-// device finds the device that carries the name's addresses.
-func (f Facts) device(name string) (networkmanager.Device, bool) {
+// Device finds the device that carries the name's addresses.
+func (f Facts) Device(name string) (networkmanager.Device, bool) {
 	for _, device := range f.Devices {
 		if device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort {
 			return device, true
@@ -154,7 +137,7 @@ func (f Facts) device(name string) (networkmanager.Device, bool) {
 	return networkmanager.Device{}, false
 }
 
-func (f Facts) profile(uuid string) (networkmanager.Profile, bool) {
+func (f Facts) Profile(uuid string) (networkmanager.Profile, bool) {
 	for _, profile := range f.Profiles {
 		if uuid != "" && profile.UUID() == uuid {
 			return profile, true

@@ -2,11 +2,10 @@ package ovs
 
 import (
 	"fmt"
-	"net/netip"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 const (
@@ -18,11 +17,6 @@ const (
 	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
 	// uplinkHintFile is where configure-ovs.sh remembers the uplink.
 	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
-
-	// KubeletDropin is where kubelet is told the node's addresses.
-	KubeletDropin = "/etc/systemd/system/kubelet.service.d/20-nodenet.conf"
-	crioDropin    = "/etc/systemd/system/crio.service.d/20-nodenet.conf"
-	nodeIPDir     = "/run/nodeip-configuration"
 )
 
 // Files are what others look for on a host whose uplink is in br-ex: that the
@@ -30,27 +24,27 @@ const (
 // what configure-ovs.sh and nodeip-configuration.service leave behind. Call it
 // when br-ex is there.
 func Files(facts Facts) ([]ledger.Change, error) {
-	uplink, ok := bridgedUplink(facts)
+	uplink, ok := BridgedUplink(facts)
 	if !ok {
 		return nil, fmt.Errorf("br-ex is not there, so there is nothing to tell others about it")
 	}
-	node := NodeIP(facts.Links, facts.Routes, facts.NodeIPHint)
+	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {
-		return nil, refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
+		return nil, Refuse("ip -br address # and NODEIP_HINT in /etc/default/nodeip-configuration",
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if profile, ours := facts.profile(newUUID(facts.MachineID, bridgeIPProfile)); ours {
+	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
 		changes = append(changes, routerFiles(profile.Settings)...)
 	}
-	return append(changes, NodeIPFiles(node)...), nil
+	return append(changes, nodeip.Files(node)...), nil
 }
 
 // Before are the files that must be there when br-ex comes.
-func (m Move) Before() []ledger.Change {
+func (m Migration) Before() []ledger.Change {
 	if m.AlreadyThere {
 		return nil
 	}
@@ -76,47 +70,6 @@ func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	return []ledger.Change{fileChange(routerFile, why, content)}
 }
 
-// NodeIPFiles tell kubelet, CRI-O and the cluster's own units which addresses
-// the node has, a valid one at least. Those in /run are gone after a boot; the
-// units that wait for them would then keep kubelet from starting.
-func NodeIPFiles(node NodeIPs) []ledger.Change {
-	const why = "the node's address"
-	all := strings.ReplaceAll(join(node.All()), " ", "")
-	return []ledger.Change{
-		fileChange(KubeletDropin, why, fmt.Sprintf(
-			"[Service]\nEnvironment=\"KUBELET_NODE_IP=%s\" \"KUBELET_NODE_IPS=%s\"\n", node.Primary(), all)),
-		fileChange(crioDropin, why, fmt.Sprintf("[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=%s\"\n", node.Primary())),
-		runtimeFile("primary-ip", node.Primary()), runtimeFile("ipv4", node.IPv4), runtimeFile("ipv6", node.IPv6),
-	}
-}
-
-// runtimeFile has an address, or is not there where there is none.
-func runtimeFile(name string, address netip.Addr) ledger.Change {
-	path := nodeIPDir + "/" + name
-	if !address.IsValid() {
-		return ledger.Change{Kind: ledger.File, Target: path, Why: "the node has no such address"}
-	}
-	return fileChange(path, "the node's address", address.String())
-}
-
 func fileChange(path, why, content string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: path, Why: why, Want: ledger.FileState([]byte(content), 0o644)}
-}
-
-// WrittenNodeIPs reads the addresses that NodeIPFiles has told kubelet.
-func WrittenNodeIPs(dropin []byte) NodeIPs {
-	var written NodeIPs
-	_, rest, _ := strings.Cut(string(dropin), `"KUBELET_NODE_IPS=`)
-	list, _, _ := strings.Cut(rest, `"`)
-	for text := range strings.SplitSeq(list, ",") {
-		address, err := netip.ParseAddr(text)
-		switch {
-		case err != nil:
-		case address.Is4():
-			written.IPv4 = address
-		default:
-			written.IPv6 = address
-		}
-	}
-	return written
 }

@@ -78,10 +78,10 @@ func identify(link host.Link, device networkmanager.Device, original networkmana
 			found = half
 		case auto && !slices.Contains(link.Permanent, prefix.Addr()):
 			i.beside = append(i.beside, prefix)
-		case prefix.Addr().Is4() && asks(original, networkmanager.IPv4) && len(device.IPv4.LeasedAddresses()) == 0:
+		case prefix.Addr().Is4() && IsDynamic(original, networkmanager.IPv4) && len(device.IPv4.LeasedAddresses()) == 0:
 			return i, waiting(link.Name)
 		default:
-			return i, refuse(fmt.Sprintf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
+			return i, Refuse(fmt.Sprintf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
 				original.Text("connection", "uuid"), networkmanager.FamilyOf(prefix.Addr()).Section(), prefix, prefix, link.Name),
 				"another program has given the uplink %s the address %s, which its NetworkManager profile does not know, so it would be lost; put it into the profile, or remove it", link.Name, prefix)
 		}

@@ -27,7 +27,7 @@ func TestOwnMAC(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := ownMAC(Facts{Links: test.links}, test.link); got != test.want {
+			if got := HasOwnMAC(Facts{Links: test.links}, test.link); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})
@@ -47,7 +47,7 @@ func TestPinned(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			link := host.Link{Name: "bond0", Index: 5, MAC: test.mac, BorrowsMAC: test.borrowed}
-			if got := pinned(Facts{Links: []host.Link{link}}, link); got != test.want {
+			if got := pinsMAC(Facts{Links: []host.Link{link}}, link); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
 		})
@@ -67,16 +67,16 @@ func TestSilence(t *testing.T) {
 	applied.Set("connection", "id", "named otherwise since") // somebody has changed the profile
 	applied.Set("bond", "options", map[string]string{"mode": "active-backup"})
 
-	quiet := silenced(applied)
+	quiet := WithoutAddresses(applied)
 	for _, section := range []string{"ipv4", "ipv6"} {
 		if quiet.Text(section, "method") != "disabled" || len(quiet[section]) != 1 {
 			t.Errorf("%s is %v", section, quiet[section])
 		}
 	}
-	if isSilenced(applied, original) || !isSilenced(quiet, original) {
-		t.Errorf("silenced: before %t, after %t", isSilenced(applied, original), isSilenced(quiet, original))
+	if LostAddresses(applied, original) || !LostAddresses(quiet, original) {
+		t.Errorf("silenced: before %t, after %t", LostAddresses(applied, original), LostAddresses(quiet, original))
 	}
-	got, want := texts(resounded(quiet, original)), texts(applied)
+	got, want := texts(WithAddressesOf(quiet, original)), texts(applied)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}

@@ -10,17 +10,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestMasquerade(t *testing.T) {
-	for text, want := range map[string]bool{
-		"169.254.169.2/29": true, "169.254.0.2/17": true, "fd69::2/125": true, "fd69::2/112": true, "fd69::2/128": true,
-		"169.254.0.2/16": false, "169.254.169.2/24": false, "169.254.0.3/17": false, "fd69::3/112": false, "192.0.2.2/24": false, "2001:db8::2/64": false,
-	} {
-		if got := masquerade(netip.MustParsePrefix(text)); got != want {
-			t.Errorf("%s is OVN-Kubernetes': %t", text, got)
-		}
-	}
-}
-
 // What OVN-Kubernetes has put on br-ex is neither given back to the uplink nor
 // missed there. A link-local address of the administrator's is given back.
 func TestMasqueradeIsNotTheHosts(t *testing.T) {
@@ -38,7 +27,7 @@ func TestMasqueradeIsNotTheHosts(t *testing.T) {
 	}
 	facts.Routes = append(facts.Routes, route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1"))
 
-	now := presentOn(facts, bridge, device)
+	now := IPStateOf(facts, bridge, device)
 	for family, want := range map[networkmanager.Family][]string{
 		networkmanager.IPv4: {"169.254.200.1/16", "192.0.2.7/24", "0.0.0.0/0", "10.0.0.0/8"},
 		networkmanager.IPv6: {"2001:db8::7/64", "::/0", "fd69:1::/64"},
@@ -56,11 +45,11 @@ func TestMasqueradeIsNotTheHosts(t *testing.T) {
 	}
 
 	facts.Links[len(facts.Links)-1].Passing = nil // as an older one has it
-	carried := carriedBy(facts, "br-ex")
+	carried := AddressStateOf(facts, "br-ex")
 	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Stable, want) {
 		t.Errorf("peers know the host by %v, want %v", carried.Stable, want)
 	}
-	if missing := carried.lacks(facts, "br-ex"); missing != "" {
+	if missing := carried.Missing(facts, "br-ex"); missing != "" {
 		t.Errorf("it lacks what it has: %s", missing)
 	}
 }

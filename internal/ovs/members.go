@@ -27,7 +27,7 @@ func membersOf(facts Facts, bond, uuid string) []Member {
 		return slices.ContainsFunc(members, func(m Member) bool { return m.Name == name })
 	}
 	for _, device := range facts.Devices {
-		profile, ok := facts.profile(device.Active.UUID)
+		profile, ok := facts.Profile(device.Active.UUID)
 		if ok && isPortOf(profile.Settings, bond, uuid) && !seen(device.Name) {
 			members = append(members, newMember(device.Name, profile))
 		}
@@ -56,11 +56,11 @@ func planMembers(facts Facts, device networkmanager.Device, original networkmana
 		if err != nil {
 			return nil, err
 		}
-		link, _ := facts.link(m.Name)
+		link, _ := facts.Link(m.Name)
 		members = append(members, memberPlan{m, priority, cardMAC(facts, link, m.Settings)})
 	}
 	if len(members) == 0 {
-		return nil, refuse("nmcli connection show; cat /proc/net/bonding/"+device.Name,
+		return nil, Refuse("nmcli connection show; cat /proc/net/bonding/"+device.Name,
 			"no NetworkManager profile makes an interface part of the bond %s, so it would have none after a boot with br-ex; give its members profiles", device.Name)
 	}
 	return members, nil
@@ -107,8 +107,8 @@ func memberSettings(m memberPlan, machineID, bondUUID string) networkmanager.Set
 	kind := s.Text("connection", "type")
 	s.Keep("connection", ofNIC...)
 	name := m.Name + cloneSuffix
-	adopt(s, newConnection(name, kind, m.Name, machineID))
-	plugInto(s, bondUUID, "bond")
+	copyIdentity(s, newConnection(name, kind, m.Name, machineID))
+	makePortOf(s, bondUUID, "bond")
 	s.Set("connection", "autoconnect-priority", m.priority)
 	if m.cardMAC != nil {
 		s.Drop("connection", "interface-name")

@@ -8,116 +8,130 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // BridgeName is the bridge that OVN-Kubernetes expects around the uplink.
-const BridgeName = "br-ex"
+const BridgeName = openvswitch.ExternalBridge
 
-// Move is the decision: what goes into br-ex, by which profiles. It is a value.
-type Move struct {
+// Migration is the decision: what goes into br-ex, by which profiles. It is a value.
+type Migration struct {
 	AlreadyThere bool   `json:"alreadyThere"` // br-ex carries the host already; nothing to do
 	Uplink       string `json:"uplink"`
 
-	Origin   Origin        `json:"origin"`   // what the way back needs
-	Profiles Profiles      `json:"profiles"` // as they shall be in the end
-	Bring    BridgeIPSteps `json:"bring"`    // what ovs-if-br-ex is on its way there
+	Backup   Backup         `json:"origin"`   // what the way back needs
+	Profiles Profiles       `json:"profiles"` // as they shall be in the end
+	Staged   StagedProfiles `json:"bring"`    // what ovs-if-br-ex is on its way there
 
 	// What br-ex shall carry afterwards, as the uplink does.
-	Carried
+	AddressState
 	// Source is what has named the uplink.
 	Source string `json:"source,omitempty"`
 	// Notes say what will not be quite as it was.
 	Notes []string `json:"notes,omitempty"`
 
-	options Options // that it was decided with
+	// Options are those of the decision.
+	Options Options `json:"-"`
 }
 
-// BridgeIPSteps are the settings of ovs-if-br-ex that come before the last.
-type BridgeIPSteps struct {
-	Copy   networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
-	Prefer networkmanager.Settings `json:"prefer,omitempty"` // the same with the last metrics; nil where no other route competes
-	Lease  networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
+// Kind is the ledger's kind of br-ex.
+const Kind = ledger.Kind("bridge")
+
+// Change returns the ledger change that attaches the uplink to br-ex.
+func (m Migration) Change() ledger.Change {
+	return ledger.Change{
+		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
+		Want: ledger.State{Present: true},
+	}
+}
+
+// StagedProfiles are the settings of ovs-if-br-ex that come before the last.
+type StagedProfiles struct {
+	Static            networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
+	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // the same with the last metrics; nil where no other route competes
+	DHCP              networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
 }
 
 // Plan decides what is to be done about br-ex: nothing, a move, or a refusal
 // that names the command which mends the cause. It touches nothing.
-func Plan(facts Facts, options Options) (Move, error) {
+func Plan(facts Facts, options Options) (Migration, error) {
 	if err := refuseSoftware(facts); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
-	if uplink, ok := bridgedUplink(facts); ok {
+	if uplink, ok := BridgedUplink(facts); ok {
 		if options.BridgeInterface != "" && options.BridgeInterface != uplink && options.BridgeInterface != BridgeName {
-			return Move{}, report.Fail(report.Refused, "hcp-node-agent leave",
+			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
 				"br-ex is there already around %s, but --bridge-interface names %s; leave the option out, or undo the first join", uplink, options.BridgeInterface)
 		}
-		move := already(facts, uplink)
-		move.options = options
+		move := existing(facts, uplink)
+		move.Options = options
 		return move, nil
 	}
 	if err := refuseForeignBridge(facts); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	choice, err := chooseUplink(facts, options)
 	if err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	move, err := planMove(facts, choice.name)
-	move.Source, move.options = choice.source, options
+	move.Source, move.Options = choice.source, options
 	return move, err
 }
 
-func planMove(facts Facts, uplink string) (Move, error) {
-	link, _ := facts.link(uplink)
-	device, known := facts.device(uplink)
+func planMove(facts Facts, uplink string) (Migration, error) {
+	link, _ := facts.Link(uplink)
+	device, known := facts.Device(uplink)
 	if err := refuseDevice(facts, link, device, known); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
-	original, _ := facts.profile(device.Active.UUID)
+	original, _ := facts.Profile(device.Active.UUID)
 	if err := refuseProfile(uplink, original); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
-	now := presentOn(facts, link, device)
+	now := IPStateOf(facts, link, device)
 	if err := refuseFamilies(link, original, now); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	if err := refuseRouteless(facts, uplink, original, now); err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	identity, err := identify(link, device, original.Settings)
 	if err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	priority, err := autoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
 	if err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	members, err := planMembers(facts, device, original)
 	if err != nil {
-		return Move{}, err
+		return Migration{}, err
 	}
 	p := plan{
 		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
 		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
-		pinMAC: pinned(facts, link), dnsPriority: dnsPriority(facts, uplink), members: members, cardMAC: cardMAC(facts, link, original.Settings),
+		pinMAC: pinsMAC(facts, link), dnsPriority: dnsPriority(facts, uplink), members: members, cardMAC: cardMAC(facts, link, original.Settings),
 	}
 	for _, family := range networkmanager.Families() {
 		if p.metrics[family], err = metricFor(facts, uplink, int(family)); err != nil {
-			return Move{}, err
+			return Migration{}, err
 		}
 	}
-	profiles, carried := newProfiles(p), carriedBy(facts, uplink)
-	move := Move{
-		Uplink: uplink, Profiles: profiles, Carried: carried,
-		Origin: Origin{
-			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Passing: original.Passing(),
-			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], Carried: carried, Ours: profiles.UUIDs(),
-			Members: plainMembers(members), InPlace: keepsProfile(device),
+	profiles, carried := newProfiles(p), AddressStateOf(facts, uplink)
+	move := Migration{
+		Uplink: uplink, Profiles: profiles, AddressState: carried,
+		Backup: Backup{
+			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Volatile: original.Passing(),
+			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], State: carried, OwnUUIDs: profiles.UUIDs(),
+			Members: plainMembers(members), InPlace: keepsProfileUntilReboot(device),
 		},
-		Bring: BridgeIPSteps{Copy: copyStep(profiles.BridgeIP, now), Lease: leaseStep(profiles.BridgeIP, now)},
+		Staged: StagedProfiles{Static: StaticSettings(profiles.BridgeIP, now), DHCP: dhcpSettings(profiles.BridgeIP, now)},
 	}
 	if competes(facts, uplink) {
-		move.Bring.Prefer = preferStep(profiles.BridgeIP, now)
+		move.Staged.StaticFinalMetric = staticFinalMetric(profiles.BridgeIP, now)
 	}
 	move.Notes = overtaken(facts, uplink, p.metrics)
 	for _, prefix := range identity.beside {
@@ -126,12 +140,12 @@ func planMove(facts Facts, uplink string) (Move, error) {
 	return move, nil
 }
 
-// presentOn is what an interface has: of IPv6 only what peers can be told, and
+// IPStateOf is what an interface has: of IPv6 only what peers can be told, and
 // all in the kernel's order. The first IPv4 address of a subnet is the source of
 // what is sent; NetworkManager, made to change the order, can lose the others.
 // What OVN-Kubernetes has added is not the host's.
-func presentOn(facts Facts, link host.Link, device networkmanager.Device) present {
-	now := present{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
+func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPState {
+	now := IPState{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
 	v4 := withoutMasquerade(device.IPv4, link)
 	slices.SortStableFunc(v4.Addresses, func(a, b netip.Prefix) int {
 		return cmp.Compare(slices.Index(link.Addresses, a), slices.Index(link.Addresses, b))
@@ -144,25 +158,25 @@ func presentOn(facts Facts, link host.Link, device networkmanager.Device) presen
 			v6.Addresses = append(v6.Addresses, prefix)
 		}
 	}
-	if route, ok := routeOf(facts.Routes, 6, link.Name); ok {
+	if route, ok := host.DefaultRouteOf(facts.Routes, 6, link.Name); ok {
 		v6.Gateway = route.Gateway
 	}
 	now[networkmanager.IPv6] = withoutMasquerade(v6, link)
 	return now
 }
 
-// bridgedUplink tells whether br-ex carries a default route of the host, and
+// BridgedUplink tells whether br-ex carries a default route of the host, and
 // which NIC is in it; who made it (configure-ovs.sh, nmstate, an earlier run)
 // does not matter.
-func bridgedUplink(facts Facts) (string, bool) {
+func BridgedUplink(facts Facts) (string, bool) {
 	bridge, ok := facts.bridge()
 	if !ok {
 		return "", false
 	}
-	_, v4 := routeOf(facts.Routes, 4, BridgeName)
-	_, v6 := routeOf(facts.Routes, 6, BridgeName)
-	link, _ := facts.link(BridgeName)
-	device, known := facts.device(BridgeName)
+	_, v4 := host.DefaultRouteOf(facts.Routes, 4, BridgeName)
+	_, v6 := host.DefaultRouteOf(facts.Routes, 6, BridgeName)
+	link, _ := facts.Link(BridgeName)
+	device, known := facts.Device(BridgeName)
 	if (!v4 && !v6) || len(link.Addresses) == 0 || (known && device.Active.State != networkmanager.Activated) {
 		return "", false
 	}
@@ -174,17 +188,17 @@ func bridgedUplink(facts Facts) (string, bool) {
 	return "", false
 }
 
-func already(facts Facts, uplink string) Move {
-	return Move{
-		AlreadyThere: true, Uplink: uplink, Carried: carriedBy(facts, BridgeName),
-		Origin: Origin{Uplink: uplink, Ours: newUUIDs(facts.MachineID)},
+func existing(facts Facts, uplink string) Migration {
+	return Migration{
+		AlreadyThere: true, Uplink: uplink, AddressState: AddressStateOf(facts, BridgeName),
+		Backup: Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
 	}
 }
 
-// leftovers tells whether profiles of ours, or a bridge, are there from before
+// HasLeftovers tells whether profiles of ours, or a bridge, are there from before
 // although br-ex does not carry the host: somebody has brought the original
 // profile up again by hand.
-func leftovers(facts Facts, o Origin) bool {
+func HasLeftovers(facts Facts, o Backup) bool {
 	_, bridge := facts.bridge()
-	return bridge || len(o.ours(facts.Profiles)) > 0
+	return bridge || len(o.OwnProfiles(facts.Profiles)) > 0
 }

@@ -224,22 +224,22 @@ func TestPlanAlreadyThere(t *testing.T) {
 func TestPlanOverOwnLeftovers(t *testing.T) {
 	f := facts(t, "dhcp")
 	f.OVS.Bridges = []openvswitch.Bridge{{
-		Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": newUUIDs(f.MachineID)[bridgeProfile]},
+		Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": ProfileUUIDs(f.MachineID)[BridgeProfile]},
 	}}
 	move, err := Plan(f, Options{})
 	if err != nil || move.AlreadyThere {
 		t.Fatalf("already there %t, %v", move.AlreadyThere, err)
 	}
-	if !leftovers(f, move.Origin) {
+	if !HasLeftovers(f, move.Backup) {
 		t.Error("the leftover was not seen")
 	}
-	if leftovers(facts(t, "dhcp"), move.Origin) {
+	if HasLeftovers(facts(t, "dhcp"), move.Backup) {
 		t.Error("a leftover was seen on a clean machine")
 	}
 }
 
 func TestUUIDsFollowFromTheMachine(t *testing.T) {
-	a, again, b := newUUIDs("a"), newUUIDs("a"), newUUIDs("b")
+	a, again, b := ProfileUUIDs("a"), ProfileUUIDs("a"), ProfileUUIDs("b")
 	seen := map[string]bool{}
 	for name, uuid := range a {
 		if uuid != again[name] || uuid == b[name] || seen[uuid] {
@@ -257,7 +257,7 @@ func TestUUIDsFollowFromTheMachine(t *testing.T) {
 func TestPresentInTheKernelsOrder(t *testing.T) {
 	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
 	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}
-	now := presentOn(Facts{}, host.Link{Addresses: []netip.Prefix{first, second}}, device)
+	now := IPStateOf(Facts{}, host.Link{Addresses: []netip.Prefix{first, second}}, device)
 	if got := now[networkmanager.IPv4].Addresses; got[0] != first || got[1] != second {
 		t.Errorf("%v", got)
 	}

@@ -14,12 +14,12 @@ func autoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	priority := int32(usualPriority)
 	for _, profile := range facts.Profiles {
 		s := profile.Settings
-		if newUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldTake(s, name, kind) {
+		if ProfileUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldTake(s, name, kind) {
 			continue
 		}
 		other := s.Int("connection", "autoconnect-priority")
 		if other >= highestPriority {
-			return 0, refuse("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0",
+			return 0, Refuse("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0",
 				"the profile %s has the highest autoconnect priority there is and would take %s from br-ex at the next boot; lower it", profile.ID(), name)
 		}
 		priority = max(priority, other+1)

@@ -12,12 +12,17 @@ import (
 // The names under which configure-ovs.sh, mtu-migration.sh, must-gather and
 // others look for the profiles.
 const (
-	bridgeProfile     = "br-ex"
-	nicPortProfile    = "ovs-port-phys0"
+	BridgeProfile     = "br-ex"
+	NICPortProfile    = "ovs-port-phys0"
 	bridgePortProfile = "ovs-port-br-ex"
-	nicProfile        = "ovs-if-phys0"
-	bridgeIPProfile   = "ovs-if-br-ex"
+	NICProfile        = "ovs-if-phys0"
+	BridgeIPProfile   = "ovs-if-br-ex"
 )
+
+// ProfileDirectories are the directories of NetworkManager's profiles, separated
+// by a blank. The second belongs to the ifcfg-rh plugin, the default for profiles
+// of Ethernet interfaces on RHEL 8.
+const ProfileDirectories = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"
 
 // bridgeMetric is configure-ovs.sh's: lower than anything that NetworkManager
 // chooses by itself (Ethernet has 100).
@@ -49,17 +54,17 @@ func (p Profiles) UUIDs() map[string]string {
 	return uuids
 }
 
-// newUUIDs gives our profiles UUIDs that follow from the machine, so that a
+// ProfileUUIDs gives our profiles UUIDs that follow from the machine, so that a
 // later run knows them without having kept anything.
-func newUUIDs(machineID string) map[string]string {
+func ProfileUUIDs(machineID string) map[string]string {
 	uuids := map[string]string{}
-	for _, name := range []string{bridgeProfile, nicPortProfile, bridgePortProfile, nicProfile, bridgeIPProfile} {
-		uuids[name] = newUUID(machineID, name)
+	for _, name := range []string{BridgeProfile, NICPortProfile, bridgePortProfile, NICProfile, BridgeIPProfile} {
+		uuids[name] = ProfileUUID(machineID, name)
 	}
 	return uuids
 }
 
-func newUUID(machineID, name string) string {
+func ProfileUUID(machineID, name string) string {
 	b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
@@ -74,7 +79,7 @@ type plan struct {
 	original networkmanager.Settings
 	identity identity
 	priority int32
-	now      present
+	now      IPState
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 	pinMAC   bool
 
@@ -91,11 +96,11 @@ type memberPlan struct {
 }
 
 func newProfiles(p plan) Profiles {
-	uuids := newUUIDs(p.machine)
+	uuids := ProfileUUIDs(p.machine)
 	connection := func(name, kind, device string) networkmanager.Settings {
 		return newConnection(name, kind, device, p.machine)
 	}
-	bridge := connection(bridgeProfile, "ovs-bridge", BridgeName)
+	bridge := connection(BridgeProfile, "ovs-bridge", BridgeName)
 	bridge["ovs-bridge"] = nil
 	bridge.Set("802-3-ethernet", "mtu", p.device.MTU)
 	// OVN-Kubernetes looks for the uplink here, or for the only interface of
@@ -103,26 +108,26 @@ func newProfiles(p plan) Profiles {
 	// without "br".
 	bridge.Set("ovs-external-ids", "data", map[string]string{"bridge-uplink": p.link.Name})
 
-	nicPort := connection(nicPortProfile, "ovs-port", p.link.Name)
+	nicPort := connection(NICPortProfile, "ovs-port", p.link.Name)
 	nicPort["ovs-port"] = nil
 	bridgePort := connection(bridgePortProfile, "ovs-port", BridgeName)
 	bridgePort["ovs-port"] = nil
 	// By the interface's name and not by the profile's UUID, because OpenShift's
 	// 10-ofport-request.sh compares the name (release 4.14).
 	for _, port := range []networkmanager.Settings{nicPort, bridgePort} {
-		plugInto(port, BridgeName, "ovs-bridge")
+		makePortOf(port, BridgeName, "ovs-bridge")
 	}
 
 	nic := nicSettings(p)
-	adopt(nic, connection(nicProfile, p.original.Text("connection", "type"), p.link.Name))
-	plugInto(nic, uuids[nicPortProfile], "ovs-port")
+	copyIdentity(nic, connection(NICProfile, p.original.Text("connection", "type"), p.link.Name))
+	makePortOf(nic, uuids[NICPortProfile], "ovs-port")
 	if atLeast(p.version, 1, 42) { // it does not know the property before
 		nic.Set("ovs-interface", "type", "system")
 		nic.Set("ovs-interface", "ofport-request", uint32(openvswitch.UplinkPort))
 	}
 	bridgeIP := bridgeIPSettings(p)
-	adopt(bridgeIP, connection(bridgeIPProfile, "ovs-interface", BridgeName))
-	plugInto(bridgeIP, uuids[bridgePortProfile], "ovs-port")
+	copyIdentity(bridgeIP, connection(BridgeIPProfile, "ovs-interface", BridgeName))
+	makePortOf(bridgeIP, uuids[bridgePortProfile], "ovs-port")
 
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
@@ -132,7 +137,7 @@ func newProfiles(p plan) Profiles {
 		nic.Set("802-3-ethernet", "mac-address", p.cardMAC)
 	}
 	for _, m := range p.members {
-		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[nicProfile]))
+		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[NICProfile]))
 	}
 	for _, s := range profiles.list() {
 		s.Set("connection", "autoconnect", true)
@@ -158,28 +163,28 @@ func newProfiles(p plan) Profiles {
 func newConnection(name, kind, device, machineID string) networkmanager.Settings {
 	s := networkmanager.Settings{}
 	s.Set("connection", "id", name)
-	s.Set("connection", "uuid", newUUID(machineID, name))
+	s.Set("connection", "uuid", ProfileUUID(machineID, name))
 	s.Set("connection", "type", kind)
 	s.Set("connection", "interface-name", device)
 	return s
 }
 
-func plugInto(s networkmanager.Settings, master, kind string) {
+func makePortOf(s networkmanager.Settings, master, kind string) {
 	s.Set("connection", "master", master)
 	s.Set("connection", "slave-type", kind)
 }
 
-// adopt takes the identity of another profile over.
-func adopt(s, identity networkmanager.Settings) {
+// copyIdentity takes the identity of another profile over.
+func copyIdentity(s, identity networkmanager.Settings) {
 	for name, v := range identity["connection"] {
 		s.Set("connection", name, v.Value())
 	}
 }
 
-// dormant is a profile that nothing brings up by itself: as it is until the
+// WithoutAutoconnect is a profile that nothing brings up by itself: as it is until the
 // move is verified. Ports that pull their interfaces in would take the NIC
 // before br-ex has the address.
-func dormant(s networkmanager.Settings) networkmanager.Settings {
+func WithoutAutoconnect(s networkmanager.Settings) networkmanager.Settings {
 	s = s.Clone()
 	s.Set("connection", "autoconnect", false)
 	if _, pulls := s["connection"]["autoconnect-slaves"]; pulls {

@@ -16,21 +16,21 @@ var shown = []string{
 }
 
 // Public is the move as a document may have it.
-func (m Move) Public() Move {
-	m.Origin.Settings = public(m.Origin.Settings)
+func (m Migration) Public() Migration {
+	m.Backup.Settings = public(m.Backup.Settings)
 	members := slices.Clone(m.Profiles.Members)
 	for i := range members {
 		members[i] = public(members[i])
 	}
-	m.Origin.Members = slices.Clone(m.Origin.Members)
-	for i := range m.Origin.Members {
-		m.Origin.Members[i].Settings = public(m.Origin.Members[i].Settings)
+	m.Backup.Members = slices.Clone(m.Backup.Members)
+	for i := range m.Backup.Members {
+		m.Backup.Members[i].Settings = public(m.Backup.Members[i].Settings)
 	}
 	m.Profiles = Profiles{
 		Bridge: public(m.Profiles.Bridge), NICPort: public(m.Profiles.NICPort), BridgePort: public(m.Profiles.BridgePort),
 		NIC: public(m.Profiles.NIC), BridgeIP: public(m.Profiles.BridgeIP), Members: members,
 	}
-	m.Bring = BridgeIPSteps{Copy: public(m.Bring.Copy), Prefer: public(m.Bring.Prefer), Lease: public(m.Bring.Lease)}
+	m.Staged = StagedProfiles{Static: public(m.Staged.Static), StaticFinalMetric: public(m.Staged.StaticFinalMetric), DHCP: public(m.Staged.DHCP)}
 	return m
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -13,23 +14,14 @@ type Record struct {
 	report.TypeMeta
 	Uplink string    `json:"uplink"`
 	Made   time.Time `json:"made"`
-	Gap    *Gap      `json:"gap,omitempty"` // nil: the gateway does not answer echoes, so it could not be measured
+	Gap    *Outage   `json:"gap,omitempty"` // nil: the gateway does not answer echoes, so it could not be measured
 }
 
-// Gap is how long the gateway did not answer while the uplink was moved.
-type Gap struct {
+// Outage is how long the gateway did not answer while the uplink was moved.
+type Outage struct {
 	LongestSeconds float64 `json:"longestSeconds"` // from the last echo before a loss that was answered to the next one
 	Sent           int     `json:"sent"`           // one each 10 ms
 	Answered       int     `json:"answered"`
-}
-
-// Record is the move that this driver has just made.
-func (d *Driver) Record(status Status, now time.Time) Record {
-	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, Made: now.UTC()}
-	if d.gap != nil {
-		record.Gap = &Gap{LongestSeconds: d.gap.Longest.Seconds(), Sent: d.gap.Sent, Answered: d.gap.Answered}
-	}
-	return record
 }
 
 // Encode is the record as it is kept.
@@ -57,4 +49,13 @@ func (r Record) String() string {
 		return text + "; the gap could not be measured (the gateway does not answer echoes)"
 	}
 	return text + fmt.Sprintf("; gap %.2f s (%d of %d echoes answered)", r.Gap.LongestSeconds, r.Gap.Answered, r.Gap.Sent)
+}
+
+// NewRecord returns the record of a migration; outage is nil if it could not be measured.
+func NewRecord(status Status, outage *host.Outage, now time.Time) Record {
+	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, Made: now.UTC()}
+	if outage != nil {
+		record.Gap = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Answered: outage.Answered}
+	}
+	return record
 }

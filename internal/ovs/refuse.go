@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func refuse(remedy, format string, args ...any) error {
+func Refuse(remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, format, args...)
 }
 
@@ -19,14 +19,14 @@ func refuse(remedy, format string, args ...any) error {
 func refuseSoftware(facts Facts) error {
 	switch {
 	case !facts.OVS.Installed:
-		return refuse("dnf install openvswitch && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
+		return Refuse("dnf install openvswitch && systemctl enable --now openvswitch", "Open vSwitch is not installed (no ovs-vsctl)")
 	case !facts.NetworkManager.Running:
-		return refuse("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is made through it")
+		return Refuse("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is made through it")
 	case !facts.NetworkManager.OVS:
-		return refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
+		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
 	case !atLeast(facts.NetworkManager.Version, 1, 30):
 		// ovs-external-ids, without which bridge-uplink is lost at a restart.
-		return refuse("dnf upgrade NetworkManager NetworkManager-ovs && systemctl restart NetworkManager",
+		return Refuse("dnf upgrade NetworkManager NetworkManager-ovs && systemctl restart NetworkManager",
 			"NetworkManager %s is too old; 1.30 or newer is needed", facts.NetworkManager.Version)
 	}
 	return nil
@@ -45,22 +45,22 @@ func atLeast(version string, major, minor int) bool {
 // refuseForeignBridge refuses to touch what somebody else has left under our
 // names. What an earlier run of ours left behind is cleared before a move.
 func refuseForeignBridge(facts Facts) error {
-	ours := newUUIDs(facts.MachineID)
-	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[bridgeProfile] {
-		return refuse("ovs-vsctl show",
+	ours := ProfileUUIDs(facts.MachineID)
+	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[BridgeProfile] {
+		return Refuse("ovs-vsctl show",
 			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
 	}
 	for _, profile := range facts.Profiles {
 		settings := profile.Settings
 		if settings.Text("connection", "type") == "ovs-bridge" && settings.Text("connection", "interface-name") == BridgeName &&
-			profile.UUID() != ours[bridgeProfile] {
+			profile.UUID() != ours[BridgeProfile] {
 			// The ports name their bridge br-ex, and NetworkManager could take this one.
-			return refuse("nmcli connection delete uuid "+profile.UUID(),
+			return Refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
 		}
 		_, named := ours[profile.ID()]
-		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != newUUID(facts.MachineID, profile.ID()) {
-			return refuse("nmcli connection delete uuid "+profile.UUID(),
+		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
+			return Refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())
 		}
 	}
@@ -71,27 +71,27 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	settings := original.Settings
 	switch {
 	case original.External:
-		return refuse(fmt.Sprintf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
+		return Refuse(fmt.Sprintf("nmcli connection add type ethernet ifname %s con-name %s && nmcli connection up %s", uplink, uplink, uplink),
 			"NetworkManager only watches %s: another program has configured it; give it a profile of NetworkManager", uplink)
 	case settings["802-1x"] != nil:
-		return refuse("nmcli connection show uuid "+original.UUID(),
+		return Refuse("nmcli connection show uuid "+original.UUID(),
 			"the uplink %s uses 802.1X, which this version cannot carry over to br-ex; make br-ex yourself and run this again", uplink)
 	}
 	return nil
 }
 
 // refuseFamilies refuses what cannot be carried over by family.
-func refuseFamilies(link host.Link, original networkmanager.Profile, now present) error {
+func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState) error {
 	show := "nmcli connection show uuid " + original.UUID()
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
-		return refuse("ip -br address", "the uplink %s has no address", link.Name)
+		return Refuse("ip -br address", "the uplink %s has no address", link.Name)
 	}
 	for _, family := range networkmanager.Families() {
 		switch method := original.Settings.Method(family); {
 		case method == "shared":
-			return refuse(show, "the uplink %s shares its network with others by %s (method \"shared\"); br-ex cannot", link.Name, family)
+			return Refuse(show, "the uplink %s shares its network with others by %s (method \"shared\"); br-ex cannot", link.Name, family)
 		case method == "ignore" && len(now[family].Addresses) > 0:
-			return refuse(fmt.Sprintf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
+			return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s.method auto && nmcli connection up uuid %s", original.UUID(), family.Section(), original.UUID()),
 				"the uplink %s has %s addresses that its NetworkManager profile leaves to others (method \"ignore\"), so they would be lost", link.Name, family)
 		}
 	}
@@ -102,17 +102,17 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now present
 // OVN-Kubernetes finds the gateway by that of br-ex (getDefaultGatewayInterfaceDetails
 // in go-controller/pkg/node/helper_linux.go), and nothing would tell that a move
 // has led to a working network.
-func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now present) error {
+func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
-		if _, ok := routeOf(facts.Routes, int(f), uplink); ok {
+		if _, ok := host.DefaultRouteOf(facts.Routes, int(f), uplink); ok {
 			return nil
 		}
 		if f == networkmanager.IPv4 && len(now[f].Addresses) > 0 {
 			family = f
 		}
 	}
-	return refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), routed(original.Settings, family), original.UUID()),
+	return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), routed(original.Settings, family), original.UUID()),
 		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
 }
 

@@ -14,7 +14,7 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 		return err
 	}
 	if !known || !device.Managed {
-		return refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
+		return Refuse(fmt.Sprintf("nmcli device set %s managed yes", link.Name), "NetworkManager does not manage the uplink %s", link.Name)
 	}
 	if link.Master != 0 {
 		return refuseMember(facts, link)
@@ -26,7 +26,7 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 		return waiting(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
-		return refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
+		return Refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
 	}
 	return nil
 }
@@ -34,7 +34,7 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 // waiting refuses an uplink whose addresses nobody has confirmed: at a boot, or
 // where a way back has kept them (see holdAddress).
 func waiting(uplink string) error {
-	return refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
+	return Refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
 		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
 
@@ -42,14 +42,14 @@ func waiting(uplink string) error {
 func refuseMember(facts Facts, link host.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
-		return refuse("hcp-node-agent join --bridge-interface NAME",
+		return Refuse("hcp-node-agent join --bridge-interface NAME",
 			"the uplink %s is in the VRF %s, where kubelet and OVN-Kubernetes would not find its routes; take it out, or name another interface", link.Name, master.Name)
 	}
 	name := master.Name
 	if name == "" {
 		name = "another interface"
 	}
-	return refuse("ip -d link show "+link.Name,
+	return Refuse("ip -d link show "+link.Name,
 		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
 }
 
@@ -89,7 +89,7 @@ func refuseKind(link host.Link, device networkmanager.Device) error {
 	if why == "" {
 		return nil
 	}
-	return refuse(remedy, "the uplink %s is %s", link.Name, why)
+	return Refuse(remedy, "the uplink %s is %s", link.Name, why)
 }
 
 // refuseName refuses names with characters that shells and systemd treat
@@ -99,7 +99,7 @@ func refuseName(name string) error {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+", r)
 	}
 	if strings.TrimFunc(name, plain) != "" || strings.HasPrefix(name, "-") {
-		return refuse("ip link set dev ...", "the name of the interface %q has a character that systemd and shells treat specially; rename the interface", name)
+		return Refuse("ip link set dev ...", "the name of the interface %q has a character that systemd and shells treat specially; rename the interface", name)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
 // Status is how br-ex is now.
@@ -31,14 +32,14 @@ type ProfileStatus struct {
 	File  string `json:"file,omitempty"` // "": it is gone after a reboot
 }
 
-// LookStatus looks at br-ex by the kernel and the Open vSwitch database, and at
+// GatherStatus looks at br-ex by the kernel and the Open vSwitch database, and at
 // its profile where NetworkManager runs (nm may be nil). When NetworkManager
 // alone gives no answer, its error comes with the rest of the status.
-func LookStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
-	facts, err := Look(ctx, nm)
+func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
+	facts, err := Gather(ctx, nm)
 	if err != nil && nm != nil {
 		var without error
-		if facts, without = Look(ctx, nil); without != nil {
+		if facts, without = Gather(ctx, nil); without != nil {
 			return Status{}, without
 		}
 		return statusOf(facts), err
@@ -55,19 +56,19 @@ func statusOf(facts Facts) Status {
 		s.Exists, s.Ports = true, bridge.Interfaces
 	}
 	s.Profile = profileStatus(facts)
-	uplink, ok := bridgedUplink(facts)
+	uplink, ok := BridgedUplink(facts)
 	if !ok {
 		return s
 	}
-	link, _ := facts.link(BridgeName)
+	link, _ := facts.Link(BridgeName)
 	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Lasting(), link.MTU
-	s.NodeIPs = NodeIP(facts.Links, facts.Routes, facts.NodeIPHint).All()
+	s.NodeIPs = nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint).All()
 	return s
 }
 
 func profileStatus(facts Facts) *ProfileStatus {
-	device, ok := facts.device(BridgeName)
-	profile, found := facts.profile(device.Active.UUID)
+	device, ok := facts.Device(BridgeName)
+	profile, found := facts.Profile(device.Active.UUID)
 	if !ok || !found {
 		return nil
 	}
@@ -92,7 +93,7 @@ func stateName(state networkmanager.ActiveState) string {
 func (s Status) String() string {
 	switch {
 	case s.Present:
-		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, join(s.Addresses))
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, JoinText(s.Addresses))
 	case s.Exists:
 		return "br-ex is there, and does not carry the host: it has no address, no default route or no uplink"
 	}
@@ -117,7 +118,7 @@ func (s Status) Details() []string {
 		lines = append(lines, "ports "+strings.Join(ports, ", "))
 	}
 	if s.Present {
-		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, join(s.NodeIPs)))
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, JoinText(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
 		kept := "not on disk: it is gone after a reboot"
@@ -130,16 +131,4 @@ func (s Status) Details() []string {
 		lines = append(lines, s.Made.String())
 	}
 	return lines
-}
-
-// Summary says what a run has done, for the one line of the step.
-func (d *Driver) Summary(status Status) string {
-	text := status.String()
-	if d.gap != nil {
-		text += fmt.Sprintf("; gap %.2f s", d.gap.Longest.Seconds())
-	}
-	for _, reach := range d.reach {
-		text += "; " + reach.Name + " answers"
-	}
-	return text
 }

@@ -63,8 +63,8 @@ func TestStatus(t *testing.T) {
 
 func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
-	d := &Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}
-	made := d.Record(status, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
+	outage := &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
+	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	status.Made = &made
 	got, err := json.Marshal(status)
 	if err != nil {
@@ -82,13 +82,13 @@ func TestStatusAsJSON(t *testing.T) {
 func TestRecord(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
-		driver Driver
+		outage *host.Outage
 		says   string
 	}{
-		"measured":     {Driver{gap: &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}}, "; gap 0.04 s (497 of 500 echoes answered)"},
-		"not measured": {Driver{}, "; the gap could not be measured (the gateway does not answer echoes)"},
+		"measured":     {&host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; gap 0.04 s (497 of 500 echoes answered)"},
+		"not measured": {nil, "; the gap could not be measured (the gateway does not answer echoes)"},
 	} {
-		record := test.driver.Record(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, now)
+		record := NewRecord(Status{Uplink: "eth0", NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}, test.outage, now)
 		content, err := record.Encode()
 		if err != nil {
 			t.Fatal(err)

@@ -8,32 +8,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// worse is added to the NIC's metrics for the routes of the copy, so that
+// metricPenalty is added to the NIC's metrics for the routes of the copy, so that
 // traffic keeps to the NIC until it gives its addresses up.
-const worse = 300
+const metricPenalty = 300
 
-// present is what the host has, by family.
-type present map[networkmanager.Family]networkmanager.IP
+// IPState is what the host has, by family.
+type IPState map[networkmanager.Family]networkmanager.IP
 
-// copyStep is ovs-if-br-ex as long as the NIC still has the addresses: the same
+// StaticSettings is ovs-if-br-ex as long as the NIC still has the addresses: the same
 // addresses, gateways, routes and name servers, set by hand, with worse
 // metrics. Nothing is asked for yet: the bridge has no cable.
-func copyStep(final networkmanager.Settings, now present) networkmanager.Settings {
-	s := dormant(final)
+func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
+	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
-		copyFamily(s, family, now[family], worse)
+		setStatic(s, family, now[family], metricPenalty)
 	}
 	return s
 }
 
-// preferStep is the copy with the metrics that br-ex has in the end: with two
+// staticFinalMetric is the copy with the metrics that br-ex has in the end: with two
 // uplinks, routes of the other one can be better than those of the copy, and
 // would take the traffic in the moment when the NIC gives its own up.
-func preferStep(final networkmanager.Settings, now present) networkmanager.Settings {
-	s := dormant(final)
+func staticFinalMetric(final networkmanager.Settings, now IPState) networkmanager.Settings {
+	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
 		metric := s.Long(family.Section(), "route-metric")
-		copyFamily(s, family, now[family], 0)
+		setStatic(s, family, now[family], 0)
 		if s.Method(family) == "manual" {
 			s.Set(family.Section(), "route-metric", metric)
 		}
@@ -41,33 +41,33 @@ func preferStep(final networkmanager.Settings, now present) networkmanager.Setti
 	return s
 }
 
-// ofCopy are the properties of a family that the copy has too.
-var ofCopy = []string{
+// staticProperties are the properties of a family that the copy has too.
+var staticProperties = []string{
 	"method", "dns", "dns-data", "dns-search", "dns-options", "dns-priority", "never-default",
 	"gateway", "route-data", "route-table", "routing-rules", "addr-gen-mode", "token", "ip6-privacy",
 }
 
-// copyFamily sets by hand what a family has now.
-func copyFamily(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP, worse uint32) {
+// setStatic sets by hand what a family has now.
+func setStatic(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP, worse uint32) {
 	section := family.Section()
 	switch {
-	case !carries(s, family):
+	case !HasAddresses(s, family):
 		return // stays disabled, link-local, or nobody's business
 	case len(now.Addresses) == 0:
 		s.Keep(section)
 		s.Set(section, "method", map[networkmanager.Family]string{networkmanager.IPv4: "disabled", networkmanager.IPv6: "link-local"}[family])
 		return
 	}
-	s.Keep(section, ofCopy...)
+	s.Keep(section, staticProperties...)
 	s.Set(section, "method", "manual")
-	s.Set(section, "route-metric", int64(metricOf(now)+worse))
+	s.Set(section, "route-metric", int64(MetricOf(now)+worse))
 	s.Rewrite(section, "route-data", func(key string, v any) any {
 		if metric, ok := v.(uint32); ok && key == "metric" {
 			return metric + worse
 		}
 		return v
 	})
-	kept := keepable(s, family, now)
+	kept := missingFrom(s, family, now)
 	for i := range kept.Routes {
 		if kept.Routes[i].Metric > 0 {
 			kept.Routes[i].Metric += worse
@@ -84,23 +84,23 @@ func keepSearches(s networkmanager.Settings, family networkmanager.Family, now n
 	}
 }
 
-// leaseStep asks for an IPv4 lease while the copy is kept: going from a manual
+// dhcpSettings asks for an IPv4 lease while the copy is kept: going from a manual
 // address to DHCP in one step takes the address away until the lease is there.
 // IPv6 is as it shall be in the end: NetworkManager forgets router
 // advertisements at every reapply that changes the section, so that a step in
 // between would not help.
-func leaseStep(final networkmanager.Settings, now present) networkmanager.Settings {
-	return withAddresses(dormant(final), networkmanager.IPv4, now)
+func dhcpSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
+	return WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now)
 }
 
-// withAddresses is a profile that has addresses beside those that it asks for,
+// WithStaticAddresses is a profile that has addresses beside those that it asks for,
 // however long the DHCP server takes.
-func withAddresses(asking networkmanager.Settings, family networkmanager.Family, now present) networkmanager.Settings {
+func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.Family, now IPState) networkmanager.Settings {
 	s := asking.Clone()
-	if !asks(s, family) || len(now[family].Addresses) == 0 {
+	if !IsDynamic(s, family) || len(now[family].Addresses) == 0 {
 		return s
 	}
-	kept := keepable(s, family, now[family])
+	kept := missingFrom(s, family, now[family])
 	for i := range kept.Routes {
 		kept.Routes[i].Metric = 0 // the profile's
 	}
@@ -112,26 +112,26 @@ func withAddresses(asking networkmanager.Settings, family networkmanager.Family,
 	return s
 }
 
-// carries tells whether a family of a profile carries addresses of the host.
-func carries(s networkmanager.Settings, family networkmanager.Family) bool {
-	return s.Method(family) == "manual" || asks(s, family)
+// HasAddresses tells whether a family of a profile carries addresses of the host.
+func HasAddresses(s networkmanager.Settings, family networkmanager.Family) bool {
+	return s.Method(family) == "manual" || IsDynamic(s, family)
 }
 
-// asks tells whether a family gets addresses from DHCP or from routers.
-func asks(s networkmanager.Settings, family networkmanager.Family) bool {
+// IsDynamic tells whether a family gets addresses from DHCP or from routers.
+func IsDynamic(s networkmanager.Settings, family networkmanager.Family) bool {
 	return s.Method(family) == "auto" || (family == networkmanager.IPv6 && s.Method(family) == "dhcp")
 }
 
-// keepable is what a profile has to set by hand to have what is there now: not
+// missingFrom is what a profile has to set by hand to have what is there now: not
 // the routes that follow from the addresses, nor those that it has anyway.
-func keepable(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
+func missingFrom(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
 	kept := now
 	if never, _ := s[family.Section()]["never-default"].Value().(bool); never {
 		kept.Gateway = netip.Addr{} // somebody else's, and invalid beside it
 	}
 	kept.Routes = nil
 	for _, route := range now.Routes {
-		if !follows(route, now) && !listed(s.Routes(family), route) {
+		if !isImplied(route, now) && !hasRoute(s.Routes(family), route) {
 			kept.Routes = append(kept.Routes, route)
 		}
 	}
@@ -140,8 +140,8 @@ func keepable(s networkmanager.Settings, family networkmanager.Family, now netwo
 
 const localTable = 255
 
-// follows tells the routes that NetworkManager or the kernel makes by itself.
-func follows(route networkmanager.Route, now networkmanager.IP) bool {
+// isImplied tells the routes that NetworkManager or the kernel makes by itself.
+func isImplied(route networkmanager.Route, now networkmanager.IP) bool {
 	destination := route.Destination
 	switch {
 	case route.Table == localTable, destination.Addr().IsMulticast(), destination.Addr().IsLinkLocalUnicast():
@@ -153,8 +153,8 @@ func follows(route networkmanager.Route, now networkmanager.IP) bool {
 		(destination.IsSingleIP() && destination.Addr() == now.Gateway)
 }
 
-// listed tells whether a profile has the route.
-func listed(routes []networkmanager.Route, route networkmanager.Route) bool {
+// hasRoute tells whether a profile has the route.
+func hasRoute(routes []networkmanager.Route, route networkmanager.Route) bool {
 	return slices.ContainsFunc(routes, func(own networkmanager.Route) bool {
 		return own.Destination == route.Destination && (own.Table == 0 || own.Table == route.Table)
 	})
@@ -164,8 +164,8 @@ func listed(routes []networkmanager.Route, route networkmanager.Route) bool {
 // interface by itself.
 const ethernetMetric = 100
 
-// metricOf is the metric of the best default route, else that of any route.
-func metricOf(now networkmanager.IP) uint32 {
+// MetricOf is the metric of the best default route, else that of any route.
+func MetricOf(now networkmanager.IP) uint32 {
 	best, found := uint32(0), false
 	for _, route := range now.Routes {
 		if route.Destination.Bits() == 0 && (!found || route.Metric < best) {

@@ -148,8 +148,8 @@ func TestSteps(t *testing.T) {
 				got  networkmanager.Settings
 				want []string
 			}{
-				"copy":  {copyStep(test.final, present{test.family: test.now}), test.copy},
-				"lease": {leaseStep(test.final, present{test.family: test.now}), test.lease},
+				"copy":  {StaticSettings(test.final, IPState{test.family: test.now}), test.copy},
+				"lease": {dhcpSettings(test.final, IPState{test.family: test.now}), test.lease},
 			} {
 				want := strings.Join(step.want, "\n")
 				if step.want == nil {
@@ -182,11 +182,11 @@ func TestPrefer(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if (move.Bring.Prefer != nil) != test.prefer {
-				t.Fatalf("it prefers br-ex: %t", move.Bring.Prefer != nil)
+			if (move.Staged.StaticFinalMetric != nil) != test.prefer {
+				t.Fatalf("it prefers br-ex: %t", move.Staged.StaticFinalMetric != nil)
 			}
-			if test.prefer && (move.Bring.Prefer.Long("ipv4", "route-metric") != 48 || move.Bring.Prefer.Method(networkmanager.IPv4) != "manual") {
-				t.Errorf("with %s", words(move.Bring.Prefer, "ipv4"))
+			if test.prefer && (move.Staged.StaticFinalMetric.Long("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
+				t.Errorf("with %s", words(move.Staged.StaticFinalMetric, "ipv4"))
 			}
 		})
 	}
@@ -204,14 +204,14 @@ func TestRequire(t *testing.T) {
 	four, six := has(t, "192.0.2.7/24", ""), has(t, "2001:db8::7/64", "")
 	for name, test := range map[string]struct {
 		settings   networkmanager.Settings
-		now        present
+		now        IPState
 		version    string
 		four, six4 string
 	}{
-		"IPv4 alone":         {both("auto", "auto"), present{4: four}, "1.42.4", "may-fail=false", ""},
-		"IPv6 alone":         {both("disabled", "auto"), present{6: six}, "1.42.4", "", "may-fail=false"},
-		"both":               {both("auto", "auto"), present{4: four, 6: six}, "1.42.4", "may-fail=false", "required-timeout=30000"},
-		"old NetworkManager": {both("auto", "auto"), present{4: four, 6: six}, "1.32.10", "may-fail=false", ""},
+		"IPv4 alone":         {both("auto", "auto"), IPState{4: four}, "1.42.4", "may-fail=false", ""},
+		"IPv6 alone":         {both("disabled", "auto"), IPState{6: six}, "1.42.4", "", "may-fail=false"},
+		"both":               {both("auto", "auto"), IPState{4: four, 6: six}, "1.42.4", "may-fail=false", "required-timeout=30000"},
+		"old NetworkManager": {both("auto", "auto"), IPState{4: four, 6: six}, "1.32.10", "may-fail=false", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			plan{version: test.version, now: test.now}.require(test.settings)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -32,7 +33,7 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		if choice.name == "" {
 			continue
 		}
-		if _, ok := facts.link(choice.name); !ok {
+		if _, ok := facts.Link(choice.name); !ok {
 			return choice, report.Fail(report.Refused, "ip -br link",
 				"%s names %s, and there is no such network interface", choice.source, choice.name)
 		}
@@ -51,9 +52,9 @@ func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 			switch {
 			case !mayBeUplink(link):
 			case facts.PrimaryIP != "" && prefix.Addr().String() == facts.PrimaryIP:
-				return uplinkChoice{link.Name, primaryIPFile}, true
-			case facts.PrimaryIP == "" && holdsHint(link.Subnet(prefix), facts.NodeIPHint):
-				return uplinkChoice{link.Name, "NODEIP_HINT in " + nodeIPHintFile}, true
+				return uplinkChoice{link.Name, nodeip.PrimaryFile}, true
+			case facts.PrimaryIP == "" && nodeip.MatchesHint(link.Subnet(prefix), facts.NodeIPHint):
+				return uplinkChoice{link.Name, "NODEIP_HINT in " + nodeip.HintFile}, true
 			}
 		}
 	}
@@ -62,16 +63,16 @@ func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 
 func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
 	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route host.Route) bool {
-		link, ok := facts.link(route.Link)
+		link, ok := facts.Link(route.Link)
 		return ok && !mayBeUplink(link)
 	})
 	for _, family := range []int{4, 6} {
-		if _, ok := routeOf(routes, family, facts.SavedUplink); ok {
+		if _, ok := host.DefaultRouteOf(routes, family, facts.SavedUplink); ok {
 			return uplinkChoice{facts.SavedUplink, uplinkHintFile}, nil
 		}
 	}
 	for _, family := range []int{4, 6} {
-		if route, ok := bestRoute(routes, family); ok {
+		if route, ok := host.BestDefaultRoute(routes, family); ok {
 			return uplinkChoice{route.Link, fmt.Sprintf("the default route of IPv%d", family)}, nil
 		}
 	}
@@ -89,30 +90,6 @@ func mayBeUplink(link host.Link) bool {
 	})
 }
 
-// bestRoute is the default route of a family with the lowest metric; among
-// equals the first that the kernel lists.
-func bestRoute(routes []host.Route, family int) (host.Route, bool) {
-	var best host.Route
-	found := false
-	for _, route := range routes {
-		if route.Family == family && (!found || route.Metric < best.Metric) {
-			best, found = route, true
-		}
-	}
-	return best, found
-}
-
-// routeOf is the best default route of a family over one link.
-func routeOf(routes []host.Route, family int, link string) (host.Route, bool) {
-	var own []host.Route
-	for _, route := range routes {
-		if route.Link == link {
-			own = append(own, route)
-		}
-	}
-	return bestRoute(own, family)
-}
-
 // metricFor is the metric that br-ex's default route of a family gets: that of
 // configure-ovs.sh, or a lower one where another interface has as good a route.
 func metricFor(facts Facts, uplink string, family int) (int64, error) {
@@ -121,11 +98,11 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 		if route.Family != family || route.Link == uplink || route.Link == BridgeName || int64(route.Metric) > metric {
 			continue
 		}
-		if _, own := routeOf(facts.Routes, family, uplink); !own {
+		if _, own := host.DefaultRouteOf(facts.Routes, family, uplink); !own {
 			continue // br-ex will have none either
 		}
 		if route.Metric <= 1 {
-			return 0, refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
+			return 0, Refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
 				"the default route over %s has the metric %d, so it would win over the one over br-ex", route.Link, route.Metric)
 		}
 		metric = int64(route.Metric) - 1
@@ -138,8 +115,8 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
 	var notes []string
 	for _, family := range networkmanager.Families() {
-		own, ok := routeOf(facts.Routes, int(family), uplink)
-		best, _ := bestRoute(facts.Routes, int(family))
+		own, ok := host.DefaultRouteOf(facts.Routes, int(family), uplink)
+		best, _ := host.BestDefaultRoute(facts.Routes, int(family))
 		if ok && best.Link != uplink && best.Metric < own.Metric {
 			notes = append(notes, fmt.Sprintf("the IPv%d default route of this host leads over %s (metric %d) and not over %s (%d); afterwards it leads over br-ex (%d), as on image-mode nodes",
 				int(family), best.Link, best.Metric, uplink, own.Metric, metrics[family]))
@@ -152,7 +129,7 @@ func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int
 // one that is worse than the uplink's by the copy's malus.
 func competes(facts Facts, uplink string) bool {
 	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
-		own, ok := routeOf(facts.Routes, other.Family, uplink)
-		return ok && other.Link != uplink && other.Metric <= own.Metric+worse
+		own, ok := host.DefaultRouteOf(facts.Routes, other.Family, uplink)
+		return ok && other.Link != uplink && other.Metric <= own.Metric+metricPenalty
 	})
 }

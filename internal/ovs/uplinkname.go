@@ -22,7 +22,7 @@ import (
 
 // namedFiles are the profiles that name the NIC. That of the NIC is written
 // last: as long as it has the old name, the next boot begins anew.
-var namedFiles = [...]string{bridgeProfile, nicPortProfile, nicProfile}
+var namedFiles = [...]string{BridgeProfile, NICPortProfile, NICProfile}
 
 // udevTime is how long a card may take until udev has given it its name.
 const udevTime = 30 * time.Second
@@ -40,7 +40,7 @@ func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err
 	if err != nil {
 		return "", "", err
 	}
-	nic := files[nicProfile].content
+	nic := files[NICProfile].content
 	before, mac := settingOf(nic, "interface-name", "DEVICE"), settingOf(nic, "mac-address", "HWADDR")
 	if before == "" || mac == "" {
 		return "", "", nil
@@ -111,7 +111,7 @@ type profileFile struct {
 // UUIDs: NetworkManager chooses the files' names.
 func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
-	for dir := range strings.FieldsSeq(profileDirs) {
+	for dir := range strings.FieldsSeq(ProfileDirectories) {
 		there, err := tree.Exists(dir)
 		if err != nil {
 			return nil, err
@@ -130,7 +130,7 @@ func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, 
 			}
 			uuid := settingOf(content, "uuid", "UUID")
 			for _, profile := range namedFiles {
-				if uuid == newUUID(machineID, profile) {
+				if uuid == ProfileUUID(machineID, profile) {
 					found[profile] = profileFile{dir + "/" + name, content, host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
 				}
 			}

@@ -1,0 +1,275 @@
+package networkplugin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Kind is the kind of the host's network as the network plugin changes it.
+const Kind = ledger.Kind("network plugin")
+
+// NewChange records the state of the host's network before the network
+// plugin, kubelet and CRI-O change it.
+func NewChange() ledger.Change {
+	return ledger.Change{
+		Kind: Kind, Target: "OVN-Kubernetes", Why: "the network plugin, kubelet and CRI-O add to the host's network",
+		Want: ledger.State{Present: true},
+	}
+}
+
+// Driver is the ledger's driver of Kind. It never makes a change;
+// an undo removes what the network plugin, kubelet and CRI-O made since the join.
+type Driver struct {
+	Systemd *host.Systemd // nil: Open vSwitch is not started where it does not run
+
+	log      report.Log
+	services []netip.Addr
+}
+
+var (
+	_ ledger.Driver    = (*Driver)(nil)
+	_ ledger.Bracketed = (*Driver)(nil)
+)
+
+// Prepare sets where an undo prints what it waits for and what it removes, and
+// addresses in the cluster's service networks.
+func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
+	d.log, d.services = log, services
+}
+
+// Bracketed marks the kind as one that others change.
+func (d *Driver) Bracketed() {}
+
+// databaseUnread is the key that stands for a database that the join could not
+// read. Nothing is removed from such a database, because nobody knows what it
+// held before.
+const databaseUnread = "Open vSwitch database unread"
+
+// Look returns the keys of the leftovers that exist now.
+func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+	facts, err := gather(ctx)
+	if err != nil {
+		return ledger.State{}, err
+	}
+	state := ledger.State{Present: true}
+	for _, leftover := range Leftovers(facts) {
+		state.Names = append(state.Names, leftover.Key)
+	}
+	if facts.Database == nil && hasDatabase() {
+		state.Names = append(state.Names, databaseUnread)
+	}
+	return state, nil
+}
+
+// Make does nothing.
+func (d *Driver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+
+// Restore removes what came since before, gathers the facts again, and fails
+// with the command for each thing that remains.
+func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.State) error {
+	stop, err := d.startDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	err = d.remove(ctx, before.Names)
+	return errors.Join(err, stop())
+}
+
+func (d *Driver) remove(ctx context.Context, before []string) error {
+	count := 0
+	failed := map[string]error{}
+	var rest []Leftover
+	// The second pass removes what the first one could not, because another thing
+	// had to go first, or did not have to, because it can go with another thing.
+	for pass := range 3 {
+		facts, err := gather(ctx)
+		if err != nil {
+			return err
+		}
+		if slices.Contains(before, databaseUnread) {
+			facts.Database = nil
+		}
+		facts.Services = d.services
+		all := Leftovers(facts)
+		if rest = since(all, before); pass == 2 {
+			break
+		}
+		if facts.Database != nil {
+			for _, command := range restoredSettings(all, before) {
+				if err := runCommand(ctx, command); err != nil {
+					return fmt.Errorf("restoring a setting of Open vSwitch: %w", err)
+				}
+			}
+		}
+		if len(rest) > 0 {
+			d.log.Wait("for Open vSwitch and the packet filter to remove what the network plugin made", "")
+		}
+		done, errs := removeAll(ctx, rest, pass > 0)
+		count += done
+		failed = errs
+	}
+	if count > 0 {
+		d.log.Note(fmt.Sprintf("%d interfaces, bridges, rules, chains and settings of the network plugin, kubelet and CRI-O were removed", count))
+	}
+	return remaining(rest, failed)
+}
+
+// removeAll runs the commands for a list of leftovers and returns how many
+// succeeded, and the errors by key.
+func removeAll(ctx context.Context, list []Leftover, settled bool) (int, map[string]error) {
+	done, failed := 0, map[string]error{}
+	for _, leftover := range list {
+		if leftover.Prepare != nil {
+			failed[leftover.Key] = runCommand(ctx, leftover.Prepare)
+		}
+	}
+	for _, leftover := range list {
+		if leftover.Settles && !settled {
+			continue
+		}
+		if err := errors.Join(failed[leftover.Key], runCommand(ctx, leftover.Remove)); err != nil {
+			failed[leftover.Key] = err
+			continue
+		}
+		done++
+	}
+	return done, failed
+}
+
+// remaining returns the error for what is still there, with the commands that
+// remove it.
+func remaining(rest []Leftover, failed map[string]error) error {
+	if len(rest) == 0 {
+		return nil
+	}
+	var lines, commands []string
+	if slices.ContainsFunc(rest, func(l Leftover) bool { return l.Remove[0] == "ovs-vsctl" }) {
+		commands = append(commands, "systemctl start openvswitch") // which the rest of the undo can stop
+	}
+	for _, leftover := range rest {
+		line := leftover.Key
+		if err := failed[leftover.Key]; err != nil {
+			line += " (" + err.Error() + ")"
+		}
+		lines = append(lines, line)
+		commands = append(commands, leftover.Command())
+	}
+	return report.Fail(report.Failed, strings.Join(commands, "\n"),
+		"the network plugin left on this host: %s", strings.Join(lines, "; "))
+}
+
+// runCommand runs a removal. ovs-vsctl must not wait for a switch that does not
+// run.
+func runCommand(ctx context.Context, command []string) error {
+	if command[0] == "ovs-vsctl" && openvswitch.SwitchRunning(ctx) != nil {
+		command = slices.Insert(slices.Clone(command), 1, "--no-wait")
+	}
+	_, err := host.Run(ctx, command[0], command[1:]...)
+	return err
+}
+
+// gather gathers the facts.
+func gather(ctx context.Context) (Facts, error) {
+	facts := Facts{IPTables: map[string]string{}}
+	for _, program := range []string{"iptables", "ip6tables"} {
+		saved, err := host.Run(ctx, program+"-save")
+		if err != nil && !errors.Is(err, host.ErrNoProgram) {
+			return facts, report.Fail(report.Failed, program+"-save", "reading the packet filter: %w", err)
+		}
+		facts.IPTables[program] = saved
+	}
+	for _, get := range []func() error{
+		func() (err error) { facts.NFTables, err = nfTables(ctx); return err },
+		func() (err error) { facts.Links, err = host.Links(); return err },
+		func() (err error) { facts.Addresses, err = host.LinkAddresses(); return err },
+		func() (err error) { facts.Routes, err = host.TableRoutes(); return err },
+		func() (err error) { facts.Rules, err = host.PolicyRules(); return err },
+		func() error { return facts.gatherSwitch(ctx) },
+	} {
+		if err := get(); err != nil {
+			return facts, err
+		}
+	}
+	return facts, nil
+}
+
+// gatherSwitch reads the database, and the flows of the bridges in it that are
+// gateways of OVN-Kubernetes. Without Open vSwitch, or while its database server
+// does not run, there is nothing to read.
+func (f *Facts) gatherSwitch(ctx context.Context) error {
+	if !host.HasProgram("ovs-vsctl") {
+		return nil
+	}
+	database, err := openvswitch.ReadDatabase(ctx)
+	var failed *host.CommandError
+	if errors.As(err, &failed) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Database = &database
+	if openvswitch.SwitchRunning(ctx) != nil {
+		return nil //nolint:nilerr // without the switch there are no flows
+	}
+	for _, bridge := range f.uplinks() {
+		if !slices.Contains(database.Bridges, bridge) {
+			continue
+		}
+		found, err := openvswitch.ClusterFlows(ctx, bridge)
+		if err != nil {
+			return err
+		}
+		if found {
+			f.Flows = append(f.Flows, bridge)
+		}
+	}
+	return nil
+}
+
+// nfTables lists the tables of nftables.
+func nfTables(ctx context.Context) ([]NFTable, error) {
+	output, err := host.Run(ctx, "nft", "--json", "list", "tables")
+	if errors.Is(err, host.ErrNoProgram) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, report.Fail(report.Failed, "nft --json list tables", "listing the tables of nftables: %w", err)
+	}
+	return parseNFTables([]byte(output))
+}
+
+func parseNFTables(output []byte) ([]NFTable, error) {
+	var document struct {
+		NFTables []struct{ Table *NFTable }
+	}
+	if err := json.Unmarshal(output, &document); err != nil {
+		return nil, fmt.Errorf("parsing the output of nft: %w", err)
+	}
+	var tables []NFTable
+	for _, entry := range document.NFTables {
+		if entry.Table != nil {
+			tables = append(tables, *entry.Table)
+		}
+	}
+	return tables, nil
+}
+
+// shellLine returns a command as a line for a shell.
+func shellLine(command []string) string {
+	words := make([]string, len(command))
+	for i, word := range command {
+		words[i] = report.ShellWord(word)
+	}
+	return strings.Join(words, " ")
+}

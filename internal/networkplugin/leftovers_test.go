@@ -1,0 +1,265 @@
+package networkplugin
+
+import (
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// recorded reads what a program printed on a Debian 12 host with the state of
+// plugin_host_test.go.
+func recorded(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// commands are the removals as a shell would run them, without the options that
+// all of a program have.
+func commands(list []Leftover) []string {
+	var all []string
+	for _, leftover := range list {
+		line := shellLine(leftover.Remove)
+		for _, option := range []string{"--wait 10 ", "--timeout=10 ", "--protocols=" + openvswitch.FlowVersions + " "} {
+			line = strings.ReplaceAll(line, option, "")
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func overManagementPort(networks ...string) []host.TableRoute {
+	var routes []host.TableRoute
+	for _, network := range networks {
+		routes = append(routes, host.TableRoute{Family: 4, Table: 254, Link: "ovn-k8s-mp0", Destination: netip.MustParsePrefix(network)})
+	}
+	return routes
+}
+
+func TestPacketFilterRulesOfTheClusterAreFound(t *testing.T) {
+	facts := Facts{
+		IPTables: map[string]string{"iptables": recorded(t, "iptables-save.txt"), "ip6tables": recorded(t, "ip6tables-save.txt")},
+		Routes:   overManagementPort("10.132.0.0/14", "172.31.0.0/16"),
+		Database: &openvswitch.Database{ExternalIDs: map[string]string{"ovn-bridge-mappings": "physnet:br-mine"}},
+	}
+	tables, err := parseNFTables([]byte(recorded(t, "nft-tables.json")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts.NFTables = tables
+	want := []string{
+		"iptables --table mangle --delete PREROUTING -m mark --mark 0x3f0 -j CONNMARK --save-mark --nfmask 0xffffffff --ctmask 0xffffffff",
+		"iptables --table mangle --delete PREROUTING -m mark --mark 0x0 -j CONNMARK --restore-mark --nfmask 0xffffffff --ctmask 0xffffffff",
+		"iptables --table mangle --delete OUTPUT -j OVN-KUBE-ITP",
+		"iptables --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
+		"iptables --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
+		"iptables --table raw --delete OUTPUT -p udp -m udp --dport 6081 -j NOTRACK",
+		"iptables --table filter --delete INPUT -i ovn-k8s-mp0 -m comment --comment 'from OVN to localhost' -j ACCEPT",
+		"iptables --table filter --delete INPUT -j KUBE-FIREWALL",
+		"iptables --table filter --delete FORWARD -s 169.254.169.1/32 -j ACCEPT",
+		"iptables --table filter --delete FORWARD -d 172.31.0.0/16 -j ACCEPT",
+		"iptables --table filter --delete FORWARD -s 10.132.0.0/14 -j ACCEPT",
+		"iptables --table filter --delete FORWARD -i br-ex -j DROP",
+		"iptables --table filter --delete FORWARD -o br-ex -j DROP",
+		"iptables --table filter --delete FORWARD -o br-mine -j DROP",
+		"iptables --table nat --delete PREROUTING -j OVN-KUBE-NODEPORT",
+		"iptables --table nat --delete OUTPUT -j OVN-KUBE-NODEPORT",
+		"iptables --table nat --delete POSTROUTING -o ovn-k8s-mp0 -j OVN-KUBE-SNAT-MGMTPORT",
+		"iptables --table mangle --delete-chain OVN-KUBE-ITP",
+		"iptables --table filter --delete-chain KUBE-FIREWALL",
+		"iptables --table filter --delete-chain KUBE-KUBELET-CANARY",
+		"iptables --table nat --delete-chain OVN-KUBE-NODEPORT",
+		"iptables --table nat --delete-chain OVN-KUBE-SNAT-MGMTPORT",
+		"ip6tables --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
+		"ip6tables --table mangle --delete-chain KUBE-KUBELET-CANARY",
+		"nft delete table inet ovn-kubernetes",
+		"nft delete table ip crio-hostports",
+		"ovs-vsctl --no-wait remove Open_vSwitch . external_ids ovn-bridge-mappings",
+	}
+	// The administrator had two of these rules before the join: one of the three
+	// for Geneve, and one of the two for br-ex.
+	before := []string{
+		"iptables --wait 10 --table raw --delete PREROUTING -p udp -m udp --dport 6081 -j NOTRACK",
+		"iptables --wait 10 --table filter --delete FORWARD -i br-ex -j DROP",
+	}
+	if diff := cmp.Diff(want, commands(since(Leftovers(facts), before))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRoutingRulesOfTheClusterAreFound(t *testing.T) {
+	prefix := netip.MustParsePrefix
+	links := []host.Link{{Name: "eth0", Index: 2}, {Name: "ovn-k8s-mp4", Index: 9}}
+	facts := Facts{
+		Links: links, Routes: overManagementPort("10.132.0.0/14"),
+		Rules: []host.PolicyRule{
+			{Family: 4, Priority: 0, Table: 255},
+			{Family: 4, Priority: 30, Mark: 0x1745ec, Table: 7},
+			{Family: 4, Priority: 30, Mark: 0x1745ec, Table: 8},
+			{Family: 4, Priority: 30, Source: prefix("192.0.2.0/24"), Table: 7},
+			{Family: 4, Priority: 2000, Destination: prefix("169.254.0.12/32"), Table: 1009},
+			{Family: 4, Priority: 2000, Destination: prefix("169.254.0.12/32"), Table: 1002},
+			{Family: 4, Priority: 5000, Source: prefix("10.132.1.9/32"), Table: 77},
+			{Family: 4, Priority: 5000, Source: prefix("10.136.1.9/32"), Table: 77},
+			{Family: 4, Priority: 5000, Table: 77},
+			{Family: 6, Priority: 5999, Mark: 0x3f0, Table: 254},
+			{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1002},
+			{Family: 4, Priority: 6000, Source: prefix("10.132.0.0/24"), Table: 1002},
+			{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003},
+			{Family: 4, Priority: 32766, Table: 254},
+		},
+	}
+	want := []string{
+		"ip -4 rule delete priority 30 fwmark 0x1745ec table 7",
+		"ip -4 rule delete priority 2000 to 169.254.0.12/32 table 1009",
+		"ip -4 rule delete priority 5000 from 10.132.1.9/32 table 77",
+		"ip -6 rule delete priority 5999 fwmark 0x3f0 table 254",
+		"ip -4 rule delete priority 6000 from 10.132.0.8/32 table 1002",
+		"ip link delete ovn-k8s-mp4",
+	}
+	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAddressesAndRoutesOfTheClusterAreFound(t *testing.T) {
+	prefix := netip.MustParsePrefix
+	facts := Facts{
+		Links: []host.Link{{Name: "eth1", Index: 3}},
+		Rules: []host.PolicyRule{{Family: 4, Priority: 6000, Source: prefix("10.132.0.8/32"), Table: 1003}},
+		Addresses: []host.LinkAddress{
+			{Link: "br-ex", Label: "br-ex", Address: prefix("169.254.0.2/17")},
+			{Link: "br-ex", Label: "br-ex", Address: prefix("192.0.2.7/24")},
+			{Link: "br-ex", Address: prefix("fd69::2/112")},
+			{Link: "eth1", Label: "eth1eip", Address: prefix("198.51.100.9/32")},
+			{Link: "eth1", Label: "eth1", Address: prefix("169.254.10.1/16")},
+		},
+		Routes: []host.TableRoute{
+			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("192.0.2.1")},
+			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("169.254.0.1/32")},
+			{Family: 4, Table: 254, Link: "br-ex", Destination: prefix("172.31.0.0/16"), Gateway: netip.MustParseAddr("169.254.0.4")},
+			{Family: 4, Table: 254, Link: "eth1", Destination: prefix("169.254.0.9/32")},
+			{Family: 4, Table: 1003, Link: "eth1", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("198.51.100.1")},
+			{Family: 4, Table: 1004, Link: "eth1", Destination: prefix("0.0.0.0/0"), Gateway: netip.MustParseAddr("198.51.100.1")},
+		},
+	}
+	want := []string{
+		"ip -4 rule delete priority 6000 from 10.132.0.8/32 table 1003",
+		"ip -4 route delete 169.254.0.1/32 dev br-ex table 254",
+		"ip -4 route delete 172.31.0.0/16 via 169.254.0.4 dev br-ex table 254",
+		"ip -4 route delete 0.0.0.0/0 via 198.51.100.1 dev eth1 table 1003",
+		"ip address delete 169.254.0.2/17 dev br-ex",
+		"ip address delete fd69::2/112 dev br-ex",
+		"ip address delete 198.51.100.9/32 dev eth1",
+	}
+	if diff := cmp.Diff(want, commands(Leftovers(facts))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestSwitchStateOfTheClusterIsFound(t *testing.T) {
+	database := openvswitch.Database{
+		ExternalIDs: map[string]string{"ovn-encap-ip": "192.0.2.9", "ovn-remote": " ", "system-id": "here", "hostname": "n"},
+		OtherConfig: map[string]string{"bundle-idle-timeout": "180", "dpdk-init": "true"},
+		Bridges:     []string{"br-mine", "br-int"},
+		Ports: []openvswitch.Port{
+			{Bridge: "br-mine", Name: "eth1", ExternalIDs: map[string]string{"NM.connection.uuid": "1"}},
+			{Bridge: "br-mine", Name: "patch-a", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
+			{Bridge: "br-int", Name: "patch-b", ExternalIDs: map[string]string{"ovn-localnet-port": "n"}},
+		},
+		Rows: []openvswitch.Row{
+			{Table: "QoS", UUID: "u1", ExternalIDs: map[string]string{"sandbox": "0123"}},
+			{Table: "Queue", UUID: "u2", ExternalIDs: map[string]string{"ovn_port": "p"}},
+			{Table: "QoS", UUID: "u3"},
+		},
+	}
+	links := []host.Link{
+		{Name: "ovs-system", Kind: "openvswitch"},
+		{Name: "br-mine", Kind: "openvswitch"},
+		{Name: "br-int", Kind: "openvswitch"},
+		{Name: "ovn-k8s-mp0", Kind: "openvswitch"},
+		{Name: "genev_sys_6081", Kind: "geneve"},
+		{Name: "ovn-mine", Kind: "dummy"},
+	}
+	want := []string{
+		"ovs-ofctl del-flows br-mine cookie=0xdeff105/-1",
+		"ovs-vsctl --if-exists del-br br-int",
+		"ovs-vsctl --if-exists del-port br-mine patch-a",
+		"ovs-vsctl destroy QoS u1",
+		"ovs-vsctl destroy Queue u2",
+		"ovs-vsctl --no-wait remove Open_vSwitch . external_ids ovn-encap-ip",
+		"ovs-vsctl --no-wait remove Open_vSwitch . external_ids ovn-remote",
+		"ovs-vsctl --no-wait remove Open_vSwitch . other_config bundle-idle-timeout",
+		"ovs-dpctl del-if system@ovs-system br-int",
+		"ovs-dpctl del-if system@ovs-system ovn-k8s-mp0",
+	}
+	list := Leftovers(Facts{Database: &database, Links: links, Flows: []string{"br-mine"}})
+	if diff := cmp.Diff(want, commands(list)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	// The datapath and tunnels serve no other bridge, and then go too.
+	alone := Facts{Database: &openvswitch.Database{Bridges: []string{"br-int"}}, Links: []host.Link{links[0], links[4]}}
+	want = []string{"ovs-vsctl --if-exists del-br br-int", "ovs-dpctl del-dp system@ovs-system", "ip link delete genev_sys_6081"}
+	if diff := cmp.Diff(want, commands(Leftovers(alone))); diff != "" {
+		t.Errorf("without other bridges (-want +got):\n%s", diff)
+	}
+	alone.Database = nil // it could not be read
+	if diff := cmp.Diff([]string(nil), commands(Leftovers(alone))); diff != "" {
+		t.Errorf("with unknown bridges (-want +got):\n%s", diff)
+	}
+
+	// A setting from before the join is set again where it has another value now.
+	before := []string{"Open_vSwitch external_ids:ovn-encap-ip=192.0.2.7", "Open_vSwitch external_ids:ovn-remote= ", "bridge"}
+	wantSet := [][]string{vsctl("--no-wait", "set", "Open_vSwitch", ".", `external_ids:ovn-encap-ip="192.0.2.7"`)}
+	if diff := cmp.Diff(wantSet, restoredSettings(list, before)); diff != "" {
+		t.Errorf("settings (-want +got):\n%s", diff)
+	}
+}
+
+func TestRemainingThingsComeWithTheirCommands(t *testing.T) {
+	list := Leftovers(Facts{
+		Database: &openvswitch.Database{Bridges: []string{"br-int"}},
+		NFTables: []NFTable{{Family: "inet", Name: "ovn-kubernetes"}},
+	})
+	err := remaining(list, map[string]error{list[0].Key: errors.New("table is busy")})
+	const want = "the network plugin left on this host: nft delete table inet ovn-kubernetes (table is busy); " +
+		"ovs-vsctl --timeout=10 --if-exists del-br br-int"
+	if err == nil || err.Error() != want {
+		t.Errorf("error %q, want %q", err, want)
+	}
+	const remedy = "systemctl start openvswitch\nnft delete table inet ovn-kubernetes\novs-vsctl --timeout=10 --if-exists del-br br-int"
+	if got := report.RemedyOf(err); got != remedy {
+		t.Errorf("remedy %q, want %q", got, remedy)
+	}
+	if err := remaining(nil, nil); err != nil {
+		t.Errorf("nothing remains, error %v", err)
+	}
+}
+
+func TestRuleArgumentsAreSplitAsIPTablesQuotesThem(t *testing.T) {
+	for line, want := range map[string][]string{
+		`-A INPUT -j X`: {"-A", "INPUT", "-j", "X"},
+		`-A INPUT -m comment --comment "a \"quoted\" \\ name" -j X`: {"-A", "INPUT", "-m", "comment", "--comment", `a "quoted" \ name`, "-j", "X"},
+		`-A INPUT -m comment --comment "" -j X`:                     {"-A", "INPUT", "-m", "comment", "--comment", "", "-j", "X"},
+	} {
+		if diff := cmp.Diff(want, splitRule(line)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", line, diff)
+		}
+	}
+	if got, want := shellLine([]string{"x", "it's", "", "a b", "a=b:c"}), `x 'it'\''s' '' 'a b' a=b:c`; got != want {
+		t.Errorf("shellLine() = %s, want %s", got, want)
+	}
+}

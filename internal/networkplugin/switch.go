@@ -1,0 +1,124 @@
+package networkplugin
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// clusterBridges are the bridges that OVN-Kubernetes and ovn-controller make.
+// br-ex is the agent's own, or the administrator's.
+var clusterBridges = []string{"br-int", "br-local", "br-ext"}
+
+const datapath = "ovs-system" // the interface of the kernel's datapath
+
+func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--timeout=10"}, args...) }
+
+// database lists what OVN-Kubernetes and ovn-controller have written into the
+// Open vSwitch database, from which it would come back with every start.
+func (f Facts) database() []Leftover {
+	var list []Leftover
+	for _, bridge := range f.Flows {
+		// Traffic goes on by the default flow before the others are deleted.
+		ofctl := []string{"ovs-ofctl", "--timeout=10", "--protocols=" + openvswitch.FlowVersions}
+		list = append(list, Leftover{
+			Key:     "flows of " + bridge,
+			Prepare: append(slices.Clone(ofctl), "add-flow", bridge, "priority=0,actions=NORMAL"),
+			Remove:  append(slices.Clone(ofctl), "del-flows", bridge, openvswitch.ClusterCookie),
+		})
+	}
+	for _, bridge := range f.Database.Bridges {
+		if slices.Contains(clusterBridges, bridge) {
+			list = append(list, newLeftover(vsctl("--if-exists", "del-br", bridge)...))
+		}
+	}
+	for _, port := range f.Database.Ports {
+		if ofOVN(port.ExternalIDs) && !slices.Contains(clusterBridges, port.Bridge) {
+			list = append(list, newLeftover(vsctl("--if-exists", "del-port", port.Bridge, port.Name)...))
+		}
+	}
+	for _, row := range f.Database.Rows {
+		if ofOVN(row.ExternalIDs) || row.ExternalIDs["sandbox"] != "" {
+			list = append(list, newLeftover(vsctl("destroy", row.Table, row.UUID)...))
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(f.Database.ExternalIDs)) {
+		if strings.HasPrefix(key, "ovn-") {
+			list = append(list, setting("external_ids", key, f.Database.ExternalIDs[key]))
+		}
+	}
+	const idle = "bundle-idle-timeout" // setupOVNNode
+	if value, found := f.Database.OtherConfig[idle]; found {
+		list = append(list, setting("other_config", idle, value))
+	}
+	return list
+}
+
+// ofOVN reports whether a row carries external IDs of ovn-controller.
+func ofOVN(externalIDs map[string]string) bool {
+	for key := range externalIDs {
+		if strings.HasPrefix(key, "ovn-") || strings.HasPrefix(key, "ovn_") {
+			return true
+		}
+	}
+	return false
+}
+
+// setting returns a setting of the switch as a whole. Its key holds the value,
+// so that a value from before the join can be set again.
+func setting(column, key, value string) Leftover {
+	return Leftover{
+		Key:    settingKey + column + ":" + key + "=" + value,
+		Remove: vsctl("--no-wait", "remove", "Open_vSwitch", ".", column, key),
+	}
+}
+
+const settingKey = "Open_vSwitch "
+
+// restoredSettings lists the commands that set the settings from before the join
+// which have another value now, or none.
+func restoredSettings(list []Leftover, before []string) [][]string {
+	var commands [][]string
+	for _, key := range before {
+		same := func(l Leftover) bool { return l.Key == key }
+		text, ok := strings.CutPrefix(key, settingKey)
+		if !ok || slices.ContainsFunc(list, same) {
+			continue
+		}
+		name, value, _ := strings.Cut(text, "=")
+		commands = append(commands, vsctl("--no-wait", "set", "Open_vSwitch", ".", name+"="+strconv.Quote(value)))
+	}
+	return commands
+}
+
+// links lists the interfaces of OVN-Kubernetes and ovn-controller. They go with
+// their bridges while the switch runs. The kernel's datapath and the interfaces
+// of tunnels in it serve other bridges, too.
+func (f Facts) links() []Leftover {
+	var list []Leftover
+	bridges := f.Database == nil
+	if !bridges {
+		bridges = slices.ContainsFunc(f.Database.Bridges, func(name string) bool { return !slices.Contains(clusterBridges, name) })
+	}
+	for _, link := range f.Links {
+		name := link.Name
+		var remove []string
+		switch {
+		case name == datapath && !bridges:
+			remove = []string{"ovs-dpctl", "del-dp", "system@" + datapath}
+		case strings.HasPrefix(name, "genev_sys_") && !bridges:
+			remove = []string{"ip", "link", "delete", name}
+		case !strings.HasPrefix(name, managementPort) && !strings.HasSuffix(name, "-udn-vrf") && !slices.Contains(clusterBridges, name):
+			continue
+		case link.Kind == "openvswitch":
+			remove = []string{"ovs-dpctl", "del-if", "system@" + datapath, name}
+		default:
+			remove = []string{"ip", "link", "delete", name}
+		}
+		list = append(list, Leftover{Key: "interface " + name, Remove: remove, Settles: true})
+	}
+	return list
+}

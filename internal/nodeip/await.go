@@ -1,0 +1,52 @@
+package nodeip
+
+import (
+	"context"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// pollInterval is the time between two readings of the host's addresses.
+const pollInterval = 200 * time.Millisecond
+
+// Await chooses the node's addresses on this host. It blocks until the host has
+// an address of every family in previous, or until ctx ends: an IPv6 router can
+// respond later than a DHCP server. When ctx ends it returns what the host has by
+// then, which can be nothing, and no error.
+func Await(ctx context.Context, previous Addresses) (Addresses, error) {
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for {
+		current, err := read()
+		if err != nil || current.covers(previous) {
+			return current, err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return current, nil
+		}
+	}
+}
+
+func read() (Addresses, error) {
+	links, err := host.Links()
+	if err != nil {
+		return Addresses{}, err
+	}
+	routes, err := host.DefaultRoutes()
+	if err != nil {
+		return Addresses{}, err
+	}
+	hint, err := ReadHint()
+	return Choose(links, routes, hint), err
+}
+
+// covers reports whether there is an address, and one of every family that
+// previous has.
+func (a Addresses) covers(previous Addresses) bool {
+	return a.Primary().IsValid() &&
+		(a.IPv4.IsValid() || !previous.IPv4.IsValid()) &&
+		(a.IPv6.IsValid() || !previous.IPv6.IsValid())
+}

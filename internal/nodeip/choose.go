@@ -1,0 +1,105 @@
+package nodeip
+
+import (
+	"cmp"
+	"net/netip"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// Addresses holds the addresses of a node, at most one of each family.
+type Addresses struct {
+	IPv4, IPv6 netip.Addr // invalid: none
+}
+
+// Primary returns the IPv4 address if there is one, else the IPv6 address, as
+// nodeip-configuration does without --prefer-ipv6.
+func (a Addresses) Primary() netip.Addr {
+	if a.IPv4.IsValid() {
+		return a.IPv4
+	}
+	return a.IPv6
+}
+
+// All returns the valid addresses, the primary first.
+func (a Addresses) All() []netip.Addr {
+	var all []netip.Addr
+	for _, address := range []netip.Addr{a.IPv4, a.IPv6} {
+		if address.IsValid() {
+			all = append(all, address)
+		}
+	}
+	return all
+}
+
+// Choose returns the addresses that nodeip-configuration.service would choose
+// (baremetal-runtimecfg, pkg/utils/addresses_linux.go). With a hint it considers
+// the addresses whose subnet contains the hint, else those on links with a
+// default route. It prefers the lower route metric, then the lower link index, a
+// gateway on the address's subnet, and public before private addresses.
+func Choose(links []host.Link, routes []host.Route, hint string) Addresses {
+	var candidates []candidate
+	for _, link := range links {
+		for _, prefix := range link.Lasting() {
+			if c, ok := newCandidate(link, prefix, routes, hint); ok {
+				candidates = append(candidates, c)
+			}
+		}
+	}
+	slices.SortStableFunc(candidates, candidate.compare)
+	var chosen Addresses
+	for _, c := range candidates {
+		switch {
+		case c.address.Is4() && !chosen.IPv4.IsValid():
+			chosen.IPv4 = c.address
+		case c.address.Is6() && !chosen.IPv6.IsValid():
+			chosen.IPv6 = c.address
+		}
+	}
+	return chosen
+}
+
+type candidate struct {
+	address   netip.Addr
+	metric    int
+	index     int
+	offSubnet int // 1 if the gateway is not on the address's subnet
+	private   int // 1 for RFC 1918 and unique local addresses
+}
+
+func newCandidate(link host.Link, prefix netip.Prefix, routes []host.Route, hint string) (candidate, bool) {
+	address := prefix.Addr()
+	if openvswitch.IsMasquerade(prefix) {
+		return candidate{}, false
+	}
+	c := candidate{address: address, index: link.Index, private: toInt(address.IsPrivate())}
+	if hint != "" {
+		return c, MatchesHint(link.Subnet(prefix), hint)
+	}
+	family := 4
+	if address.Is6() {
+		family = 6
+	}
+	route, ok := host.DefaultRouteOf(routes, family, link.Name)
+	c.metric = route.Metric
+	c.offSubnet = toInt(route.Gateway.IsValid() && !link.Subnet(prefix).Contains(route.Gateway))
+	return c, ok
+}
+
+func (c candidate) compare(other candidate) int {
+	return cmp.Or(
+		cmp.Compare(c.metric, other.metric),
+		cmp.Compare(c.index, other.index),
+		cmp.Compare(c.offSubnet, other.offSubnet),
+		cmp.Compare(c.private, other.private),
+	)
+}
+
+func toInt(isSet bool) int {
+	if isSet {
+		return 1
+	}
+	return 0
+}

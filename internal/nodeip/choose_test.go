@@ -1,0 +1,144 @@
+package nodeip
+
+import (
+	"net/netip"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+func link(name string, index int, addresses ...string) host.Link {
+	l := host.Link{Name: name, Index: index}
+	for _, address := range addresses {
+		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
+	}
+	return l
+}
+
+func TestChoose(t *testing.T) {
+	leased := link("br-ex", 9, "2001:db8::7/128") // by DHCPv6
+	leased.Advertised = []netip.Prefix{netip.MustParsePrefix("2001:db8::/64")}
+	aging := link("br-ex", 9, "2001:db8:1::7/64", "2001:db8:2::7/64")
+	aging.Passing = []netip.Addr{netip.MustParseAddr("2001:db8:1::7")}
+	br, other := link("br-ex", 9, "192.0.2.7/24"), link("eth1", 3, "10.0.0.7/8")
+	tests := map[string]struct {
+		links  []host.Link
+		routes []host.Route
+		hint   string
+		want   []string
+	}{
+		"the link of the default route": {
+			links: []host.Link{other, br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+		},
+		"the lower metric": {
+			links: []host.Link{other, br}, want: []string{"192.0.2.7"},
+			routes: []host.Route{route("eth1", 4, 100, "10.0.0.1"), route("br-ex", 4, 48, "192.0.2.1")},
+		},
+		"the lower index at the same metric": {
+			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []host.Route{route("eth1", 4, 0, "10.0.0.1"), route("br-ex", 4, 0, "192.0.2.1")},
+		},
+		"the gateway's subnet": {
+			links:  []host.Link{link("br-ex", 9, "198.51.100.7/24", "192.0.2.7/24")},
+			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, want: []string{"192.0.2.7"},
+		},
+		"public before private": {
+			links:  []host.Link{link("br-ex", 9, "10.1.2.3/0", "192.0.2.7/0")},
+			routes: []host.Route{route("br-ex", 4, 48, "")}, want: []string{"192.0.2.7"},
+		},
+		"both families, IPv4 first": {
+			links:  []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")},
+			routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")},
+			want:   []string{"192.0.2.7", "2001:db8::7"},
+		},
+		"IPv6 without a default route does not count": {
+			links: []host.Link{link("br-ex", 9, "2001:db8::7/64", "192.0.2.7/24")}, routes: []host.Route{route("br-ex", 4, 48, "")},
+			want: []string{"192.0.2.7"},
+		},
+		"OVN's own address does not count": {
+			links:  []host.Link{link("br-ex", 9, "fd69::2/125", "2001:db8::7/64")},
+			routes: []host.Route{route("br-ex", 6, 48, "")}, want: []string{"2001:db8::7"},
+		},
+		"hint": {
+			links: []host.Link{br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "10.9.9.9",
+			want: []string{"10.0.0.7"},
+		},
+		"hint for an address from DHCPv6": {
+			links: []host.Link{leased}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, hint: "2001:db8::99", want: []string{"2001:db8::7"},
+		},
+		"hints of both families": {
+			links: []host.Link{leased, br, other}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "2001:db8::99,10.0.0.1",
+			want: []string{"10.0.0.7", "2001:db8::7"},
+		},
+		"deprecated": {links: []host.Link{aging}, routes: []host.Route{route("br-ex", 6, 48, "fe80::1")}, want: []string{"2001:db8:2::7"}},
+		"a gateway on none of the subnets": {
+			links: []host.Link{br, other}, want: []string{"10.0.0.7"},
+			routes: []host.Route{route("br-ex", 4, 48, "203.0.113.1"), route("eth1", 4, 48, "10.0.0.1")},
+		},
+		"hint for nothing": {
+			links: []host.Link{br}, routes: []host.Route{route("br-ex", 4, 48, "192.0.2.1")}, hint: "203.0.113.1",
+		},
+		"no default route": {links: []host.Link{br}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, address := range Choose(test.links, test.routes, test.hint).All() {
+				got = append(got, address.String())
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParseDropIn(t *testing.T) {
+	four, six := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
+	for name, node := range map[string]Addresses{"IPv4": {IPv4: four}, "IPv6": {IPv6: six}, "both": {four, six}} {
+		written := Files(node)[0]
+		if written.Target != KubeletDropIn {
+			t.Fatalf("the first file is %s", written.Target)
+		}
+		if diff := cmp.Diff(node, ParseDropIn(written.Want.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+	for _, other := range []string{"", "[Service]\n", "\"KUBELET_NODE_IPS=", "\"KUBELET_NODE_IPS=a,b\""} {
+		if got := ParseDropIn([]byte(other)); got.Primary().IsValid() {
+			t.Errorf("%q: %v", other, got)
+		}
+	}
+}
+
+func TestCovers(t *testing.T) {
+	four, six := Addresses{IPv4: netip.MustParseAddr("192.0.2.7")}, Addresses{IPv6: netip.MustParseAddr("2001:db8::7")}
+	both := Addresses{four.IPv4, six.IPv6}
+	for name, test := range map[string]struct {
+		now, had Addresses
+		want     bool
+	}{
+		"nothing yet":           {Addresses{}, Addresses{}, false},
+		"the first":             {four, Addresses{}, true},
+		"another one":           {Addresses{IPv4: netip.MustParseAddr("192.0.2.8")}, four, true},
+		"IPv6 not yet":          {four, both, false},
+		"IPv4 not yet":          {six, both, false},
+		"one more":              {both, four, true},
+		"another family, alone": {six, four, false},
+	} {
+		if got := test.now.covers(test.had); got != test.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+func route(link string, family, metric int, gateway string) host.Route {
+	r := host.Route{Link: link, Family: family, Metric: metric}
+	if gateway != "" {
+		r.Gateway = netip.MustParseAddr(gateway)
+	}
+	return r
+}

@@ -1,0 +1,74 @@
+package nodeip
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+const (
+	// KubeletDropIn sets the node's addresses in kubelet's environment.
+	KubeletDropIn = "/etc/systemd/system/kubelet.service.d/20-nodenet.conf"
+	crioDropIn    = "/etc/systemd/system/crio.service.d/20-nodenet.conf"
+
+	// PrimaryFile contains the node's primary address since the last boot.
+	PrimaryFile = runtimeDir + "/primary-ip"
+	runtimeDir  = "/run/nodeip-configuration"
+)
+
+const reason = "the node's address"
+
+// Files returns the files with which nodeip-configuration.service passes the
+// node's addresses to kubelet, CRI-O and the cluster's units. At least one
+// address must be valid. Files in /run do not survive a boot; units that wait for
+// them would keep kubelet from starting.
+func Files(addresses Addresses) []ledger.Change {
+	var all []string
+	for _, address := range addresses.All() {
+		all = append(all, address.String())
+	}
+	kubelet := fmt.Sprintf("[Service]\nEnvironment=\"KUBELET_NODE_IP=%s\" \"KUBELET_NODE_IPS=%s\"\n",
+		addresses.Primary(), strings.Join(all, ","))
+	crio := fmt.Sprintf("[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=%s\"\n", addresses.Primary())
+	return []ledger.Change{
+		file(KubeletDropIn, kubelet),
+		file(crioDropIn, crio),
+		runtimeFile(PrimaryFile, addresses.Primary()),
+		runtimeFile(runtimeDir+"/ipv4", addresses.IPv4),
+		runtimeFile(runtimeDir+"/ipv6", addresses.IPv6),
+	}
+}
+
+// runtimeFile returns a file with the address, or its removal if the address is
+// not valid.
+func runtimeFile(path string, address netip.Addr) ledger.Change {
+	if !address.IsValid() {
+		return ledger.Change{Kind: ledger.File, Target: path, Why: "the node has no such address"}
+	}
+	return file(path, address.String())
+}
+
+func file(path, content string) ledger.Change {
+	return ledger.Change{Kind: ledger.File, Target: path, Why: reason, Want: ledger.FileState([]byte(content), 0o644)}
+}
+
+// ParseDropIn returns the addresses in the content of KubeletDropIn. It returns
+// none for content that Files did not write.
+func ParseDropIn(content []byte) Addresses {
+	var addresses Addresses
+	_, rest, _ := strings.Cut(string(content), `"KUBELET_NODE_IPS=`)
+	list, _, _ := strings.Cut(rest, `"`)
+	for text := range strings.SplitSeq(list, ",") {
+		address, err := netip.ParseAddr(text)
+		switch {
+		case err != nil:
+		case address.Is4():
+			addresses.IPv4 = address
+		default:
+			addresses.IPv6 = address
+		}
+	}
+	return addresses
+}

@@ -1,0 +1,39 @@
+package nodeip
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"os"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+)
+
+// HintFile is the file in which administrators set NODEIP_HINT for
+// nodeip-configuration.service.
+const HintFile = "/etc/default/nodeip-configuration"
+
+// ReadHint returns the hint of HintFile, "" where there is none.
+func ReadHint() (string, error) {
+	content, err := os.ReadFile(HintFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", fmt.Errorf("reading the hint for the node's address: %w", err)
+	}
+	values := host.ParseEnv(content)
+	if hint := values["NODEIP_HINT"]; hint != "" {
+		return hint, nil
+	}
+	return values["KUBELET_NODEIP_HINT"], nil
+}
+
+// MatchesHint reports whether a subnet contains one of the hint's addresses,
+// which are separated by commas or blanks.
+func MatchesHint(subnet netip.Prefix, hint string) bool {
+	for _, text := range strings.Fields(strings.ReplaceAll(hint, ",", " ")) {
+		if address, err := netip.ParseAddr(text); err == nil && subnet.Contains(address) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,97 @@
+package ovs
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+)
+
+func link(name string, index int, addresses ...string) host.Link {
+	l := host.Link{Name: name, Index: index}
+	for _, address := range addresses {
+		l.Addresses = append(l.Addresses, netip.MustParsePrefix(address))
+	}
+	return l
+}
+
+func TestFiles(t *testing.T) {
+	f := bridged(t)
+	changes, err := Files(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, change := range changes {
+		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Want.Present {
+			continue // there is no such address
+		}
+		if change.Kind != ledger.File || change.Want.Mode == nil || *change.Want.Mode != 0o644 {
+			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Want.Mode)
+		}
+		got[change.Target] = string(change.Want.Content)
+	}
+	want := map[string]string{
+		"/etc/nmstate/openshift/applied":                        "# br-ex was made by hcp-node-agent\n",
+		"/var/lib/ovnk/iface_default_hint":                      "eth0\n",
+		"/etc/systemd/system/kubelet.service.d/20-nodenet.conf": "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.177\" \"KUBELET_NODE_IPS=192.0.2.177\"\n",
+		"/etc/systemd/system/crio.service.d/20-nodenet.conf":    "[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=192.0.2.177\"\n",
+		"/run/nodeip-configuration/primary-ip":                  "192.0.2.177",
+		"/run/nodeip-configuration/ipv4":                        "192.0.2.177",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, err := Files(facts(t, "dhcp")); err == nil {
+		t.Error("files for a bridge that is not there")
+	}
+	f.NodeIPHint = "203.0.113.1"
+	if _, err := Files(f); err == nil {
+		t.Error("files without an address for the node")
+	}
+}
+
+// The kernel is kept from hearing routers on a br-ex of ours alone, and only
+// where NetworkManager hears them instead.
+func TestFilesForRouters(t *testing.T) {
+	for name, test := range map[string]struct {
+		profile, method string
+		want            bool
+	}{
+		"ours":               {BridgeIPProfile, "auto", true},
+		"IPv6 switched off":  {BridgeIPProfile, "disabled", true},
+		"IPv6 by the kernel": {BridgeIPProfile, "ignore", false},
+		"somebody else's":    {"another", "auto", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := bridged(t)
+			settings := networkmanager.Settings{}
+			settings.Set("connection", "uuid", ProfileUUID(f.MachineID, test.profile))
+			settings.Set("ipv6", "method", test.method)
+			f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: settings})
+			changes, err := Files(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
+				return c.Target == routerFile && strings.Contains(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
+			})
+			if got != test.want {
+				t.Errorf("%t, want %t: %v", got, test.want, changes)
+			}
+			if test.profile != BridgeIPProfile {
+				return
+			}
+			before := Migration{Profiles: Profiles{BridgeIP: settings}}.Before()
+			if len(before) > 0 != test.want || len(Migration{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
+				t.Errorf("before a move: %v", before)
+			}
+		})
+	}
+}

@@ -1,0 +1,49 @@
+package migrate
+
+import (
+	"context"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// newUndo decides how a way back to an origin begins: with what the journal
+// tells of an unfinished one, else anew, and then not while another program has a
+// checkpoint. Going back to it NetworkManager would bring br-ex up again, after
+// it was taken away.
+func newUndo(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
+	if found {
+		o.Checkpoint, o.Undoing = unfinished.Checkpoint, unfinished.Undoing
+		return o, nil
+	}
+	if len(checkpoints) > 0 {
+		return o, ovs.Refuse("# run the same command again when the other program is done; nmstate: nmstatectl commit, or nmstatectl rollback",
+			"another program is changing the network through NetworkManager, and can take its change back, and br-ex with it; br-ex was left as it is")
+	}
+	o.Checkpoint, o.Undoing = "", true
+	return o, nil
+}
+
+// ownCheckpoints lists the checkpoints of an unfinished migration.
+func (d *Driver) ownCheckpoints(ctx context.Context, o ovs.Backup) ([]networkmanager.Checkpoint, error) {
+	profiles, err := d.NM.Profiles(ctx)
+	if err != nil {
+		return nil, err
+	}
+	checkpoints, err := d.NM.Checkpoints(ctx)
+	return chooseCheckpoints(o, checkpoints, profiles), err
+}
+
+// chooseCheckpoints returns the checkpoints of an unfinished migration: the one in
+// its record, and any that exists while the agent's profiles do, because
+// NetworkManager allows only one. After a finished migration a checkpoint can be
+// foreign.
+func chooseCheckpoints(
+	o ovs.Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
+) []networkmanager.Checkpoint {
+	if !o.Undoing && len(o.OwnProfiles(profiles)) > 0 {
+		return checkpoints
+	}
+	return slices.DeleteFunc(slices.Clone(checkpoints), func(c networkmanager.Checkpoint) bool { return c != o.Checkpoint })
+}

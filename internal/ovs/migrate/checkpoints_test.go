@@ -1,0 +1,69 @@
+package migrate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// A checkpoint of another program is neither used nor destroyed: nmstatectl
+// --no-commit and Cockpit take one, too.
+func TestOwnCheckpoints(t *testing.T) {
+	const moves, others = networkmanager.Checkpoint("/1"), networkmanager.Checkpoint("/2")
+	there := []networkmanager.Checkpoint{moves, others}
+	profile := networkmanager.Profile{Settings: networkmanager.Settings{}}
+	profile.Settings.Set("connection", "id", ovs.BridgeProfile)
+	profile.Settings.Set("connection", "uuid", "1-2-3")
+	ours := map[string]string{ovs.BridgeProfile: "1-2-3"}
+	for name, test := range map[string]struct {
+		origin   ovs.Backup
+		profiles []networkmanager.Profile
+		want     []networkmanager.Checkpoint
+	}{
+		"a move that names its own":               {ovs.Backup{OwnUUIDs: ours, Checkpoint: moves}, nil, there[:1]},
+		"a move, before it has changed anything":  {ovs.Backup{OwnUUIDs: ours}, nil, nil},
+		"a move, after it has added its profiles": {ovs.Backup{OwnUUIDs: ours, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
+		"a finished br-ex":                        {ovs.Backup{OwnUUIDs: ours, Undoing: true}, []networkmanager.Profile{profile}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := chooseCheckpoints(test.origin, there, test.profiles); !slices.Equal(got, test.want) {
+				t.Errorf("%v, want %v", got, test.want)
+			}
+		})
+	}
+}
+
+func TestBeginLeaving(t *testing.T) {
+	const checkpoint = networkmanager.Checkpoint("/1")
+	there := []networkmanager.Checkpoint{checkpoint}
+	for name, test := range map[string]struct {
+		unfinished  ovs.Backup
+		found       bool
+		checkpoints []networkmanager.Checkpoint
+		leaving     bool
+		checkpoint  networkmanager.Checkpoint
+		says        string // "": it begins
+	}{
+		"finished":                            {leaving: true},
+		"finished, and somebody else at work": {checkpoints: there, says: "another program is changing the network"},
+		"a move was killed":                   {ovs.Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
+		"a leave was killed":                  {ovs.Backup{Undoing: true}, true, there, true, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, err := newUndo(ovs.Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
+			if test.says != "" {
+				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.says) {
+					t.Errorf("it says %v", err)
+				}
+				return
+			}
+			if err != nil || o.Uplink != "eth0" || o.Undoing != test.leaving || o.Checkpoint != test.checkpoint {
+				t.Errorf("%+v, %v", o, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,104 @@
+package migrate
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func TestFollowed(t *testing.T) {
+	tests := map[string]struct {
+		was, profile string // names of the NIC: then, and in its profile on disk ("-": none there)
+		want, bound  string // names: the origin's, and in the settings to come back to
+		refused      bool
+	}{
+		"as it was":                  {was: "eth0", profile: "eth0", want: "eth0", bound: "eth0"},
+		"profile made up":            {was: "old0", profile: "-", want: "eth0", bound: "eth0"},
+		"profile for any name":       {was: "old0", profile: "", want: "eth0", bound: ""},
+		"profile for the old name":   {was: "old0", profile: "old0", refused: true},
+		"profile mended by a person": {was: "old0", profile: "eth0", want: "eth0", bound: "eth0"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := bridged(t)
+			settings := networkmanager.Settings{}
+			settings.Set("connection", "uuid", "its-own")
+			settings.Set("connection", "interface-name", test.was)
+			o := ovs.Backup{Uplink: test.was, UUID: "its-own", ID: "mine", Settings: settings}
+			if test.profile != "-" {
+				own := settings.Clone()
+				if own.Drop("connection", "interface-name"); test.profile != "" {
+					own.Set("connection", "interface-name", test.profile)
+				}
+				o.Settings = own.Clone()
+				f.Profiles = append(f.Profiles, networkmanager.Profile{Settings: own})
+			}
+			got, err := withCurrentName(o, f)
+			if (err != nil) != test.refused {
+				t.Fatalf("%v, refused: %t", err, test.refused)
+			}
+			if test.refused {
+				if !strings.Contains(report.RemedyOf(err), "connection.interface-name eth0") {
+					t.Errorf("the remedy is %q", report.RemedyOf(err))
+				}
+				return
+			}
+			if bound := got.Settings.Text("connection", "interface-name"); got.Uplink != test.want || bound != test.bound {
+				t.Errorf("uplink %s with a profile for %q; want %s, %q", got.Uplink, bound, test.want, test.bound)
+			}
+			if settings.Text("connection", "interface-name") != test.was {
+				t.Error("the origin itself was changed")
+			}
+		})
+	}
+}
+
+// What is left of br-ex by somebody who has taken it back by hand is still
+// there to be given back, with the origin for that.
+func TestStateOf(t *testing.T) {
+	plain := facts(t, "dhcp")
+	before, err := stateOf(plain, ovs.Options{})
+	if err != nil || before.Type != "" || before.Present || before.Value == "" {
+		t.Fatalf("before: %+v, %v", before, err)
+	}
+	move, err := ovs.Plan(plain, ovs.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := plain
+	left.Profiles = append(slices.Clone(plain.Profiles), networkmanager.Profile{Settings: move.Profiles.BridgeIP})
+	state, err := stateOf(left, ovs.Options{})
+	if err != nil || state.Type != stateUnfinished || state.Value != before.Value {
+		t.Errorf("with one of our profiles: %+v, %v", state, err)
+	}
+	deaf := left
+	deaf.Routes = nil // as when its NIC has another name
+	state, err = stateOf(deaf, ovs.Options{})
+	if err != nil || state.Type != stateUnfinished || state.Value != "" {
+		t.Errorf("with one of our profiles and no network: %+v, %v", state, err)
+	}
+	deaf.Profiles = plain.Profiles
+	if state, err = stateOf(deaf, ovs.Options{}); err != nil || state.Type != "" {
+		t.Errorf("without a network: %+v, %v", state, err)
+	}
+	state, err = stateOf(bridged(t), ovs.Options{})
+	if err != nil || !state.Present || state.Type != "" {
+		t.Errorf("with br-ex: %+v, %v", state, err)
+	}
+}
+
+// A way back that was killed leaves what no wish describes; it is given back
+// by the next leave, and not taken for somebody else's.
+func TestHalfway(t *testing.T) {
+	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
+		got, err := (&Driver{}).Halfway(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
+		if err != nil || got != want {
+			t.Errorf("%q: %t, %v; want %t", state, got, err, want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package migrate
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// outageMonitor measures how long the gateway does not answer during a move: that of
+// IPv4 where there is one. One without a gateway, or whose gateway ignores echo
+// requests, measures nothing.
+type outageMonitor struct {
+	gateway netip.Addr
+	echo    *host.Echo
+}
+
+func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressState) outageMonitor {
+	gateways := carried.Gateways()
+	if len(gateways) == 0 {
+		return outageMonitor{}
+	}
+	echo, err := host.StartEcho(ctx, gateways[0], sourceFor(gateways[0], carried.Stable), uplink, ovs.BridgeName)
+	if err != nil {
+		return outageMonitor{}
+	}
+	return outageMonitor{gateway: gateways[0], echo: echo}
+}
+
+// sourceFor is the address that a gateway is asked from: it is the host's own
+// that has to stay in reach, not a link-local one.
+func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
+	for _, address := range own {
+		if address.Is4() == gateway.Is4() {
+			return address
+		}
+	}
+	return netip.Addr{}
+}
+
+// silence is how long the gateway has not answered by now.
+func (g outageMonitor) silence() (time.Duration, bool) {
+	if g.echo == nil {
+		return 0, false
+	}
+	return g.echo.Silence()
+}
+
+// stop ends the measurement; nil when there is none.
+func (g outageMonitor) stop() *host.Outage {
+	if g.echo == nil {
+		return nil
+	}
+	outage := g.echo.Stop()
+	if outage.Answered == 0 {
+		return nil
+	}
+	return &outage
+}

@@ -1,0 +1,84 @@
+package migrate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// removeAddresses takes the addresses of an uplink that keeps its profile.
+func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Device) error {
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil {
+		return err
+	}
+	return d.NM.Reapply(ctx, uplink, ovs.WithoutAddresses(applied))
+}
+
+// restoreAddresses is bringBack where the NIC still has its original profile,
+// and perhaps only that.
+func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState) error {
+	d.restoreMembers(ctx, o)
+	held, err := d.reapplyAddresses(ctx, o, nic, now)
+	if err != nil {
+		return err
+	}
+	if err := d.removeOwn(ctx, o); err != nil {
+		return err
+	}
+	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
+		return err
+	}
+	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(ovs.MetricOf(o.IPv6)))
+	if err != nil {
+		d.log.Note(err.Error())
+	}
+	defer func() { _ = hold.release() }() // what is left of it expires
+	if err := d.settle(ctx, o); err != nil {
+		return err
+	}
+	return d.verifyBack(ctx, o, carried, hold)
+}
+
+// reapplyAddresses gives an uplink that has kept its profile the present addresses back
+// beside what its profile does to get some, as long as the bridge is there. It
+// tells whether they had been taken.
+func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink networkmanager.Device, now ovs.IPState) (bool, error) {
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil || !ovs.LostAddresses(applied, o.Settings) {
+		return false, err
+	}
+	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
+		d.log.Note(err.Error()) // the host is out of reach a little longer
+	}
+	return true, d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
+}
+
+// settle leaves the addresses of such an uplink to its profile alone, once they
+// are there by it.
+func (d *Driver) settle(ctx context.Context, o ovs.Backup) error {
+	if ovs.IsDynamic(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
+		limited, cancel := context.WithTimeout(ctx, leaseTime)
+		defer cancel()
+		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
+			device, err := d.NM.Carrier(limited, o.Uplink)
+			return len(device.IPv4.LeasedAddresses()) > 0, err
+		})
+		if err != nil {
+			d.log.Warn(fmt.Sprintf("no DHCP server has answered on %s; it keeps its address until one does", o.Uplink),
+				"nmcli device reapply "+o.Uplink)
+			return nil
+		}
+	}
+	uplink, err := d.NM.Carrier(ctx, o.Uplink)
+	if err != nil {
+		return err
+	}
+	applied, err := d.NM.Applied(ctx, uplink)
+	if err != nil {
+		return err
+	}
+	return d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, o.Settings))
+}

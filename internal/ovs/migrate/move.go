@@ -1,0 +1,97 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// move makes the move, checks it and keeps it, or gives the network back.
+func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error {
+	if err := d.checkEndpoints(ctx, d.reach); err != nil {
+		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
+	}
+	for _, note := range m.Notes {
+		d.log.Note(note)
+	}
+	if err := d.arm(ctx, m.Backup, d.rollbackTimeout()); err != nil {
+		return err
+	}
+	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.rollbackTimeout())
+	if err != nil {
+		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
+			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(context.WithoutCancel(ctx)))
+	}
+	// For the next run, should this one die: until our profiles are there, the
+	// checkpoint could be anybody's.
+	m.Backup.Checkpoint = checkpoint
+	if err := d.journal().open(m.Backup); err != nil {
+		return d.rollBack(ctx, m, err)
+	}
+	// The whole of it has to be over before NetworkManager goes back by itself.
+	limited, cancel := context.WithTimeout(ctx, d.rollbackTimeout()*3/4)
+	defer cancel()
+	watched, end := context.WithCancelCause(limited)
+	defer end(nil)
+	gap := startOutageMonitor(limited, m.Uplink, m.AddressState)
+	go watch(watched, gap.gateway, gap.silence, end)
+	err = d.attempt(watched, m, leftover, checkpoint)
+	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
+		err = cause // the gateway fell silent
+	}
+	d.outage = gap.stop()
+	if err != nil {
+		return d.rollBack(ctx, m, err)
+	}
+	return nil
+}
+
+// attempt is the move itself, up to and including what makes it count.
+func (d *Driver) attempt(ctx context.Context, m ovs.Migration, leftover bool, checkpoint networkmanager.Checkpoint) error {
+	a := &migration{
+		Driver: d, Migration: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
+		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
+	}
+	defer func() { _ = a.ipv6.release() }() // after a failure br-ex goes, and all that is on it
+	for _, stage := range a.stages(leftover) {
+		d.log.Wait("for "+stage.what, "")
+		if err := stage.do(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stage is one part of a move. What is said of it follows "for".
+type stage struct {
+	what string
+	do   func(context.Context) error
+}
+
+// stages are the parts in their order. The host is told from outside that one
+// begins before it does; between any two of them the run can die, and the
+// guards have to give the network back.
+func (a *migration) stages(leftover bool) []stage {
+	var stages []stage
+	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }
+	if leftover {
+		add("what an earlier move has left to go", func(ctx context.Context) error { return a.removeProfiles(ctx, a.Backup) })
+	}
+	add("NetworkManager to know the profiles of "+ovs.BridgeName, a.addProfiles)
+	add("NetworkManager to call the Open vSwitch database", a.connectDatabase)
+	add(ovs.BridgeName+" to come up with a copy of the addresses", a.bringUpCopy)
+	add(ovs.BridgeName+" to have a port for "+a.Uplink, a.bringUpPort)
+	add(a.Uplink+" to be plugged into "+ovs.BridgeName, a.attachPort)
+	if a.Staged.StaticFinalMetric != nil {
+		add(ovs.BridgeName+" to be preferred to other interfaces", a.applyFinalMetrics)
+	}
+	add(a.Uplink+" to be given to its new profile", a.activateNIC)
+	add(ovs.BridgeName+" to have its addresses by itself", a.startDHCP)
+	add("the network to work through "+ovs.BridgeName, a.verify)
+	add("the profiles to be saved", a.save)
+	add("NetworkManager to keep the change", a.commit)
+	return stages
+}

@@ -1,0 +1,96 @@
+package migrate
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+const (
+	askEach  = time.Second      // one question; a name server has to ask others itself
+	askTotal = 10 * time.Second // how long one that answered before may go without an answer
+)
+
+// respondingServers tells which name servers answer; that none does is for whoever
+// needs a name to say.
+func respondingServers(ctx context.Context, link string, servers []netip.Addr) []netip.Addr {
+	answered := make([]bool, len(servers))
+	var asking sync.WaitGroup
+	for i, server := range servers {
+		asking.Go(func() {
+			for range 2 {
+				answered[i] = answered[i] || queryNameserver(ctx, link, server) == nil
+			}
+		})
+	}
+	asking.Wait()
+	var answer []netip.Addr
+	for i, server := range servers {
+		if answered[i] {
+			answer = append(answer, server)
+		}
+	}
+	return answer
+}
+
+// checkNameservers waits until all of them answer.
+func checkNameservers(ctx context.Context, link string, servers []netip.Addr) error {
+	limited, cancel := context.WithTimeout(ctx, askTotal)
+	defer cancel()
+	for _, server := range servers {
+		err := poll(limited, "the name server "+server.String(), func() (bool, error) {
+			return queryNameserver(limited, link, server) == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("the name server %s has answered before and does not answer now: %w", server, err)
+		}
+	}
+	return nil
+}
+
+// queryNameserver asks for the name servers of the root; any answer is fine,
+// also that the question is refused.
+func queryNameserver(ctx context.Context, link string, server netip.Addr) error {
+	ctx, cancel := context.WithTimeout(ctx, askEach)
+	defer cancel()
+	if server.Is6() && server.IsLinkLocalUnicast() {
+		server = server.WithZone(link)
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "udp", netip.AddrPortFrom(server, 53).String())
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return err
+	}
+	const id = 0x6863
+	if _, err := conn.Write(question(id)); err != nil {
+		return err
+	}
+	buffer := make([]byte, 512)
+	for {
+		n, err := conn.Read(buffer)
+		if err != nil {
+			return err
+		}
+		const isAnswer = 0x80
+		if answer := buffer[:n]; len(answer) >= 12 && binary.BigEndian.Uint16(answer) == id && answer[2]&isAnswer != 0 {
+			return nil
+		}
+	}
+}
+
+// question is a DNS message (RFC 1035, 4.1) that asks for the name servers of
+// the root.
+func question(id uint16) []byte {
+	return []byte{
+		byte(id >> 8), byte(id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, // recursion desired, one question
+		0, 0, 2, 0, 1, // ".", NS, IN
+	}
+}

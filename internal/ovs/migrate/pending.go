@@ -1,0 +1,74 @@
+package migrate
+
+import (
+	"os"
+	"path"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// pendingFile is a file that is there from before the first change of a move until
+// the move is verified and saved. Its removal is what makes a move count: as
+// long as it is there, the timer, the boot unit and the next run all go back
+// to the origin that it holds.
+type pendingFile struct {
+	tree *host.Tree
+	dir  string
+}
+
+func (j pendingFile) path() string { return path.Join(j.dir, "network-move.json") }
+
+// read gives the origin of an unfinished move.
+func (j pendingFile) read() (ovs.Backup, bool, error) {
+	exists, err := j.tree.Exists(j.path())
+	if err != nil || !exists {
+		return ovs.Backup{}, false, err
+	}
+	content, _, err := j.tree.ReadFile(j.path())
+	if err != nil {
+		return ovs.Backup{}, false, err
+	}
+	origin, err := ovs.DecodeBackup(string(content))
+	return origin, err == nil, err
+}
+
+// open makes the journal and the boot unit durable; nothing is changed before.
+func (j pendingFile) open(o ovs.Backup) error {
+	content, err := o.Encode()
+	if err != nil {
+		return err
+	}
+	if err := j.tree.MkdirAll(path.Dir(bootUnitLink)); err != nil {
+		return err
+	}
+	owned := func(mode uint32) host.Attr {
+		return host.Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()}
+	}
+	batch := j.tree.NewBatch()
+	defer batch.Abort()
+	if err := batch.Stage(bootUnitPath, []byte(bootRollbackUnit(j.path(), o)), owned(0o644)); err != nil {
+		return err
+	}
+	if err := batch.Stage(j.path(), []byte(content+"\n"), owned(0o600)); err != nil {
+		return err
+	}
+	if err := j.tree.Symlink(bootUnitPath, bootUnitLink, owned(0)); err != nil {
+		return err
+	}
+	return batch.Commit()
+}
+
+// close makes the present state of the network count.
+func (j pendingFile) close() error {
+	if err := j.tree.Remove(j.path()); err != nil {
+		return err
+	}
+	if err := j.tree.SyncDir(j.dir); err != nil {
+		return err
+	}
+	if err := j.tree.Remove(bootUnitLink); err != nil {
+		return err
+	}
+	return j.tree.Remove(bootUnitPath)
+}

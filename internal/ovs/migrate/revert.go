@@ -1,0 +1,96 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const (
+	revertTime   = 90 * time.Second // of a whole way back
+	patienceTime = 3 * time.Second  // that the DHCP server has before the address is set by hand
+	leaseTime    = 20 * time.Second // that it has before it is taken for dead
+	backTime     = 15 * time.Second // until the uplink has all that it had, and not just enough
+)
+
+// rollBack ends a move that has failed. It also works after Ctrl-C.
+func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) error {
+	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
+	ctx = context.WithoutCancel(ctx)
+	if err := d.arm(ctx, m.Backup, revertTime); err != nil { // its time counts from now
+		d.log.Note(err.Error())
+	}
+	if err := d.revert(ctx, m.Backup); err != nil {
+		return report.Fail(report.NetworkRolledBack, "journalctl -u NetworkManager -u ovs-vswitchd -b # and the host's console",
+			"moving %s into br-ex failed: %w; giving the network back failed too: %v; a timer (%s) tries once more within two minutes",
+			m.Uplink, cause, err, rollbackUnit)
+	}
+	gateway := "its gateway answers"
+	if d.gatewayErr != nil {
+		gateway = "its gateway is out of reach all the same"
+	}
+	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
+	return report.Fail(report.NetworkRolledBack, look+" # then run the same command again",
+		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
+}
+
+// restoreUplink goes the way back of a finished move, or of one that another run has
+// begun; the guards go the same way should this run die on it. An interruption
+// ends it only before it has begun: half of it would leave the host to the
+// timer, and the whole is bounded by revertTime.
+func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	if err := d.arm(ctx, o, revertTime); err != nil {
+		return err
+	}
+	return d.revert(ctx, o)
+}
+
+// revert gives the NIC back to its original profile, from whatever state in
+// between, checks that, and ends the unfinished move. Doing it twice is fine.
+// NetworkManager's checkpoint is what is fallen back on, and not the first
+// choice: it asks for a lease anew, and without an answer the address is lost.
+func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
+	ctx, cancel := context.WithTimeout(ctx, revertTime)
+	defer cancel()
+	if err := d.startSwitch(ctx, o.Uplink); err != nil {
+		return err
+	}
+	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
+	checkpoints, err := d.ownCheckpoints(ctx, o)
+	if err != nil {
+		return err
+	}
+	for _, checkpoint := range checkpoints {
+		if err := d.NM.PostponeCheckpoint(ctx, checkpoint, revertTime); err != nil {
+			d.log.Note(err.Error()) // its time was just over; the way back is the same
+		}
+	}
+	if err := d.restoreProfile(ctx, o); err != nil {
+		if len(checkpoints) == 0 {
+			return err
+		}
+		d.log.Note(err.Error() + "; going back to NetworkManager's checkpoint")
+		for _, checkpoint := range checkpoints {
+			err = errors.Join(err, d.NM.RollbackCheckpoint(ctx, checkpoint))
+		}
+		if again := d.restoreProfile(ctx, o); again != nil {
+			return errors.Join(err, again)
+		}
+		return d.disarm(ctx)
+	}
+	for _, checkpoint := range checkpoints {
+		if err := d.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
+			d.log.Note(err.Error())
+		}
+	}
+	return d.disarm(ctx)
+}

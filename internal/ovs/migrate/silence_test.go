@@ -1,0 +1,41 @@
+package migrate
+
+import (
+	"context"
+	"net/netip"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// The gateway is one that no default route of the machine leads to, so asking
+// for it fails.
+var nobody = netip.MustParseAddr("192.0.2.254")
+
+func TestWatch(t *testing.T) {
+	for name, test := range map[string]struct {
+		silent time.Duration
+		known  bool
+		ended  bool
+	}{
+		"answers":              {silent: 20 * time.Millisecond, known: true},
+		"never answered":       {silent: 0, known: false},
+		"silent for a while":   {silent: silenceLimit - time.Second, known: true},
+		"silent for too long":  {silent: silenceLimit, known: true, ended: true},
+		"silent for very long": {silent: time.Hour, known: true, ended: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				over := time.AfterFunc(time.Minute, func() { cancel(nil) })
+				defer over.Stop()
+				watch(ctx, nobody, func() (time.Duration, bool) { return test.silent, test.known }, cancel)
+				said := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not answered for")
+				if said != test.ended {
+					t.Errorf("ended with %v", context.Cause(ctx))
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,25 @@
+package migrate
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// Record returns the record of the migration that the driver has just made.
+func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
+	return ovs.NewRecord(status, d.outage, now)
+}
+
+// Summary says what a run has done, for the one line of the step.
+func (d *Driver) Summary(status ovs.Status) string {
+	text := status.String()
+	if d.outage != nil {
+		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
+	}
+	for _, reach := range d.reach {
+		text += "; " + reach.Name + " answers"
+	}
+	return text
+}

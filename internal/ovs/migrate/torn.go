@@ -1,0 +1,84 @@
+package migrate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
+)
+
+// switchFiles returns the database files and the file with the host's identity.
+func switchFiles() []string {
+	return append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf")
+}
+
+// makingTime is ample for Open vSwitch to fill a file that it has just made: it
+// takes milliseconds.
+const makingTime = time.Second
+
+// isTruncated tells whether a file is what a power cut leaves of one that Open vSwitch
+// was just making: its name, with nothing in it, however long one looks. (Times
+// tell nothing: each try to start touches it.)
+func isTruncated(first, later host.Info) bool {
+	empty := func(file host.Info) bool { return file.Type == host.Regular && file.Size == 0 }
+	return empty(first) && empty(later) && first.Inode == later.Inode
+}
+
+// RemoveTruncatedDatabase removes what a power cut has left empty in the moment of Open
+// vSwitch's first start: ovsdb-tool makes the name of the database durable before
+// its content (ovsdb_log_open in log.c, 3.1), and ovs-ctl writes the host's
+// identity without making it durable at all. ovsdb-server never starts with an
+// empty database, and an empty identity is taken as it is, which OVN refuses.
+// Nothing is lost with them, so they are no matter of the ledger: a leave would
+// only put an empty database back.
+func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
+	first, err := d.lookAtSwitchFiles()
+	if err != nil {
+		return err
+	}
+	suspect := func(file string) bool { return isTruncated(first[file], first[file]) }
+	if !slices.ContainsFunc(switchFiles(), suspect) {
+		return nil
+	}
+	select {
+	case <-time.After(makingTime):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	later, err := d.lookAtSwitchFiles()
+	if err != nil {
+		return err
+	}
+	for _, file := range switchFiles() {
+		if !isTruncated(first[file], later[file]) {
+			continue
+		}
+		d.log.Note(file + " is empty, as a power cut leaves it; it is removed, and Open vSwitch makes it anew")
+		if err := errors.Join(d.Tree.Remove(file), d.Tree.SyncDir(path.Dir(file))); err != nil {
+			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
+		}
+	}
+	// systemd has given up on it, or would too soon.
+	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
+}
+
+func (d *Driver) lookAtSwitchFiles() (map[string]host.Info, error) {
+	found := map[string]host.Info{}
+	for _, file := range switchFiles() {
+		info, err := d.Tree.Lstat(file)
+		if err != nil {
+			return nil, fmt.Errorf("looking at Open vSwitch's files: %w", err)
+		}
+		found[file] = info
+	}
+	return found, nil
+}
+
+// SyncDatabase makes durable what Open vSwitch has written at its first start beside
+// its database: see ClearTorn.
+func (d *Driver) SyncDatabase() error { return d.Tree.SyncFileSystem("/etc") }

@@ -1,0 +1,36 @@
+package migrate
+
+import (
+	"testing"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+func TestUnfinishedMove(t *testing.T) {
+	tree, err := host.OpenTree(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	const dir = "/var/lib/hcp-node-agent"
+	if err := tree.MkdirAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if uplink, left, err := UnfinishedMigration(tree, dir); left || uplink != "" || err != nil {
+		t.Errorf("none was begun: %q, %t, %v", uplink, left, err)
+	}
+	j := pendingFile{tree: tree, dir: dir}
+	if err := j.open(ovs.Backup{Uplink: "eth0"}); err != nil {
+		t.Fatal(err)
+	}
+	if uplink, left, err := UnfinishedMigration(tree, dir); !left || uplink != "eth0" || err != nil {
+		t.Errorf("one was begun: %q, %t, %v", uplink, left, err)
+	}
+	if err := j.close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, left, err := UnfinishedMigration(tree, dir); left || err != nil {
+		t.Errorf("it was ended: %t, %v", left, err)
+	}
+}

@@ -1,0 +1,123 @@
+package migrate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+// verify checks that br-ex carries the host as the NIC did: addresses, default
+// routes, MTU, name servers and search domains, an answer of each gateway, of
+// the name servers that answered before, and of whoever was named to Prepare.
+func (a *migration) verify(ctx context.Context) error {
+	err := a.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
+		return cmp.Or(a.Missing(facts, ovs.BridgeName), a.ipv6.missing(facts))
+	})
+	if err != nil {
+		return err
+	}
+	if err := a.ipv6.release(); err != nil {
+		return err
+	}
+	if err := probeGateways(ctx, ovs.BridgeName, a.AddressState); err != nil {
+		return err
+	}
+	if err := checkNameservers(ctx, ovs.BridgeName, a.nameservers); err != nil {
+		return err
+	}
+	return a.checkEndpoints(ctx, a.reach)
+}
+
+// verifyBack checks that the NIC carries the host again, as br-ex did. After a
+// long time the DHCP server may have another address for it: that is told, and
+// is better than no network.
+func (d *Driver) verifyBack(ctx context.Context, o ovs.Backup, carried ovs.AddressState, hold *ipv6Addresses) error {
+	missing := ""
+	usable := func(facts ovs.Facts) string {
+		missing = cmp.Or(carried.Missing(facts, o.Uplink), hold.missing(facts))
+		return carried.Unusable(facts, o.Uplink)
+	}
+	patient, cancel := context.WithTimeout(ctx, backTime)
+	defer cancel()
+	err := d.awaitState(patient, o.Uplink, func(facts ovs.Facts) string { return cmp.Or(usable(facts), missing) })
+	if err != nil {
+		err = d.awaitState(ctx, o.Uplink, usable)
+	}
+	if err != nil {
+		return err
+	}
+	if missing != "" {
+		d.log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
+		return nil
+	}
+	// With its own profile, addresses and routes the uplink is as it was: when
+	// the gateway does not answer even so, nothing here can mend that.
+	if d.gatewayErr = probeGateways(ctx, o.Uplink, carried); d.gatewayErr != nil {
+		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
+	}
+	return nil
+}
+
+// awaitState looks until nothing is missing on link.
+func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.Facts) string) error {
+	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	last := ""
+	err := poll(limited, "addresses and default route", func() (bool, error) {
+		facts, err := d.gatherAddresses(ctx)
+		if err == nil {
+			last = missing(facts)
+		}
+		return last == "", err
+	})
+	if err != nil && last != "" {
+		return fmt.Errorf("%s is not as it should be: %s", link, last)
+	}
+	return err
+}
+
+// probeGateways asks the gateway of each family.
+func probeGateways(ctx context.Context, link string, carried ovs.AddressState) error {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	for _, gateway := range carried.Gateways() {
+		if _, err := host.AskNeighbour(ctx, link, gateway); err != nil {
+			return fmt.Errorf("asking the gateway: %w", err)
+		}
+	}
+	return nil
+}
+
+func (d *Driver) gatherAddresses(ctx context.Context) (ovs.Facts, error) {
+	var facts ovs.Facts
+	var err error
+	if facts.Links, err = host.Links(); err != nil {
+		return facts, err
+	}
+	if facts.Routes, err = host.DefaultRoutes(); err != nil {
+		return facts, err
+	}
+	facts.Devices, err = d.NM.Devices(ctx)
+	return facts, err
+}
+
+// poll asks again and again until it is so.
+func poll(ctx context.Context, what string, so func() (bool, error)) error {
+	again := time.NewTicker(50 * time.Millisecond)
+	defer again.Stop()
+	for {
+		ok, err := so()
+		if ctx.Err() == nil && (err != nil || ok) {
+			return err
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("waiting for %s: %w", what, ctx.Err())
+		}
+	}
+}

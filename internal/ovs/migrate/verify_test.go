@@ -1,0 +1,150 @@
+package migrate
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
+)
+
+func TestLacks(t *testing.T) {
+	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
+	c := ovs.AddressState{
+		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
+		Nameservers: servers, Searches: []string{"example.test"}, MTU: 1400,
+		Defaults: []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		Others:   []host.Route{route("eth1", 4, 101, "198.51.100.1")},
+	}
+	good := func() ovs.Facts {
+		f := ovs.Facts{
+			Links: []host.Link{link("br-ex", 9, "192.0.2.177/24", "2001:db8::7/64")},
+			Routes: []host.Route{
+				route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1"), route("eth1", 4, 102, "198.51.100.1"),
+			},
+			Devices: []networkmanager.Device{{
+				Name: "br-ex", Type: networkmanager.OVSInterface,
+				IPv4: networkmanager.IP{Nameservers: servers[:1], Searches: c.Searches}, IPv6: networkmanager.IP{Nameservers: servers[1:]},
+			}},
+		}
+		f.Links[0].MTU = 1400
+		return f
+	}
+	tests := map[string]struct {
+		change func(*ovs.Facts)
+		want   string // "": nothing
+	}{
+		"all there":             {func(*ovs.Facts) {}, ""},
+		"no link":               {func(f *ovs.Facts) { f.Links = nil }, "no such interface"},
+		"another address":       {func(f *ovs.Facts) { f.Links[0].Addresses[0] = netip.MustParsePrefix("192.0.2.178/24") }, "192.0.2.177 is not there (it has 192.0.2.178/24"},
+		"no IPv6":               {func(f *ovs.Facts) { f.Links[0].Addresses = f.Links[0].Addresses[:1] }, "2001:db8::7 is not there"},
+		"no default route":      {func(f *ovs.Facts) { f.Routes = f.Routes[1:] }, "not via 192.0.2.1"},
+		"no IPv6 route":         {func(f *ovs.Facts) { f.Routes = append(f.Routes[:1], f.Routes[2]) }, "not via fe80::1"},
+		"route still by NIC":    {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("eth0", 4, 10, "192.0.2.1")) }, "default route"},
+		"another gateway":       {func(f *ovs.Facts) { f.Routes[0].Gateway = netip.MustParseAddr("192.0.2.2") }, "default route"},
+		"second router first":   {func(f *ovs.Facts) { f.Routes = append([]host.Route{route("br-ex", 6, 48, "fe80::2")}, f.Routes...) }, ""},
+		"another router better": {func(f *ovs.Facts) { f.Routes = append(f.Routes, route("br-ex", 6, 47, "fe80::2")) }, "not via fe80::1"},
+		"by NIC as well":        {func(f *ovs.Facts) { f.Routes = append([]host.Route{route("eth0", 6, 48, "fe80::2")}, f.Routes...) }, "not via fe80::1"},
+		"other route is gone":   {func(f *ovs.Facts) { f.Routes = f.Routes[:2] }, "over eth1, is gone"},
+		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
+		"name server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
+		"IPv6 server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv6.Nameservers = nil }, "name server 2001:db8::53"},
+		"search domain is gone": {func(f *ovs.Facts) { f.Devices[0].IPv4.Searches = nil }, "search domain example.test"},
+		"one more name server": {func(f *ovs.Facts) {
+			f.Devices[0].IPv4.Nameservers = append(f.Devices[0].IPv4.Nameservers[:1:1], netip.MustParseAddr("192.0.2.54"))
+		}, ""},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := good()
+			test.change(&f)
+			got := c.Missing(f, "br-ex")
+			if (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+				t.Errorf("lacks %q, want %q", got, test.want)
+			}
+		})
+	}
+	// A default route without a gateway, as over a point-to-point link.
+	f := good()
+	c = ovs.AddressState{Defaults: []host.Route{route("eth0", 4, 100, "")}}
+	if got := c.Missing(f, "br-ex"); !strings.Contains(got, "no default route of IPv4") {
+		t.Errorf("with a gateway that was not there: %q", got)
+	}
+	f.Routes[0].Gateway = netip.Addr{}
+	if got := c.Missing(f, "br-ex"); got != "" {
+		t.Errorf("without a gateway: %q", got)
+	}
+}
+
+// A host that had no default route is given back without one.
+func TestUnusable(t *testing.T) {
+	routed := ovs.AddressState{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
+	addressed := ovs.Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}
+	one := addressed
+	one.Routes = []host.Route{route("eth1", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::2")}
+	for name, test := range map[string]struct {
+		carried ovs.AddressState
+		facts   ovs.Facts
+		want    string
+	}{
+		"no link":                  {routed, ovs.Facts{}, "it has no address"},
+		"no route":                 {routed, addressed, "it has no default route"},
+		"a route of one family":    {routed, one, ""},
+		"no route, as before":      {ovs.AddressState{}, addressed, ""},
+		"no address and no routes": {ovs.AddressState{}, ovs.Facts{}, "it has no address"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.carried.Unusable(test.facts, "eth0"); got != test.want {
+				t.Errorf("%q, want %q", got, test.want)
+			}
+		})
+	}
+}
+
+func TestReach(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	trusting := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()
+	trusting.ServerName = "example.com" // the name in httptest's certificate
+	stranger := trusting.Clone()
+	stranger.ServerName = "other.test"
+	address := server.Listener.Addr().String()
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := closed.Addr().String()
+	closed.Close()
+
+	tests := map[string]struct {
+		reach Endpoint
+		ok    bool
+	}{
+		"TCP":        {Endpoint{Name: "a", Address: address}, true},
+		"TLS":        {Endpoint{Name: "a", Address: address, TLS: trusting}, true},
+		"wrong name": {Endpoint{Name: "a", Address: address, TLS: stranger}, false},
+		"nobody":     {Endpoint{Name: "a", Address: nobody}, false},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			err := test.reach.connect(context.Background())
+			if (err == nil) != test.ok {
+				t.Errorf("reached: %v, want %t", err, test.ok)
+			}
+		})
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: nobody}, {Name: "b", Address: address}})
+	if err == nil || !strings.Contains(err.Error(), "the API server ("+nobody+") does not answer") {
+		t.Errorf("says %v", err)
+	}
+}
