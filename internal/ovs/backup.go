@@ -37,6 +37,7 @@ func (o Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.
 	return ours
 }
 
+// Encode returns the backup as JSON.
 func (o Backup) Encode() (string, error) {
 	content, err := json.Marshal(o)
 	if err != nil {
@@ -45,6 +46,7 @@ func (o Backup) Encode() (string, error) {
 	return string(content), nil
 }
 
+// DecodeBackup parses what Encode returned.
 func DecodeBackup(value string) (Backup, error) {
 	var o Backup
 	if err := json.Unmarshal([]byte(value), &o); err != nil {

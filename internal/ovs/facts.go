@@ -118,6 +118,7 @@ func readLine(path string) (string, bool, error) {
 	return strings.TrimSpace(string(content)), true, nil
 }
 
+// Link returns the network interface of that name.
 func (f Facts) Link(name string) (host.Link, bool) {
 	for _, link := range f.Links {
 		if link.Name == name {
@@ -137,6 +138,7 @@ func (f Facts) Device(name string) (networkmanager.Device, bool) {
 	return networkmanager.Device{}, false
 }
 
+// Profile returns the NetworkManager profile with that UUID.
 func (f Facts) Profile(uuid string) (networkmanager.Profile, bool) {
 	for _, profile := range f.Profiles {
 		if uuid != "" && profile.UUID() == uuid {

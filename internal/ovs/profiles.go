@@ -64,6 +64,8 @@ func ProfileUUIDs(machineID string) map[string]string {
 	return uuids
 }
 
+// ProfileUUID returns the UUID of one of the agent's profiles, which follows from
+// the machine ID and the profile's name.
 func ProfileUUID(machineID, name string) string {
 	b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562

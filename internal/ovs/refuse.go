@@ -10,6 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
+// Refuse returns an error with the exit code of a refusal by a check.
 func Refuse(remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, format, args...)
 }
