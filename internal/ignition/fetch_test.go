@@ -74,7 +74,7 @@ func TestFetchWaits(t *testing.T) {
 			if n := len(s.got()); n != 3 {
 				t.Errorf("%d requests, want 3", n)
 			}
-			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "asked again until") {
+			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "retrying until") {
 				t.Errorf("what was said lacks %q: %s", test.says, text)
 			}
 			if strings.Contains(log.text(), strings.TrimPrefix(testBearer, "Bearer ")) {
@@ -115,7 +115,7 @@ func TestFetchRefusals(t *testing.T) {
 		{"invalid config", answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
 		{"too large", answer(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
 		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to a place that a payload is not fetched from: it is http", "stands between"},
-		{"redirect in a circle", redirect("/ignition"), report.Refused, "redirects in a circle", "stands between"},
+		{"redirect in a circle", redirect("/ignition"), report.Refused, "it redirects more than 10 times", "stands between"},
 	}
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	for _, test := range tests {

@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// Place is a source without what could be secret in it: a user, a password, a
-// signature in the query, the bytes of a data URL.
+// Place returns a source without parts that may be secret: a user, a password, a signature in the query, the bytes of a
+// data URL.
 func Place(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "a data URL"
@@ -17,14 +19,7 @@ func Place(source string) string {
 	if err != nil {
 		return "a URL that cannot be read"
 	}
-	return place(parsed)
-}
-
-func place(u *url.URL) string {
-	shown := *u
-	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
-	shown.Fragment, shown.RawFragment = "", ""
-	return shown.String()
+	return fetch.Place(parsed)
 }
 
 // scheme of a source; "" for none, and for what is no URL.
