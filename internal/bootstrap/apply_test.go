@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
@@ -311,5 +313,38 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	}
 	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// An apply waits for a systemctl that a killed one has left running, which holds a lock of the record's directory.
+func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
+	tree, err := host.OpenTree(image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	held, err := tree.PrivateDir(wayBack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		i, err := openImage(context.WithoutCancel(t.Context()), tree, report.Log{})
+		if err == nil {
+			err = i.done()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Errorf("it has not waited: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	held.Close()
+	if err := <-opened; err != nil {
+		t.Error(err)
 	}
 }

@@ -52,7 +52,6 @@ func explain(stub *Stub, e *fetch.Error) {
 	case fetch.TooLarge:
 		e.Remedy = "# check that the endpoint is the " + stub.server() + "'s"
 	case fetch.Truncated:
-		e.What = strings.Replace(e.What, "it stopped sending", "the payload was cut short", 1)
 		e.Remedy = "# check the link to the server: it stops sending to a reader that takes more than 10 seconds"
 		if stub.standalone() {
 			e.Remedy = "# check the link to the server, and what stands in between"

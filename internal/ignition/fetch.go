@@ -141,7 +141,7 @@ func (f Fetcher) client(stub *Stub) *fetch.Client {
 		Roots:         stub.trust(),
 		Proxy:         stub.Proxy,
 		ConnectTo:     f.ConnectTo,
-		AllowRedirect: checkSource,
+		CheckRedirect: checkSource,
 		Explain:       func(e *fetch.Error) { explain(stub, e) },
 		Pause:         f.pause,
 	}

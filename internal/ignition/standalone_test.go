@@ -81,7 +81,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 		"a load balancer": {haProxy, report.Failed, "HTTP 503", "machine-config-server"},
 		"forbidden":       {empty(http.StatusForbidden), report.Refused, "HTTP 403", "api-int"},
 		"a web page":      {answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
-		"cut short":       {cutShort(true), report.Failed, "cut short", "check the link"},
+		"cut short":       {cutShort(true), report.Failed, "it stopped sending", "check the link"},
 		"silent":          {hangUp, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
 	} {
 		t.Run(name, func(t *testing.T) {

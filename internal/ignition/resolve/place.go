@@ -1,8 +1,6 @@
 package resolve
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -22,7 +20,7 @@ func Place(source string) string {
 	return fetch.Place(parsed)
 }
 
-// scheme of a source; "" for none, and for what is no URL.
+// scheme returns the scheme of a source, "" for none and for a source that is no URL.
 func scheme(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "data" // without reading megabytes as a URL
@@ -32,31 +30,4 @@ func scheme(source string) string {
 		return ""
 	}
 	return parsed.Scheme
-}
-
-// schemeAt names the scheme of the source at a path of a config, which
-// Ignition's validation only calls invalid.
-func schemeAt(raw []byte, path []any) string {
-	var node any
-	if json.Unmarshal(raw, &node) != nil {
-		return ""
-	}
-	for _, step := range path {
-		switch parent := node.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			node = parent[key]
-		case []any:
-			i, ok := step.(int)
-			if !ok || i < 0 || i >= len(parent) {
-				return ""
-			}
-			node = parent[i]
-		}
-	}
-	source, ok := node.(string)
-	if !ok || scheme(source) == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%q; possible are data, http and https)", scheme(source))
 }

@@ -152,7 +152,7 @@ func TestUnsupportedSchemes(t *testing.T) {
 		"merged config 2 is to come by tftp, from tftp://boot/base.ign; possible are data, http and https",
 		"file /s3 is to come by s3, from s3://bucket/key;", "file /gs is to come by gs, from gs://bucket/key",
 		"file /arn is to come by arn, from arn:aws:s3:::bucket/key", "file /nohost is at http:///path, which names no host")
-	refused(t, config("", file("/a", at("ftp://me:"+canary+"@host/a"))), Options{}, report.Usage, `$.storage.files.0.contents.source`, `invalid url scheme ("ftp"; possible are data, http and https)`)
+	refused(t, config("", file("/a", at("ftp://me:"+canary+"@host/a"))), Options{}, report.Usage, `$.storage.files.0.contents.source`, `invalid url scheme (possible are data, http and https)`)
 	if s.asked() != "" {
 		t.Errorf("asked for %s", s.asked())
 	}
