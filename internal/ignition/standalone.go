@@ -102,11 +102,12 @@ func explainConfigStatus(stub *Stub, e *fetch.Error) {
 // checkSpec reports a config of Ignition spec 2, which was not requested.
 func checkSpec(stub *Stub, raw []byte) *fetch.Error {
 	var config struct{ Ignition struct{ Version string } }
-	if json.Unmarshal(raw, &config) != nil || !strings.HasPrefix(config.Ignition.Version, "2.") {
+	err := json.Unmarshal(raw, &config)
+	if !strings.HasPrefix(config.Ignition.Version, "2.") {
 		return nil
 	}
 	return &fetch.Error{
-		Kind: fetch.Unusable, Code: report.Usage,
+		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
 		What: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
 		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",

@@ -22,13 +22,12 @@ func Names(shown *x509.Certificate) string {
 
 // outOfTime describes a certificate that has expired or is not valid yet. The Date header of an untrusted server is not
 // trusted either, so the two clocks cannot be compared.
-func outOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
-	remedy = "# check this host's clock: timedatectl; chronyc tracking"
+func outOfTime(shown *x509.Certificate, now time.Time) string {
 	if now.Before(shown.NotBefore) {
 		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
-			shown.Subject, stamp(shown.NotBefore), stamp(now)), remedy
+			shown.Subject, stamp(shown.NotBefore), stamp(now))
 	}
-	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now)), remedy
+	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

@@ -225,7 +225,7 @@ func (e *Error) classifyCertificate(target *url.URL, unverified *tls.Certificate
 			e.Certificate = invalid.Cert
 		}
 		e.Kind = OutOfTime
-		e.What, e.Remedy = outOfTime(e.Certificate, time.Now())
+		e.What, e.Remedy = outOfTime(e.Certificate, time.Now()), "# check this host's clock: timedatectl; chronyc tracking"
 	}
 }
 

@@ -90,8 +90,8 @@ func TestCertificates(t *testing.T) {
 		t.Errorf("names %q", got)
 	}
 	for want, at := range map[string]time.Time{"is valid only from": now.Add(-2 * time.Hour), "has expired on": now.Add(2 * time.Hour)} {
-		if what, remedy := outOfTime(shown, at); !strings.Contains(what, want) || !strings.Contains(remedy, "timedatectl") {
-			t.Errorf("%q, remedy %q, want %q", what, remedy, want)
+		if what := outOfTime(shown, at); !strings.Contains(what, want) {
+			t.Errorf("%q, want %q", what, want)
 		}
 	}
 	good := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: shown.Raw}))
