@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
@@ -43,6 +45,11 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 		}
 		return nil, err
 	}
+	// A systemctl that a killed apply left running holds the lock too.
+	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+		i.close()
+		return nil, fmt.Errorf("locking %s: %w", wayBack, err)
+	}
 	if len(i.ledger.Items()) == 0 {
 		return i, nil
 	}
@@ -76,9 +83,13 @@ func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (chang
 		return 0, err
 	}
 	users, groups = accounts.Announced(passwd, users, groups)
-	changes, err := ignition.Verbatim(payload, i.tree, users, groups)
+	decision, err := ignition.Verbatim(payload, i.tree, users, groups)
 	if err != nil {
 		return 0, err
+	}
+	if decision.Disables() && !host.HasProgram("systemctl") {
+		return 0, report.Fail(report.Refused, "dnf install systemd",
+			"the config disables units, and this machine has no systemctl to disable them in %s", i.tree.Name())
 	}
 	if len(passwd.Users)+len(passwd.Groups) > 0 {
 		made, err := accounts.Apply(ctx, i.ledger, "accounts", accounts.Input{Passwd: passwd, Tree: i.tree})
@@ -89,12 +100,71 @@ func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (chang
 		if users, groups, err = accounts.Names(i.tree); err != nil {
 			return 0, err
 		}
-		if changes, err = ignition.Verbatim(payload, i.tree, users, groups); err != nil {
+		if decision, err = ignition.Verbatim(payload, i.tree, users, groups); err != nil {
 			return 0, err
 		}
 	}
-	made, err := i.ledger.Apply(ctx, "entries", changes)
+	made, err := i.ledger.Apply(ctx, "entries", decision.Changes)
+	if err != nil {
+		return 0, err
+	}
+	presets, err := i.preset(ctx, decision)
+	return changed + len(made) + presets, err
+}
+
+// preset disables units with systemctl(1), which removes links and directories of the tree, and writes the preset
+// file. It returns the number of paths that it changed.
+func (i *imageTree) preset(ctx context.Context, decision *ignition.Decision) (changed int, err error) {
+	links, err := decision.UnitLinks()
+	if err != nil {
+		return 0, err
+	}
+	recordResult := func() error { return nil }
+	if decision.Disables() {
+		if recordResult, err = i.ledger.Bracket(ctx, "unit links", links...); err != nil {
+			return 0, err
+		}
+	}
+	changes, err := decision.Preset(func(unit string) (bool, error) { return i.disable(ctx, unit) })
+	if err == nil {
+		err = recordResult()
+	}
+	if err != nil {
+		return 0, err
+	}
+	for _, link := range links {
+		exists, err := i.tree.Exists(link.Target)
+		if err != nil {
+			return 0, err
+		}
+		if !exists {
+			changed++
+		}
+	}
+	if changed > 0 {
+		if err := i.tree.SyncFileSystem("/etc"); err != nil {
+			return 0, err
+		}
+	}
+	made, err := i.ledger.Apply(ctx, "preset", changes)
 	return changed + len(made), err
+}
+
+// disable disables a unit that is enabled, as Ignition does, and reports whether the unit was enabled. Ignition passes
+// the instances of a template as one argument.
+func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, err error) {
+	systemctl := func(verb string) error {
+		_, err := host.RunHolding(ctx, i.dir, nil, "systemctl", "--root="+i.tree.Name(), verb, "--", unit)
+		return err
+	}
+	err = systemctl("is-enabled")
+	if failed := new(host.CommandError); errors.As(err, &failed) && failed.Code > 0 {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, systemctl("disable")
 }
 
 // takeBack undoes everything and ends. What somebody has changed meanwhile is

@@ -7,7 +7,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/entries"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -61,12 +60,13 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	user, group := accounts.Announced(s.plan.Accounts, orRootAlone(in.User), orRootAlone(in.Group))
 	storage := s.storage()
 	units, beside := s.units()
-	changes, err := entries.Changes(entries.Input{
+	decision, err := entries.Decide(entries.Input{
 		Storage: storage, Units: units, Contents: p.contents, Appends: p.appends, Tree: in.Tree, User: user, Group: group,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("adapting payload: %w", err)
 	}
+	changes := decision.Changes
 	for i, change := range changes {
 		if rule, ruled := s.ruled[change.Target]; ruled {
 			changes[i].Why = adaptedBy(rule)
@@ -84,10 +84,13 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	return s.plan, nil
 }
 
-// Verbatim is the payload as Ignition itself would write it, with nothing left
-// out, changed or added: for a directory tree that becomes an image.
-func Verbatim(p *Payload, tree Tree, user, group Lookup) ([]ledger.Change, error) {
-	return entries.Changes(entries.Input{
+// Decision is what a payload changes in the tree of an image.
+type Decision = entries.Decision
+
+// Verbatim returns what Ignition itself would write for the payload, with nothing excluded, changed or added: for the
+// tree of an image.
+func Verbatim(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
+	return entries.Decide(entries.Input{
 		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.contents, Appends: p.appends,
 		Tree: tree, User: user, Group: group, Strict: true,
 	})

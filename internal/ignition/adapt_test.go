@@ -89,11 +89,15 @@ func TestAdaptGolden(t *testing.T) {
 
 func TestVerbatimGolden(t *testing.T) {
 	in := plainHost()
-	changes, err := Verbatim(workerPayload(t), in.Tree, in.User, in.Group)
+	decision, err := Verbatim(workerPayload(t), in.Tree, in.User, in.Group)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, "testdata/worker.verbatim.plan", describe(&Plan{Files: changes}))
+	preset, err := decision.Preset(func(string) (bool, error) { return false, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkGolden(t, "testdata/worker.verbatim.plan", describe(&Plan{Files: slices.Concat(decision.Changes, preset)}))
 }
 
 func checkGolden(t *testing.T, name string, got []byte) {

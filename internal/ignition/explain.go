@@ -1,105 +1,159 @@
 package ignition
 
 import (
-	"errors"
+	"crypto/x509"
+	"encoding/pem"
 	"fmt"
 	"net"
+	"net/http"
+	"strings"
+	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// explain tells why no answer came.
-func explain(stub *Stub, connectTo string, err error) error {
-	var known *refusal
-	var failure *report.Failure
-	var answer *wire.ProxyAnswer
-	var name *net.DNSError
-	switch {
-	case errors.As(err, &known), errors.As(err, &failure):
-		return err
-	case errors.As(err, &answer):
-		return explainProxy(stub, answer)
-	case errors.As(err, &name):
-		return explainName(stub, name)
-	}
-	if no := explainTLS(stub, err); no != nil {
-		return no
-	}
-	return explainDial(stub, connectTo, err)
-}
+// noticeableSkew is a difference of clocks that is reported with a failure.
+const noticeableSkew = time.Minute
 
-func explainProxy(stub *Stub, answer *wire.ProxyAnswer) *refusal {
-	no := &refusal{
-		code: report.Refused, cause: answer, what: answer.Error(), temporary: answer.Status >= 500,
-		remedy: "# let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub (from the hosted cluster's proxy configuration)",
-	}
-	if stub.standalone() {
-		no.remedy = "# let the proxy connect to it, or name it in ignition.proxy.noProxy of the stub"
-	}
-	return no
-}
-
-// explainName tells a name that does not exist from a name server that does
-// not answer.
-func explainName(stub *Stub, name *net.DNSError) *refusal {
-	if name.IsNotFound {
-		no := &refusal{
-			code: report.Refused, cause: name,
-			what:   fmt.Sprintf("the name %s does not exist in DNS", name.Name),
-			remedy: fmt.Sprintf("# mend DNS (check with: getent hosts %s), or say where it is: --connect-to HOST:PORT", name.Name),
-		}
+// explain sets the text and the remedy of a failed request to what helps with the stub's server.
+func explain(stub *Stub, e *fetch.Error) {
+	switch e.Kind {
+	case fetch.UnknownName:
+		e.Code, e.Temporary = report.Refused, false // names of clusters are often unknown outside, which no retry changes
+		e.Remedy = fmt.Sprintf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
 		if stub.standalone() {
-			no.remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
-				"api-int names lead to the cluster's internal load balancer, and are often only known inside", name.Name)
+			e.Remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
+				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Host)
 		}
-		return no
-	}
-	return &refusal{
-		code: report.Failed, cause: name, temporary: true,
-		what:   fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err),
-		remedy: "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf",
+	case fetch.Unreachable:
+		e.Remedy = fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
+		if stub.standalone() {
+			e.Remedy += "\n" + unreachableConfig(e.Address)
+		}
+	case fetch.NoTLS:
+		e.Remedy = "# check host and port of the endpoint:\n" + stub.whereEndpoint()
+	case fetch.Handshake:
+		if !stub.standalone() {
+			e.Remedy = "# a Route is found by name, so the endpoint must be given by name and not by address\n" + e.Remedy
+		}
+	case fetch.UnknownAuthority:
+		e.What, e.Remedy = unknownIssuer(stub, e)
+	case fetch.WrongName:
+		first, _, _ := strings.Cut(fetch.Names(e.Certificate), ",")
+		e.Remedy = fmt.Sprintf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
+			net.JoinHostPort(first, portOf(stub)), stub.Source.Path, e.Address)
+	case fetch.OutOfTime:
+		if time.Now().After(e.Certificate.NotAfter) {
+			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + stub.whereCertificate()
+		}
+	case fetch.Redirect:
+		e.Code, e.Remedy = report.Refused, "# check what stands between this host and "+stub.Source.Host
+	case fetch.TooLarge:
+		e.Remedy = "# check that the endpoint is the " + stub.server() + "'s"
+	case fetch.Truncated:
+		e.Remedy = "# check the link to the server: it stops sending to a reader that takes more than 10 seconds"
+		if stub.standalone() {
+			e.Remedy = "# check the link to the server, and what stands in between"
+		}
+	case fetch.Status:
+		if stub.standalone() {
+			explainConfigStatus(stub, e)
+		} else {
+			explainStatus(stub, e)
+		}
 	}
 }
 
-// explainDial tells the ways in which a connection does not come about, or
-// breaks. All of them can pass.
-func explainDial(stub *Stub, connectTo string, err error) *refusal {
-	if proxy, _ := wire.Dialled(err); proxy {
-		return unreachableProxy(stub, err)
+// explainStatus sets the meaning of a status. The ignition server's own are 200, 401, 404, 500 and 511; 502, 503 and 504
+// are those of the HAProxy in front of it. 511 is the status of an expired token and of a payload that is not generated
+// yet alike: retries can help, and in the end both causes are reported.
+func explainStatus(stub *Stub, e *fetch.Error) {
+	pool := poolOf(stub)
+	skew := clockDifference(e.Skew)
+	switch status := e.Status; {
+	case status == http.StatusUnauthorized && !stub.HasToken():
+		e.What, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
+	case status == http.StatusUnauthorized:
+		e.What = "it cannot read the token (HTTP 401), which must be the base64 of a UUID" + skew
+		e.Remedy = "# use a fresh stub, unchanged, from the management cluster:\n" + pool.freshStub()
+	case status == http.StatusNetworkAuthenticationRequired:
+		named := "the NodePool"
+		if stub.NodePool() != "" {
+			named = "NodePool " + stub.NodePool()
+		}
+		e.Code = report.CredentialRefused
+		e.What = fmt.Sprintf("it does not know the token (HTTP 511): the token has expired or was rotated out, or the payload of %s is not generated yet%s", named, skew)
+		e.Remedy = "# get a stub with the current token, on the management cluster:\n" + pool.freshStub() +
+			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditions()
+	case status == http.StatusNotFound:
+		e.What = fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path)
+		e.Remedy = "# the payload of a NodePool is at https://HOST/ignition, without a slash at the end; the host is:\n" + getEndpoint
+	case status == http.StatusInternalServerError && strings.Contains(e.FirstLine, "Invalid ignition payload"):
+		e.Temporary, e.What = false, "it has a payload for this token that is not valid (HTTP 500)"
+		e.Remedy = "# see why on the management cluster:\n" + pool.conditions()
+	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		e.What = fmt.Sprintf("the proxy in front of the ignition server does not reach it (HTTP %d)", status)
+		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.servers()
+	case e.Temporary:
+		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.servers()
+	default:
+		e.Code = report.Refused
+		e.What += ", which the ignition server never does: something else stands in its place"
+		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getEndpoint
 	}
-	to := dialledHost(stub, connectTo)
-	no := &refusal{
-		code: report.Failed, temporary: true, cause: err, what: wire.Connection(to, err),
-		remedy: fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", to),
+}
+
+// clockDifference describes a noticeable difference of the clocks.
+func clockDifference(skew time.Duration) string {
+	switch {
+	case skew >= noticeableSkew:
+		return fmt.Sprintf("; this host's clock is %s behind the server's", skew)
+	case skew <= -noticeableSkew:
+		return fmt.Sprintf("; this host's clock is %s ahead of the server's", -skew)
 	}
+	return ""
+}
+
+// unknownIssuer distinguishes the CA of another cluster from a proxy that opens TLS.
+func unknownIssuer(stub *Stub, e *fetch.Error) (what, remedy string) {
+	issuer, expected := e.Certificate.Issuer.String(), subjects(stub)
+	for _, subject := range expected {
+		if subject == issuer && stub.standalone() {
+			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the CA that was given is of another cluster, is not the one that signs the machine-config server (the API server has others), or was replaced", issuer),
+				getWorkerStub
+		}
+		if subject == issuer {
+			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
+				"# get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
+		}
+	}
+	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !stub.standalone() {
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.Names(e.Certificate), stub.Source.Hostname()),
+			"# check the endpoint:\n" + getEndpoint
+	}
+	whose, remedy := "the stub's CA", fmt.Sprintf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)
 	if stub.standalone() {
-		no.remedy += "\n" + unreachableConfig(to)
+		whose, remedy = "the CA", remedy+"\n"+getWorkerStub
 	}
-	if wire.NoRoute(err) {
-		no.remedy = "# check the routes of this host:\nip route; ip -6 route"
-	}
-	return no
+	return fmt.Sprintf("its certificate is signed by %q and not by %s %q: a proxy that opens TLS stands in between, or it is another server", issuer, whose, strings.Join(expected, ", ")), remedy
 }
 
-func unreachableProxy(stub *Stub, err error) *refusal {
-	no := &refusal{
-		code: report.Failed, temporary: true, cause: err,
-		what:   "the proxy of the stub cannot be reached: " + wire.Innermost(err).Error(),
-		remedy: "# check ignition.proxy of the stub, which comes from the hosted cluster's proxy configuration",
+// subjects returns the names of the stub's CAs.
+func subjects(stub *Stub) []string {
+	var list []string
+	for _, rest := range stub.CAs {
+		for {
+			var block *pem.Block
+			if block, rest = pem.Decode(rest); block == nil {
+				break
+			}
+			if ca, err := x509.ParseCertificate(block.Bytes); err == nil {
+				list = append(list, ca.Subject.String())
+			}
+		}
 	}
-	if stub.standalone() {
-		no.remedy = "# check ignition.proxy of the stub"
-	}
-	return no
-}
-
-// dialledHost is HOST:PORT of where the connection goes to.
-func dialledHost(stub *Stub, connectTo string) string {
-	if connectTo != "" {
-		return connectTo
-	}
-	return net.JoinHostPort(stub.Source.Hostname(), portOf(stub))
+	return list
 }
 
 func portOf(stub *Stub) string {

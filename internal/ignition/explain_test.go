@@ -2,68 +2,40 @@ package ignition
 
 import (
 	"bufio"
-	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
-	"os"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Ways in which no connection comes about, as net and net/http tell them. Those
-// that can be made on loopback are made, in the tests below.
-func TestExplain(t *testing.T) {
-	wrap := func(err error) error {
-		return &url.Error{Op: "Get", URL: "https://ignition.demo.example.com/ignition", Err: err}
-	}
-	dial := func(err error) error {
-		return wrap(&net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(192, 0, 2, 7), Port: 443}, Err: err})
-	}
-	tests := []struct {
-		name      string
-		err       error
-		code      report.Code
-		temporary bool
-		want      string
-	}{
-		{"no such name", dial(&net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true}), report.Refused, false, "the name ignition.demo.example.com does not exist in DNS"},
-		{"no name server", dial(&net.DNSError{Err: "i/o timeout", Name: "ignition.demo.example.com", IsTimeout: true}), report.Failed, true, "no name server answers for ignition.demo.example.com (i/o timeout)"},
-		{"refused", dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), report.Failed, true, "ignition.demo.example.com:443 (192.0.2.7:443) refuses the connection"},
-		{"no route", dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), report.Failed, true, "there is no route to ignition.demo.example.com:443 (192.0.2.7:443)"},
-		{"no network", dial(os.NewSyscallError("connect", syscall.ENETUNREACH)), report.Failed, true, "there is no route to"},
-		{"dropped", dial(os.ErrDeadlineExceeded), report.Failed, true, "does not answer the connection: a firewall drops it"},
-		{"silent", wrap(context.DeadlineExceeded), report.Failed, true, "took the connection and did not answer in time"},
-		{"reset", wrap(&net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}), report.Failed, true, "closed the connection without an answer"},
-		{"ended", wrap(io.EOF), report.Failed, true, "closed the connection without an answer"},
-		{"anything else", wrap(errors.New("strange")), report.Failed, true, "asking ignition.demo.example.com:443 failed: strange"},
-	}
+// explained returns an error as the fetcher reports it for a stub.
+func explained(stub *Stub, err error) *fetch.Error {
+	e := fetch.Classify(stub.Source, "", err)
+	explain(stub, e)
+	return e
+}
+
+// An unknown name of an ignition server is not retried: it may exist nowhere but inside the cluster's network.
+func TestFetchUnknownName(t *testing.T) {
 	stub, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			var no *refusal
-			if !errors.As(explain(stub, "", test.err), &no) {
-				t.Fatal("it is not explained")
-			}
-			if no.code != test.code || no.temporary != test.temporary || !strings.Contains(no.what, test.want) || no.remedy == "" {
-				t.Errorf("code %d, temporary %t, %q, remedy %q", no.code, no.temporary, no.what, no.remedy)
-			}
-			if !errors.Is(no, test.err) && !errors.Is(test.err, no.cause) {
-				t.Error("the cause is lost")
-			}
-		})
+	e := explained(stub, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
+	if e.Temporary {
+		t.Error("it is retried")
+	}
+	checkFailure(t, e.Failure(), report.Refused, "the name ignition.demo.example.com does not exist in DNS")
+	if !strings.Contains(e.Remedy, "--connect-to") {
+		t.Errorf("remedy %q", e.Remedy)
 	}
 }
 
@@ -77,7 +49,7 @@ func TestFetchRefusedPort(t *testing.T) {
 	fetcher.Log = report.Log{Sink: log}
 	_, err = fetcher.Fetch(t.Context(), stub)
 	checkFailure(t, err, report.Failed, "refuses the connection")
-	if !strings.Contains(log.text(), "asked again until") {
+	if !strings.Contains(log.text(), "retrying until") {
 		t.Error("it was not tried again")
 	}
 }
@@ -158,7 +130,7 @@ func TestFetchThroughProxy(t *testing.T) {
 		{"407", "http://me:hunter2@" + refusing(t, http.StatusProxyAuthRequired), report.Refused, "refuses to connect to ignition.demo.example.com:443: 407 Proxy Authentication Required"},
 		{"403", "http://" + refusing(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
 		{"503", "http://" + refusing(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
-		{"not there", "http://" + refusedPort(t), report.Failed, "the proxy of the stub cannot be reached: connection refused"},
+		{"not there", "http://" + refusedPort(t), report.Failed, "the proxy cannot be reached: connection refused"},
 		{"https", "https://proxy.example.com:3129", report.Usage, "is not an http one"},
 		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the https proxy of the stub is not a URL"},
 	}

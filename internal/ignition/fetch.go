@@ -1,125 +1,178 @@
 package ignition
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
+	"net/url"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 const (
-	defaultBudget   = 2 * time.Minute
-	defaultMaxBytes = 32 << 20 // payloads have about 450 kB
-	firstPause      = time.Second
-	longestPause    = 15 * time.Second
+	defaultMaxBytes = 32 << 20         // payloads have about 450 kB
+	headerTimeout   = 40 * time.Second // HAProxy, in front of the server, answers 504 after 30 s
+	probeTimeout    = 50 * time.Second
 )
 
 // Fetcher gets a payload from an ignition server.
 type Fetcher struct {
-	// ConnectTo is HOST:PORT that is dialled (or asked of the proxy) instead of
-	// the source's. SNI, the Host header and the name that the certificate must
-	// have stay those of the source.
+	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the source's address. SNI, the Host
+	// header and the name in the certificate remain those of the source.
 	ConnectTo string
 	Log       report.Log
-	Budget    time.Duration // how long temporary failures are retried; 0 is two minutes
+	Budget    time.Duration // for retries of temporary failures; 0 is two minutes
 	MaxBytes  int64         // of the payload; 0 is 32 MiB
 
-	pause time.Duration // before the second try; 0 is a second
+	pause time.Duration // before the second attempt; 0 is a second
 }
 
-// Fetch asks the stub's server for the payload until it comes, the failure is
-// one that asking again does not mend, the budget is used up, or ctx ends.
-// What the payload refers to is fetched too, so that it is whole. Errors are a
-// report.Failure: CredentialRefused for a token that is not (or
-// no longer) good, Usage for an endpoint or payload that is not one, Refused
-// when the server cannot be trusted or found, else Failed.
+// Fetch requests the payload from the stub's server until it is served, a failure is not temporary, the budget is used
+// up, or ctx ends. Resources that the payload refers to are fetched too. Errors are a report.Failure: CredentialRefused
+// for a token that is not valid (any more), Usage for a wrong endpoint or payload, Refused for a server that is not
+// trusted or not found, else Failed.
 //
-// The server notes every request as "the node has come", whatever its method,
-// so nothing but a GET that wants the payload is ever sent.
+// The server records every request, of whatever method, as the arrival of the node. Therefore Fetch sends only GET
+// requests for the payload.
 func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
-	if err := stub.Validate(); err != nil {
+	if err := f.check(stub); err != nil {
 		return nil, err
 	}
-	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
-		return nil, report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
+	limit := f.MaxBytes
+	if limit == 0 {
+		limit = defaultMaxBytes
 	}
-	began := time.Now()
-	budget, pause := f.Budget, f.pause
-	if budget == 0 {
-		budget = defaultBudget
+	client := f.client(stub)
+	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(stub, got) }
+	got, err := client.Get(ctx, fetch.Request{
+		Name: stub.server() + " " + stub.Source.Host, URL: stub.Source, Headers: stub.Headers, Limit: limit,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
 	}
-	if pause == 0 {
-		pause = firstPause
-	}
-	deadline := began.Add(budget)
-	for tries := 1; ; tries++ {
-		got, err := f.try(ctx, stub)
-		if err == nil {
-			return f.open(ctx, stub, got)
-		}
-		var no *refusal
-		if !errors.As(err, &no) {
-			return nil, err
-		}
-		left := time.Until(deadline)
-		if !no.temporary || left <= 0 || ctx.Err() != nil {
-			return nil, no.failure(ctx, stub, tries, time.Since(began))
-		}
-		next := min(wire.Pause(tries, pause, longestPause), left)
-		f.Log.Again(fmt.Sprintf("%s %s: %s; asked again until %s", stub.server(), stub.Source.Host, no.what, deadline.Format(time.TimeOnly)), no.remedy, next)
-		select {
-		case <-time.After(next):
-		case <-ctx.Done():
-			return nil, no.failure(ctx, stub, tries, time.Since(began))
-		}
-	}
-}
-
-// open makes a payload of what was served. What it refers to is not the
-// server's, and so is fetched as Ignition would: by this host's trust, the
-// stub's CAs and its own, and the stub's proxy.
-func (f Fetcher) open(ctx context.Context, stub *Stub, got *reply) (*Payload, error) {
-	if stub.standalone() {
-		if no := checkSpec(stub, specOf(got.raw)); no != nil {
-			return nil, no.failure(ctx, stub, 1, 0)
-		}
-	}
-	payload, err := Open(ctx, got.raw, resolve.Options{
+	// The resources of the payload are not the server's. Ignition trusts this host's CAs, the stub's and the payload's
+	// for them, and uses the stub's proxy.
+	payload, err := Open(ctx, got.Body, resolve.Options{
 		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
 	}
-	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, got.date, got.skew
+	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, got.Date, got.Skew
 	return payload, nil
 }
 
-// refusal is a try that brought no payload: what happened, as one clause that
-// follows "fetching payload from HOST:", and what can be done about it.
-type refusal struct {
-	what      string
-	remedy    string
-	code      report.Code
-	temporary bool // asking again can help
-	cause     error
+// Probe is the result of a probe of the ignition server.
+type Probe struct {
+	Skew      time.Duration // the server's clock minus this host's; 0 for unknown
+	Temporary error         // a failure that a retry can overcome, as a server that is not up yet
 }
 
-func (r *refusal) Error() string { return r.what }
-func (r *refusal) Unwrap() error { return r.cause }
+// Probe connects to the stub's server, checks its certificate, and requests /healthz. That needs no token, and the server
+// does not record it as the arrival of the node.
+func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
+	if err := f.check(stub); err != nil {
+		return Probe{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	health := *stub.Source
+	health.Path, health.RawQuery = "/healthz", ""
+	got, failed := f.client(stub).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
+	switch {
+	case failed == nil:
+		return Probe{Skew: got.Skew}, nil
+	case failed.Kind == fetch.Status, failed.Kind == fetch.Redirect:
+		return Probe{Skew: failed.Skew}, nil
+	}
+	err := fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, failed.Failure())
+	if failed.Temporary {
+		return Probe{Temporary: err}, nil
+	}
+	return Probe{}, err
+}
 
-// failure is what the caller is told in the end.
-func (r *refusal) failure(ctx context.Context, stub *Stub, tries int, took time.Duration) error {
-	how := ""
-	if tries > 1 {
-		how = fmt.Sprintf(" (%d tries in %s)", tries, took.Round(100*time.Millisecond))
+// check returns what is wrong with the stub or ConnectTo.
+func (f Fetcher) check(stub *Stub) error {
+	if err := stub.Validate(); err != nil {
+		return err
 	}
-	if err := ctx.Err(); err != nil && r.temporary {
-		return report.Fail(r.code, r.remedy, "fetching payload from %s: %w; last seen%s: %w", stub.Source.Host, err, how, r)
+	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
+		return report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
-	return report.Fail(r.code, r.remedy, "fetching payload from %s: %w%s", stub.Source.Host, r, how)
+	_, err := f.proxy(stub)
+	return err
+}
+
+// proxy returns the proxy for the stub's server, nil for none.
+func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
+	if _, err := url.Parse(stub.Proxy.HTTPS); err != nil {
+		// httpproxy would ignore it and connect directly. The cause contains the proxy's password.
+		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
+	}
+	dialled := *stub.Source
+	if f.ConnectTo != "" {
+		dialled.Host = f.ConnectTo
+	}
+	proxy, err := stub.Proxy.For(&dialled)
+	if err != nil {
+		return nil, fmt.Errorf("choosing proxy: %w", err)
+	}
+	if proxy != nil && proxy.Scheme != "http" {
+		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT; what passes through it is encrypted end to end all the same",
+			"the proxy %s is not an http one", proxy.Redacted())
+	}
+	return proxy, nil
+}
+
+// client returns a client that trusts the stub's CAs alone.
+func (f Fetcher) client(stub *Stub) *fetch.Client {
+	return &fetch.Client{
+		Log:           f.Log,
+		Budget:        f.Budget,
+		HeaderTimeout: headerTimeout,
+		Roots:         stub.trust(),
+		Proxy:         stub.Proxy,
+		ConnectTo:     f.ConnectTo,
+		CheckRedirect: checkSource,
+		Explain:       func(e *fetch.Error) { explain(stub, e) },
+		Pause:         f.pause,
+	}
+}
+
+// checkPayload distinguishes a payload that was cut short (the server stops sending to slow readers after ten seconds)
+// from a body that is no payload, and reports a spec that was not requested.
+func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
+	var whole json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fetch.Cut(got, err)
+	case err != nil:
+		return &fetch.Error{
+			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
+			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), stub.server()),
+			Remedy: "# check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
+		}
+	case stub.standalone():
+		return checkSpec(stub, got.Body)
+	}
+	return nil
+}
+
+func kindOf(got *fetch.Response) string {
+	switch {
+	case firstByte(got.Body) == '<':
+		return "a web page"
+	case got.ContentType != "":
+		return got.ContentType
+	}
+	return "without a content type"
 }

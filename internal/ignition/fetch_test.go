@@ -59,9 +59,9 @@ func TestFetchWaits(t *testing.T) {
 		{"payload not ready", unknownTokenAnswer, "the payload of NodePool clusters/demo-workers is not generated yet"},
 		{"server down", haProxy, "does not reach it (HTTP 503)"},
 		{"server error", answer(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
-		{"shorter than it said", cutShort(true), "cut short after 20 of 104 bytes"},
-		{"incomplete JSON", cutShort(false), "cut short after 20 of 20 bytes"},
-		{"no bytes", answer(http.StatusOK, "application/json", ""), "cut short after 0 bytes"},
+		{"shorter than it said", cutShort(true), "it stopped sending after 20 of 104 bytes"},
+		{"incomplete JSON", cutShort(false), "it stopped sending after 20 of 20 bytes"},
+		{"no bytes", answer(http.StatusOK, "application/json", ""), "it stopped sending after 0 bytes"},
 		{"closed connection", hangUp, "closed the connection without an answer"},
 	}
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
@@ -74,7 +74,7 @@ func TestFetchWaits(t *testing.T) {
 			if n := len(s.got()); n != 3 {
 				t.Errorf("%d requests, want 3", n)
 			}
-			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "asked again until") {
+			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "retrying until") {
 				t.Errorf("what was said lacks %q: %s", test.says, text)
 			}
 			if strings.Contains(log.text(), strings.TrimPrefix(testBearer, "Bearer ")) {
@@ -114,8 +114,8 @@ func TestFetchRefusals(t *testing.T) {
 		{"spec 2.2", answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it is of Ignition spec 2.2.0", "MachineConfigs"},
 		{"invalid config", answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
 		{"too large", answer(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
-		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to a place that a payload is not fetched from: it is http", "stands between"},
-		{"redirect in a circle", redirect("/ignition"), report.Refused, "redirects in a circle", "stands between"},
+		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to http://127.0.0.1/ignition, which is not allowed: it is http", "stands between"},
+		{"redirect in a circle", redirect("/ignition"), report.Refused, "it redirects more than 10 times", "stands between"},
 	}
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	for _, test := range tests {

@@ -2,8 +2,7 @@ package ignition
 
 import (
 	"context"
-
-	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"encoding/json"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -20,22 +19,13 @@ func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) 
 	return newPayload(document)
 }
 
-// ReadConfig reads a config that somebody gave: a user-data stub is followed to
-// its server, with the fetcher's strict trust, and anything else is opened.
-// Offline, what needs the network is refused, and each such thing named.
+// ReadConfig reads a config that the administrator gave. User data is followed to its server, which only the CAs of the
+// user data are trusted for; other configs are opened. Offline, everything that needs the network is refused and named.
 func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payload, error) {
-	given, err := resolve.Read(raw, resolve.Options{Offline: offline, Log: f.Log, Budget: f.Budget})
-	if err != nil {
-		return nil, err
-	}
-	stub := stubIn(given.Config)
+	stub := stubIn(raw)
 	switch {
 	case stub == nil:
-		document, err := given.Resolve(ctx)
-		if err != nil {
-			return nil, err
-		}
-		return newPayload(document)
+		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, Budget: f.Budget})
 	case offline:
 		return nil, report.Fail(report.Usage, "# give it the payload itself, or let it use the network",
 			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.Place(stub.Source.String()))
@@ -43,11 +33,18 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 	return f.Fetch(ctx, stub)
 }
 
-// stubIn gives the user-data stub that a config is, nil when it is another one.
-// One merged config is not enough for that: without a CA of its own, it is as
-// likely a base config on some web server that the host trusts.
-func stubIn(config types.Config) *Stub {
-	stub, err := stubOf(config)
+// stubIn returns the stub in user data, nil for other configs. A config with one merged config and no CA of its own is
+// no stub: as likely, it refers to a web server that this host trusts.
+func stubIn(raw []byte) *Stub {
+	var config struct {
+		Ignition struct {
+			Config struct{ Merge []json.RawMessage }
+		}
+	}
+	if json.Unmarshal(raw, &config) != nil || len(config.Ignition.Config.Merge) != 1 {
+		return nil // without the cost of a complete parse
+	}
+	stub, err := ParseStub(raw)
 	if err != nil || stub.Validate() != nil {
 		return nil
 	}

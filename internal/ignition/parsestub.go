@@ -9,8 +9,8 @@ import (
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/resolve"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -94,7 +94,7 @@ func casOf(tls types.TLS) ([][]byte, error) {
 	for i, resource := range tls.CertificateAuthorities {
 		content, err := unpacker.Inline(resource)
 		if err == nil {
-			err = wire.CheckCA(content)
+			err = fetch.CheckCA(content)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("its certificate authority %d cannot be used: %w", i+1, err)

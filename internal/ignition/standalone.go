@@ -1,12 +1,13 @@
 package ignition
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"path"
 	"strings"
-	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -62,59 +63,55 @@ func (s *Stub) whoseConfig() string {
 	return payloadRemedy
 }
 
-// explainConfigStatus tells what a status of a machine-config server means: its
-// own are 200, 400, 403, 404, 405 and 500.
-func explainConfigStatus(stub *Stub, status int, skew time.Duration) *refusal {
-	pool := path.Base(stub.Source.Path)
-	switch {
-	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
-		return &refusal{
-			code:   report.CredentialRefused,
-			what:   fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy", status, tellSkew(skew)),
-			remedy: "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub,
-		}
-	case status == http.StatusNotFound:
-		return &refusal{
-			code:   report.Usage,
-			what:   fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path),
-			remedy: getInternalName,
-		}
-	case status == http.StatusBadRequest:
-		return &refusal{
-			code:   report.Refused,
-			what:   "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)",
-			remedy: "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion",
-		}
-	case status == http.StatusInternalServerError:
-		return &refusal{
-			code: report.Failed, temporary: true,
-			what:   fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet", pool),
-			remedy: "# see whether the pool is there and has a configuration:\n" + getConfigPools,
-		}
-	case status > 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
-		return &refusal{
-			code: report.Failed, temporary: true,
-			what:   fmt.Sprintf("it answers HTTP %d %s: what stands in front of the machine-config server does not reach it", status, http.StatusText(status)),
-			remedy: "# see whether the servers run, on the control plane nodes:\n" + getConfigServers,
-		}
+// whereCertificate says where to find out why the server's certificate was not renewed.
+func (s *Stub) whereCertificate() string {
+	if s.standalone() {
+		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
-	return &refusal{
-		code:   report.Refused,
-		what:   fmt.Sprintf("it answers HTTP %d %s, and not with a configuration", status, http.StatusText(status)),
-		remedy: "# check the endpoint, and what stands between this host and it:\n" + getInternalName,
+	return "look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
+}
+
+// explainConfigStatus sets the meaning of a status of a machine-config server. Its own are 200, 400, 403, 404, 405 and
+// 500.
+func explainConfigStatus(stub *Stub, e *fetch.Error) {
+	switch status := e.Status; {
+	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
+		e.Code, e.Temporary = report.CredentialRefused, false
+		e.What = fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy",
+			status, clockDifference(e.Skew))
+		e.Remedy = "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub
+	case status == http.StatusNotFound:
+		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path), getInternalName
+	case status == http.StatusBadRequest:
+		e.Code, e.What = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
+		e.Remedy = "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion"
+	case status == http.StatusInternalServerError:
+		e.What = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
+			path.Base(stub.Source.Path))
+		e.Remedy = "# see whether the pool is there and has a configuration:\n" + getConfigPools
+	case e.Temporary:
+		e.What += ": what stands in front of the machine-config server does not reach it"
+		e.Remedy = "# see whether the servers run, on the control plane nodes:\n" + getConfigServers
+	default:
+		e.Code = report.Refused
+		e.What += ", and not with a configuration"
+		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getInternalName
 	}
 }
 
-// checkSpec tells an answer in Ignition spec 2, which was not asked for.
-func checkSpec(stub *Stub, version string) *refusal {
-	if !strings.HasPrefix(version, "2.") {
+// checkSpec reports a config of Ignition spec 2, which was not requested.
+func checkSpec(stub *Stub, raw []byte) *fetch.Error {
+	var config struct{ Ignition struct{ Version string } }
+	err := json.Unmarshal(raw, &config)
+	if !strings.HasPrefix(config.Ignition.Version, "2.") {
 		return nil
 	}
-	return &refusal{
-		code: report.Usage,
-		what: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6", version),
-		remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
-			accept, stub.Source.Redacted()),
+	return &fetch.Error{
+		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
+		What: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
+			config.Ignition.Version),
+		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
+			fetch.Accept, stub.Source.Redacted()),
 	}
 }
 

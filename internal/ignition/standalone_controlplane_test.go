@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
@@ -55,7 +56,7 @@ func TestControlPlaneStandalone(t *testing.T) {
 		adaptedAsServed(t, payload)
 	}
 	asked := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
-	if n := strings.Count(asked, `GET /config/worker Accept: "`+accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
+	if n := strings.Count(asked, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
 		t.Errorf("the server says:\n%s", asked)
 	}
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -52,7 +53,7 @@ func TestFetchFromMachineConfigServer(t *testing.T) {
 		t.Fatalf("%v, %v", payload, err)
 	}
 	r := s.got()[0]
-	if r.Method != http.MethodGet || r.URL.Path != "/config/worker" || r.Header.Get("Accept") != accept {
+	if r.Method != http.MethodGet || r.URL.Path != "/config/worker" || r.Header.Get("Accept") != fetch.Accept {
 		t.Errorf("it asked %s %s for %q", r.Method, r.URL.Path, r.Header.Get("Accept"))
 	}
 	for _, name := range []string{"Authorization", "NodePool", "TargetConfigVersionHash"} {
@@ -70,7 +71,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		"spec 2":          {answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + accept},
+		"spec 2":          {answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + fetch.Accept},
 		"no spec at all":  {answer(http.StatusOK, "application/json", `{}`), report.Usage, "no ignition.version", "oc get machineconfigpools"},
 		"a wrong config":  {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
 		"too new":         {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "specs 3.0 to 3.6 can be read", "oc get machineconfig"},
@@ -80,7 +81,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 		"a load balancer": {haProxy, report.Failed, "HTTP 503", "machine-config-server"},
 		"forbidden":       {empty(http.StatusForbidden), report.Refused, "HTTP 403", "api-int"},
 		"a web page":      {answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
-		"cut short":       {cutShort(true), report.Failed, "cut short", "check the link"},
+		"cut short":       {cutShort(true), report.Failed, "it stopped sending", "check the link"},
 		"silent":          {hangUp, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -139,15 +140,12 @@ func TestMachineConfigServerIsOutOfReach(t *testing.T) {
 	}{
 		"no such name": {&net.DNSError{Err: "no such host", Name: "api-int.demo.example.com", IsNotFound: true}, "api-int.demo.example.com does not exist", "kubelet needs it too"},
 		"refused":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "refuses the connection", "open api-int.demo.example.com:22623 for this host"},
-		"no TLS":       {http.ErrSchemeMismatch, "port 22623 does not speak TLS", "apiServerInternalURI"},
+		"no TLS":       {tls.RecordHeaderError{}, "api-int.demo.example.com:22623 does not speak TLS", "apiServerInternalURI"},
 		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var no *refusal
-			if !errors.As(explain(stub, "", test.err), &no) {
-				t.Fatal("it is not explained")
-			}
-			checkStandalone(t, no.failure(t.Context(), stub, 1, 0), no.code, test.want, test.remedy)
+			e := explained(stub, test.err)
+			checkStandalone(t, e.Failure(), e.Code, test.want, test.remedy)
 		})
 	}
 }

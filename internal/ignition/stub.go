@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/vincent-petithory/dataurl"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -34,12 +35,8 @@ type Stub struct {
 	Proxy   Proxy
 }
 
-// Proxy is the way out of the network, as the stub names it; the environment
-// does not count. No holds what is reached directly, in the form of NO_PROXY.
-type Proxy struct {
-	HTTP, HTTPS string
-	No          []string
-}
+// Proxy is the stub's proxy; the environment's is not used.
+type Proxy = fetch.Proxy
 
 // NodePool is the pool that the stub is of, NAMESPACE/NAME, or "".
 func (s *Stub) NodePool() string { return s.Headers.Get(headerNodePool) }

@@ -165,14 +165,14 @@ func TestPackageOf(t *testing.T) {
 	}
 }
 
-func TestTellSkew(t *testing.T) {
+func TestClockDifference(t *testing.T) {
 	for skew, want := range map[time.Duration]string{
 		0: "", 59 * time.Second: "", -59 * time.Second: "",
 		time.Hour:    "; this host's clock is 1h0m0s behind the server's",
 		-time.Minute: "; this host's clock is 1m0s ahead of the server's",
 	} {
-		if got := tellSkew(skew); got != want {
-			t.Errorf("tellSkew(%s) = %q, want %q", skew, got, want)
+		if got := clockDifference(skew); got != want {
+			t.Errorf("clockDifference(%s) = %q, want %q", skew, got, want)
 		}
 	}
 }

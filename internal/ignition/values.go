@@ -8,7 +8,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/wire"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -56,7 +56,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 		stub.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
-		if err := wire.CheckCA(v.CA); err != nil {
+		if err := fetch.CheckCA(v.CA); err != nil {
 			return nil, report.Fail(report.Usage, stub.whereCA(), "reading CA of the %s: %w", stub.server(), err)
 		}
 		stub.CAs = [][]byte{v.CA}
@@ -70,11 +70,11 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	if v.Hash != "" {
 		stub.Headers.Set(headerConfigHash, v.Hash)
 	}
-	stub.Proxy = stub.Proxy.override(v.Proxy)
+	stub.Proxy = overrideProxy(stub.Proxy, v.Proxy)
 	return stub, stub.Validate()
 }
 
-func (p Proxy) override(with Proxy) Proxy {
+func overrideProxy(p, with Proxy) Proxy {
 	if with.HTTP != "" {
 		p.HTTP = with.HTTP
 	}

@@ -64,7 +64,7 @@ func badConfigs() []struct {
 		{"a Secret", `{"apiVersion":"v1","kind":"Secret","data":{"value":"e30="}}`, 2, "Secret"},
 		{"base64", "eyJpZ25pdGlvbiI6eyJ2ZXJzaW9uIjoiMy4yLjAifX0=", 2, "base64"},
 		{"a wrong type", storage(`"files":[{"path":7}]`), 2, "path"},
-		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "ftp"},
+		{"an unknown scheme", file(`"contents":{"source":"ftp://example.com/x"}`), 2, "possible are data, http and https"},
 		{"tftp", file(`"contents":{"source":"tftp://example.com/x"}`), 2, "tftp"},
 		{"s3", file(`"contents":{"source":"s3://bucket/x"}`), 2, "s3"},
 		{"gs", file(`"contents":{"source":"gs://bucket/x"}`), 2, "gs"},

@@ -1,14 +1,13 @@
-// Package entries is the storage and systemd sections of an Ignition config, as
-// changes for the ledger. It is decided against the tree as it is: the entries
-// are made one after the other, as Ignition makes them, on a picture of the
-// tree (scene), and what then differs from the tree is the list. Nothing is
-// written.
+// Package entries turns the storage and systemd sections of an Ignition config into changes for the ledger. The changes
+// are decided from the tree: entries are made one after the other, as Ignition makes them, in a model of the tree (scene),
+// and the differences between the model and the tree are the changes. Nothing is written. Only the preset file of an
+// image is decided later, because Ignition lists a unit as disabled only if `systemctl --root is-enabled` succeeds for the
+// unit once all files are written: see Decision.Preset.
 //
-// Strict keeps Ignition's own rules, for the tree of an image. Otherwise the
-// config is a NodePool's and the tree a running host: a file that is there is
-// replaced (the ledger keeps it), and no directory tree is ever removed.
+// Strict selects Ignition's own rules, for the tree of an image. Otherwise the config is a NodePool's and the tree that of
+// a running host: existing files are replaced, and the ledger keeps them; no directory tree is ever removed.
 //
-// Where it is not as Ignition does it, in both modes:
+// Differences from Ignition, in both modes:
 //
 //   - A thing that is there without overwrite is no error when it is exactly as
 //     it will be in the end: content, mode and owner. So a second run is a no-op.
@@ -28,8 +27,8 @@
 //   - Links of an unprivileged user lead only to directories of that user.
 //   - Directories that lead nowhere below a link, with two links in a row, are made
 //     where the links lead to; Ignition stops at the second one.
-//   - `systemctl --root` is not run: which units it would call enabled, and
-//     which links it would remove, is decided from the tree (enabled, disable).
+//   - `systemctl --root` disables units after all entries are made, and the preset file follows. A link of the
+//     config that enables a unit which the config disables is made and removed again by every run.
 //   - Special files, mount points, /proc, /sys and /dev are refused before
 //     anything is written, and so is everything that Ignition would notice half
 //     way.

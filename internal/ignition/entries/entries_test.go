@@ -3,10 +3,14 @@ package entries
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // scenario is a config on a tree: the changes that it comes to, and the tree
@@ -17,6 +21,8 @@ type scenario struct {
 	join   bool
 	want   []string
 	after  string
+
+	enabled []string // the units that systemctl reports as enabled
 
 	again  string // what a second run says, which Ignition refuses too
 	undone string // the tree after an undo, where it is not quite as before
@@ -32,7 +38,7 @@ func (c scenario) check(t *testing.T) {
 	ctx := context.Background()
 	tree, root := newTree(t, c.tree)
 	before := listing(t, root)
-	changes, err := Changes(inputOf(t, tree, c.config, !c.join))
+	changes, err := c.changes(t, tree)
 	must(t, err)
 	if diff := cmp.Diff(c.want, words(changes)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
@@ -43,7 +49,7 @@ func (c scenario) check(t *testing.T) {
 	if diff := cmp.Diff(trimmed(c.after), trimmed(listing(t, root))); diff != "" {
 		t.Errorf("tree after it (-want +got):\n%s", diff)
 	}
-	again, err := Changes(inputOf(t, tree, c.config, !c.join))
+	again, err := c.changes(t, tree)
 	if c.again == "" {
 		must(t, err)
 	} else if err == nil || !strings.Contains(err.Error(), c.again) {
@@ -60,6 +66,24 @@ func (c scenario) check(t *testing.T) {
 	if diff := cmp.Diff(trimmed(before), trimmed(listing(t, root))); diff != "" {
 		t.Errorf("tree after undo (-before +after):\n%s", diff)
 	}
+}
+
+// changes returns all changes of the scenario. Those of the preset file of an image come last.
+func (c scenario) changes(t *testing.T, tree *host.Tree) ([]ledger.Change, error) {
+	t.Helper()
+	decision, err := Decide(inputOf(t, tree, c.config, !c.join))
+	if err != nil || c.join {
+		return changesOf(decision), err
+	}
+	preset, err := decision.Preset(func(unit string) (bool, error) { return slices.Contains(c.enabled, unit), nil })
+	return slices.Concat(decision.Changes, preset), err
+}
+
+func changesOf(decision *Decision) []ledger.Change {
+	if decision == nil {
+		return nil
+	}
+	return decision.Changes
 }
 
 func TestFiles(t *testing.T) {

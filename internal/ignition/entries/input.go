@@ -11,7 +11,6 @@ import (
 type Tree interface {
 	Lstat(p string) (host.Info, error)
 	ReadFile(p string) ([]byte, host.Info, error)
-	ReadDir(p string) ([]string, error)
 	Walk(p string, visit func(p string, info host.Info) error) error
 	Mounts(p string) ([]string, error)
 	GuardLinks(p string) *host.LinkGuard
@@ -37,15 +36,22 @@ type Input struct {
 // that it has none yet, because the config itself makes that account.
 type Lookup func(name string) (id int, ok bool)
 
-// Changes lists all that the config wishes, in the order in which it can be
-// made: what must go, deepest first; directories, files and links by depth;
-// units; hard links. What is already so is listed too. Targets are real paths:
-// no symbolic link is above them.
+// Decision is what a config changes in a tree.
+type Decision struct {
+	// Changes lists all that the config sets, in the order in which the changes can be made: removals, deepest first;
+	// directories, files and links by depth; units; hard links. Paths that are already as the config sets them are
+	// listed too. Targets are real paths, without symbolic links above them. In the tree of an image, the preset file
+	// is not among the changes if the config enables or disables units: see Preset.
+	Changes []ledger.Change
+
+	decider *decider
+}
+
+// Decide returns what a config changes in a tree. It writes nothing.
 //
-// An error is a report.Failure that names all problems found: with the code
-// Usage when the config itself is to be corrected, Failed when only the tree
-// is in the way. Nothing is to be written then.
-func Changes(in Input) ([]ledger.Change, error) {
+// An error is a report.Failure that lists the problems found. Its code is Usage if the config must be corrected, and
+// Failed if only the tree is in the way. Nothing must be written then.
+func Decide(in Input) (*Decision, error) {
 	found := &problems{}
 	refuse(in, found)
 	if found.any() {
@@ -57,19 +63,29 @@ func Changes(in Input) ([]ledger.Change, error) {
 			return nil, err
 		}
 	}
-	changes, err := d.changes()
+	changes, err := d.complete()
 	if err != nil {
 		return nil, err
 	}
-	if found.any() {
-		return nil, found.failure()
-	}
-	return changes, nil
+	return &Decision{Changes: changes, decider: d}, nil
 }
 
 // decider makes the entries of a config on a scene.
 type decider struct {
-	in    Input
-	scene *scene
-	found *problems
+	in     Input
+	scene  *scene
+	found  *problems
+	preset *touch // an entry of the config for the preset file, until Preset makes the file
+}
+
+// complete returns the changes, or an error if there are problems.
+func (d *decider) complete() ([]ledger.Change, error) {
+	changes, err := d.changes()
+	if err != nil {
+		return nil, err
+	}
+	if d.found.any() {
+		return nil, d.found.failure()
+	}
+	return changes, nil
 }

@@ -1,118 +1,122 @@
 package entries
 
 import (
-	"bytes"
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Enablement is the wish that a unit is enabled or disabled.
-type Enablement struct {
-	Unit    string
-	Enabled bool
-}
-
-// line is one of the preset file. The units are one, or a template and those of
-// its instances that the line is about.
-type line struct {
+// presetLine is one line of the preset file. Its units are one unit, or a template and the names of its instances.
+type presetLine struct {
 	units   string
 	enabled bool
 }
 
-func (l line) String() string {
+func (l presetLine) String() string {
 	if l.enabled {
 		return "enable " + l.units
 	}
 	return "disable " + l.units
 }
 
-// PresetContent is the preset file that says which units are enabled and which
-// are disabled, as Ignition words it; nil for no units.
-func PresetContent(wishes []Enablement) []byte {
-	var content bytes.Buffer
-	for _, l := range lines(wishes) {
-		content.WriteString(l.String() + "\n")
-	}
-	return content.Bytes()
-}
-
-// lines are in Ignition's order: by unit, and disabled before enabled. The
-// instances of a template share a line, for systemd takes the first line that
-// names a template. A template itself counts as its instance without a name.
-func lines(wishes []Enablement) []line {
-	state := map[bool]string{true: "-enabled", false: "-disabled"}
-	instances := map[string][]string{}
+// presetLines returns the lines for the units of a config in Ignition's order: by unit, disabled before enabled.
+// The instances of a template share a line, because systemd applies only the first line that names a template.
+// Ignition treats a template itself as its instance without a name.
+func presetLines(units []types.Unit) []presetLine {
+	suffix := map[bool]string{true: "-enabled", false: "-disabled"}
+	byKey := map[string]*presetLine{}
 	var keys []string
-	byKey := map[string]line{}
-	for _, wish := range wishes {
-		l := line{units: wish.Unit, enabled: wish.Enabled}
-		at, dot := strings.Index(wish.Unit, "@"), strings.LastIndex(wish.Unit, ".")
-		instantiated := at >= 0 && dot > at
-		if instantiated {
-			l.units = wish.Unit[:at+1] + wish.Unit[dot:]
+	for _, u := range units {
+		if u.Enabled == nil {
+			continue
 		}
-		key := l.units + state[l.enabled]
-		if _, seen := byKey[key]; !seen {
-			keys, byKey[key] = append(keys, key), l
+		name, instance := u.Name, ""
+		if at, dot := strings.Index(name, "@"), strings.LastIndex(name, "."); at >= 0 && dot > at {
+			name, instance = name[:at+1]+name[dot:], " "+name[at+1:dot]
 		}
-		if instantiated {
-			instances[key] = append(instances[key], wish.Unit[at+1:dot])
+		key := name + suffix[*u.Enabled]
+		if byKey[key] == nil {
+			byKey[key] = &presetLine{units: name, enabled: *u.Enabled}
+			keys = append(keys, key)
 		}
+		byKey[key].units += instance
 	}
-	slices.SortFunc(keys, cmp.Compare)
-	list := make([]line, 0, len(keys))
+	slices.Sort(keys)
+	lines := make([]presetLine, 0, len(keys))
 	for _, key := range keys {
-		l := byKey[key]
-		if names := instances[key]; names != nil {
-			l.units += " " + strings.Join(names, " ")
-		}
-		list = append(list, l)
+		lines = append(lines, *byKey[key])
 	}
-	return list
+	return lines
 }
 
-// preset makes the preset file. By Ignition's rules lines are appended, and a
-// unit is listed as disabled only where the tree has it enabled; it is disabled
-// there at once. With NodePool rules the file is replaced, as the first line
-// that matches a unit decides, and the links are systemd's to make.
-func (d *decider) preset(units []types.Unit) error {
-	var wishes []Enablement
-	for _, u := range units {
-		if u.Enabled != nil {
-			wishes = append(wishes, Enablement{u.Name, *u.Enabled})
-		}
+// presetFile replaces the preset file of a running host: the first line that matches a unit counts. systemd itself
+// makes the links.
+func (d *decider) presetFile() error {
+	var content strings.Builder
+	for _, line := range presetLines(d.in.Units) {
+		content.WriteString(line.String() + "\n")
 	}
-	if len(wishes) == 0 {
+	if content.Len() == 0 {
 		return nil
 	}
-	if !d.in.Strict {
-		return d.unitFile(PresetPath, string(PresetContent(wishes)))
+	return d.unitFile(PresetPath, content.String())
+}
+
+// Disables reports whether Preset passes a unit to its argument.
+func (d *Decision) Disables() bool {
+	return slices.ContainsFunc(presetLines(d.decider.in.Units), func(l presetLine) bool { return !l.enabled })
+}
+
+// Preset returns the changes that make the preset file of an image. As in Ignition, lines are appended, and a unit is
+// listed as disabled only if disable, which must disable the unit, returns that the unit was enabled until then.
+// The changes of the decision must have been made: the unit files decide which units are enabled.
+func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)) ([]ledger.Change, error) {
+	s := d.decider.scene
+	s.touched, s.at = nil, map[string]*touch{}
+	if t := d.decider.preset; t != nil {
+		s.touched, s.at[t.path] = []*touch{t}, t
 	}
-	for _, l := range lines(wishes) {
-		if !l.enabled {
-			enabled, err := d.scene.disable(systemctlName(l.units))
+	for _, line := range presetLines(d.decider.in.Units) {
+		if !line.enabled {
+			wasEnabled, err := disable(line.units)
 			if err != nil {
-				return err
+				return nil, err
 			}
-			if !enabled {
+			if !wasEnabled {
 				continue
 			}
 		}
-		if err := d.presetLine(l.String()); err != nil {
-			return err
+		if err := d.decider.found.note(d.decider.appendPreset(line.String())); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return d.decider.complete()
 }
 
-// presetLine appends to the preset file what it has not already. The file can
-// be a link to another one.
-func (d *decider) presetLine(text string) error {
+// UnitLinks returns the symbolic links below the unit directory of the tree and the directories that hold them,
+// which are what `systemctl disable` removes. Directories follow their contents, so that an undo restores them first.
+func (d *Decision) UnitLinks() ([]ledger.Change, error) {
+	dir, err := d.decider.scene.follow(UnitDir)
+	if err != nil {
+		return nil, err
+	}
+	var links []ledger.Change
+	err = d.decider.in.Tree.Walk(dir, func(p string, info host.Info) error {
+		if info.Type == host.Symlink || info.Type == host.Directory {
+			links = append(links, ledger.Change{Kind: kindOf(info.Type), Target: p, Why: "disabled units"})
+		}
+		return nil
+	})
+	slices.Reverse(links)
+	return links, err
+}
+
+// appendPreset appends a line to the preset file, or to the file that it links to, if the file lacks the line.
+func (d *decider) appendPreset(line string) error {
 	real, err := d.scene.follow(PresetPath)
 	if err != nil {
 		return err
@@ -124,7 +128,7 @@ func (d *decider) presetLine(text string) error {
 	if err != nil {
 		return err
 	}
-	appended := []byte(text + "\n")
+	appended := []byte(line + "\n")
 	if there.kind == host.Absent {
 		return d.unitFile(real, string(appended))
 	}
@@ -139,4 +143,18 @@ func (d *decider) presetLine(text string) error {
 	n := *there
 	n.write(append(wholeLines(content), appended...))
 	return d.scene.put(real, &n)
+}
+
+// holdPreset takes the preset file of an image out of the changes if Preset makes it.
+func (d *decider) holdPreset() error {
+	if len(presetLines(d.in.Units)) == 0 {
+		return nil
+	}
+	real, err := d.scene.follow(PresetPath)
+	if err != nil {
+		return err
+	}
+	d.preset = d.scene.at[real]
+	d.scene.touched = slices.DeleteFunc(d.scene.touched, func(t *touch) bool { return t == d.preset })
+	return nil
 }

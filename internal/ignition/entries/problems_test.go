@@ -169,7 +169,8 @@ func TestProblems(t *testing.T) {
 			if c.around != nil {
 				in.Tree = c.around(tree)
 			}
-			changes, err := Changes(in)
+			decision, err := Decide(in)
+			changes := changesOf(decision)
 			var failure *report.Failure
 			if !errors.As(err, &failure) || changes != nil {
 				t.Fatalf("got %v, %v", words(changes), err)
@@ -196,7 +197,7 @@ func TestProblems(t *testing.T) {
 func TestNamesWithASlashAreRefused(t *testing.T) {
 	tree, _ := newTree(t, "")
 	contents := "[Unit]\n"
-	_, err := Changes(Input{Tree: tree, Strict: true, Units: []types.Unit{
+	_, err := Decide(Input{Tree: tree, Strict: true, Units: []types.Unit{
 		{Name: "../a.service", Contents: &contents},
 		{Name: "b\nenable c.service"},
 		{Name: "d.service", Dropins: []types.Dropin{{Name: "../../e.conf", Contents: &contents}}},
@@ -211,11 +212,11 @@ func TestNamesWithASlashAreRefused(t *testing.T) {
 func TestWhatIsNotInTheConfigIsRefused(t *testing.T) {
 	tree, _ := newTree(t, "")
 	source := "http://example.com/x"
-	_, err := Changes(Input{Tree: tree, Strict: true, Storage: types.Storage{Files: []types.File{
+	_, err := Decide(Input{Tree: tree, Strict: true, Storage: types.Storage{Files: []types.File{
 		{Node: types.Node{Path: "/a"}, FileEmbedded1: types.FileEmbedded1{Contents: types.Resource{Source: &source}}},
 		{Node: types.Node{Path: "/b"}, FileEmbedded1: types.FileEmbedded1{Append: []types.Resource{{Source: &source}}}},
 	}}})
-	_, noTarget := Changes(Input{Tree: tree, Storage: types.Storage{Links: []types.Link{{Node: types.Node{Path: "/l"}}}}})
+	_, noTarget := Decide(Input{Tree: tree, Storage: types.Storage{Links: []types.Link{{Node: types.Node{Path: "/l"}}}}})
 	if noTarget == nil || !strings.Contains(noTarget.Error(), "link /l has no target") {
 		t.Errorf("a link without a target: %v", noTarget)
 	}
@@ -231,8 +232,9 @@ func TestAnOwnerThatIsToBeMade(t *testing.T) {
 	tree, _ := newTree(t, "")
 	in := inputOf(t, tree, `{"storage":{"files":[{"path":"/a","user":{"name":"new"}}]}}`, true)
 	in.User = func(string) (int, bool) { return -1, true }
-	changes, err := Changes(in)
+	decision, err := Decide(in)
 	must(t, err)
+	changes := decision.Changes
 	if len(changes) != 1 || *changes[0].Want.UID != -1 {
 		t.Errorf("got %v", words(changes))
 	}

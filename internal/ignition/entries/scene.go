@@ -3,7 +3,6 @@ package entries
 import (
 	"fmt"
 	"path"
-	"sort"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
@@ -105,41 +104,6 @@ func (s *scene) read(n *node) ([]byte, error) {
 		n.content, n.known = content, true
 	}
 	return n.content, nil
-}
-
-// names lists what is in a directory.
-func (s *scene) names(dir string) ([]string, error) {
-	n, err := s.lstat(dir)
-	if err != nil || n.kind != host.Directory {
-		return nil, err
-	}
-	all := map[string]bool{}
-	if info, err := s.before(dir); err == nil && info.Type == host.Directory {
-		names, err := s.tree.ReadDir(dir)
-		if err != nil {
-			return nil, err
-		}
-		for _, name := range names {
-			all[name] = true
-		}
-	}
-	for p := range s.nodes {
-		if path.Dir(p) == dir {
-			all[path.Base(p)] = true
-		}
-	}
-	var there []string
-	for name := range all {
-		n, err := s.lstat(path.Join(dir, name))
-		if err != nil {
-			return nil, err
-		}
-		if n.kind != host.Absent {
-			there = append(there, name)
-		}
-	}
-	sort.Strings(there)
-	return there, nil
 }
 
 // mostLinks is how many symbolic links one path can lead over, as in the kernel.

@@ -16,15 +16,18 @@ const (
 	nowhere = "/dev/null" // what the link of a masked unit leads to
 )
 
-// units makes the units one after the other, then the preset file. Their paths
-// are resolved when it is their turn, so also over links of the config.
+// units makes the units one after the other, then the preset file of a running host. Each path is resolved just
+// before its unit is made, so that links of the config count.
 func (d *decider) units() error {
 	for _, u := range d.in.Units {
 		if err := d.found.note(d.unit(u)); err != nil {
 			return err
 		}
 	}
-	return d.found.note(d.preset(d.in.Units))
+	if d.in.Strict {
+		return d.found.note(d.holdPreset())
+	}
+	return d.found.note(d.presetFile())
 }
 
 // unit makes the drop-ins of a unit, then its contents, then its mask, which

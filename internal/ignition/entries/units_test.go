@@ -3,6 +3,7 @@ package entries
 import (
 	"testing"
 
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -50,24 +51,17 @@ func TestUnits(t *testing.T) {
 				d /opt 0755 0:0
 				f /opt/1.conf 0644 0:0 =[Unit]\n`,
 		},
-		"preset lines are appended once, and only what is enabled is disabled": {
-			tree: `f /etc/systemd/system-preset/20-ignition.preset 0600 5:6 =enable a.service
-				f /usr/lib/systemd/system/b.service =[Install]\nWantedBy=x.target\n
-				l /etc/systemd/system/x.target.wants/b.service =/usr/lib/systemd/system/b.service
-				f /usr/lib/systemd/system/c.service =[Install]\nWantedBy=x.target\n`,
-			config: `{"systemd":{"units":[{"name":"t@2.service","enabled":true},{"name":"t@1.service","enabled":true},{"name":"a.service","enabled":true},{"name":"c.service","enabled":false},{"name":"b.service","enabled":false}]}}`,
+		"preset lines are appended once, and only units that were enabled are listed as disabled": {
+			tree:    `f /etc/systemd/system-preset/20-ignition.preset 0600 5:6 =enable a.service`,
+			enabled: []string{"b.service"},
+			config:  `{"systemd":{"units":[{"name":"t@2.service","enabled":true},{"name":"t@1.service","enabled":true},{"name":"a.service","enabled":true},{"name":"c.service","enabled":false},{"name":"b.service","enabled":false}]}}`,
 			want: []string{
-				"no link /etc/systemd/system/x.target.wants/b.service", "no directory /etc/systemd/system/x.target.wants",
 				`file /etc/systemd/system-preset/20-ignition.preset 0600 u5 g6 =enable a.service\ndisable b.service\nenable t@.service 2 1\n`,
 			},
-			after: dirs + `d /etc/systemd/system-preset 0755 0:0
-				f /etc/systemd/system-preset/20-ignition.preset 0600 5:6 =enable a.service\ndisable b.service\nenable t@.service 2 1\n
-				d /usr 0755 0:0
-				d /usr/lib 0755 0:0
-				d /usr/lib/systemd 0755 0:0
-				d /usr/lib/systemd/system 0755 0:0
-				f /usr/lib/systemd/system/b.service 0644 0:0 =[Install]\nWantedBy=x.target\n
-				f /usr/lib/systemd/system/c.service 0644 0:0 =[Install]\nWantedBy=x.target\n`,
+			after: `d /etc 0755 0:0
+				d /etc/systemd 0755 0:0
+				d /etc/systemd/system-preset 0755 0:0
+				f /etc/systemd/system-preset/20-ignition.preset 0600 5:6 =enable a.service\ndisable b.service\nenable t@.service 2 1\n`,
 		},
 		"the preset file can be an entry, too": {
 			config: `{"storage":{"files":[{"path":"/etc/systemd/system-preset/20-ignition.preset","contents":{"source":"data:,disable%20*%0A"}}]},"systemd":{"units":[{"name":"a.service","enabled":true}]}}`,
@@ -93,21 +87,42 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// As Ignition words and sorts them.
-func TestPresetContent(t *testing.T) {
+// The words and the order are Ignition's.
+func TestPresetLines(t *testing.T) {
+	enabled, disabled := true, false
+	unit := func(name string, enabled *bool) types.Unit { return types.Unit{Name: name, Enabled: enabled} }
 	for name, c := range map[string]struct {
-		wishes []Enablement
-		want   string
+		units []types.Unit
+		want  []string
 	}{
-		"none":                                     {nil, ""},
-		"by unit, disabled before enabled":         {[]Enablement{{"b.service", true}, {"a.service", true}, {"a.service", false}}, "disable a.service\nenable a.service\nenable b.service\n"},
-		"instances in the config's order":          {[]Enablement{{"t@b.service", true}, {"t@a.service", true}, {"t@c.service", false}}, "disable t@.service c\nenable t@.service b a\n"},
-		"a template is an instance without a name": {[]Enablement{{"t@.service", true}, {"t@a.service", true}}, "enable t@.service  a\n"},
-		"the first at sign counts":                 {[]Enablement{{"a@b@c.d.service", true}}, "enable a@.service b@c.d\n"},
-		"a template of another type":               {[]Enablement{{"t@a.socket", true}, {"t@a.service", true}}, "enable t@.service a\nenable t@.socket a\n"},
+		"none": {units: []types.Unit{unit("a.service", nil)}},
+		"by unit, disabled before enabled": {
+			units: []types.Unit{unit("b.service", &enabled), unit("a.service", &enabled), unit("a.service", &disabled)},
+			want:  []string{"disable a.service", "enable a.service", "enable b.service"},
+		},
+		"instances in the config's order": {
+			units: []types.Unit{unit("t@b.service", &enabled), unit("t@a.service", &enabled), unit("t@c.service", &disabled)},
+			want:  []string{"disable t@.service c", "enable t@.service b a"},
+		},
+		"a template is an instance without a name": {
+			units: []types.Unit{unit("t@.service", &enabled), unit("t@a.service", &enabled)},
+			want:  []string{"enable t@.service  a"},
+		},
+		"the first at sign counts": {
+			units: []types.Unit{unit("a@b@c.d.service", &enabled)},
+			want:  []string{"enable a@.service b@c.d"},
+		},
+		"a template of another type": {
+			units: []types.Unit{unit("t@a.socket", &enabled), unit("t@a.service", &enabled)},
+			want:  []string{"enable t@.service a", "enable t@.socket a"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(c.want, string(PresetContent(c.wishes))); diff != "" {
+			var got []string
+			for _, line := range presetLines(c.units) {
+				got = append(got, line.String())
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

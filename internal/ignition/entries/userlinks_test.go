@@ -36,7 +36,8 @@ func TestLinksOfUsersAreNotFollowedToWhatIsNotTheirs(t *testing.T) {
 	} {
 		for _, strict := range []bool{false, true} {
 			tree, _ := newTree(t, home+c.tree)
-			changes, err := Changes(inputOf(t, tree, c.config, strict))
+			decision, err := Decide(inputOf(t, tree, c.config, strict))
+			changes := changesOf(decision)
 			if strings.HasPrefix(c.want, "link") {
 				if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(report.RemedyOf(err), "namei -l /") {
 					t.Errorf("%s: error %v, remedy %q", name, err, report.RemedyOf(err))

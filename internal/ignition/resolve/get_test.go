@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,8 +27,8 @@ func TestContentsFromElsewhere(t *testing.T) {
 	if diff := cmp.Diff(want, contentsOf(t, d)); diff != "" {
 		t.Error(diff)
 	}
-	if d.Fetched != 5 || d.Config.Storage.Files[1].Contents.Verification.Hash == nil || d.Config.Storage.Files[1].Contents.Compression != nil {
-		t.Errorf("%d fetched: %s", d.Fetched, indent(t, d.Config.Storage.Files[1]))
+	if len(s.got()) != 5 || d.Config.Storage.Files[1].Contents.Verification.Hash == nil || d.Config.Storage.Files[1].Contents.Compression != nil {
+		t.Errorf("%d requests: %s", len(s.got()), indent(t, d.Config.Storage.Files[1]))
 	}
 	// What came in clear without a hash is warned of, and only that.
 	if len(d.Warnings) != 2 || !strings.Contains(d.Warnings[0], "file /none at "+s.URL+"/none came unencrypted and without a verification: anybody on the way can change it") {
@@ -80,9 +81,9 @@ func TestHeaders(t *testing.T) {
 		return list
 	}
 	want := []map[string]string{
-		{"Authorization": "Bearer " + canary, "Accept": "text/plain", "Accept-Encoding": "identity", "User-Agent": userAgent},
-		{"Authorization": "Basic bWU6aHVudGVyMg==", "Accept": accept, "Accept-Encoding": "identity", "User-Agent": userAgent},
-		{"User-Agent": userAgent},
+		{"Authorization": "Bearer " + canary, "Accept": "text/plain", "Accept-Encoding": "identity", "User-Agent": fetch.UserAgent},
+		{"Authorization": "Basic bWU6aHVudGVyMg==", "Accept": fetch.Accept, "Accept-Encoding": "identity", "User-Agent": fetch.UserAgent},
+		{"Accept": fetch.Accept, "Accept-Encoding": "identity", "User-Agent": fetch.UserAgent},
 	}
 	got := []map[string]string{seen(first.got()[0]), seen(first.got()[1]), seen(second.got()[0])}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -58,7 +58,7 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	case err != nil && len(found.Entries) == 0:
 		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %w", err)
 	case err != nil:
-		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", some(fatal(found, raw)))
+		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", some(fatal(found)))
 	}
 	return config, parsed.String(), said(found), nil
 }
@@ -112,8 +112,8 @@ func named(config types.Config, path []any) string {
 	return fmt.Sprintf(" (%s)", name)
 }
 
-// fatal lists the fatal entries of a validation report.
-func fatal(found vreport.Report, raw []byte) []string {
+// fatal returns the fatal entries of a validation report.
+func fatal(found vreport.Report) []string {
 	var list []string
 	for _, entry := range found.Entries {
 		if !entry.Kind.IsFatal() {
@@ -121,7 +121,7 @@ func fatal(found vreport.Report, raw []byte) []string {
 		}
 		problem := trim(entry)
 		if entry.Message == ignerrors.ErrInvalidScheme.Error() {
-			problem += schemeAt(raw, entry.Context.Path)
+			problem += " (possible are data, http and https)"
 		}
 		list = append(list, problem)
 	}

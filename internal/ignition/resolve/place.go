@@ -1,14 +1,14 @@
 package resolve
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// Place is a source without what could be secret in it: a user, a password, a
-// signature in the query, the bytes of a data URL.
+// Place returns a source without parts that may be secret: a user, a password, a signature in the query, the bytes of a
+// data URL.
 func Place(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "a data URL"
@@ -17,17 +17,10 @@ func Place(source string) string {
 	if err != nil {
 		return "a URL that cannot be read"
 	}
-	return place(parsed)
+	return fetch.Place(parsed)
 }
 
-func place(u *url.URL) string {
-	shown := *u
-	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
-	shown.Fragment, shown.RawFragment = "", ""
-	return shown.String()
-}
-
-// scheme of a source; "" for none, and for what is no URL.
+// scheme returns the scheme of a source, "" for none and for a source that is no URL.
 func scheme(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "data" // without reading megabytes as a URL
@@ -37,31 +30,4 @@ func scheme(source string) string {
 		return ""
 	}
 	return parsed.Scheme
-}
-
-// schemeAt names the scheme of the source at a path of a config, which
-// Ignition's validation only calls invalid.
-func schemeAt(raw []byte, path []any) string {
-	var node any
-	if json.Unmarshal(raw, &node) != nil {
-		return ""
-	}
-	for _, step := range path {
-		switch parent := node.(type) {
-		case map[string]any:
-			key, _ := step.(string)
-			node = parent[key]
-		case []any:
-			i, ok := step.(int)
-			if !ok || i < 0 || i >= len(parent) {
-				return ""
-			}
-			node = parent[i]
-		}
-	}
-	source, ok := node.(string)
-	if !ok || scheme(source) == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (%q; possible are data, http and https)", scheme(source))
 }

@@ -1,31 +1,36 @@
 package resolve
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+	"github.com/vincent-petithory/dataurl"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// reference is a resource of a config, and what it is there for.
+// reference is a resource of a config and its purpose.
 type reference struct {
 	what     string
 	resource *types.Resource
 
-	file     string // the path of the file that it is a content of, "" for none
+	file     string // the path of the file that the resource is a content of, "" for none
 	addition bool   // appended to the file
 }
 
-// need is what a reference stands for, as "file /etc/a at https://host/a".
+// need describes the resource, as "file /etc/a at https://host/a".
 func (r reference) need() string { return r.what + " at " + Place(*r.resource.Source) }
 
-// remote tells that the network has to be asked for it.
+// remote reports whether the resource must be fetched.
 func (r reference) remote() bool {
 	return r.resource.Source != nil && *r.resource.Source != "" && scheme(*r.resource.Source) != "data"
 }
 
-// contents are what the entries of a config are made of.
+// contents returns the contents of the entries of a config.
 func contents(config *types.Config) []reference {
 	var list []reference
 	for i := range config.Storage.Files {
@@ -44,8 +49,7 @@ func contents(config *types.Config) []reference {
 	return list
 }
 
-// nested are the other configs that one refers to. A replacement makes the
-// rest of the config void.
+// nested returns the other configs that a config refers to. A replacement makes the rest of the config void.
 func nested(ignition *types.Ignition) []reference {
 	if ignition.Config.Replace.Source != nil {
 		return []reference{{what: "the config that replaces it", resource: &ignition.Config.Replace}}
@@ -65,15 +69,19 @@ func authorities(ignition *types.Ignition) []reference {
 	return list
 }
 
-// unsupported names what of the references could never be had.
-func unsupported(list []reference) []string {
+// possible returns an error that names the references that can never be fetched.
+func possible(list []reference) error {
 	var problems []string
 	for _, r := range list {
 		if problem := r.unsupported(); problem != "" {
 			problems = append(problems, r.what+" "+problem)
 		}
 	}
-	return problems
+	if len(problems) == 0 {
+		return nil
+	}
+	return report.Fail(report.Usage, "# put the content into the config as a data URL, or on a web server",
+		"it refers to what cannot be fetched: %s", some(problems))
 }
 
 func (r reference) unsupported() string {
@@ -85,28 +93,70 @@ func (r reference) unsupported() string {
 	case err != nil:
 		return "is at a URL that cannot be read"
 	case source.Scheme != "http" && source.Scheme != "https":
-		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, place(source))
+		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, fetch.Place(source))
 	case source.Hostname() == "":
-		return fmt.Sprintf("is at %s, which names no host", place(source))
+		return fmt.Sprintf("is at %s, which names no host", fetch.Place(source))
 	}
 	return ""
 }
 
-// headers of the request for it. Those of the config replace the default ones
-// of the same name, the last of several of one name wins.
+// headers returns the config's headers for the resource. Of several headers of one name, the last one counts.
 func (r reference) headers() (http.Header, error) {
-	headers := http.Header{
-		"Accept":          {accept},
-		"Accept-Encoding": {"identity"},
-		"User-Agent":      {userAgent},
-	}
+	headers := http.Header{}
 	for _, header := range r.resource.HTTPHeaders {
 		if header.Value == nil {
-			// In a merge it takes the parent's header away. Where there is none
-			// to take, Ignition fails too.
-			return nil, fmt.Errorf("its header %q has no value", header.Name)
+			// In a merge, a header without a value removes the parent's header. Without one to remove, Ignition fails too.
+			return nil, fmt.Errorf("%s: its header %q has no value", r.need(), header.Name)
 		}
 		headers.Set(header.Name, *header.Value)
 	}
 	return headers, nil
+}
+
+// get returns the content of a resource, expanded and verified.
+func (r *resolver) get(ctx context.Context, reference reference) ([]byte, error) {
+	if !reference.remote() {
+		content, err := r.unpacker.Inline(*reference.resource)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", reference.what, err)
+		}
+		return content, nil
+	}
+	source, err := url.Parse(*reference.resource.Source)
+	if err != nil {
+		return nil, fmt.Errorf("%s is at a URL that cannot be read", reference.what)
+	}
+	headers, err := reference.headers()
+	if err != nil {
+		return nil, err
+	}
+	response, err := r.client.Get(ctx, fetch.Request{Name: fetch.Place(source), URL: source, Headers: headers, Limit: r.unpacker.left})
+	if err != nil {
+		return nil, fmt.Errorf("%s: fetching %s: %w", reference.what, fetch.Place(source), err)
+	}
+	content, err := r.unpacker.unpack(response.Body, *reference.resource)
+	if err != nil {
+		return nil, report.Fail(report.Usage, "# check the content on the server, and correct it or the config", "%s: %w", reference.need(), err)
+	}
+	if response.Unencrypted && text(reference.resource.Verification.Hash) == "" {
+		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.need()))
+	}
+	return content, nil
+}
+
+// inlined returns a resource with its content as a data URL. The hash is that of the expanded content and remains valid.
+func (r *resolver) inlined(reference reference, content []byte) types.Resource {
+	if !reference.remote() {
+		return *reference.resource
+	}
+	r.changed = true
+	source := dataurl.New(content, "application/octet-stream").String()
+	return types.Resource{Source: &source, Verification: reference.resource.Verification}
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
 }

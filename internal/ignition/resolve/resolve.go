@@ -1,160 +1,211 @@
 package resolve
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/coreos/ignition/v2/config/v3_6"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Options says how a config is resolved. The zero value is good.
-type Options struct {
-	Name    string // what the config is called in messages; "" is "config"
-	Remedy  string // what to do when it is not valid
-	Offline bool   // whatever would need the network is an error
+const (
+	maxDepth      = 16 // of configs that refer to configs
+	maxConfigs    = 64 // in all; Ignition has no limit
+	headerTimeout = 10 * time.Second
+)
 
-	// Parent is the config that led to this one, as a stub. Proxy, timeouts and
-	// certificate authorities are the parent's where this one has none.
+// Options are the settings of Resolve. The zero value is valid.
+type Options struct {
+	Name    string // of the config in messages; "" is "config"
+	Remedy  string // for a config that is not valid
+	Offline bool   // refuse everything that needs the network
+
+	// Parent is the config that led to this one, as a stub. Its proxy, timeouts and certificate authorities apply where
+	// the config has none.
 	Parent types.Ignition
 
 	Log      report.Log
-	Budget   time.Duration // how long each URL is tried without a httpTotal; 0 is two minutes
+	Budget   time.Duration // for the retries of each URL without a httpTotal; 0 is two minutes
 	MaxBytes int64         // of all configs and contents together, expanded; 0 is MaxExpanded
 
 	pause, stall time.Duration // shorter in tests
-	dial         dialer        // to another place in tests
+	dial         func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Resolve reads a config, merges and replaces it by what it refers to, and
-// gets, expands and verifies all contents. It writes nothing. Errors are a
-// report.Failure: Usage for a config that is not valid, for what is not there,
-// not what the config says it is, or too large; CredentialRefused when a server
-// wants other proof; Refused when a server cannot be trusted; else Failed.
+// Resolve reads a config, merges or replaces it as the config says, and gets, expands and verifies all contents. It
+// writes nothing. Errors are a report.Failure: Usage for a config that is not valid, and for resources that do not exist,
+// differ from what the config says, or are too large; CredentialRefused for a server that requires another credential;
+// Refused for a server that is not trusted; else Failed.
 func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
-	given, err := Read(raw, o)
-	if err != nil {
-		return nil, err
-	}
-	return given.Resolve(ctx)
-}
-
-// Given is a config as it was given: nothing that it refers to is there yet.
-type Given struct {
-	Config types.Config // translated to the newest spec
-
-	raw      []byte
-	version  string
-	warnings []string
-	options  Options
-}
-
-// Read is the first part of Resolve, for those who decide by the config itself
-// what becomes of it: to read it once more would take as long as all the rest.
-func Read(raw []byte, o Options) (*Given, error) {
-	o = o.withDefaults()
-	config, version, warnings, err := Parse(raw)
-	if err != nil {
-		return nil, report.Fail(report.Usage, o.Remedy, "reading %s: %w", o.Name, err)
-	}
-	return &Given{Config: config, raw: raw, version: version, warnings: warnings, options: o}, nil
-}
-
-// Resolve is the second part.
-func (g *Given) Resolve(ctx context.Context) (*Document, error) {
-	r := newResolver(g.options)
-	defer r.client.close()
-	r.warnings = g.warnings
-	document, err := r.resolve(ctx, g.Config)
-	if err != nil {
-		code, remedy := report.Usage, g.options.Remedy
-		if inner := report.RemedyOf(err); inner != "" {
-			code, remedy = report.CodeOf(err), inner
-		}
-		return nil, report.Fail(code, remedy, "reading %s: %w", g.options.Name, err)
-	}
-	document.Version = g.version
-	if !r.changed {
-		document.Raw = g.raw
-		return document, nil
-	}
-	if document.Raw, err = encode(document.Config); err != nil {
-		return nil, err
-	}
-	return document, nil
-}
-
-// Inline resolves a config that has all in it, without the network: what needs
-// it is an error that names each such thing.
-func Inline(raw []byte, name, remedy string) (*Document, error) {
-	return Resolve(context.Background(), raw, Options{Name: name, Remedy: remedy, Offline: true})
-}
-
-func (o Options) withDefaults() Options {
 	if o.Name == "" {
 		o.Name = "config"
 	}
 	if o.Remedy == "" {
 		o.Remedy = "# correct the config"
 	}
-	if o.Budget == 0 {
-		o.Budget = defaultBudget
-	}
 	if o.MaxBytes == 0 {
 		o.MaxBytes = MaxExpanded
 	}
-	if o.pause == 0 {
-		o.pause = firstPause
+	r := &resolver{options: o, unpacker: NewUnpacker(o.MaxBytes), known: map[string][]byte{}}
+	document, err := r.resolve(ctx, raw)
+	if err != nil {
+		code, remedy := report.Usage, o.Remedy
+		if inner := report.RemedyOf(err); inner != "" {
+			code, remedy = report.CodeOf(err), inner
+		}
+		return nil, report.Fail(code, remedy, "reading %s: %w", o.Name, err)
 	}
-	if o.stall == 0 {
-		o.stall = stallTimeout
-	}
-	if o.dial == nil {
-		o.dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
-	}
-	return o
+	return document, nil
 }
 
-// resolve does in memory what Ignition does in two stages: fetch, which makes
-// one config of several, and files, which gets the contents with the settings
-// of that one config.
-func (r *resolver) resolve(ctx context.Context, config types.Config) (*Document, error) {
-	if err := r.use(ctx, settings(r.options.Parent, config.Ignition)); err != nil {
-		return nil, err
-	}
-	merged, err := r.render(ctx, config, nil)
+// Inline resolves a complete config. An error names each resource that needs the network.
+func Inline(raw []byte, name, remedy string) (*Document, error) {
+	return Resolve(context.Background(), raw, Options{Name: name, Remedy: remedy, Offline: true})
+}
+
+// resolver holds the state of one Resolve.
+type resolver struct {
+	options  Options
+	client   *fetch.Client
+	unpacker *Unpacker
+	known    map[string][]byte // certificate authorities by source: each is fetched once, as in Ignition
+
+	configs  int
+	changed  bool // the result differs from the text of the config
+	warnings []string
+	outside  []string // resources that need the network, which must not be used
+}
+
+// resolve does the work of two stages of Ignition: fetch, which merges the configs, and files, which gets the contents
+// with the settings of the merged config.
+func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
+	document := newDocument()
+	config, version, warnings, err := Parse(raw)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.settle(ctx, &merged.Ignition); err != nil {
+	r.warnings = warnings
+	if err := r.connect(ctx, config.Ignition); err != nil {
 		return nil, err
 	}
-	if err := r.check(contents(&merged)); err != nil {
+	merged, err := r.merge(ctx, config, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.inlineAuthorities(ctx, &merged.Ignition); err != nil {
+		return nil, err
+	}
+	list := contents(&merged)
+	if err := r.check(list); err != nil {
 		return nil, err
 	}
 	if r.changed {
 		if err := Check(merged); err != nil {
 			return nil, fmt.Errorf("merged, its configs are not a valid Ignition config: %w", err)
 		}
+		if err := r.connect(ctx, merged.Ignition); err != nil {
+			return nil, err
+		}
 	}
-	r.client.pool = nil // another process in Ignition: only the final config counts
-	if err := r.use(ctx, settings(r.options.Parent, merged.Ignition)); err != nil {
-		return nil, err
+	for _, reference := range list {
+		content, err := r.get(ctx, reference)
+		if err != nil {
+			return nil, err
+		}
+		document.keep(reference, content)
+		*reference.resource = r.inlined(reference, content)
 	}
-	document := newDocument()
-	if err := r.fill(ctx, &merged, document); err != nil {
-		return nil, err
+	document.Raw, document.Version, document.Config, document.Warnings = raw, version, merged, r.warnings
+	if r.changed {
+		document.Raw, err = encode(merged)
 	}
-	document.Config, document.Warnings, document.Fetched = merged, r.warnings, r.fetched
-	return document, nil
+	return document, err
 }
 
-// settings are those of a config over those of its parent. Nothing else of the
-// two is merged, which would copy all entries.
-func settings(parent, child types.Ignition) types.Ignition {
-	return v3_6.Merge(types.Config{Ignition: parent}, types.Config{Ignition: child}).Ignition
+// merge returns a config with the configs that it merges, in order, so that the later one wins, or the config that
+// replaces it. References that can never be fetched are refused before any request, even though a merged config could
+// replace them.
+func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (types.Config, error) {
+	others, merged := nested(&config.Ignition), config
+	if config.Ignition.Config.Replace.Source != nil {
+		merged = types.Config{Ignition: types.Ignition{Version: config.Ignition.Version}}
+	}
+	if err := possible(slices.Concat(others, authorities(&merged.Ignition), contents(&merged))); err != nil {
+		return types.Config{}, err
+	}
+	for _, reference := range others {
+		r.changed = true
+		if r.options.Offline && reference.remote() {
+			r.outside = append(r.outside, reference.need())
+			continue
+		}
+		if r.configs++; r.configs > maxConfigs {
+			return types.Config{}, fmt.Errorf("its configs refer to more than %d others", maxConfigs)
+		}
+		if depth == maxDepth {
+			return types.Config{}, fmt.Errorf("its configs refer to others more than %d deep", maxDepth)
+		}
+		child, err := r.child(ctx, reference, depth)
+		if err != nil {
+			return types.Config{}, err
+		}
+		merged = v3_6.Merge(merged, child)
+	}
+	return merged, nil
+}
+
+// child gets another config, with the configs that it refers to.
+func (r *resolver) child(ctx context.Context, reference reference, depth int) (types.Config, error) {
+	raw, err := r.get(ctx, reference)
+	if err != nil {
+		return types.Config{}, err
+	}
+	config, _, warnings, err := Parse(raw)
+	if err == nil {
+		for _, warning := range warnings {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", reference.need(), warning))
+		}
+		config, err = r.merge(ctx, config, depth+1)
+	}
+	if err != nil {
+		return types.Config{}, within(reference, err)
+	}
+	return config, nil
+}
+
+// check refuses references that cannot be fetched, all at once.
+func (r *resolver) check(list []reference) error {
+	if err := possible(list); err != nil || !r.options.Offline {
+		return err
+	}
+	for _, reference := range list {
+		if reference.remote() {
+			r.outside = append(r.outside, reference.need())
+		}
+	}
+	if len(r.outside) > 0 {
+		return report.Fail(report.Usage, "# give it a config that has all in it (contents as data URLs), or let it use the network",
+			"it needs the network, which is not to be used: %s", some(r.outside))
+	}
+	return nil
+}
+
+func within(reference reference, err error) error { return fmt.Errorf("%s: %w", reference.need(), err) }
+
+func encode(config types.Config) ([]byte, error) {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(config); err != nil {
+		return nil, fmt.Errorf("encoding config: %w", err)
+	}
+	return out.Bytes(), nil
 }

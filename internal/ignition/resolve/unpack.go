@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
 // MaxExpanded is how many bytes all that a config consists of may have once it
@@ -69,16 +71,9 @@ func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 		}
 	}
 	if u.left -= int64(len(content)); u.left < 0 {
-		return nil, fmt.Errorf("the contents together have more than %s", bytesOf(u.limit))
+		return nil, fmt.Errorf("the contents together have more than %s", fetch.Size(u.limit))
 	}
 	return content, verify(content, r.Verification.Hash)
-}
-
-func bytesOf(n int64) string {
-	if n >= 1<<20 {
-		return fmt.Sprintf("%d MiB", n>>20)
-	}
-	return fmt.Sprintf("%d bytes", n)
 }
 
 func expand(compressed []byte, limit int64) ([]byte, error) {

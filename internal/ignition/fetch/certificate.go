@@ -1,4 +1,4 @@
-package wire
+package fetch
 
 import (
 	"crypto/x509"
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Names lists what a certificate is for.
+// Names returns the names and addresses that a certificate is valid for.
 func Names(shown *x509.Certificate) string {
 	all := append([]string{}, shown.DNSNames...)
 	for _, address := range shown.IPAddresses {
@@ -20,22 +20,20 @@ func Names(shown *x509.Certificate) string {
 	return strings.Join(all, ", ")
 }
 
-// OutOfTime tells a certificate out of its time. Nothing the server says can be
-// trusted then, its Date neither, so the two clocks cannot be told apart.
-func OutOfTime(shown *x509.Certificate, now time.Time) (what, remedy string) {
-	remedy = "# check this host's clock: timedatectl; chronyc tracking"
+// outOfTime describes a certificate that has expired or is not valid yet. The Date header of an untrusted server is not
+// trusted either, so the two clocks cannot be compared.
+func outOfTime(shown *x509.Certificate, now time.Time) string {
 	if now.Before(shown.NotBefore) {
 		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
-			shown.Subject, stamp(shown.NotBefore), stamp(now)), remedy
+			shown.Subject, stamp(shown.NotBefore), stamp(now))
 	}
-	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now)), remedy
+	return fmt.Sprintf("the certificate of %q has expired on %s (this host's clock says %s)", shown.Subject, stamp(shown.NotAfter), stamp(now))
 }
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// CheckCA tells whether text is a bundle that begins with a certificate that
-// can be read, in PEM. What stands between and after the certificates does not
-// matter, nor do blocks of other kinds: x509.CertPool passes over them too.
+// CheckCA returns an error unless text is a PEM bundle whose first certificate can be parsed. Text between and after the
+// certificates, and blocks of other types, are ignored, as by x509.CertPool.
 func CheckCA(text []byte) error {
 	for rest := text; ; {
 		var block *pem.Block

@@ -1,0 +1,136 @@
+package bootstrap
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+const disabledUnits = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[
+	{"name":"a.service","enabled":false,"contents":"[Service]\nExecStart=/bin/true\n[Install]\nWantedBy=multi-user.target\n"},
+	{"name":"b.service","enabled":false},
+	{"name":"c.service","enabled":true}]}}`
+
+// imageWithUnit is an image in which b.service is enabled.
+func imageWithUnit(t *testing.T) string {
+	t.Helper()
+	root := image(t)
+	for _, dir := range []string{"usr/lib/systemd/system", "etc/systemd/system/multi-user.target.wants"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil { //nolint:gosec // as in an image
+			t.Fatal(err)
+		}
+	}
+	const unit = "/usr/lib/systemd/system/b.service"
+	err := errors.Join(
+		os.WriteFile(root+unit, []byte("[Install]\nWantedBy=multi-user.target\n"), 0o640), //nolint:gosec // as in an image
+		os.Symlink(unit, root+"/etc/systemd/system/multi-user.target.wants/b.service"),
+		os.Chmod(root+"/etc/systemd/system/multi-user.target.wants", 0o750)) //nolint:gosec // a mode that no default has
+	if err != nil {
+		t.Fatal(err)
+	}
+	return root
+}
+
+// systemctl disables the unit that is enabled, and an undo restores its link and the directory of the link.
+func TestApplyDisablesUnits(t *testing.T) {
+	if !host.HasProgram("systemctl") || os.Geteuid() != 0 {
+		t.Skip("needs systemctl, and root for the owner of unit files")
+	}
+	root := imageWithUnit(t)
+	before := listing(t, root)
+	apply := func(want int) {
+		document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
+		if err != nil || document.Changes != want {
+			t.Fatalf("%d changes, want %d, error %v", document.Changes, want, err)
+		}
+	}
+	tree, err := host.OpenTree(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	i, err := openImage(t.Context(), tree, report.Log{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := ignition.ReadConfig(t.Context(), []byte(disabledUnits), ignition.Fetcher{}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := i.write(t.Context(), payload); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff == "" {
+		t.Error("nothing was written")
+	}
+	if err := i.takeBack(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("after an undo (-before +after):\n%s", diff)
+	}
+
+	apply(5) // a.service, the link, its directory, the preset file, the directory of that
+	got := strings.Join(listing(t, root), "\n")
+	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
+		t.Errorf("the tree after it:\n%s", got)
+	}
+	apply(0)
+}
+
+func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
+	root := imageWithUnit(t)
+	before := listing(t, root)
+	t.Setenv("PATH", t.TempDir())
+	_, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
+	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != "dnf install systemd" {
+		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
+	}
+	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+		t.Errorf("(-before +after):\n%s", diff)
+	}
+}
+
+// An apply waits for a systemctl that a killed one has left running, which holds a lock of the record's directory.
+func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
+	tree, err := host.OpenTree(image(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	held, err := tree.PrivateDir(wayBack)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	opened := make(chan error, 1)
+	go func() {
+		i, err := openImage(context.WithoutCancel(t.Context()), tree, report.Log{})
+		if err == nil {
+			err = i.done()
+		}
+		opened <- err
+	}()
+	select {
+	case err := <-opened:
+		t.Errorf("it has not waited: %v", err)
+	case <-time.After(100 * time.Millisecond):
+	}
+	held.Close()
+	if err := <-opened; err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,196 @@
+package fetch
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Try sends a request once and follows redirects.
+func (c *Client) Try(ctx context.Context, r Request) (*Response, *Error) {
+	response, failed := c.try(ctx, r)
+	if failed == nil && c.Check != nil {
+		failed = c.Check(response)
+	}
+	if failed != nil && c.Explain != nil {
+		c.Explain(failed)
+	}
+	return response, failed
+}
+
+func (c *Client) try(ctx context.Context, r Request) (*Response, *Error) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
+	target, headers, address, unencrypted := r.URL, r.Headers, c.ConnectTo, false
+	for range maxRedirects {
+		unencrypted = unencrypted || target.Scheme == "http"
+		transport := c.transport(target, address)
+		response, err := roundTrip(ctx, transport, target, headers, address)
+		if err != nil {
+			return nil, Classify(target, address, err)
+		}
+		next, failed := c.redirect(target, response)
+		if failed == nil && next == nil {
+			var got *Response
+			got, failed = c.read(response, r.Limit, cancel)
+			if failed == nil {
+				got.Unencrypted = unencrypted
+			}
+			transport.CloseIdleConnections()
+			return got, failed
+		}
+		response.Body.Close()
+		transport.CloseIdleConnections()
+		if failed != nil {
+			return nil, failed
+		}
+		target, headers, address = next, nil, ""
+	}
+	return nil, &Error{
+		Kind: Redirect, Code: report.Usage, What: fmt.Sprintf("it redirects more than %d times", maxRedirects), Remedy: "# check the URL",
+	}
+}
+
+// transport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's own client.
+func (c *Client) transport(target *url.URL, address string) *http.Transport {
+	var protocols http.Protocols
+	protocols.SetHTTP1(true)
+	config := &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12}
+	if address != "" {
+		config.ServerName = target.Hostname()
+	}
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
+	}
+	return &http.Transport{
+		Proxy:                  func(r *http.Request) (*url.URL, error) { return c.Proxy.For(r.URL) },
+		OnProxyConnectResponse: checkConnect,
+		DialContext:            dial,
+		TLSClientConfig:        config,
+		TLSHandshakeTimeout:    dialTimeout,
+		ResponseHeaderTimeout:  c.HeaderTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+		DisableCompression:     true, // a hash is that of the served bytes
+		Protocols:              &protocols,
+	}
+}
+
+// roundTrip does not use an http.Client, which would put URLs into its errors.
+func roundTrip(ctx context.Context, transport *http.Transport, target *url.URL, headers http.Header, address string) (*http.Response, error) {
+	dialled := *target
+	if address != "" {
+		dialled.Host = address
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, dialled.String(), nil)
+	if err != nil {
+		return nil, errors.New("the URL cannot be requested") // the cause contains the URL
+	}
+	request.Host = target.Host
+	request.Header = http.Header{"Accept": {Accept}, "Accept-Encoding": {"identity"}, "User-Agent": {UserAgent}}
+	for name, values := range headers {
+		request.Header[name] = values
+	}
+	if user := target.User; user != nil && request.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	return transport.RoundTrip(request)
+}
+
+// redirect returns the URL that a response redirects to, nil for none.
+func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *Error) {
+	location := response.Header.Get("Location")
+	switch response.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+	default:
+		location = ""
+	}
+	if location == "" {
+		return nil, nil //nolint:nilnil // no redirect
+	}
+	failed := &Error{Kind: Redirect, Code: report.Usage, What: "it redirects to what is no URL", Remedy: "# check the URL"}
+	next, err := target.Parse(location)
+	if err != nil {
+		return nil, failed
+	}
+	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
+		failed.What = fmt.Sprintf("it redirects to %s, which is neither http nor https", Place(next))
+		return nil, failed
+	}
+	if c.CheckRedirect != nil {
+		if err := c.CheckRedirect(next); err != nil {
+			failed.What = fmt.Sprintf("it redirects to %s, which is not allowed: %s", Place(next), err)
+			return nil, failed
+		}
+	}
+	return next, nil
+}
+
+// read reads the whole body and closes it. A server that stops sending is canceled after stallTimeout.
+func (c *Client) read(response *http.Response, limit int64, cancel context.CancelFunc) (*Response, *Error) {
+	defer response.Body.Close()
+	got := &Response{Size: response.ContentLength, ContentType: response.Header.Get("Content-Type")}
+	if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
+		got.Date, got.Skew = date, date.Sub(time.Now().UTC().Truncate(time.Second))
+	}
+	if status := response.StatusCode; status != http.StatusOK && status != http.StatusNoContent {
+		return nil, statusError(response, got.Skew)
+	}
+	stall := stallTimeout
+	if c.Stall > 0 {
+		stall = c.Stall
+	}
+	stalled := time.AfterFunc(stall, cancel)
+	defer stalled.Stop()
+	var err error
+	if got.Body, err = io.ReadAll(io.LimitReader(&progress{response.Body, stalled, stall}, limit+1)); err != nil {
+		return nil, Cut(got, err)
+	}
+	if int64(len(got.Body)) > limit {
+		return nil, &Error{
+			Kind: TooLarge, Code: report.Usage, What: "what it sends has more than " + Size(limit),
+			Remedy: "# put large contents into a package or an image",
+		}
+	}
+	return got, nil
+}
+
+// progress is a reader that restarts a timer with each read.
+type progress struct {
+	io.Reader
+	timer *time.Timer
+	limit time.Duration
+}
+
+func (p *progress) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if n > 0 {
+		p.timer.Reset(p.limit)
+	}
+	return n, err
+}
+
+// Place returns a URL without parts that may be secret: user, password, query and fragment.
+func Place(u *url.URL) string {
+	shown := *u
+	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
+	shown.Fragment, shown.RawFragment = "", ""
+	return shown.String()
+}
+
+// Size returns a number of bytes as text.
+func Size(n int64) string {
+	if n >= 1<<20 {
+		return fmt.Sprintf("%d MiB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

@@ -1,0 +1,147 @@
+// Package fetch gets payloads, and the resources that configs refer to, over HTTP and HTTPS: one client with one retry
+// policy and one classification of failures.
+//
+// Headers are sent to the first server only, as in Ignition: a redirect can lead anywhere. The environment's proxy is
+// not used. No error and no log message contains a header, or the user, password, query or fragment of a URL.
+package fetch
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpproxy"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Accept is the Accept header of each request. HyperShift's server serves the same config to every client. The
+// machine-config server of a standalone cluster selects the Ignition spec by this header: spec 2.2 without the header,
+// and the server's newest spec for an unknown version. The header names the newest spec that can be read, as Ignition
+// does, because an older spec may lack settings of the cluster's configs.
+const Accept = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
+
+// UserAgent is the User-Agent header of each request.
+const UserAgent = "hcp-node-agent"
+
+const (
+	defaultBudget  = 2 * time.Minute
+	firstPause     = time.Second
+	maxPause       = 15 * time.Second
+	dialTimeout    = 10 * time.Second
+	attemptTimeout = 10 * time.Minute
+	stallTimeout   = 30 * time.Second // without a byte of the body
+	maxRedirects   = 10               // as Ignition
+)
+
+// Client gets resources. The zero value trusts the host's CAs and uses no proxy.
+type Client struct {
+	Log           report.Log
+	Budget        time.Duration // attempts begin during this time; 0 is two minutes
+	Total         time.Duration // all attempts end after this time, and the budget does not count; 0 is no limit
+	HeaderTimeout time.Duration // of the response headers of an attempt; 0 is no limit
+	Roots         *x509.CertPool
+	Proxy         Proxy
+
+	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the first server's address. SNI, the
+	// Host header and the name in the certificate remain those of the URL.
+	ConnectTo string
+
+	// Hooks, each of which may be nil.
+	CheckRedirect func(to *url.URL) error // returns why a redirect is not allowed
+	Check         func(*Response) *Error  // returns why a body is not usable
+	Explain       func(*Error)            // sets the text, the remedy, the exit code and Temporary for the server
+
+	// Shorter times and another destination, for tests.
+	Pause, Stall time.Duration
+	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// Proxy is the proxy configuration of a config. No has the form of the items of NO_PROXY.
+type Proxy struct {
+	HTTP, HTTPS string
+	No          []string
+}
+
+// For returns the proxy for a URL, nil for none.
+func (p Proxy) For(target *url.URL) (*url.URL, error) {
+	config := httpproxy.Config{HTTPProxy: p.HTTP, HTTPSProxy: p.HTTPS, NoProxy: strings.Join(p.No, ",")}
+	return config.ProxyFunc()(target)
+}
+
+// Request is a GET request.
+type Request struct {
+	Name    string // of the server, in log messages
+	URL     *url.URL
+	Headers http.Header // replace the default headers of the same name
+	Limit   int64       // of the body, in bytes
+}
+
+// Response is a response with status 200 or 204.
+type Response struct {
+	Body        []byte
+	Size        int64 // that the server announced, -1 for none
+	ContentType string
+	Date        time.Time     // the server's clock, zero for unknown
+	Skew        time.Duration // Date minus this host's clock
+	Unencrypted bool          // some of the servers were reached by http
+}
+
+// Get sends a request until there is a usable response, a failure that is not temporary, the end of the budget, or the
+// end of ctx. An error is a report.Failure around an *Error.
+func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
+	began, budget, limited := time.Now(), c.Budget, ctx
+	if budget == 0 {
+		budget = defaultBudget
+	}
+	if c.Total > 0 {
+		budget = c.Total
+		var cancel context.CancelFunc
+		limited, cancel = context.WithTimeout(ctx, c.Total)
+		defer cancel()
+	}
+	deadline := began.Add(budget)
+	var last *Error
+	for attempt := 1; ; attempt++ {
+		response, failed := c.Try(limited, r)
+		if failed == nil {
+			return response, nil
+		}
+		if limited.Err() != nil && last != nil {
+			failed = last // the end of the time interrupted this attempt; the last failure is the reason for it
+		}
+		last = failed
+		failed.attempts, failed.took = attempt, time.Since(began)
+		if !failed.Temporary || limited.Err() != nil || time.Now().After(deadline) {
+			return nil, failed.failure(ctx)
+		}
+		next := min(c.pause(attempt), time.Until(deadline))
+		c.Log.Again(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.What, deadline.Format(time.TimeOnly)), failed.Remedy, next)
+		select {
+		case <-time.After(next):
+		case <-limited.Done():
+			return nil, failed.failure(ctx)
+		}
+	}
+}
+
+// pause returns the time to wait after a number of attempts. The time doubles up to maxPause, and half of it is random:
+// hosts that booted together must not send their requests together.
+func (c *Client) pause(attempts int) time.Duration {
+	pause := firstPause
+	if c.Pause > 0 {
+		pause = c.Pause
+	}
+	for range attempts - 1 {
+		if pause = min(2*pause, maxPause); pause == maxPause {
+			break
+		}
+	}
+	return pause/2 + rand.N(pause/2+1) //nolint:gosec // jitter needs no secrecy
+}

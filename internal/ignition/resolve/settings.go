@@ -1,0 +1,101 @@
+package resolve
+
+import (
+	"context"
+	"crypto/x509"
+	"fmt"
+	"time"
+
+	"github.com/coreos/ignition/v2/config/v3_6"
+	"github.com/coreos/ignition/v2/config/v3_6/types"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
+)
+
+// connect makes the client for the settings of a config, and of the parent where the config has none. Certificate
+// authorities are fetched with the other settings and this host's trust.
+func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
+	// Only the settings: a merge of whole configs would copy all entries.
+	ignition = v3_6.Merge(types.Config{Ignition: r.options.Parent}, types.Config{Ignition: ignition}).Ignition
+	c := &fetch.Client{
+		Log: r.options.Log, Budget: r.options.Budget, HeaderTimeout: headerTimeout,
+		Proxy: fetch.Proxy{HTTP: text(ignition.Proxy.HTTPProxy), HTTPS: text(ignition.Proxy.HTTPSProxy)},
+		Pause: r.options.pause, Stall: r.options.stall, Dial: r.options.dial,
+	}
+	for _, item := range ignition.Proxy.NoProxy {
+		c.Proxy.No = append(c.Proxy.No, string(item))
+	}
+	if t := ignition.Timeouts.HTTPResponseHeaders; t != nil {
+		c.HeaderTimeout = time.Duration(*t) * time.Second
+	}
+	if t := ignition.Timeouts.HTTPTotal; t != nil {
+		c.Total = time.Duration(*t) * time.Second
+	}
+	c.Explain = func(e *fetch.Error) {
+		if e.Kind == fetch.TooLarge {
+			e.What += ", or all contents together have"
+		}
+	}
+	r.client = c
+	list := authorities(&ignition)
+	if err := possible(list); err != nil || len(list) == 0 {
+		return err
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return fmt.Errorf("reading this host's certificate authorities: %w", err)
+	}
+	for _, reference := range list {
+		if r.options.Offline && reference.remote() {
+			continue // named by inlineAuthorities
+		}
+		content, err := r.authority(ctx, reference)
+		if err != nil {
+			return err
+		}
+		pool.AppendCertsFromPEM(content)
+	}
+	c.Roots = pool
+	return nil
+}
+
+// authority gets a certificate authority.
+func (r *resolver) authority(ctx context.Context, reference reference) ([]byte, error) {
+	source := *reference.resource.Source
+	if content, known := r.known[source]; known {
+		return content, nil
+	}
+	content, err := r.get(ctx, reference)
+	if err != nil {
+		return nil, err
+	}
+	if err := fetch.CheckCA(content); err != nil {
+		return nil, within(reference, err)
+	}
+	r.known[source] = content
+	return content, nil
+}
+
+// inlineAuthorities makes the settings of a merged config complete: no config is left to merge, and the certificate
+// authorities are data URLs. An authority that several URLs provide is listed once.
+func (r *resolver) inlineAuthorities(ctx context.Context, ignition *types.Ignition) error {
+	ignition.Config = types.IgnitionConfig{}
+	listed := map[string]bool{}
+	var list []types.Resource
+	for _, reference := range authorities(ignition) {
+		if r.options.Offline && reference.remote() {
+			r.outside = append(r.outside, reference.need())
+			continue
+		}
+		content, err := r.authority(ctx, reference)
+		if err != nil {
+			return err
+		}
+		if resource := r.inlined(reference, content); !listed[*resource.Source] {
+			listed[*resource.Source] = true
+			list = append(list, resource)
+		}
+	}
+	ignition.Security.TLS.CertificateAuthorities = list
+	return nil
+}
