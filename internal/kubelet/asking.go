@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -108,9 +107,7 @@ func csrSource(a *api, doing, selector string) source[*certificatesv1.Certificat
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},
-		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return csrs.Watch(ctx, options) //nolint:wrapcheck // follow explains it
-		},
+		watch: csrs.Watch,
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -131,9 +130,7 @@ func (n *Node) source() source[*corev1.Node] {
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},
-		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return nodes.Watch(ctx, options) //nolint:wrapcheck // follow explains it
-		},
+		watch: nodes.Watch,
 	}
 }
 
