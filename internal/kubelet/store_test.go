@@ -12,6 +12,8 @@ import (
 	"k8s.io/client-go/util/certificate"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 func issuedPair(t *testing.T, ca *certtest.Authority) pair {
@@ -94,5 +96,48 @@ func TestPairThatDoesNotFitIsNotWritten(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("files were written: %v, %v", entries, err)
+	}
+}
+
+func TestUndoRestoresTheFileThatThePairReplaced(t *testing.T) {
+	tree, err := host.OpenTree("/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	state, kubelet := t.TempDir(), t.TempDir()
+	paths := &ledger.Paths{Tree: tree}
+	book, err := ledger.Open(state, map[ledger.Kind]ledger.Driver{
+		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer book.Close()
+	identity := &Identity{
+		Dir: filepath.Join(kubelet, "pki"), Kubeconfig: filepath.Join(kubelet, "kubeconfig"), Ledger: book, Log: (&recorder{}).log(),
+	}
+	if err := os.Mkdir(identity.Dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(identity.current(), []byte("before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ca := certtest.NewAuthority(t, "signer")
+	issued := issuedPair(t, ca)
+	if err := identity.store(t.Context(), Cluster{Server: "https://api.example.com:6443", CA: ca.PEM}, issued); err != nil {
+		t.Fatal(err)
+	}
+	if !leafIn(t, identity.Dir).Equal(leafOfPEM(issued.certificate)) {
+		t.Error("kubelet reads another certificate")
+	}
+	if _, err := book.Undo(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if content, err := os.ReadFile(identity.current()); err != nil || string(content) != "before" {
+		t.Errorf("after undo: %q, %v", content, err)
+	}
+	if entries, err := os.ReadDir(identity.Dir); err != nil || len(entries) != 1 {
+		t.Errorf("after undo: %v, %v; want %s alone", entries, err, currentClient)
 	}
 }
