@@ -33,7 +33,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the agent: bin/hcp-node-agent
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-agent ./cmd/node-agent
+	go build -trimpath -tags grpcnotrace -ldflags '-s -w -X main.version=$(VERSION)' -o bin/hcp-node-agent ./cmd/node-agent
 
 .PHONY: docs
 docs: ## make docs/reference.md and docs/schema from the program's own tables

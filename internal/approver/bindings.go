@@ -10,9 +10,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -32,7 +31,7 @@ const (
 // than a cluster may have, and one object needs the least rights. When it is
 // full, no more tickets are taken, and each CSR is told why.
 type bindings struct {
-	client    kubernetes.Interface
+	client    *kube.Client
 	namespace string
 	name      string
 }
@@ -49,7 +48,7 @@ type bound struct {
 }
 
 func (b bindings) read(ctx context.Context) (bound, error) {
-	object, err := b.client.CoreV1().ConfigMaps(b.namespace).Get(ctx, b.name, metav1.GetOptions{})
+	object, err := b.client.ConfigMaps(b.namespace).Get(ctx, b.name)
 	if apierrors.IsNotFound(err) {
 		return bound{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
 			"the hosted cluster has no ConfigMap %s/%s, in which used tickets are noted: %w", b.namespace, b.name, err)
@@ -78,7 +77,7 @@ func (b bindings) add(ctx context.Context, was bound, more map[string]string) er
 	for id, fingerprint := range more {
 		object.Data[id] = shortForm(fingerprint)
 	}
-	if _, err := b.client.CoreV1().ConfigMaps(b.namespace).Update(ctx, object, metav1.UpdateOptions{}); err != nil {
+	if _, err := b.client.ConfigMaps(b.namespace).Update(ctx, object); err != nil {
 		return fmt.Errorf("noting tickets as used: %w", err)
 	}
 	maps.Copy(was.keys, more)

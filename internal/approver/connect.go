@@ -1,20 +1,19 @@
 package approver
 
 import (
-	"fmt"
 	"net/http"
 
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
 // connection is a hosted cluster as its approver reaches it.
 type connection struct {
-	client      kubernetes.Interface
+	client      *kube.Client
 	server      string
 	authorities []ticket.Hash
 }
@@ -34,12 +33,10 @@ func connect(kubeconfig []byte) (connection, error) {
 		// Claims are of a cluster, and its CA is what a cluster is known by.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
 	}
-	config.QPS = -1 // one request follows the other, and the server has limits of its own
-	config.ContentType, config.AcceptContentTypes = "application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf,application/json"
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kube.NewClient(config)
 	if err != nil {
-		return connection{}, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+		return connection{}, err
 	}
 	return connection{client: client, server: config.Host, authorities: authorities}, nil
 }

@@ -35,7 +35,7 @@ func (l *lookout) at(ctx context.Context, csr *certificatesv1.CertificateSigning
 func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	_, err := c.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	_, err := c.client.Nodes().Get(ctx, name)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}
@@ -56,7 +56,7 @@ func nodesOfAddresses(ctx context.Context, c connection) (map[netip.Addr][]strin
 	options := metav1.ListOptions{Limit: pageSize}
 	for {
 		limited, cancel := bounded(ctx)
-		page, err := c.client.CoreV1().Nodes().List(limited, options)
+		page, err := c.client.Nodes().List(limited, options)
 		cancel()
 		if err != nil {
 			return nil, fmt.Errorf("listing Nodes for their addresses: %w", err)

@@ -9,14 +9,13 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/client-go/util/retry"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -33,9 +32,9 @@ func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) 
 	if err != nil {
 		return err
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kube.NewClient(config)
 	if err != nil {
-		return fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -64,14 +63,11 @@ func approverConfig(kubeconfig []byte) (*rest.Config, error) {
 	if config.Insecure {
 		return nil, report.Fail(report.Usage, remedy, "the approver's kubeconfig does not verify the server (insecure-skip-tls-verify), so its credential could go to anybody")
 	}
-	config.UserAgent = "hcp-node-agent"
-	config.WarningHandler = rest.NoWarnings{}
 	return config, nil
 }
 
-func approve(ctx context.Context, client kubernetes.Interface, want Want, name string) error {
-	csrs := client.CertificatesV1().CertificateSigningRequests()
-	csr, err := csrs.Get(ctx, name, metav1.GetOptions{})
+func approve(ctx context.Context, client *kube.Client, want Want, name string) error {
+	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
 		return err //nolint:wrapcheck // inWords tells it
 	}
@@ -91,12 +87,12 @@ func approve(ctx context.Context, client kubernetes.Interface, want Want, name s
 
 // setApproved approves a CSR as it was judged: the update carries the resource
 // version, so it fails with a conflict if anybody changed the CSR since.
-func setApproved(ctx context.Context, client kubernetes.Interface, csr *certificatesv1.CertificateSigningRequest, message string) error {
+func setApproved(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
 	})
-	_, err := client.CertificatesV1().CertificateSigningRequests().UpdateApproval(ctx, csr.Name, csr, metav1.UpdateOptions{})
+	_, err := client.CSRs().Update(ctx, csr, "approval")
 	return err //nolint:wrapcheck // who asked for it tells it
 }
 

@@ -31,7 +31,7 @@ func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do
 		if options.Limit > csrPageSmall {
 			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
 		}
-		page, err := c.client.CertificatesV1().CertificateSigningRequests().List(limited, options)
+		page, err := c.client.CSRs().List(limited, options)
 		cancel()
 		if errors.Is(err, errPageTooLarge) {
 			options.Limit = csrPageSmall

@@ -10,7 +10,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // tally is what came of the approvals of one look at all CSRs.
@@ -69,13 +68,11 @@ func (a *Approver) mayApprove(ctx context.Context) (bool, error) {
 func (a *Approver) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	review, err := a.client.AuthorizationV1().SelfSubjectAccessReviews().Create(ctx, &authorizationv1.SelfSubjectAccessReview{
-		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
-	}, metav1.CreateOptions{})
+	may, err := a.client.Allowed(ctx, what)
 	if err != nil {
 		return false, fmt.Errorf("asking for the credential's rights: %w", err)
 	}
-	return review.Status.Allowed, nil
+	return may, nil
 }
 
 // barred gives an error when nothing was approved because the credential may

@@ -136,7 +136,7 @@ func (a *Approver) follow(ctx context.Context, version string) {
 	ctx, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
 	started, seconds := time.Now(), int64(lookAgain.Seconds())+1
-	watcher, err := a.client.CertificatesV1().CertificateSigningRequests().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
+	watcher, err := a.client.CSRs().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
 		pause(ctx, time.Second) // the next list tells why
 		return

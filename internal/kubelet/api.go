@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
@@ -26,7 +26,7 @@ const requestTimeout = 30 * time.Second
 
 // api is a connection to the API server with one credential.
 type api struct {
-	client kubernetes.Interface
+	client *kube.Client
 	server string
 	clock  *serverClock
 	proxy  Proxy
@@ -36,16 +36,13 @@ type api struct {
 func connect(config *rest.Config, proxy Proxy) (*api, error) {
 	config = rest.CopyConfig(config)
 	clock := &serverClock{}
-	config.UserAgent = "hcp-node-agent"
-	config.WarningHandler = rest.NoWarnings{} // they would go to standard error
-	config.QPS = -1                           // what repeats requests here pauses by itself, and a limiter's error would hide the real one
 	config.Wrap(clock.wrap)
 	if proxy != nil {
 		config.Proxy = proxy
 	}
-	client, err := kubernetes.NewForConfig(config)
+	client, err := kube.NewClient(config)
 	if err != nil {
-		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+		return nil, err
 	}
 	verify, err := rest.TLSConfigFor(config)
 	if err != nil {

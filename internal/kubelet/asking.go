@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -83,7 +82,7 @@ func (a *asking) submit(ctx context.Context) error {
 		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
 	}
 	return a.api.persist(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
-		_, err := a.api.client.CertificatesV1().CertificateSigningRequests().Create(ctx, a.ours, metav1.CreateOptions{})
+		_, err := a.api.client.CSRs().Create(ctx, a.ours, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
 			a.older = true
 			return nil
@@ -98,7 +97,7 @@ func (a *asking) source() source[*certificatesv1.CertificateSigningRequest] {
 }
 
 func csrSource(a *api, doing, selector string) source[*certificatesv1.CertificateSigningRequest] {
-	csrs := a.client.CertificatesV1().CertificateSigningRequests()
+	csrs := a.client.CSRs()
 	return source[*certificatesv1.CertificateSigningRequest]{
 		doing: doing, selector: selector,
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, metav1.ListMeta, error) {
@@ -108,9 +107,7 @@ func csrSource(a *api, doing, selector string) source[*certificatesv1.Certificat
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},
-		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return csrs.Watch(ctx, options) //nolint:wrapcheck // follow explains it
-		},
+		watch: csrs.Watch,
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -33,7 +32,7 @@ func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	bundle, err := n.api.client.CoreV1().ConfigMaps(namespace).Get(ctx, rootBundle, metav1.GetOptions{})
+	bundle, err := n.api.client.ConfigMaps(namespace).Get(ctx, rootBundle)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil // the pod has gone meanwhile
 	}

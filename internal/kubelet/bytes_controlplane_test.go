@@ -43,7 +43,7 @@ func askServing(t *testing.T, node *Node, address string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	csr, err := node.api.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), servingRequest(request), metav1.CreateOptions{})
+	csr, err := node.api.client.CSRs().Create(t.Context(), servingRequest(request), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

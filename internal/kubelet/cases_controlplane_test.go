@@ -16,7 +16,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -29,17 +28,14 @@ func isMachine(t *testing.T, node *Node, machineID string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = node.api.client.CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
-	if err != nil {
-		t.Fatal(err)
-	}
+	patchStatus(t, node, patch)
 }
 
 func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	node, first, _ := joinedNode(t, "twins")
 	register(t, node)
 	renewed := metav1.NowMicro()
-	if _, err := node.api.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Create(t.Context(), &coordinationv1.Lease{
+	if _, err := node.api.client.Leases(corev1.NamespaceNodeLease).Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "twins"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -54,7 +50,7 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := bootstrapper.client.CoreV1().Nodes().Get(t.Context(), "twins", metav1.GetOptions{}); !apierrors.IsForbidden(err) {
+	if _, err := bootstrapper.client.Nodes().Get(t.Context(), "twins"); !apierrors.IsForbidden(err) {
 		t.Errorf("the bootstrap credential may read a Node: %v", err)
 	}
 

@@ -62,7 +62,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
+			err = a.client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.explain(t.Context(), err)
 			if !strings.Contains(got.text, test.want) || !strings.Contains(got.remedy, test.remedy) || got.permanent || got.code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)

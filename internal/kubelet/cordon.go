@@ -23,7 +23,7 @@ func cordonedByLeave(node *corev1.Node) bool {
 // Node that is cordoned already, or does not exist, is left as it is.
 func (n *Node) Cordon(ctx context.Context) error {
 	return n.api.persist(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
-		node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+		node, err := n.api.client.Nodes().Get(ctx, n.Name)
 		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
 			return nil
 		}
@@ -48,7 +48,7 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 	if err != nil {
 		return fmt.Errorf("encoding patch: %w", err)
 	}
-	_, err = n.api.client.CoreV1().Nodes().Patch(ctx, n.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err = n.api.client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch)
 	return err //nolint:wrapcheck // persist explains it
 }
 

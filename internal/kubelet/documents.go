@@ -8,7 +8,6 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
@@ -16,7 +15,7 @@ import (
 // Document is the Node as the cluster gives it, in JSON, without the record of
 // who set which of its fields.
 func (n *Node) Document(ctx context.Context) ([]byte, error) {
-	node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	node, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		return nil, explain(err, n.api.server).failure("asking the cluster about Node "+n.Name, err)
 	}
@@ -65,10 +64,10 @@ func ServingCertificate(dir string) string { return filepath.Join(dir, "kubelet-
 func ClientCertificate(dir string) string { return (&Identity{Dir: dir}).current() }
 
 func requests(ctx context.Context, a *api, node string, names []string) ([]byte, error) {
-	csrs := a.client.CertificatesV1().CertificateSigningRequests()
+	csrs := a.client.CSRs()
 	own := map[string]*certificatesv1.CertificateSigningRequest{}
 	for _, name := range names {
-		csr, err := csrs.Get(ctx, name, metav1.GetOptions{})
+		csr, err := csrs.Get(ctx, name)
 		switch {
 		case err == nil:
 			own[name] = csr

@@ -66,7 +66,7 @@ func TestControlPlaneDocuments(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		csr, err := n.api.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		csr, err := n.api.client.CSRs().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				Request: request, SignerName: certificatesv1.KubeletServingSignerName,

@@ -78,7 +78,7 @@ func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []str
 			continue
 		}
 		err := n.api.persist(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
-			err := n.api.client.CoreV1().Pods(pod.Namespace).EvictV1(ctx, &policyv1.Eviction{
+			err := n.api.client.Evict(ctx, &policyv1.Eviction{
 				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 			})

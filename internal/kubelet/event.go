@@ -34,7 +34,7 @@ func (n *Node) Event(ctx context.Context, warning bool, reason, message string) 
 	if warning {
 		event.Type = corev1.EventTypeWarning
 	}
-	if _, err := n.api.client.CoreV1().Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
+	if _, err := n.api.client.Events(event.Namespace).Create(ctx, event, metav1.CreateOptions{}); err != nil {
 		problem := explain(err, n.api.server)
 		return report.Fail(report.Failed, problem.remedy, "writing an Event about Node %s: %w", n.Name, fmt.Errorf("%s", problem.text))
 	}

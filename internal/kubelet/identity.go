@@ -155,8 +155,8 @@ func (i *Identity) cluster() (Cluster, error) {
 	return cluster, nil
 }
 
-// current is the path of kubelet's current client certificate and key.
-func (i *Identity) current() string { return filepath.Join(i.Dir, "kubelet-client-current.pem") }
+// current returns the path of kubelet's current client certificate and key.
+func (i *Identity) current() string { return filepath.Join(i.Dir, currentClient) }
 
 // leafOf reads the first certificate in a file; nil when there is none.
 func leafOf(path string) *x509.Certificate {

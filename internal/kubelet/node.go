@@ -9,7 +9,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
@@ -58,7 +57,7 @@ func (n *Node) unseen() Finding {
 func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	node, err := n.api.client.CoreV1().Nodes().Get(bounded, n.Name, metav1.GetOptions{})
+	node, err := n.api.client.Nodes().Get(bounded, n.Name)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err() //nolint:wrapcheck // there is nothing to add
@@ -121,7 +120,7 @@ func (n *Node) Ready(ctx context.Context) error {
 
 // source is our Node, by name.
 func (n *Node) source() source[*corev1.Node] {
-	nodes := n.api.client.CoreV1().Nodes()
+	nodes := n.api.client.Nodes()
 	return source[*corev1.Node]{
 		doing: "watching Node " + n.Name, selector: "metadata.name=" + n.Name,
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
@@ -131,9 +130,7 @@ func (n *Node) source() source[*corev1.Node] {
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},
-		watch: func(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-			return nodes.Watch(ctx, options) //nolint:wrapcheck // follow explains it
-		},
+		watch: nodes.Watch,
 	}
 }
 
@@ -161,7 +158,7 @@ func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsO
 func (n *Node) podsOf(ctx context.Context, version string) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	list, err := n.api.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{
+	list, err := n.api.client.Pods("").List(ctx, metav1.ListOptions{
 		FieldSelector: "spec.nodeName=" + n.Name, ResourceVersion: version,
 	})
 	if err != nil {
@@ -174,7 +171,7 @@ func (n *Node) podsOf(ctx context.Context, version string) ([]*corev1.Pod, error
 func (n *Node) Exists(ctx context.Context) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	_, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if apierrors.IsNotFound(err) {
 		return false, nil
 	}

@@ -42,7 +42,7 @@ func joinedNode(t *testing.T, name string) (*Node, *Identity, *recorder) {
 // register makes the Node with the node's own credential.
 func register(t *testing.T, node *Node, taints ...corev1.Taint) {
 	t.Helper()
-	_, err := node.api.client.CoreV1().Nodes().Create(t.Context(), &corev1.Node{
+	_, err := node.api.client.Nodes().Create(t.Context(), &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: node.Name, Labels: map[string]string{"kubernetes.io/hostname": node.Name}},
 		Spec:       corev1.NodeSpec{Taints: taints},
 	}, metav1.CreateOptions{})
@@ -64,7 +64,14 @@ func reports(t *testing.T, node *Node, status corev1.ConditionStatus, message st
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = node.api.client.CoreV1().Nodes().Patch(t.Context(), node.Name, types.StrategicMergePatchType, patch, metav1.PatchOptions{}, "status")
+	patchStatus(t, node, patch)
+}
+
+// patchStatus patches the Node's status with the node's own credential.
+func patchStatus(t *testing.T, node *Node, patch []byte) {
+	t.Helper()
+	err := node.api.client.RESTClient().Patch(types.StrategicMergePatchType).Resource("nodes").Name(node.Name).SubResource("status").
+		Body(patch).Do(t.Context()).Error()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +207,7 @@ func TestControlPlaneServing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		csr, err := node.api.client.CertificatesV1().CertificateSigningRequests().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
+		csr, err := node.api.client.CSRs().Create(t.Context(), &certificatesv1.CertificateSigningRequest{
 			ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 			Spec: certificatesv1.CertificateSigningRequestSpec{
 				Request: request, SignerName: certificatesv1.KubeletServingSignerName,

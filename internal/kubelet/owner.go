@@ -8,7 +8,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -56,7 +55,7 @@ func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
 func (a *api) leaseOf(ctx context.Context, name string) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	lease, err := a.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Get(ctx, name, metav1.GetOptions{})
+	lease, err := a.client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
 	if err != nil || lease.Spec.RenewTime == nil {
 		return time.Time{} // the Node's own word then
 	}

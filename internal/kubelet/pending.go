@@ -35,7 +35,7 @@ func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
 	if err != nil {
 		return pending, err
 	}
-	found, err := connection.client.CertificatesV1().CertificateSigningRequests().Get(ctx, ours.Name, metav1.GetOptions{})
+	found, err := connection.client.CSRs().Get(ctx, ours.Name)
 	if apierrors.IsNotFound(err) {
 		found, err = nil, nil
 	}

@@ -46,7 +46,7 @@ func TestExplainProxy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
+			err = a.client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			got := a.explain(t.Context(), err)
 			if !strings.Contains(got.text, test.want) || !strings.Contains(got.remedy, test.remedy) || got.permanent || got.code != report.Failed {
 				t.Errorf("explain(%v)\n = %+v\nwant %q, %q", err, got, test.want, test.remedy)
@@ -99,7 +99,7 @@ func TestExplainSilence(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Error()
+	err = a.client.RESTClient().Get().AbsPath("/version").Do(ctx).Error()
 	if got := a.explain(t.Context(), err); !strings.Contains(got.text, "no answer from "+a.server+" in time") {
 		t.Errorf("explain(%v) = %+v", err, got)
 	}

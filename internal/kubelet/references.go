@@ -66,7 +66,7 @@ func (n *Node) request(r reference) *rest.Request {
 	if r.kind == "ConfigMap" {
 		resource = "configmaps"
 	}
-	return n.api.client.CoreV1().RESTClient().Get().Namespace(r.namespace).Resource(resource).Name(r.name).
+	return n.api.client.RESTClient().Get().Namespace(r.namespace).Resource(resource).Name(r.name).
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 

@@ -93,7 +93,7 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 	}
 	var refusal error
 	err = connection.persist(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
-		_, err := connection.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err := connection.client.Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		refusal = nil
 		switch {
 		case apierrors.IsAlreadyExists(err):

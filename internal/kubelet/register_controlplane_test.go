@@ -59,7 +59,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made, err := node.api.client.CoreV1().Nodes().Create(t.Context(), asked, metav1.CreateOptions{})
+	made, err := node.api.client.Nodes().Create(t.Context(), asked, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

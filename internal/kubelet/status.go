@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -27,7 +26,7 @@ type NodeStatus struct {
 
 // Status asks the cluster once how it sees the Node.
 func (n *Node) Status(ctx context.Context) (NodeStatus, error) {
-	node, err := n.api.client.CoreV1().Nodes().Get(ctx, n.Name, metav1.GetOptions{})
+	node, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		problem := n.api.explain(ctx, err)
 		return NodeStatus{}, report.Fail(report.Failed, problem.remedy, "asking the cluster about Node %s: %s", n.Name, problem.text)

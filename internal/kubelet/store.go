@@ -1,27 +1,32 @@
 package kubelet
 
 import (
+	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/go-logr/logr"
-	"k8s.io/client-go/util/certificate"
-
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-const identityWhy = "the node's identity"
+const (
+	identityWhy   = "the node's identity"
+	currentClient = "kubelet-client-current.pem"
+)
 
 // pair is a client certificate with its key, PEM.
 type pair struct{ certificate, key []byte }
 
-// store puts the pair where kubelet looks for it, with client-go's own
-// certificate store, and then the kubeconfig that names it: in kubelet's own
-// order, so that a kubeconfig is never there without its certificate. All of
-// it can be given back by the ledger.
+// store writes the pair to the files that kubelet reads, and then the kubeconfig
+// that names them. The order is kubelet's own, so that no kubeconfig exists
+// without its certificate. The ledger can restore the previous files.
 func (i *Identity) store(ctx context.Context, cluster Cluster, p pair) error {
 	kubeconfig, err := kubeconfigFor(cluster, i.current())
 	if err != nil {
@@ -39,20 +44,46 @@ func (i *Identity) store(ctx context.Context, cluster Cluster, p pair) error {
 	if err != nil {
 		return fmt.Errorf("recording kubelet's certificates: %w", err)
 	}
-	files, err := certificate.NewFileStoreWithLogger(logr.Discard(), "kubelet-client", i.Dir, i.Dir, "", "")
-	if err != nil {
-		return fmt.Errorf("opening kubelet's certificate store: %w", err)
-	}
-	if _, err := files.Update(p.certificate, p.key); err != nil {
+	if err := writePair(i.Dir, p, time.Now()); err != nil {
 		return fmt.Errorf("storing the client certificate: %w", err)
-	}
-	if err := syncDirectory(i.Dir); err != nil {
-		return err
 	}
 	if err := done(); err != nil {
 		return fmt.Errorf("recording kubelet's certificates: %w", err)
 	}
 	return i.writeKubeconfig(ctx, kubeconfig)
+}
+
+// writePair writes a pair to dir in the format of kubelet's certificate manager
+// (k8s.io/client-go/util/certificate/certificate_store.go), durably: the chain
+// and the key in a file named for the time, and an absolute symbolic link to
+// that file. kubelet replaces the link when it renews the certificate.
+func writePair(dir string, p pair, now time.Time) error {
+	if _, err := tls.X509KeyPair(p.certificate, p.key); err != nil {
+		return fmt.Errorf("checking certificate and key: %w", err)
+	}
+	chain, err := certificates(p.certificate)
+	if err != nil {
+		return err
+	}
+	var content bytes.Buffer
+	for _, certificate := range chain {
+		content.Write(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate.Raw}))
+	}
+	content.Write(p.key)
+	name := "kubelet-client-" + now.Format("2006-01-02-15-04-05") + ".pem"
+	if err := host.WritePrivate(dir, name, content.Bytes()); err != nil {
+		return err
+	}
+	tree, err := host.OpenTree(dir)
+	if err != nil {
+		return err
+	}
+	defer tree.Close()
+	link := host.Attr{UID: os.Geteuid(), GID: os.Getegid()}
+	if err := tree.Symlink(filepath.Join(dir, name), "/"+currentClient, link); err != nil {
+		return err
+	}
+	return tree.SyncDir("/")
 }
 
 func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
@@ -63,8 +94,8 @@ func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
 	return nil
 }
 
-// stored is what the certificate store touches: the directory, and the link to
-// the pair of an earlier identity, whose target would otherwise be forgotten.
+// stored returns what writePair changes: the directory, and the link to the pair
+// of an earlier identity, whose target would otherwise not be recorded.
 func (i *Identity) stored() ([]ledger.Change, error) {
 	changes := []ledger.Change{{Kind: ledger.Contents, Target: i.Dir, Why: identityWhy}}
 	_, err := os.Lstat(i.current())

@@ -78,7 +78,7 @@ func TestExplain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			err = a.client.Discovery().RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
+			err = a.client.RESTClient().Get().AbsPath("/version").Do(t.Context()).Error()
 			if err == nil {
 				t.Fatal("the request went well")
 			}

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -93,7 +92,7 @@ func (i *Identity) accepted(ctx context.Context, cluster Cluster) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	_, err = connection.client.CoreV1().Nodes().Get(ctx, i.NodeName, metav1.GetOptions{})
+	_, err = connection.client.Nodes().Get(ctx, i.NodeName)
 	if err == nil || apierrors.IsNotFound(err) {
 		return nil
 	}

@@ -8,7 +8,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
@@ -44,7 +43,7 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 	}
 	var node *corev1.Node
 	err = connection.persist(ctx, i.Log, "showing the node's certificate to the API server", func(ctx context.Context) error {
-		found, err := connection.client.CoreV1().Nodes().Get(ctx, i.NodeName, metav1.GetOptions{})
+		found, err := connection.client.Nodes().Get(ctx, i.NodeName)
 		if apierrors.IsNotFound(err) {
 			return nil
 		}
@@ -101,7 +100,7 @@ func (i *Identity) doubt(ctx context.Context) error {
 	defer cancel()
 	// What it answers does not matter, only when; without an answer the way to
 	// a new certificate says what is wrong.
-	_, _ = connection.client.CoreV1().Nodes().Get(ctx, i.NodeName, metav1.GetOptions{})
+	_, _ = connection.client.Nodes().Get(ctx, i.NodeName)
 	return clockOf(leaf, connection.clock.now(), time.Now())
 }
 

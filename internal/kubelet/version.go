@@ -43,7 +43,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 	}
 	var content []byte
 	err = connection.persist(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
-		content, err = connection.client.Discovery().RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
+		content, err = connection.client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 		return err //nolint:wrapcheck // persist explains it
 	})
 	if err != nil {

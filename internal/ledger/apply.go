@@ -96,9 +96,9 @@ func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// Bracket records what is there before somebody else (client-go, dnf,
-// NetworkManager) changes it; the function that it returns records what is
-// there after.
+// Bracket records the state before a change that the ledger does not make itself
+// (by dnf, NetworkManager or kubelet's certificates). The function that it
+// returns records the state after the change.
 func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (func() error, error) {
 	pending := make([]Pending, 0, len(changes))
 	for _, change := range changes {

@@ -1,0 +1,123 @@
+// Package kube is a client of the Kubernetes API for the kinds that the agent
+// and its approver use. The typed clientset of client-go would link the Go types
+// of every API group into the binary.
+package kube
+
+import (
+	"context"
+	"fmt"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/rest"
+)
+
+var (
+	scheme     = newScheme() // the kinds that are sent and received
+	parameters = runtime.NewParameterCodec(scheme)
+)
+
+func newScheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	builder := runtime.NewSchemeBuilder(
+		corev1.AddToScheme, certificatesv1.AddToScheme, coordinationv1.AddToScheme,
+		authorizationv1.AddToScheme, policyv1.AddToScheme,
+	)
+	utilruntime.Must(builder.AddToScheme(s))
+	return s
+}
+
+// Client reads and writes objects of one cluster with one credential. Its
+// errors are those of client-go, so that apierrors classifies them.
+type Client struct {
+	core, certificates, coordination, authorization *rest.RESTClient
+}
+
+// NewClient returns a client for the cluster of config, which it does not
+// change. It sends no request.
+func NewClient(config *rest.Config) (*Client, error) {
+	config = rest.CopyConfig(config)
+	config.UserAgent = "hcp-node-agent"
+	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
+	config.QPS = -1                           // callers back off; the error of a limiter would hide the server's
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
+	shared, err := rest.HTTPClientFor(config) // one connection for all groups
+	if err != nil {
+		return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+	}
+	client := &Client{}
+	for _, group := range []struct {
+		client  **rest.RESTClient
+		path    string
+		version schema.GroupVersion
+	}{
+		{client: &client.core, path: "/api", version: corev1.SchemeGroupVersion},
+		{client: &client.certificates, path: "/apis", version: certificatesv1.SchemeGroupVersion},
+		{client: &client.coordination, path: "/apis", version: coordinationv1.SchemeGroupVersion},
+		{client: &client.authorization, path: "/apis", version: authorizationv1.SchemeGroupVersion},
+	} {
+		config.APIPath, config.GroupVersion = group.path, &group.version
+		if *group.client, err = rest.RESTClientForConfigAndClient(config, shared); err != nil {
+			return nil, fmt.Errorf("preparing the connection to %s: %w", config.Host, err)
+		}
+	}
+	return client, nil
+}
+
+// Nodes returns the Nodes of the cluster.
+func (c *Client) Nodes() Resource[*corev1.Node, *corev1.NodeList] {
+	return newResource[corev1.Node, corev1.NodeList](c.core, "nodes", "")
+}
+
+// Pods returns the Pods of a namespace, or of all namespaces for "".
+func (c *Client) Pods(namespace string) Resource[*corev1.Pod, *corev1.PodList] {
+	return newResource[corev1.Pod, corev1.PodList](c.core, "pods", namespace)
+}
+
+// ConfigMaps returns the ConfigMaps of a namespace.
+func (c *Client) ConfigMaps(namespace string) Resource[*corev1.ConfigMap, *corev1.ConfigMapList] {
+	return newResource[corev1.ConfigMap, corev1.ConfigMapList](c.core, "configmaps", namespace)
+}
+
+// Events returns the Events of a namespace.
+func (c *Client) Events(namespace string) Resource[*corev1.Event, *corev1.EventList] {
+	return newResource[corev1.Event, corev1.EventList](c.core, "events", namespace)
+}
+
+// Leases returns the Leases of a namespace.
+func (c *Client) Leases(namespace string) Resource[*coordinationv1.Lease, *coordinationv1.LeaseList] {
+	return newResource[coordinationv1.Lease, coordinationv1.LeaseList](c.coordination, "leases", namespace)
+}
+
+// CSRs returns the CertificateSigningRequests of the cluster.
+func (c *Client) CSRs() Resource[*certificatesv1.CertificateSigningRequest, *certificatesv1.CertificateSigningRequestList] {
+	return newResource[certificatesv1.CertificateSigningRequest, certificatesv1.CertificateSigningRequestList](
+		c.certificates, "certificatesigningrequests", "")
+}
+
+// RESTClient returns the client of the core group, for requests that are not
+// about a whole object of a kind.
+func (c *Client) RESTClient() rest.Interface { return c.core }
+
+// Evict evicts the Pod that eviction names, through its eviction subresource.
+func (c *Client) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
+	return c.core.Post().Namespace(eviction.Namespace).Resource("pods").Name(eviction.Name).SubResource("eviction").
+		Body(eviction).Do(ctx).Error()
+}
+
+// Allowed reports whether the credential of the client has a right.
+func (c *Client) Allowed(ctx context.Context, right authorizationv1.ResourceAttributes) (bool, error) {
+	review := &authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},
+	}
+	err := c.authorization.Post().UseProtobufAsDefault().Resource("selfsubjectaccessreviews").
+		Body(review).Do(ctx).Into(review)
+	return review.Status.Allowed, err
+}

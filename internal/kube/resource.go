@@ -1,0 +1,91 @@
+package kube
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
+)
+
+type object interface {
+	runtime.Object
+	metav1.Object
+}
+
+// Resource reads and writes the objects of one kind, T, in one namespace, or in
+// all; L is the type of their list. It corresponds to a typed client of
+// client-go, and prefers protobuf too.
+type Resource[T object, L runtime.Object] struct {
+	client    rest.Interface
+	name      string // plural, as in the URL
+	namespace string
+	newObject func() T
+	newList   func() L
+}
+
+func newResource[T, L any, PT interface {
+	*T
+	object
+}, PL interface {
+	*L
+	runtime.Object
+}](client rest.Interface, name, namespace string) Resource[PT, PL] {
+	return Resource[PT, PL]{
+		client:    client,
+		name:      name,
+		namespace: namespace,
+		newObject: func() PT { return new(T) },
+		newList:   func() PL { return new(L) },
+	}
+}
+
+func (r Resource[T, L]) with(request *rest.Request) *rest.Request {
+	return request.UseProtobufAsDefault().NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
+}
+
+func (r Resource[T, L]) into(ctx context.Context, request *rest.Request) (T, error) {
+	received := r.newObject()
+	err := request.Do(ctx).Into(received)
+	return received, err
+}
+
+// Get returns an object.
+func (r Resource[T, L]) Get(ctx context.Context, name string) (T, error) {
+	return r.into(ctx, r.with(r.client.Get()).Name(name))
+}
+
+// List returns one page of the objects that options select.
+func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L, error) {
+	received := r.newList()
+	err := r.with(r.client.Get()).VersionedParams(&options, parameters).Do(ctx).Into(received)
+	return received, err
+}
+
+// Watch returns the changes of the objects that options select. options must
+// have TimeoutSeconds, after which the server ends the watch. The caller stops it.
+func (r Resource[T, L]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	options.Watch = true
+	return r.with(r.client.Get()).VersionedParams(&options, parameters).
+		Timeout(time.Duration(*options.TimeoutSeconds) * time.Second).Watch(ctx)
+}
+
+// Create creates an object and returns it as the server stored it.
+func (r Resource[T, L]) Create(ctx context.Context, created T, options metav1.CreateOptions) (T, error) {
+	return r.into(ctx, r.with(r.client.Post()).VersionedParams(&options, parameters).Body(created))
+}
+
+// Update replaces an object, or its subresource, and returns it as the server
+// stored it. It fails with a conflict if another client changed the object since
+// it was read.
+func (r Resource[T, L]) Update(ctx context.Context, updated T, subresources ...string) (T, error) {
+	return r.into(ctx, r.with(r.client.Put()).Name(updated.GetName()).SubResource(subresources...).Body(updated))
+}
+
+// Patch changes fields of an object and returns it as the server stored it.
+func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte) (T, error) {
+	return r.into(ctx, r.with(r.client.Patch(kind)).Name(name).Body(patch))
+}
