@@ -135,14 +135,16 @@ func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, erro
 	}
 	var groups, users, homes []ledger.Change
 	for _, p := range pending {
-		groups = append(groups, record(GroupAccount, p.Target)) // of a user: its own group
+		own, user := record(GroupAccount, p.Target), record(UserAccount, p.Target)
+		own.Want.Present, user.Want.Present = p.Want.Present, p.Want.Present
+		groups = append(groups, own) // of a user: the group of that name
 		if p.Kind == Group {
-			for _, user := range db[passwdFile].with(colGID, db[groupFile].column(p.Target, colID)) {
-				users = append(users, record(UserAccount, user))
+			for _, name := range db[passwdFile].with(colGID, db[groupFile].column(p.Target, colID)) {
+				users = append(users, record(UserAccount, name))
 			}
 			continue
 		}
-		users = append(users, record(UserAccount, p.Target))
+		users = append(users, user)
 		for _, group := range append(db.groupsOf(p.Target), split(fields(p.Want.Names).get("groups"))...) {
 			groups = append(groups, record(GroupAccount, db.groupName(group)))
 		}

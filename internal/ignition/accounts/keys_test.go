@@ -61,7 +61,7 @@ func TestReadsKeysFile(t *testing.T) {
 		"authorizedkeysfile /etc/ssh/keys/%u %h/.ssh/authorized_keys\n":            true,
 		"authorizedkeysfile /etc/ssh/keys/%u\n":                                    false,
 		"authorizedkeysfile none\n":                                                false,
-		"": true,
+		"":                                                                         true,
 	} {
 		if got := readsKeysFile(settings); got != want {
 			t.Errorf("%q: %t, want %t", settings, got, want)

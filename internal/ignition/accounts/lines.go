@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -37,6 +38,11 @@ func (d *lines) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
 			all.WriteString(file + ":" + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
+	for _, file := range filesOf(c.Kind) {
+		if !c.Want.Present { // to be removed: an undo needs its place
+			state.Names = append(state.Names, strings.Join(db[file].preceding(c.Target), ","))
+		}
+	}
 	if all.Len() > 0 {
 		state.Content, state.Digest, state.Size = []byte(all.String()), digest(all.String()), int64(all.Len())
 	}
@@ -52,7 +58,7 @@ func (*lines) Make(context.Context, ledger.Change, ledger.State) error { return 
 // Halfway reports whether the lines of each file are as they were before the step
 // or after it: an undo can be killed between two files.
 func (*lines) Halfway(c ledger.Change, before, now ledger.State) (bool, error) {
-	for i, digest := range now.Names {
+	for i, digest := range now.Names[:min(len(now.Names), len(filesOf(c.Kind)))] {
 		if digest != before.Names[i] && (i >= len(c.Want.Names) || digest != c.Want.Names[i]) {
 			return false, nil
 		}
@@ -82,24 +88,46 @@ func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.Stat
 		db[gshadowFile] = old[gshadowFile].withoutMember(c.Target)
 		return db.write(d.tree, old)
 	}
-	for _, file := range filesOf(c.Kind) {
-		var own []string
+	for i, file := range filesOf(c.Kind) {
+		var own, preceding []string
+		if at := len(filesOf(c.Kind)) + i; at < len(before.Names) {
+			preceding = strings.Split(before.Names[at], ",")
+		}
 		for line := range strings.Lines(string(before.Content)) {
 			if line, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), file+":"); found {
 				own = append(own, line)
 			}
 		}
-		db[file] = old[file].replaced(c.Target, own)
+		db[file] = old[file].replaced(c.Target, own, preceding)
 	}
 	return db.write(d.tree, old)
 }
 
-// replaced returns a table with other lines of a name, at their place if it has
-// one.
-func (t table) replaced(name string, own []string) table {
+// preceding returns the names before a name.
+func (t table) preceding(name string) []string {
+	var names []string
+	for _, line := range t.lines {
+		if nameOf(line) == name {
+			return names
+		}
+		names = append(names, nameOf(line))
+	}
+	return nil
+}
+
+// replaced returns a table with other lines of a name: at their place, or behind
+// the last of the preceding names that exists, or at the end.
+func (t table) replaced(name string, own, preceding []string) table {
 	at := slices.IndexFunc(t.lines, func(line string) bool { return nameOf(line) == name })
 	if at < 0 {
-		at = len(t.lines)
+		if at = len(t.lines); len(preceding) > 0 {
+			at = 0
+		}
+		for i, line := range t.lines {
+			if slices.Contains(preceding, nameOf(line)) {
+				at = i + 1
+			}
+		}
 	}
 	rest := slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) == name })
 	if t.info.Type == host.Regular {
@@ -137,9 +165,9 @@ func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
 		return false, report.Fail(report.Failed, "usermod --gid users "+report.ShellWord(users[0])+" # or to another group",
 			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
 	}
-	uid, err := strconv.Atoi(id)
-	if err != nil || !d.tree.Live() {
-		return false, nil
+	uid, err := strconv.Atoi(cmp.Or(id, "-1"))
+	if err != nil || uid < 0 || !d.tree.Live() {
+		return false, err
 	}
 	pids, err := host.Processes(uid)
 	if err != nil || len(pids) == 0 {

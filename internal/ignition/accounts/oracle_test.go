@@ -65,22 +65,22 @@ func scenarios() map[string]scenario {
 			},
 		},
 		"another number and group": {
-			isFinal: true,
+			isFinal:  true,
 			passwd:   `{"users":[{"name":"bert","uid":4000,"primaryGroup":"users"}]}`,
 			ignition: []string{"usermod|--root|ROOT|--uid|4000|--gid|users|bert"},
 		},
 		"moved home": {
-			isFinal: true,
+			isFinal:  true,
 			passwd:   `{"users":[{"name":"bert","uid":4001,"homeDir":"/srv/bert"},{"name":"carl","homeDir":"/srv/other","noCreateHome":true}]}`,
 			ignition: []string{"usermod|--root|ROOT|--home|/srv/bert|--move-home|--uid|4001|bert", "usermod|--root|ROOT|--home|/srv/other|--move-home|carl"},
 		},
 		"removed users": {
-			isFinal: true,
+			isFinal:  true,
 			passwd:   `{"users":[{"name":"anna","shouldExist":false},{"name":"bert","shouldExist":false},{"name":"carl","shouldExist":false},{"name":"nobody9","shouldExist":false}]}`,
 			ignition: []string{"userdel|--remove|--root|ROOT|anna", "userdel|--remove|--root|ROOT|bert", "userdel|--remove|--root|ROOT|carl"},
 		},
 		"changed and removed groups": {
-			isFinal: true,
+			isFinal:  true,
 			passwd:   `{"groups":[{"name":"ops","shouldExist":false},{"name":"users","gid":101},{"name":"empty","passwordHash":"$6$e$e"},{"name":"gone","shouldExist":false}]}`,
 			ignition: []string{"groupdel|--root|ROOT|ops", "groupmod|--root|ROOT|--gid|101|users", "groupmod|--root|ROOT|--password|$6$e$e|empty"},
 		},
