@@ -35,7 +35,8 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 	for _, item := range in.Items {
 		interrupted := item.Kind == User && !item.Done && !item.Before.Present
 		if interrupted && db.has(User, item.Target) && db.hash(User, item.Target) == "x" {
-			return nil, report.Fail(report.Refused, "userdel "+report.ShellWord(item.Target)+" # the next run adds the user again",
+			return nil, report.Fail(report.Refused,
+				"userdel "+report.ShellWord(item.Target)+" # the next run adds the user again",
 				"the user %s is in %s only in part: useradd was interrupted", item.Target, passwdFile)
 		}
 	}
@@ -77,7 +78,9 @@ func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledg
 
 // applyAccounts records what the commands write, runs them, and records what they
 // have left. Records that a killed run has not completed are completed too.
-func applyAccounts(ctx context.Context, l *ledger.Ledger, step string, in Input, changes []ledger.Change) ([]ledger.Pending, error) {
+func applyAccounts(
+	ctx context.Context, l *ledger.Ledger, step string, in Input, changes []ledger.Change,
+) ([]ledger.Pending, error) {
 	pending, err := l.Diff(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -139,7 +142,7 @@ func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, erro
 		own.Want.Present, user.Want.Present = p.Want.Present, p.Want.Present
 		groups = append(groups, own) // of a user: the group of that name
 		if p.Kind == Group {
-			for _, name := range db[passwdFile].with(colGID, db[groupFile].column(p.Target, colID)) {
+			for _, name := range db.primaryOf(p.Target) {
 				users = append(users, record(UserAccount, name))
 			}
 			continue

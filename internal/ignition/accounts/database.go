@@ -116,6 +116,14 @@ func (t table) with(column int, value string) []string {
 	return names
 }
 
+// primaryOf returns the users whose primary group is an existing group.
+func (db database) primaryOf(group string) []string {
+	if !db.has(Group, group) {
+		return nil
+	}
+	return db[passwdFile].with(colGID, db[groupFile].column(group, colID))
+}
+
 // groupName returns the name of a group. Like shadow-utils, it takes a number for
 // an ID.
 func (db database) groupName(group string) string {

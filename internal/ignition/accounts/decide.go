@@ -98,10 +98,12 @@ func decide(passwd types.Passwd, db database, live bool) ([]ledger.Change, error
 		}
 		change := ledger.Change{Kind: Group, Target: g.Name, Why: fromConfig}
 		if !util.IsFalse(g.ShouldExist) {
-			f := fields{}.with("gid", idText(g.Gid)).with("password", digestOf(g.PasswordHash)).withOption("system", g.System)
+			f := fields{}.with("gid", idText(g.Gid)).with("password", digestOf(g.PasswordHash)).
+				withOption("system", g.System)
 			change = f.change(Group, g.Name, text(g.PasswordHash))
-		} else if users := db[passwdFile].with(colGID, db[groupFile].column(g.Name, colID)); db.has(Group, g.Name) && len(users) > 0 {
-			return nil, report.Fail(report.Refused, "# assign another primary group to them, or exclude the group from the config",
+		} else if users := db.primaryOf(g.Name); len(users) > 0 {
+			return nil, report.Fail(report.Refused,
+				"# assign another primary group to them, or exclude the group from the config",
 				"the group %s cannot be removed: it is the primary group of %s", g.Name, strings.Join(users, ", "))
 		}
 		changes = append(changes, change)
@@ -149,7 +151,8 @@ var accountName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,30}[A-Za-z0
 // chpasswd would take for several lines. It reports no part of the hash.
 func valid(kind ledger.Kind, name string, hash *string, db database) error {
 	if !accountName.MatchString(name) && (!db.has(kind, name) || strings.HasPrefix(name, "-")) {
-		return report.Fail(report.Usage, "# use a name of at most 32 letters, digits, _, - and .", "%q is not a name for a %s", name, kind)
+		return report.Fail(report.Usage, "# use a name of at most 32 letters, digits, _, - and .",
+			"%q is not a name for a %s", name, kind)
 	}
 	if strings.ContainsAny(text(hash), ":\n\r\x00") {
 		return report.Fail(report.Usage, "# use a hash as in crypt(5), for example from mkpasswd",
@@ -164,7 +167,8 @@ func valid(kind ledger.Kind, name string, hash *string, db database) error {
 func keepsFiles(c ledger.Change, db database) error {
 	name := report.ShellWord(c.Target)
 	if !c.Want.Present {
-		return report.Fail(report.Refused, "userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config",
+		return report.Fail(report.Refused,
+			"userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config",
 			"the user %s exists, and join removes no users", c.Target)
 	}
 	command := ""

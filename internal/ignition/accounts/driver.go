@@ -37,7 +37,8 @@ func (db database) fields(c ledger.Change) fields {
 		value := wanted
 		switch {
 		case isColumn:
-			if value = db[filesOf(c.Kind)[0]].column(c.Target, column); name == "home" && path.Clean(value) == path.Clean(wanted) {
+			value = db[filesOf(c.Kind)[0]].column(c.Target, column)
+			if name == "home" && path.Clean(value) == path.Clean(wanted) {
 				value = wanted
 			}
 		case name == "primary-group":

@@ -43,7 +43,8 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 		if in.Live && in.Tree.Live() {
 			out, err := host.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
 			if err == nil && !readsKeysFile(out) {
-				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in /etc/ssh/sshd_config, or exclude the user from the config",
+				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+
+					"/etc/ssh/sshd_config, or exclude the user from the config",
 					"sshd does not read ~/%s (sshd -T -C user=%s)", keysFile, user.Name)
 			}
 		}
@@ -60,14 +61,17 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 func readsKeysFile(settings string) bool {
 	for line := range strings.Lines(settings) {
 		if words := strings.Fields(line); len(words) > 0 && strings.EqualFold(words[0], "authorizedkeysfile") {
-			return slices.ContainsFunc(words[1:], func(file string) bool { return strings.TrimPrefix(file, "%h/") == keysFile })
+			return slices.ContainsFunc(words[1:], func(file string) bool {
+				return strings.TrimPrefix(file, "%h/") == keysFile
+			})
 		}
 	}
 	return true // an older sshd, or no output
 }
 
 func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error {
-	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w", user.Name, fmt.Errorf(format, args...))
+	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w",
+		user.Name, fmt.Errorf(format, args...))
 }
 
 // willHaveHome refuses keys of a new user without a home directory.
@@ -80,7 +84,8 @@ func willHaveHome(tree *host.Tree, user types.PasswdUser) error {
 	if err != nil || exists || !util.IsTrue(user.NoCreateHome) {
 		return err
 	}
-	return refuseKeys(user, "# remove noCreateHome or the keys from the config", "the home directory %s does not exist", home)
+	return refuseKeys(user, "# remove noCreateHome or the keys from the config",
+		"the home directory %s does not exist", home)
 }
 
 // keysOf returns the changes of one user's keys. It follows no link of the user.
@@ -97,7 +102,8 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
 	sub, info, err := in.Tree.Sub(home)
 	if gone(err) {
-		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", uid, below(home)), "the home directory %s does not exist", home)
+		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", uid, below(home)),
+			"the home directory %s does not exist", home)
 	}
 	if err != nil {
 		return nil, err
@@ -121,9 +127,11 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		want := ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid}
 		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Why: why, Want: want})
 	case dir.Type != host.Directory:
-		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory", "%s is a %s, which is not followed", path.Dir(target), dir.Type)
+		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
+			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
 	case dir.UID != uid && !renumbered:
-		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(path.Dir(target))), "%s belongs to uid %d", path.Dir(target), dir.UID)
+		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(path.Dir(target))),
+			"%s belongs to uid %d", path.Dir(target), dir.UID)
 	default:
 		if file, err = sub.Lstat("/" + keysFile); err != nil {
 			return nil, err
@@ -136,7 +144,8 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 		want.Mode, want.UID, want.GID = &mode, &uid, &gid
 	case host.Regular:
 	default:
-		return nil, refuseKeys(user, "# add the keys manually, or replace it with a file", "%s is a %s, which is not followed", target, file.Type)
+		return nil, refuseKeys(user, "# add the keys manually, or replace it with a file",
+			"%s is a %s, which is not followed", target, file.Type)
 	}
 	if in.Live {
 		want.Names = keyLines(want.Content)

@@ -69,7 +69,9 @@ func (d *keyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, err
 		return state, err
 	}
 	existing := keyLines(state.Content)
-	state.Value = keysValue(slices.DeleteFunc(slices.Clone(c.Want.Names), func(line string) bool { return !slices.Contains(existing, line) }))
+	state.Value = keysValue(slices.DeleteFunc(slices.Clone(c.Want.Names), func(line string) bool {
+		return !slices.Contains(existing, line)
+	}))
 	return state, nil
 }
 

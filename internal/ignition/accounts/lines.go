@@ -156,16 +156,15 @@ func (t table) withoutMember(name string) table {
 // changed since, and so stays. It fails rather than leave another user without
 // its primary group, or processes without their user.
 func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
-	id := db[filesOf(c.Kind)[0]].column(c.Target, colID)
 	if c.Kind == GroupAccount {
-		users := db[passwdFile].with(colGID, id)
-		if id == "" || len(users) == 0 || slices.Equal(users, []string{c.Target}) {
-			return id != "" && len(users) > 0, nil
+		users := db.primaryOf(c.Target)
+		if len(users) == 0 || slices.Equal(users, []string{c.Target}) {
+			return len(users) > 0, nil
 		}
 		return false, report.Fail(report.Failed, "usermod --gid users "+report.ShellWord(users[0])+" # or to another group",
 			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
 	}
-	uid, err := strconv.Atoi(cmp.Or(id, "-1"))
+	uid, err := strconv.Atoi(cmp.Or(db[passwdFile].column(c.Target, colID), "-1"))
 	if err != nil || uid < 0 || !d.tree.Live() {
 		return false, err
 	}
