@@ -69,6 +69,7 @@ func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
 	paths := &ledger.Paths{Tree: tree, SELinux: selinux}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+		ledger.Shared: &ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: tree}, Purge: true}, // homes of new users
 	}
 	maps.Copy(drivers, accounts.Drivers(tree, selinux))
 	return drivers

@@ -2,6 +2,7 @@ package bootstrap
 
 import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
@@ -56,7 +57,7 @@ func groupOf(c ledger.Change) Group {
 		return GroupUnits
 	case ledger.Sysctl, ledger.Module:
 		return GroupKernel
-	case "user", "group":
+	case accounts.User, accounts.Group, accounts.Keys, accounts.KeysDir:
 		return GroupUsers
 	}
 	return Group(c.Kind)

@@ -18,7 +18,11 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if err := j.learn(); err != nil {
 		return outcome{}, err
 	}
-	pending, err := j.ledger.Diff(ctx, j.plan.Files)
+	people, err := accounts.Plan(ctx, j.accounts())
+	if err != nil {
+		return outcome{}, err
+	}
+	pending, err := j.ledger.Diff(ctx, append(people, j.plan.Files...))
 	if err != nil {
 		return outcome{}, err
 	}

@@ -34,51 +34,6 @@ func (t *Tree) Sub(p string) (*Tree, Info, error) {
 	return &Tree{root: root, name: path.Join(t.name, clean), owner: t.owner, user: t.user}, info, nil
 }
 
-// Rename moves what is at from to the free place to, of the same file system.
-func (t *Tree) Rename(from, to string) error {
-	source, err := t.at(from)
-	if err != nil {
-		return err
-	}
-	defer source.parent.Close()
-	target, err := t.at(to)
-	if err != nil {
-		return err
-	}
-	defer target.parent.Close()
-	if err := unix.Renameat2(source.fd(), source.base, target.fd(), target.base, unix.RENAME_NOREPLACE); err != nil {
-		return fmt.Errorf("moving %s to %s: %w", from, to, err)
-	}
-	return nil
-}
-
-// WalkAll is Walk for the whole of a tree that Sub opened; device is that of
-// its root.
-func (t *Tree) WalkAll(device uint64, visit func(p string, info Info) error) error {
-	return t.walk("/", device, visit)
-}
-
-// Lchown gives what is at p, a link itself and not its target, to an owner; p
-// can be the root of the tree. As chown(2) does, it takes setuid and setgid
-// from a file.
-func (t *Tree) Lchown(p string, uid, gid int) error {
-	if path.Clean("/"+p) == "/" {
-		if err := unix.Fchownat(int(t.root.Fd()), "", uid, gid, unix.AT_EMPTY_PATH); err != nil {
-			return fmt.Errorf("setting owner of %s: %w", t.name, err)
-		}
-		return nil
-	}
-	where, err := t.at(p)
-	if err != nil {
-		return err
-	}
-	defer where.parent.Close()
-	if err := unix.Fchownat(where.fd(), where.base, uid, gid, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-		return fmt.Errorf("setting owner of %s: %w", p, err)
-	}
-	return nil
-}
-
 // lockPatience is how long lckpwdf(3) waits, too.
 const lockPatience = 15 * time.Second
 

@@ -3,80 +3,111 @@ package accounts
 import (
 	"context"
 	"errors"
-	"fmt"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Drivers gives the drivers of all kinds of this package for a tree.
-func Drivers(tree *host.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Driver {
-	keys := &KeyFiles{Tree: tree, SELinux: selinux}
-	return map[ledger.Kind]ledger.Driver{
-		Group: &Groups{Tree: tree}, User: &Users{Tree: tree}, Home: &Homes{Tree: tree, SELinux: selinux},
-		Keys: keys, KeysDir: keys, Leftovers: &leftovers{paths: &ledger.Paths{Tree: tree}},
-	}
+// Input is what the changes are decided from.
+type Input struct {
+	Passwd types.Passwd
+	Tree   *host.Tree
+	Live   bool // the tree is the running host, whose users keep their keys and files
+	Items  []ledger.Item
 }
 
-// Apply makes the groups and users of a config, then the homes of the new ones,
-// then the keys, and tells what it changed. After an error the ledger knows all
-// that was done.
+// Plan returns the changes of groups and users, then those of the keys of users
+// that exist already. It fails if the config cannot be applied.
+func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
+	if len(in.Passwd.Groups)+len(in.Passwd.Users) == 0 {
+		return nil, nil
+	}
+	db, err := readDatabase(in.Tree)
+	if err != nil {
+		return nil, err
+	}
+	for _, item := range in.Items {
+		interrupted := item.Kind == User && !item.Done && !item.Before.Present
+		if interrupted && db.has(User, item.Target) && db.hash(User, item.Target) == "x" {
+			return nil, report.Fail(report.Refused,
+				"userdel "+report.ShellWord(item.Target)+" # the next run adds the user again",
+				"the user %s is in %s only in part: useradd was interrupted", item.Target, passwdFile)
+		}
+	}
+	changes, err := decide(in.Passwd, db, in.Live)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyChanges(ctx, in, db)
+	return append(changes, keys...), err
+}
+
+// Apply changes groups and users, then the keys, and returns the changes that it
+// made. After an error too, the ledger knows them all.
 func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.Pending, error) {
-	if err := awaitTurn(ctx, in.Tree); err != nil {
+	if err := (&commands{in.Tree}).Tidy(ctx, nil); err != nil {
 		return nil, err
 	}
 	in.Items = l.Items()
 	changes, err := Plan(ctx, in)
-	if err == nil && len(changes) > 0 {
-		err = needDatabase(in.Tree)
-	}
 	if err != nil {
 		return nil, err
 	}
-	made, err := bracketed(ctx, l, step, changes)
+	changes = slices.DeleteFunc(changes, func(c ledger.Change) bool { return c.Kind != User && c.Kind != Group })
+	made, err := applyAccounts(ctx, l, step, in, changes)
 	if err != nil {
 		return made, err
 	}
-	in.Items = l.Items()
-	for _, decide := range []func(Input) ([]ledger.Change, error){HomeChanges, KeyChanges} {
-		changes, err := decide(in)
-		if err != nil {
-			return made, err
-		}
-		more, err := l.Apply(ctx, step, changes)
-		made = append(made, more...)
-		if err != nil {
-			return made, err
-		}
+	db, err := readDatabase(in.Tree)
+	if err != nil {
+		return made, err
 	}
-	return made, nil
+	keys, err := keyChanges(ctx, in, db)
+	if err != nil {
+		return made, err
+	}
+	more, err := l.Apply(ctx, step, keys)
+	return append(made, more...), err
 }
 
-// needDatabase refuses a tree without the files of the accounts, an empty
-// directory for example, before anything is written.
-func needDatabase(tree *host.Tree) error {
-	for _, name := range []string{"/etc/" + passwdFile, "/etc/" + groupFile} {
-		there, err := tree.Exists(name)
-		if err != nil {
-			return err
-		}
-		if !there {
-			return report.Fail(report.Refused, fmt.Sprintf("dnf --installroot %s --releasever 9 install setup shadow-utils # or use another release, or the tree of an image",
-				report.ShellWord(tree.Name())), "users and groups of the config need %s, which %s lacks", name, tree.Name())
-		}
-	}
-	return nil
-}
-
-// bracketed applies changes of accounts, with a record of the files that the
-// programs leave beside those that they write.
-func bracketed(ctx context.Context, l *ledger.Ledger, step string, changes []ledger.Change) ([]ledger.Pending, error) {
+// applyAccounts records what the commands write, runs them, and records what they
+// have left. Records that a killed run has not completed are completed too.
+func applyAccounts(
+	ctx context.Context, l *ledger.Ledger, step string, in Input, changes []ledger.Change,
+) ([]ledger.Pending, error) {
 	pending, err := l.Diff(ctx, changes)
-	if err != nil || len(pending) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	end, err := l.Bracket(ctx, step, leftoverChanges()...)
+	var written []ledger.Change
+	for _, item := range in.Items {
+		if !item.Done && slices.Contains([]ledger.Kind{Leftovers, Memberships, GroupAccount, UserAccount}, item.Kind) {
+			written = append(written, item.Change)
+		}
+	}
+	if len(pending) > 0 {
+		more, err := writtenBy(in.Tree, pending)
+		if err != nil {
+			return nil, err
+		}
+		written = append(written, more...)
+	}
+	if len(written) == 0 {
+		return nil, nil
+	}
+	known := map[string]bool{}
+	written = slices.DeleteFunc(written, func(c ledger.Change) bool {
+		again := known[c.Key()]
+		known[c.Key()] = true
+		return again
+	})
+	end, err := l.Bracket(ctx, step, written...)
 	if err != nil {
 		return nil, err
 	}
@@ -84,31 +115,90 @@ func bracketed(ctx context.Context, l *ledger.Ledger, step string, changes []led
 	return made, errors.Join(err, end())
 }
 
-func leftoverChanges() []ledger.Change {
-	names := []string{".pwd.lock"}
-	for _, file := range accountFiles() {
-		names = append(names, file+"-")
-	}
-	var changes []ledger.Change
-	for _, name := range names {
-		changes = append(changes, ledger.Change{Kind: Leftovers, Target: "/etc/" + name, Why: "written by shadow-utils", Want: ledger.State{Present: true}})
-	}
-	return changes
+// record returns the change that records something that shadow-utils write.
+func record(kind ledger.Kind, target string) ledger.Change {
+	return ledger.Change{Kind: kind, Target: target, Why: "written by shadow-utils", Want: ledger.State{Present: true}}
 }
 
-// leftovers is the driver of the lock file and of the copies of old account
-// files.
-type leftovers struct{ paths *ledger.Paths }
-
-func (d *leftovers) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	return d.paths.Look(ctx, c)
+// writtenBy returns what the commands for some changes will write. An undo
+// restores it in the opposite order: homes, users, groups.
+func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, error) {
+	db, err := readDatabase(tree)
+	if err != nil {
+		return nil, err
+	}
+	backups := []ledger.Change{record(Leftovers, "/etc/.pwd.lock")}
+	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
+		if (file == passwdFile || file == groupFile) && db[file].info.Type != host.Regular {
+			return nil, report.Fail(report.Refused, "dnf --installroot "+report.ShellWord(tree.Name())+
+				" --releasever 9 install setup shadow-utils # or use another release, or the tree of an image",
+				"users and groups of the config need %s, which %s lacks", file, tree.Name())
+		}
+		backups = append(backups, record(Leftovers, file+"-"))
+	}
+	var groups, users, homes []ledger.Change
+	for _, p := range pending {
+		own, user := record(GroupAccount, p.Target), record(UserAccount, p.Target)
+		own.Want.Present, user.Want.Present = p.Want.Present, p.Want.Present
+		groups = append(groups, own) // of a user: the group of that name
+		if p.Kind == Group {
+			for _, name := range db.primaryOf(p.Target) {
+				users = append(users, record(UserAccount, name))
+			}
+			continue
+		}
+		users = append(users, user)
+		for _, group := range append(db.groupsOf(p.Target), split(fields(p.Want.Names).get("groups"))...) {
+			groups = append(groups, record(GroupAccount, db.groupName(group)))
+		}
+		if !p.Now.Present && p.Want.Present {
+			backups = append(backups, record(Memberships, p.Target))
+			home, err := homeOf(tree, p.Change)
+			if err != nil {
+				return nil, err
+			}
+			homes = append(homes, home...)
+		}
+	}
+	return slices.Concat(backups, groups, users, homes), nil
 }
 
-// Bracketed says that others make them.
-func (d *leftovers) Bracketed() {}
-
-func (d *leftovers) Make(context.Context, ledger.Change, ledger.State) error { return nil }
-
-func (d *leftovers) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	return d.paths.Restore(ctx, c, before)
+// homeOf returns what useradd makes for a user besides its lines: the mail spool
+// and the home directory, with what the user will put there. An undo removes
+// the spool and the files of the skeleton if they are as useradd made them.
+func homeOf(tree *host.Tree, c ledger.Change) ([]ledger.Change, error) {
+	places := map[string]string{"MAIL_DIR": "/var/spool/mail", "HOME": "/home", "SKEL": "/etc/skel"}
+	for _, file := range []string{"/etc/login.defs", "/etc/default/useradd"} {
+		content, _, err := tree.ReadFile(file)
+		if err != nil && !gone(err) {
+			return nil, err
+		}
+		for line := range strings.Lines(string(content)) {
+			words := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune("= \t\n\"", r) })
+			if len(words) > 1 && places[words[0]] != "" {
+				places[words[0]] = path.Join("/", words[1])
+			}
+		}
+	}
+	written := []ledger.Change{record(Leftovers, path.Join(places["MAIL_DIR"], c.Target))}
+	home := path.Join(places["HOME"], c.Target)
+	if wanted := fields(c.Want.Names).get("home"); wanted != "" {
+		home = path.Clean(wanted)
+	}
+	missing, err := tree.MissingDirs(home)
+	if err != nil || len(missing) == 0 || slices.Contains(c.Want.Names, "no-create-home") {
+		return written, err
+	}
+	written = append(written, record(ledger.Shared, missing[0]))
+	skeleton, err := tree.Exists(places["SKEL"])
+	if err != nil || !skeleton {
+		return written, err
+	}
+	err = tree.Walk(places["SKEL"], func(p string, info host.Info) error {
+		if info.Type != host.Directory {
+			written = append(written, record(Leftovers, path.Join(home, strings.TrimPrefix(p, places["SKEL"]))))
+		}
+		return nil
+	})
+	return written, err
 }

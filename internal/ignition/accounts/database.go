@@ -1,245 +1,184 @@
 package accounts
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"io/fs"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// The files that hold the accounts, below /etc. They are written in this order:
-// an account is gone, or there, from the moment that passwd says so.
 const (
-	shadowFile  = "shadow"
-	gshadowFile = "gshadow"
-	subuidFile  = "subuid"
-	subgidFile  = "subgid"
-	groupFile   = "group"
-	passwdFile  = "passwd"
+	passwdFile  = "/etc/passwd"
+	groupFile   = "/etc/group"
+	gshadowFile = "/etc/gshadow"
 )
 
-func accountFiles() []string {
-	return []string{shadowFile, gshadowFile, subuidFile, subgidFile, groupFile, passwdFile}
+// filesOf returns the files with the lines of an account. The first one decides
+// whether the account exists, the second one has its password.
+func filesOf(kind ledger.Kind) []string {
+	if kind == Group || kind == GroupAccount {
+		return []string{groupFile, gshadowFile}
+	}
+	return []string{passwdFile, "/etc/shadow", "/etc/subuid", "/etc/subgid"}
 }
 
-// The columns of passwd(5), group(5), gshadow(5) and shadow(5) that are used.
+// The columns of passwd(5), shadow(5), group(5) and gshadow(5) that are used.
 const (
-	colPassword = 1 // of all four
-	colUID      = 2 // passwd
+	colPassword = 1
+	colID       = 2 // passwd, group
 	colGID      = 3 // passwd
-	colGecos    = 4 // passwd
-	colHome     = 5 // passwd
-	colShell    = 6 // passwd
-
-	colChanged  = 2 // shadow: the day of the last change of the password
-	colGroupGID = 2 // group
-	colAdmins   = 2 // gshadow
 	colMembers  = 3 // group, gshadow
+	colHome     = 5 // passwd
 )
 
-// table is one of the files, line by line: what is not touched stays byte for
-// byte.
+// table holds the lines of a file.
 type table struct {
-	there bool
 	info  host.Info
 	lines []string
 }
 
-// database is the account files of a tree.
-type database map[string]*table
+// database holds the account files of a tree, by path.
+type database map[string]table
 
-func parseTable(content []byte) *table {
-	text := strings.TrimSuffix(string(content), "\n")
-	if text == "" {
-		return &table{there: true}
-	}
-	return &table{there: true, lines: strings.Split(text, "\n")}
-}
-
-func (t *table) content() []byte {
-	if len(t.lines) == 0 {
-		return nil
-	}
-	return []byte(strings.Join(t.lines, "\n") + "\n")
-}
-
-// readDatabase reads the account files of a tree; one that is missing is empty.
 func readDatabase(tree *host.Tree) (database, error) {
 	db := database{}
-	for _, name := range accountFiles() {
-		content, info, err := tree.ReadFile("/etc/" + name)
-		if errors.Is(err, fs.ErrNotExist) {
-			db[name] = &table{}
-			continue
-		}
-		if err != nil {
+	for _, file := range slices.Concat(filesOf(User), filesOf(Group)) {
+		content, info, err := tree.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		db[name] = parseTable(content)
-		db[name].info = info
+		db[file] = table{info: info, lines: strings.FieldsFunc(string(content), func(r rune) bool { return r == '\n' })}
 	}
 	return db, nil
 }
 
-func nameOf(line string) string {
-	name, _, _ := strings.Cut(line, ":")
-	return name
-}
-
-// of gives the lines of a name; only subuid and subgid have more than one.
-func (t *table) of(name string) []string {
-	var lines []string
-	for _, line := range t.lines {
-		if nameOf(line) == name {
-			lines = append(lines, line)
+// write replaces the files that differ from old, the first one of filesOf last.
+// They keep their attributes.
+func (db database) write(tree *host.Tree, old database) error {
+	batch := tree.NewBatch()
+	defer batch.Abort()
+	for _, file := range slices.Backward(slices.Concat(filesOf(User), filesOf(Group))) {
+		if slices.Equal(db[file].lines, old[file].lines) {
+			continue
+		}
+		var content bytes.Buffer
+		for _, line := range db[file].lines {
+			content.WriteString(line + "\n")
+		}
+		info := old[file].info
+		attr := host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}
+		if err := batch.Stage(file, content.Bytes(), attr); err != nil {
+			return err
 		}
 	}
-	return lines
+	return batch.Commit()
 }
 
-// fields gives the columns of a name's line, or nil.
-func (t *table) fields(name string) []string {
-	if lines := t.of(name); len(lines) > 0 {
-		return strings.Split(lines[0], ":")
-	}
-	return nil
-}
+func nameOf(line string) string { return columnOf(line, 0) }
 
-// column gives one column of a name's line, or "".
-func (t *table) column(name string, column int) string {
-	if fields := t.fields(name); column < len(fields) {
-		return fields[column]
+func columnOf(line string, column int) string {
+	if columns := strings.Split(line, ":"); column < len(columns) {
+		return columns[column]
 	}
 	return ""
 }
 
-// set writes one column of a name's line, where both are there.
-func (t *table) set(name string, column int, value string) {
-	for i, line := range t.lines {
-		if fields := strings.Split(line, ":"); fields[0] == name && column < len(fields) {
-			fields[column] = value
-			t.lines[i] = strings.Join(fields, ":")
-			return
-		}
-	}
+// of returns the lines of a name; subuid and subgid can have several.
+func (t table) of(name string) []string {
+	return slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) != name })
 }
 
-func (t *table) remove(name string) {
-	t.lines = slices.DeleteFunc(t.lines, func(line string) bool { return nameOf(line) == name })
+func (db database) has(kind ledger.Kind, name string) bool {
+	return len(db[filesOf(kind)[0]].of(name)) > 0
 }
 
-func (t *table) names() []string {
-	names := make([]string, 0, len(t.lines))
+// column returns a column of a name's line, or "".
+func (t table) column(name string, column int) string {
+	return columnOf(strings.Join(t.of(name), "\n"), column)
+}
+
+// with returns the names of the lines that have a value in a column.
+func (t table) with(column int, value string) []string {
+	var names []string
 	for _, line := range t.lines {
-		names = append(names, nameOf(line))
-	}
-	return slices.Compact(names)
-}
-
-// insert puts lines of a name back to their place, by the order of the names
-// that was once.
-func (t *table) insert(name string, lines, order []string) {
-	after := t.names()
-	at := place(after, name, order)
-	index := len(t.lines)
-	if at < len(after) {
-		index = slices.IndexFunc(t.lines, func(line string) bool { return nameOf(line) == after[at] })
-	}
-	t.lines = slices.Insert(t.lines, index, lines...)
-}
-
-// place finds where in list an item belongs that was in order: after the
-// nearest of those before it that are still there.
-func place(list []string, item string, order []string) int {
-	for i := slices.Index(order, item) - 1; i >= 0; i-- {
-		if at := slices.Index(list, order[i]); at >= 0 {
-			return at + 1
+		if columnOf(line, column) == value {
+			names = append(names, nameOf(line))
 		}
 	}
-	return 0
+	return names
 }
 
-// split reads a list of names with commas.
-func split(list string) []string {
-	if list == "" {
+// primaryOf returns the users whose primary group is an existing group.
+func (db database) primaryOf(group string) []string {
+	if !db.has(Group, group) {
 		return nil
 	}
-	return strings.Split(list, ",")
+	return db[passwdFile].with(colGID, db[groupFile].column(group, colID))
 }
 
-// number reads an id; -1 is none.
-func number(text string) int {
-	id, err := strconv.Atoi(text)
-	if err != nil || id < 0 {
-		return -1
+// groupName returns the name of a group. Like shadow-utils, it takes a number for
+// an ID.
+func (db database) groupName(group string) string {
+	if names := db[groupFile].with(colID, group); len(names) > 0 {
+		return names[0]
 	}
-	return id
+	return group
 }
 
-func (db database) has(user string) bool { return db[passwdFile].fields(user) != nil }
-
-func (db database) hasGroup(group string) bool { return db[groupFile].fields(group) != nil }
-
-func (db database) uid(user string) int { return number(db[passwdFile].column(user, colUID)) }
-
-func (db database) gid(user string) int { return number(db[passwdFile].column(user, colGID)) }
-
-func (db database) home(user string) string { return db[passwdFile].column(user, colHome) }
-
-func (db database) groupID(group string) int { return number(db[groupFile].column(group, colGroupGID)) }
-
-// withNumber finds who has an id in a column: the name, or "".
-func (t *table) withNumber(column, id int) string {
-	for _, line := range t.lines {
-		if fields := strings.Split(line, ":"); column < len(fields) && number(fields[column]) == id {
-			return fields[0]
-		}
-	}
-	return ""
+func split(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }
 
-// primaryOf lists the users whose primary group has an id.
-func (db database) primaryOf(gid int) []string {
-	var users []string
-	for _, line := range db[passwdFile].lines {
-		if fields := strings.Split(line, ":"); colGID < len(fields) && number(fields[colGID]) == gid {
-			users = append(users, fields[0])
-		}
-	}
-	return users
-}
-
-// groupNamed resolves a group as shadow-utils does: what is a number is one.
-// The result is -1 where there is none.
-func (db database) groupNamed(group string) int {
-	if id := number(group); id >= 0 {
-		if db[groupFile].withNumber(colGroupGID, id) == "" {
-			return -1
-		}
-		return id
-	}
-	return db.groupID(group)
-}
-
-// groupsOf lists, sorted, the groups that have a user as a member.
+// groupsOf returns the groups that have a user as a member, sorted.
 func (db database) groupsOf(user string) []string {
 	var groups []string
 	for _, line := range db[groupFile].lines {
-		if fields := strings.Split(line, ":"); colMembers < len(fields) && slices.Contains(split(fields[colMembers]), user) {
-			groups = append(groups, fields[0])
+		if slices.Contains(split(columnOf(line, colMembers)), user) {
+			groups = append(groups, nameOf(line))
 		}
 	}
 	slices.Sort(groups)
 	return slices.Compact(groups)
 }
 
-// hash gives the password hash of a line that may be in a shadow file.
-func (db database) hash(open, shadow, name string) string {
-	if db[shadow].fields(name) != nil {
-		return db[shadow].column(name, colPassword)
+// hash returns the password hash of an account.
+func (db database) hash(kind ledger.Kind, name string) string {
+	files := filesOf(kind)
+	if len(db[files[1]].of(name)) > 0 {
+		return db[files[1]].column(name, colPassword)
 	}
-	return db[open].column(name, colPassword)
+	return db[files[0]].column(name, colPassword)
+}
+
+// digest returns the SHA-256 of a content, hexadecimal.
+func digest(content string) string {
+	sum := sha256.Sum256([]byte(content))
+	return hex.EncodeToString(sum[:])
+}
+
+// A Lookup returns the ID of a user or group.
+type Lookup = func(name string) (id int, ok bool)
+
+// Names returns lookups in the account files of a tree.
+func Names(tree *host.Tree) (users, groups Lookup, err error) {
+	db, err := readDatabase(tree)
+	lookup := func(file string) Lookup {
+		ids := map[string]string{}
+		for _, line := range slices.Backward(db[file].lines) {
+			maps.Copy(ids, map[string]string{nameOf(line): columnOf(line, colID)})
+		}
+		return func(name string) (int, bool) {
+			id, err := strconv.Atoi(ids[name])
+			return id, err == nil && id >= 0
+		}
+	}
+	return lookup(passwdFile), lookup(groupFile), err
 }

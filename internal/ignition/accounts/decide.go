@@ -1,192 +1,221 @@
 package accounts
 
 import (
+	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/coreos/ignition/v2/config/util"
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const fromConfig = "passwd of the config"
+// The kinds of changes of this package.
+const (
+	Group        ledger.Kind = "group"
+	User         ledger.Kind = "user"
+	Keys         ledger.Kind = "keys"           // a file of authorized keys
+	KeysDir      ledger.Kind = "keys-directory" // the directory of that file
+	GroupAccount ledger.Kind = "group account"  // the lines of a group in the account files
+	UserAccount  ledger.Kind = "user account"   // the lines of a user
+	Memberships  ledger.Kind = "memberships"    // those of a new user, in groups that an undo does not restore
+	Leftovers    ledger.Kind = "account-backup" // files that shadow-utils write besides them
+)
 
-// decision is a plan in the making: what is known of groups and users at each
-// point of it. A number that is not known yet is -1.
-type decision struct {
-	facts
-	problems problems
-	changes  []ledger.Change
-	users    map[string]int
-	groups   map[string]int
+// locked is a hash that no password has. Ignition sets it for new users.
+const locked = "*"
+
+// fields are the fields that a config sets, "shell=/bin/sh" for example, and
+// options for useradd and groupadd, "system" for example. They are the Names of
+// a state.
+type fields []string
+
+func (f fields) with(name string, value *string) fields {
+	if util.NotEmpty(value) {
+		return append(f, name+"="+*value)
+	}
+	return f
 }
 
-// decide turns the passwd section into changes, groups first, or tells all
-// that stands against it. It changes nothing.
-func decide(passwd types.Passwd, f facts) ([]ledger.Change, error) {
-	d := &decision{facts: f, users: numbers(f.db[passwdFile]), groups: numbers(f.db[groupFile])}
-	for _, group := range passwd.Groups {
-		if err := d.group(group); err != nil {
-			return nil, err
-		}
+func (f fields) withOption(name string, set *bool) fields {
+	if util.IsTrue(set) {
+		return append(f, name)
 	}
-	for _, user := range passwd.Users {
-		if err := d.user(user); err != nil {
-			return nil, err
-		}
-	}
-	for _, c := range d.changes {
-		if len(f.missing) > 0 && f.pending(c) {
-			d.problems.host("dnf install shadow-utils", "programs that make accounts are missing: %v", f.missing)
-			break
-		}
-	}
-	return d.changes, d.problems.err()
+	return f
 }
 
-// numbers gives the ids of passwd or group, which have them in one column.
-func numbers(t *table) map[string]int {
-	ids := map[string]int{}
-	for _, name := range t.names() {
-		ids[name] = number(t.column(name, colUID))
-	}
-	return ids
-}
-
-func holder(ids map[string]int, id int) string {
-	for name, other := range ids {
-		if other == id {
-			return name
+// get returns the value of a field, or "".
+func (f fields) get(name string) string {
+	for _, field := range f {
+		if value, found := strings.CutPrefix(field, name+"="); found {
+			return value
 		}
 	}
 	return ""
 }
 
-func (d *decision) wish(kind ledger.Kind, name string, wish account, hash []byte) error {
-	value, err := wish.value()
-	if err != nil {
-		return err
+// change returns the change to an account with these fields.
+func (f fields) change(kind ledger.Kind, name, hash string) ledger.Change {
+	return ledger.Change{
+		Kind: kind, Target: name, Why: fromConfig,
+		Want: ledger.State{Present: true, Value: strings.Join(f, "; "), Names: f, Content: []byte(hash)},
 	}
-	if value == "{}" {
-		return nil // one that is there, of which nothing is wished
+}
+
+const fromConfig = "passwd of the config"
+
+func text(s *string) string {
+	if s == nil {
+		return ""
 	}
-	d.changes = append(d.changes, ledger.Change{
-		Kind: kind, Target: name, Why: fromConfig, Want: ledger.State{Present: true, Value: value, Content: hash},
-	})
+	return *s
+}
+
+func digestOf(hash *string) *string {
+	if !util.NotEmpty(hash) {
+		return nil
+	}
+	return util.StrToPtr("sha256:" + digest(*hash))
+}
+
+func idText(id *int) *string {
+	if id == nil {
+		return nil
+	}
+	return util.StrToPtr(strconv.Itoa(*id))
+}
+
+// decide returns the changes of groups, then of users. What shadow-utils would
+// refuse is left to them, but for what could be taken for something else.
+func decide(passwd types.Passwd, db database, live bool) ([]ledger.Change, error) {
+	var changes []ledger.Change
+	for _, g := range passwd.Groups {
+		if err := valid(Group, g.Name, g.PasswordHash, db); err != nil {
+			return nil, err
+		}
+		change := ledger.Change{Kind: Group, Target: g.Name, Why: fromConfig}
+		if !util.IsFalse(g.ShouldExist) {
+			f := fields{}.with("gid", idText(g.Gid)).with("password", digestOf(g.PasswordHash)).
+				withOption("system", g.System)
+			change = f.change(Group, g.Name, text(g.PasswordHash))
+		} else if users := db.primaryOf(g.Name); len(users) > 0 {
+			return nil, report.Fail(report.Refused,
+				"# assign another primary group to them, or exclude the group from the config",
+				"the group %s cannot be removed: it is the primary group of %s", g.Name, strings.Join(users, ", "))
+		}
+		changes = append(changes, change)
+	}
+	for _, u := range passwd.Users {
+		if err := valid(User, u.Name, u.PasswordHash, db); err != nil {
+			return nil, err
+		}
+		change := userChange(u)
+		if live && db.has(User, u.Name) {
+			if err := keepsFiles(change, db); err != nil {
+				return nil, err
+			}
+		}
+		changes = append(changes, change)
+	}
+	return changes, nil
+}
+
+func userChange(u types.PasswdUser) ledger.Change {
+	if util.IsFalse(u.ShouldExist) {
+		return ledger.Change{Kind: User, Target: u.Name, Why: fromConfig}
+	}
+	hash := u.PasswordHash
+	if hash != nil && *hash == "" {
+		hash = util.StrToPtr(locked)
+	}
+	var groups []string
+	for _, group := range u.Groups {
+		groups = append(groups, string(group))
+	}
+	slices.Sort(groups)
+	list := strings.Join(slices.Compact(groups), ",")
+	f := fields{}.with("uid", idText(u.UID)).with("gecos", u.Gecos).with("home", u.HomeDir).with("shell", u.Shell).
+		with("primary-group", u.PrimaryGroup).with("groups", &list).with("password", digestOf(hash)).
+		withOption("system", u.System).withOption("no-user-group", u.NoUserGroup).
+		withOption("no-log-init", u.NoLogInit).withOption("no-create-home", u.NoCreateHome)
+	return f.change(User, u.Name, text(hash))
+}
+
+// accountName matches the names that RHEL's shadow-utils accept.
+var accountName = regexp.MustCompile(`^[A-Za-z0-9_.][A-Za-z0-9_.-]{0,30}[A-Za-z0-9_.$-]?$`)
+
+// valid refuses a name that a command would take for an option, and a hash that
+// chpasswd would take for several lines. It reports no part of the hash.
+func valid(kind ledger.Kind, name string, hash *string, db database) error {
+	if !accountName.MatchString(name) && (!db.has(kind, name) || strings.HasPrefix(name, "-")) {
+		return report.Fail(report.Usage, "# use a name of at most 32 letters, digits, _, - and .",
+			"%q is not a name for a %s", name, kind)
+	}
+	if strings.ContainsAny(text(hash), ":\n\r\x00") {
+		return report.Fail(report.Usage, "# use a hash as in crypt(5), for example from mkpasswd",
+			"passwordHash of the %s %s has a character that no hash has", kind, name)
+	}
 	return nil
 }
 
-// isNew tells whether an account is to be made: also when a run that was ended
-// had only begun to.
-func (d *decision) isNew(kind ledger.Kind, name string, there bool) bool {
-	return !there || d.unfinished[ledger.Change{Kind: kind, Target: name}.Key()]
-}
-
-func (d *decision) group(g types.PasswdGroup) error {
-	there := d.db.hasGroup(g.Name)
-	if !d.checkName("group", g.Name, there) {
-		return nil
+// keepsFiles refuses a change of an existing user on the running host that would
+// remove or move the user's files, or change their owner: the ledger could not
+// restore them, and processes of the user can be running.
+func keepsFiles(c ledger.Change, db database) error {
+	name := report.ShellWord(c.Target)
+	if !c.Want.Present {
+		return report.Fail(report.Refused,
+			"userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config",
+			"the user %s exists, and join removes no users", c.Target)
 	}
-	if util.IsFalse(g.ShouldExist) {
-		d.checkGroupRemoval(g.Name, there)
-		delete(d.groups, g.Name)
-		d.changes = append(d.changes, ledger.Change{Kind: Group, Target: g.Name, Why: fromConfig})
-		return nil
-	}
-	wish, hash := groupWish(g, d.isNew(Group, g.Name, there))
-	d.checkHash("group", g.Name, hash)
-	d.checkGroupNumber(g, there)
-	if _, known := d.groups[g.Name]; !known || g.Gid != nil {
-		d.groups[g.Name] = idOf(g.Gid)
-	}
-	return d.wish(Group, g.Name, wish, hash)
-}
-
-func (d *decision) user(u types.PasswdUser) error {
-	there := d.db.has(u.Name)
-	if !d.checkName("user", u.Name, there) {
-		return nil
-	}
-	if util.IsFalse(u.ShouldExist) {
-		if there {
-			d.checkRemoval(u.Name)
-			estate := d.estates[u.Name]
-			d.changes = append(d.changes, estate.Entries...)
-			if estate.Mail != "" {
-				d.changes = append(d.changes, ledger.Change{Kind: ledger.File, Target: estate.Mail, Why: "mail of " + u.Name + ", which is removed"})
-			}
+	command := ""
+	missing := missingFields(c.Want.Names, db.fields(c))
+	for _, option := range [][2]string{{"home", "--move-home --home"}, {"uid", "--uid"}, {"primary-group", "--gid"}} {
+		if value := missing.get(option[0]); value != "" {
+			command += " " + option[1] + " " + report.ShellWord(value)
 		}
-		delete(d.users, u.Name)
-		d.changes = append(d.changes, ledger.Change{Kind: User, Target: u.Name, Why: fromConfig})
+	}
+	if command == "" {
 		return nil
 	}
-	wish, hash := userWish(u, d.isNew(User, u.Name, there), d.defs.userGroups())
-	d.checkFields(u.Name, wish)
-	d.checkHash("user", u.Name, hash)
-	d.checkGroups(u.Name, wish)
-	d.checkUserNumber(u, there)
-	if there {
-		d.checkMove(u.Name, wish)
-	} else if wish.New.OwnGroup {
-		d.checkOwnGroup(u.Name)
-	}
-	if _, known := d.users[u.Name]; !known || u.UID != nil {
-		d.users[u.Name] = idOf(u.UID)
-	}
-	return d.wish(User, u.Name, wish, hash)
+	return report.Fail(report.Refused, "usermod"+command+" "+name+" # or remove these fields from the config",
+		"the user %s exists, and join changes no home directory, uid or primary group of a user", c.Target)
 }
 
-// idOf is -1 where the config leaves the number to the machine.
-func idOf(id *int) int {
-	if id == nil {
-		return -1
-	}
-	return *id
-}
-
-// hasGroupNamed is for names and numbers, as shadow-utils take both.
-func (d *decision) hasGroupNamed(group string) bool {
-	if id, err := strconv.Atoi(group); err == nil {
-		return holder(d.groups, id) != ""
-	}
-	_, known := d.groups[group]
-	return known
-}
-
-// Announced adds to what a tree has the names that the config will make, with
-// the number -1 where the config does not give it, and takes away those that it
-// removes: so who refers to a name can be told early that nobody will have it.
+// Announced returns lookups that know the accounts of a config too, without those
+// that it removes. An ID that the config does not set is -1.
 func Announced(passwd types.Passwd, users, groups Lookup) (u, g Lookup) {
-	ahead := func(base Lookup, more map[string]int, less map[string]bool) Lookup {
-		return func(name string) (int, bool) {
-			if less[name] {
-				return 0, false
-			}
-			if id, known := base(name); known {
-				return id, true
-			}
-			id, made := more[name]
-			return id, made
-		}
+	type announcement struct {
+		id      *int
+		removed bool
 	}
-	moreUsers, moreGroups := map[string]int{}, map[string]int{}
-	lessUsers, lessGroups := map[string]bool{}, map[string]bool{}
-	for _, group := range passwd.Groups {
-		if util.IsFalse(group.ShouldExist) {
-			lessGroups[group.Name] = true
-			continue
-		}
-		moreGroups[group.Name] = idOf(group.Gid)
-	}
+	moreUsers, moreGroups := map[string]announcement{}, map[string]announcement{}
 	for _, user := range passwd.Users {
-		if util.IsFalse(user.ShouldExist) {
-			lessUsers[user.Name] = true
-			continue
-		}
-		moreUsers[user.Name] = idOf(user.UID)
-		if _, known := moreGroups[user.Name]; !known && !util.IsTrue(user.NoUserGroup) && text(user.PrimaryGroup) == "" {
-			moreGroups[user.Name] = -1
+		moreUsers[user.Name] = announcement{id: user.UID, removed: util.IsFalse(user.ShouldExist)}
+		if !util.IsFalse(user.ShouldExist) && !util.IsTrue(user.NoUserGroup) && !util.NotEmpty(user.PrimaryGroup) {
+			moreGroups[user.Name] = announcement{}
 		}
 	}
-	return ahead(users, moreUsers, lessUsers), ahead(groups, moreGroups, lessGroups)
+	for _, group := range passwd.Groups {
+		moreGroups[group.Name] = announcement{id: group.Gid, removed: util.IsFalse(group.ShouldExist)}
+	}
+	lookup := func(base Lookup, more map[string]announcement) Lookup {
+		return func(name string) (int, bool) {
+			id, known := base(name)
+			a, announced := more[name]
+			switch {
+			case a.removed || (!known && !announced):
+				return 0, false
+			case known:
+				return id, true
+			case a.id == nil:
+				return -1, true
+			}
+			return *a.id, true
+		}
+	}
+	return lookup(users, moreUsers), lookup(groups, moreGroups)
 }

@@ -1,9 +1,8 @@
-// Package accounts is the passwd section of an Ignition config: the groups and
-// users of a tree, their homes and their SSH keys, as changes for the ledger.
+// Package accounts applies the passwd section of an Ignition config: groups,
+// users and SSH keys of a tree, as changes for the ledger.
 //
-// The programs of shadow-utils make the accounts, as Ignition has them do it,
-// with two differences: a password hash goes by standard input and not by an
-// argument that everybody can see, and a home is made, moved, handed over and
-// removed by this package, so that a kill leaves no half of it and that an undo
-// gives it back.
+// The commands of shadow-utils change the accounts, with the arguments that
+// Ignition passes to them. Password hashes are passed on standard input, as
+// arguments are visible to every user of the host. The account files are
+// recorded before the first change, and restored line by line.
 package accounts

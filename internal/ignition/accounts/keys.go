@@ -1,10 +1,11 @@
 package accounts
 
 import (
-	"encoding/json"
+	"context"
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/coreos/ignition/v2/config/util"
@@ -15,159 +16,161 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// KeyChanges gives the SSH keys of the users, which have to be there already.
+// keysFile is the file of SSH keys below a home directory.
+const keysFile = ".ssh/authorized_keys"
+
+// keyChanges returns the changes of the SSH keys of users that exist.
 //
-// On the running machine a file keeps all its lines and gets those that it
-// lacks. Ignition truncates it: right for a machine that boots for the first
-// time, and on one that runs the end of somebody's access. In an image it is
-// written as Ignition writes it.
-func KeyChanges(in Input) ([]ledger.Change, error) {
-	db, err := readDatabase(in.Tree)
-	if err != nil {
-		return nil, err
-	}
-	sshd, err := readSSHD(in.Tree)
-	if err != nil {
-		return nil, err
-	}
+// On the running host a file keeps its lines and gets those that are missing.
+// Ignition truncates it, which is right at a first boot, but would lock users out
+// of a running host. In an image the file is written as Ignition writes it.
+func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, error) {
 	var changes []ledger.Change
-	var found problems
 	for _, user := range in.Passwd.Users {
 		if len(user.SSHAuthorizedKeys) == 0 || util.IsFalse(user.ShouldExist) {
 			continue
 		}
-		more, err := keysOf(in.Tree, in.Live, db, sshd, user)
-		if err == nil {
-			changes = append(changes, more...)
-		} else if err := found.take(err); err != nil {
+		home := db[passwdFile].column(user.Name, colHome)
+		if !db.has(User, user.Name) {
+			if err := willHaveHome(in.Tree, user); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if to := text(user.HomeDir); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
+			continue // usermod moves it first
+		}
+		if in.Live && in.Tree.Live() {
+			out, err := host.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
+			if err == nil && !readsKeysFile(out) {
+				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+
+					"/etc/ssh/sshd_config, or exclude the user from the config",
+					"sshd does not read ~/%s (sshd -T -C user=%s)", keysFile, user.Name)
+			}
+		}
+		one, err := keysOf(in, db[passwdFile], user)
+		if err != nil {
 			return nil, err
 		}
+		changes = append(changes, one...)
 	}
-	return changes, found.err()
+	return changes, nil
+}
+
+// readsKeysFile reports whether sshd, by the output of "sshd -T", reads keysFile.
+func readsKeysFile(settings string) bool {
+	for line := range strings.Lines(settings) {
+		if words := strings.Fields(line); len(words) > 0 && strings.EqualFold(words[0], "authorizedkeysfile") {
+			return slices.ContainsFunc(words[1:], func(file string) bool {
+				return strings.TrimPrefix(file, "%h/") == keysFile
+			})
+		}
+	}
+	return true // an older sshd, or no output
 }
 
 func refuseKeys(user types.PasswdUser, remedy, format string, args ...any) error {
-	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w", user.Name, fmt.Errorf(format, args...))
+	return report.Fail(report.Refused, remedy, "the SSH keys of the user %s were not written: %w",
+		user.Name, fmt.Errorf(format, args...))
 }
 
-func keysOf(tree *host.Tree, live bool, db database, sshd []directive, user types.PasswdUser) ([]ledger.Change, error) {
-	uid, gid := db.uid(user.Name), db.gid(user.Name)
-	home := path.Clean("/" + db.home(user.Name))
-	setFile := "# set AuthorizedKeysFile .ssh/authorized_keys in " + pathOf(tree, "/etc/ssh/sshd_config")
-	pattern, err := keysPattern(sshd, user.Name)
+// willHaveHome refuses keys of a new user without a home directory.
+func willHaveHome(tree *host.Tree, user types.PasswdUser) error {
+	home := path.Join("/home", user.Name)
+	if to := text(user.HomeDir); to != "" {
+		home = to
+	}
+	exists, err := tree.Exists(home)
+	if err != nil || exists || !util.IsTrue(user.NoCreateHome) {
+		return err
+	}
+	return refuseKeys(user, "# remove noCreateHome or the keys from the config",
+		"the home directory %s does not exist", home)
+}
+
+// keysOf returns the changes of one user's keys. It follows no link of the user.
+func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, error) {
+	home := path.Clean("/" + passwd.column(user.Name, colHome))
+	uid, err := strconv.Atoi(passwd.column(user.Name, colID))
 	if err != nil {
-		return nil, refuseKeys(user, setFile, "%w", err)
+		return nil, fmt.Errorf("reading the uid of %s: %w", user.Name, err)
 	}
-	file, err := expandKeys(pattern, user.Name, home, uid)
+	gid, err := strconv.Atoi(passwd.column(user.Name, colGID))
 	if err != nil {
-		return nil, refuseKeys(user, setFile, "%w", err)
+		return nil, fmt.Errorf("reading the primary group of %s: %w", user.Name, err)
 	}
-	base, owner := home, uid
-	if !host.Within(file, home) || home == "/" {
-		// A place of root's for the keys of all: its directory is the
-		// administrator's to make.
-		base, owner, uid, gid = path.Dir(file), 0, 0, 0
-	}
-	sub, info, err := tree.Sub(base)
+	below := func(p string) string { return report.ShellWord(path.Join(in.Tree.Name(), p)) }
+	sub, info, err := in.Tree.Sub(home)
 	if gone(err) {
-		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", owner, pathOf(tree, base)), "%s, where they belong, is not there", base)
+		return nil, refuseKeys(user, fmt.Sprintf("install -d -o %d %s", uid, below(home)),
+			"the home directory %s does not exist", home)
 	}
 	if err != nil {
 		return nil, err
 	}
 	defer sub.Close()
-	if info.UID != owner {
-		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", owner, pathOf(tree, base)), "%s belongs to uid %d", base, info.UID)
+	// A uid that the config changes in an image: usermod changes the owner first.
+	renumbered := !in.Live && user.UID != nil && *user.UID != uid
+	if info.UID != uid && !renumbered {
+		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(home)), "%s belongs to uid %d", home, info.UID)
 	}
-	place := keyPlace{tree: tree, base: base, file: file, uid: uid, gid: gid}
-	if owner == 0 && db.uid(user.Name) != 0 {
-		place.mode = 0o644 // sshd reads it as the user
-	} else {
-		place.mode = 0o600
-	}
-	return place.changes(sub, live, user)
-}
-
-// pathOf returns a path in the tree as a command of the running host takes it:
-// below the tree's root, and quoted.
-func pathOf(tree *host.Tree, name string) string {
-	return report.ShellWord(path.Join(tree.Name(), name))
-}
-
-// keyPlace is where keys belong: a file below base.
-type keyPlace struct {
-	tree       *host.Tree // that base is a path in
-	base, file string
-	uid, gid   int
-	mode       uint32
-}
-
-func (k keyPlace) changes(sub *host.Tree, live bool, user types.PasswdUser) ([]ledger.Change, error) {
-	const byHand = "put the keys there by hand, or remove it"
-	why := "SSH keys of " + user.Name
+	target, why := path.Join(home, keysFile), "SSH keys of "+user.Name
 	var changes []ledger.Change
-	rel := strings.TrimPrefix(k.file, strings.TrimSuffix(k.base, "/")) // begins with /
-	for dir := path.Dir(rel); dir != "/"; dir = path.Dir(dir) {
-		info, err := sub.Lstat(dir)
-		if err != nil {
-			return nil, err
-		}
-		at := path.Join(k.base, dir)
-		switch {
-		case info.Type == host.Absent:
-			mode, uid, gid := uint32(0o700), k.uid, k.gid
-			changes = append(changes, ledger.Change{
-				Kind: KeysDir, Target: at, Why: why,
-				Want: ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid, Names: []string{k.base}},
-			})
-		case info.Type != host.Directory:
-			return nil, refuseKeys(user, byHand, "%s is a %s and not a directory; nothing is followed there as root", at, info.Type)
-		case info.UID != k.uid:
-			return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", k.uid, pathOf(k.tree, at)), "%s belongs to uid %d", at, info.UID)
-		}
-	}
-	slices.Reverse(changes)
-	info, err := sub.Lstat(rel)
+	dir, err := sub.Lstat(path.Dir("/" + keysFile))
 	if err != nil {
 		return nil, err
 	}
-	want := ledger.State{Present: true, Names: []string{k.base}}
-	switch info.Type {
+	file := host.Info{Type: host.Absent}
+	switch {
+	case dir.Type == host.Absent:
+		mode := uint32(0o700)
+		want := ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid}
+		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Why: why, Want: want})
+	case dir.Type != host.Directory:
+		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
+			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
+	case dir.UID != uid && !renumbered:
+		return nil, refuseKeys(user, fmt.Sprintf("chown %d %s", uid, below(path.Dir(target))),
+			"%s belongs to uid %d", path.Dir(target), dir.UID)
+	default:
+		if file, err = sub.Lstat("/" + keysFile); err != nil {
+			return nil, err
+		}
+	}
+	want := ledger.State{Present: true, Content: keysContent(user.SSHAuthorizedKeys)}
+	switch file.Type {
 	case host.Absent:
-		want.Mode, want.UID, want.GID = &k.mode, &k.uid, &k.gid
+		mode := uint32(0o600)
+		want.Mode, want.UID, want.GID = &mode, &uid, &gid
 	case host.Regular:
 	default:
-		return nil, refuseKeys(user, byHand, "%s is a %s; nothing is followed there as root", k.file, info.Type)
+		return nil, refuseKeys(user, "# add the keys manually, or replace it with a file",
+			"%s is a %s, which is not followed", target, file.Type)
 	}
-	want.Content = keysContent(user.SSHAuthorizedKeys)
-	if live {
-		lines, err := json.Marshal(keyLines(want.Content))
-		if err != nil {
-			return nil, fmt.Errorf("encoding keys: %w", err)
-		}
-		want.Value = string(lines)
+	if in.Live {
+		want.Names = keyLines(want.Content)
+		want.Value = keysValue(want.Names)
 	} else {
-		want.Digest, want.Size = contentDigest(want.Content), int64(len(want.Content))
+		want.Digest, want.Size = digest(string(want.Content)), int64(len(want.Content))
 	}
-	return append(changes, ledger.Change{Kind: Keys, Target: k.file, Why: why, Want: want}), nil
+	return append(changes, ledger.Change{Kind: Keys, Target: target, Why: why, Want: want}), nil
 }
 
-// keysContent is a file as Ignition writes it.
+// keysContent returns a file as Ignition writes it.
 func keysContent(keys []types.SSHAuthorizedKey) []byte {
-	var lines []string
-	for _, key := range keys {
-		lines = append(lines, string(key))
+	var content strings.Builder
+	for i, key := range keys {
+		content.WriteString(string(key))
+		if i < len(keys)-1 || !strings.HasSuffix(string(key), "\n") {
+			content.WriteByte('\n')
+		}
 	}
-	content := strings.Join(lines, "\n")
-	if !strings.HasSuffix(content, "\n") {
-		content += "\n"
-	}
-	return []byte(content)
+	return []byte(content.String())
 }
 
-// keyLines are the lines of a file that hold something.
+// keyLines returns the lines of a file that are not empty.
 func keyLines(content []byte) []string {
-	lines := []string{}
+	var lines []string
 	for line := range strings.Lines(string(content)) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
@@ -176,31 +179,33 @@ func keyLines(content []byte) []string {
 	return lines
 }
 
-// addKeys gives a file with the lines that it lacks.
-func addKeys(content []byte, wished []string) []byte {
-	there := keyLines(content)
-	out := slices.Clone(content)
-	for _, line := range wished {
-		if slices.Contains(there, line) {
+func keysValue(lines []string) string {
+	return fmt.Sprintf("%d lines, sha256 %s", len(lines), digest(strings.Join(lines, "\n")))
+}
+
+// addKeys appends the lines that a file lacks.
+func addKeys(content []byte, lines []string) []byte {
+	out, existing := slices.Clone(content), keyLines(content)
+	for _, line := range lines {
+		if slices.Contains(existing, line) {
 			continue
 		}
 		if len(out) > 0 && out[len(out)-1] != '\n' {
 			out = append(out, '\n')
 		}
 		out = append(append(out, line...), '\n')
-		there = append(there, line)
+		existing = append(existing, line)
 	}
 	return out
 }
 
-// removeKeys takes out the lines that were wished and are not among the old.
-func removeKeys(content []byte, wished, old []string) []byte {
+// removeKeys removes lines, but those that existed before.
+func removeKeys(content []byte, lines, before []string) []byte {
 	var out []byte
 	for line := range strings.Lines(string(content)) {
-		if key := strings.TrimSpace(line); slices.Contains(wished, key) && !slices.Contains(old, key) {
-			continue
+		if key := strings.TrimSpace(line); !slices.Contains(lines, key) || slices.Contains(before, key) {
+			out = append(out, line...)
 		}
-		out = append(out, line...)
 	}
 	return out
 }

@@ -12,15 +12,6 @@ import (
 
 const annasKeys = "home/anna/.ssh/authorized_keys"
 
-func (m *machine) read(name string) string {
-	m.t.Helper()
-	content, err := os.ReadFile(filepath.Join(m.root, name))
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	return string(content)
-}
-
 // On a machine that runs, nobody may lose access.
 func TestKeysAreAdded(t *testing.T) {
 	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA1 anna@desk","ssh-ed25519 AAAA9 new\n# two\nssh-rsa AAAA8"]}]}`)
@@ -64,22 +55,17 @@ func TestKeysOfSomebodyWhoAddsSome(t *testing.T) {
 	}
 }
 
-func TestCentralKeys(t *testing.T) {
-	m := newMachine(t)
-	put(t, m.root, "etc/ssh/sshd_config", "AuthorizedKeysFile /etc/ssh/keys/%u\n")
-	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
-	if _, err := m.apply(passwd); err == nil || report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "/etc/ssh/keys, where they belong, is not there") {
-		t.Fatalf("error %v", err)
-	}
-	if err := os.Mkdir(filepath.Join(m.root, "etc/ssh/keys"), 0o755); err != nil { //nolint:gosec // as sshd wants it
-		t.Fatal(err)
-	}
-	if _, err := m.apply(passwd); err != nil {
-		t.Fatal(err)
-	}
-	info, err := os.Stat(filepath.Join(m.root, "etc/ssh/keys/anna"))
-	if err != nil || info.Mode() != 0o644 || m.read("etc/ssh/keys/anna") != "ssh-ed25519 AAAA9\n" {
-		t.Errorf("%v, %v", info, err)
+func TestReadsKeysFile(t *testing.T) {
+	for settings, want := range map[string]bool{
+		"port 22\nauthorizedkeysfile .ssh/authorized_keys .ssh/authorized_keys2\n": true,
+		"authorizedkeysfile /etc/ssh/keys/%u %h/.ssh/authorized_keys\n":            true,
+		"authorizedkeysfile /etc/ssh/keys/%u\n":                                    false,
+		"authorizedkeysfile none\n":                                                false,
+		"":                                                                         true,
+	} {
+		if got := readsKeysFile(settings); got != want {
+			t.Errorf("%q: %t, want %t", settings, got, want)
+		}
 	}
 }
 
@@ -156,15 +142,14 @@ func replace(file, target string) error {
 // The user swaps the directory for a link after the plan was made.
 func TestKeysAreNotLedAway(t *testing.T) {
 	m := newMachine(t)
-	in := Input{Passwd: parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)}
+	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)
 	tree, err := host.OpenTree(m.root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	in.Tree = tree
-	changes, err := KeyChanges(in)
-	if err != nil || len(changes) != 1 {
+	changes, err := Plan(t.Context(), Input{Passwd: passwd, Tree: tree})
+	if err != nil || len(changes) != 2 {
 		t.Fatalf("%v, %v", changes, err)
 	}
 	for _, target := range []string{"/root", "../../root", filepath.Join(m.root, "root")} {
@@ -172,9 +157,9 @@ func TestKeysAreNotLedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		driver := Drivers(tree, nil)[Keys]
-		now, err := driver.Look(t.Context(), changes[0])
+		now, err := driver.Look(t.Context(), changes[1])
 		if err == nil {
-			err = driver.Make(t.Context(), changes[0], now)
+			err = driver.Make(t.Context(), changes[1], now)
 		}
 		if err == nil {
 			t.Errorf("%s: the link was not noticed", target)

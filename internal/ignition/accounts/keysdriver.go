@@ -3,56 +3,59 @@ package accounts
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// KeyFiles is the driver of files of SSH keys and of the directories above
-// them. A home is its user's, who can swap anything in it for a link at any
-// moment; so the driver works in a tree whose root is the home (the first of
-// the wish's Names), which no link leads out of.
-type KeyFiles struct {
-	Tree *host.Tree
-	// SELinux labels what is made; nil leaves that to the kernel.
-	SELinux ledger.Labeler
+// keyFiles is the driver of files of SSH keys and of the directories above them.
+// It works in a tree rooted at the home directory: its user can replace anything
+// in it with a link at any moment, and no link leads out of that tree.
+type keyFiles struct {
+	tree    *host.Tree
+	selinux ledger.Labeler // nil leaves labels to the kernel
 }
 
-// inner is a change as seen from the home.
+// inner is a change as seen from the home directory.
 type inner struct {
 	paths  *ledger.Paths
 	change ledger.Change
 }
 
-func (d *KeyFiles) open(c ledger.Change) (inner, error) {
-	if len(c.Want.Names) != 1 || !host.Within(c.Target, c.Want.Names[0]) {
-		return inner{}, fmt.Errorf("finding the home of %s: the change does not name it", c.Target)
-	}
-	base := c.Want.Names[0]
-	sub, _, err := d.Tree.Sub(base)
-	if err != nil {
-		return inner{}, err
-	}
-	in := inner{paths: &ledger.Paths{Tree: sub}, change: c}
-	if d.SELinux != nil {
-		in.paths.SELinux = labelsWithin{base, d.SELinux}
-	}
-	in.change.Kind = ledger.File
+func (d *keyFiles) open(c ledger.Change) (inner, error) {
+	in := inner{change: c}
+	in.change.Kind, in.change.Target = ledger.File, "/"+keysFile
 	if c.Kind == KeysDir {
-		in.change.Kind = ledger.Directory
+		in.change.Kind, in.change.Target = ledger.Directory, path.Dir("/"+keysFile)
 	}
-	in.change.Target = path.Join("/", strings.TrimPrefix(c.Target, base))
 	in.change.Want.Names, in.change.Want.Value = nil, ""
+	home := path.Join("/", strings.TrimSuffix(c.Target, in.change.Target))
+	sub, _, err := d.tree.Sub(home)
+	if err != nil {
+		return in, err
+	}
+	in.paths = &ledger.Paths{Tree: sub}
+	if d.selinux != nil {
+		in.paths.SELinux = labelsWithin{home, d.selinux}
+	}
 	return in, nil
 }
 
-// Look tells what is there; the Value is those of the wished lines that are.
-func (d *KeyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
+// gone reports whether an error means that nothing, or no directory, exists.
+func gone(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
+}
+
+// Look returns the current state. Its value is about the desired lines that exist.
+func (d *keyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	in, err := d.open(c)
 	if gone(err) {
 		return ledger.State{}, nil
@@ -65,26 +68,15 @@ func (d *KeyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, err
 	if err != nil || c.Want.Value == "" || !state.Present {
 		return state, err
 	}
-	wished, err := wishedKeys(c)
-	if err != nil {
-		return state, err
-	}
-	there := keyLines(state.Content)
-	value, err := json.Marshal(slices.DeleteFunc(wished, func(line string) bool { return !slices.Contains(there, line) }))
-	state.Value = string(value)
-	return state, err
+	existing := keyLines(state.Content)
+	state.Value = keysValue(slices.DeleteFunc(slices.Clone(c.Want.Names), func(line string) bool {
+		return !slices.Contains(existing, line)
+	}))
+	return state, nil
 }
 
-func wishedKeys(c ledger.Change) ([]string, error) {
-	var lines []string
-	if err := json.Unmarshal([]byte(c.Want.Value), &lines); err != nil {
-		return nil, fmt.Errorf("reading the keys that were wished for %s: %w", c.Target, err)
-	}
-	return lines, nil
-}
-
-// Make writes the file whole, or adds the lines that it lacks.
-func (d *KeyFiles) Make(ctx context.Context, c ledger.Change, _ ledger.State) error {
+// Make writes the file, or adds the lines that it lacks.
+func (d *keyFiles) Make(ctx context.Context, c ledger.Change, _ ledger.State) error {
 	in, err := d.open(c)
 	if err != nil {
 		return err
@@ -94,20 +86,20 @@ func (d *KeyFiles) Make(ctx context.Context, c ledger.Change, _ ledger.State) er
 	if err != nil {
 		return err
 	}
-	if now.Present && now.Type != string(host.Regular) && c.Kind == Keys {
-		return fmt.Errorf("writing %s: it is a %s; nothing is followed there as root", c.Target, now.Type)
-	}
 	if c.Kind == Keys {
-		if now.Present && c.Want.Value != "" {
-			in.change.Want.Content = addKeys(now.Content, keyLines(c.Want.Content))
+		if now.Present && now.Type != string(host.Regular) {
+			return fmt.Errorf("writing %s: it is a %s, which is not followed", c.Target, now.Type)
 		}
-		in.change.Want.Digest = contentDigest(in.change.Want.Content)
+		if now.Present && c.Want.Value != "" {
+			in.change.Want.Content = addKeys(now.Content, c.Want.Names)
+		}
+		in.change.Want.Digest = digest(string(in.change.Want.Content))
 	}
 	return in.paths.Make(ctx, in.change, now)
 }
 
-// Restore puts back what was there. What somebody has added meanwhile stays.
-func (d *KeyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+// Restore restores the file. Lines that another process has added stay.
+func (d *keyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	in, err := d.open(c)
 	if gone(err) {
 		return nil
@@ -123,58 +115,62 @@ func (d *KeyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.S
 	if err != nil || !now.Present {
 		return err
 	}
-	wished, err := wishedKeys(c)
-	if err != nil {
-		return err
-	}
-	ours := keysWritten(before, wished)
-	if bytes.Equal(now.Content, ours) {
+	rest := removeKeys(now.Content, c.Want.Names, keyLines(before.Content))
+	asWritten := bytes.Equal(now.Content, addKeys(before.Content, c.Want.Names))
+	if asWritten || (len(keyLines(rest)) == 0 && !before.Present) {
 		return in.paths.Restore(ctx, in.change, before)
 	}
-	rest := removeKeys(now.Content, wished, keyLines(before.Content))
-	if len(keyLines(rest)) == 0 && !before.Present {
-		return in.paths.Restore(ctx, in.change, before)
-	}
-	in.change.Want = ledger.State{Present: true, Content: rest, Digest: contentDigest(rest)}
+	in.change.Want = ledger.State{Present: true, Content: rest, Digest: digest(string(rest))}
 	return in.paths.Make(ctx, in.change, now)
 }
 
-// keysWritten is the file as this driver left it on the running machine.
-func keysWritten(before ledger.State, wished []string) []byte {
-	if !before.Present {
-		return []byte(strings.Join(wished, "\n") + "\n")
+// Tidy removes the temporary files of killed runs, so that their directories can
+// be removed.
+func (d *keyFiles) Tidy(ctx context.Context, changes []ledger.Change) error {
+	for _, c := range changes {
+		in, err := d.open(c)
+		if gone(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		err = in.paths.Tidy(ctx, []ledger.Change{in.change})
+		in.paths.Tree.Close()
+		if err != nil {
+			return err
+		}
 	}
-	return addKeys(before.Content, wished)
+	return nil
 }
 
-// labelsWithin asks for the labels of the paths that those of a home are in the
-// whole tree.
+// labelsWithin translates paths in a home directory to those of the whole tree.
 type labelsWithin struct {
-	base  string
+	home  string
 	whole ledger.Labeler
 }
 
-// Labels tells the labels of paths in the home.
+// Labels returns the labels of paths in the home directory.
 func (l labelsWithin) Labels(ctx context.Context, types map[string]host.FileType) (map[string][]byte, error) {
 	outer := map[string]host.FileType{}
 	for p, t := range types {
-		outer[path.Join(l.base, p)] = t
+		outer[path.Join(l.home, p)] = t
 	}
 	found, err := l.whole.Labels(ctx, outer)
 	labels := map[string][]byte{}
 	for p := range types {
-		if label, known := found[path.Join(l.base, p)]; known {
+		if label, known := found[path.Join(l.home, p)]; known {
 			labels[p] = label
 		}
 	}
 	return labels, err
 }
 
-// Relabel sets the labels of paths in the home.
+// Relabel sets the labels of paths in the home directory.
 func (l labelsWithin) Relabel(ctx context.Context, paths []string) error {
 	outer := make([]string, 0, len(paths))
 	for _, p := range paths {
-		outer = append(outer, path.Join(l.base, p))
+		outer = append(outer, path.Join(l.home, p))
 	}
 	return l.whole.Relabel(ctx, outer)
 }

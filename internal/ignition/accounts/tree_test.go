@@ -64,7 +64,7 @@ func newRoot(t *testing.T) string {
 		run(os.MkdirAll(filepath.Join(root, name), 0o755)) //nolint:gosec // as on a host
 	}
 	run(os.Chmod(filepath.Join(root, "etc/skel/.bashrc"), 0o644))            //nolint:gosec // as on a host
-	run(os.Symlink("/etc/skel/.bashrc", filepath.Join(root, "etc/skel/rc"))) // useradd turns it into a link in the home
+	run(os.Symlink("/etc/skel/.bashrc", filepath.Join(root, "etc/skel/rc"))) // useradd makes a link in the home of it
 	run(os.Symlink("notes", filepath.Join(root, "home/anna/link")))
 	give(t, root, "home/anna", 1000, 1000)
 	give(t, root, "home/bert", 1001, 1001)
@@ -74,6 +74,15 @@ func newRoot(t *testing.T) string {
 	run(os.Chown(filepath.Join(root, "var/spool/mail/bert"), 1001, 12))
 	run(os.Chmod(filepath.Join(root, "home/anna"), 0o700)) //nolint:gosec // a home
 	return root
+}
+
+func (m *machine) read(name string) string {
+	m.t.Helper()
+	content, err := os.ReadFile(filepath.Join(m.root, name))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(content)
 }
 
 func put(t *testing.T, root, name, content string) {
@@ -151,6 +160,8 @@ type machine struct {
 	root string
 	dir  string
 	live bool
+	// purge makes an undo remove what users have put into their homes.
+	purge bool
 	// around changes the drivers, to fail on purpose.
 	around func(map[ledger.Kind]ledger.Driver)
 }
@@ -162,25 +173,29 @@ func newMachine(t *testing.T) *machine {
 
 func (m *machine) with(do func(l *ledger.Ledger, tree *host.Tree)) {
 	m.t.Helper()
+	if err := m.open(do); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+func (m *machine) open(do func(l *ledger.Ledger, tree *host.Tree)) error {
 	tree, err := host.OpenTree(m.root)
 	if err != nil {
-		m.t.Fatal(err)
+		return err
 	}
 	defer tree.Close()
 	drivers := Drivers(tree, nil)
-	paths := &ledger.Paths{Tree: tree}
-	for _, kind := range []ledger.Kind{ledger.File, ledger.Directory, ledger.Link} {
-		drivers[kind] = paths
-	}
+	drivers[ledger.Shared] = &ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: tree}, Purge: m.purge}
 	if m.around != nil {
 		m.around(drivers)
 	}
 	l, err := ledger.Open(m.dir, drivers)
 	if err != nil {
-		m.t.Fatal(err)
+		return err
 	}
 	defer l.Close()
 	do(l, tree)
+	return nil
 }
 
 func (m *machine) apply(passwd types.Passwd) (made []ledger.Pending, err error) {
@@ -200,6 +215,12 @@ func (m *machine) undo() (outcome ledger.Outcome) {
 		}
 	})
 	return outcome
+}
+
+func (m *machine) undoErr() (err error) {
+	m.t.Helper()
+	m.with(func(l *ledger.Ledger, _ *host.Tree) { _, err = l.Undo(m.t.Context()) })
+	return err
 }
 
 func parsePasswd(t *testing.T, text string) types.Passwd {

@@ -18,7 +18,7 @@ import (
 const ownedHost = `set -e
 useradd -m olga && install -d -m 700 -o olga -g olga ~olga/.ssh
 echo 'ssh-ed25519 AAAAold olga' >~olga/.ssh/authorized_keys && chown olga: ~olga/.ssh/authorized_keys
-useradd -m retired && echo notes >~retired/notes && chown retired: ~retired/notes
+useradd retired
 install -d /etc/site && echo 'kept = yes' >/etc/site/kept.conf
 cat >/root/site.ign`
 
@@ -29,8 +29,7 @@ const site = `{"ignition": {"version": "3.6.0"},
   "groups": [{"name": "probes", "gid": 4711}],
   "users": [
     {"name": "probe", "groups": ["probes"], "shell": "/bin/sh", "passwordHash": "$6$canary$hash", "sshAuthorizedKeys": ["ssh-ed25519 AAAAprobe"]},
-    {"name": "olga", "sshAuthorizedKeys": ["ssh-ed25519 AAAAnew"]},
-    {"name": "retired", "shouldExist": false}]},
+    {"name": "olga", "sshAuthorizedKeys": ["ssh-ed25519 AAAAnew"]}]},
 "storage": {
   "directories": [{"path": "/etc/site/spool", "mode": 1533, "group": {"name": "probes"}}],
   "files": [
@@ -43,10 +42,12 @@ const site = `{"ignition": {"version": "3.6.0"},
   {"name": "site@a.service", "enabled": true},
   {"name": "e2scrub_all.timer", "mask": true}]}}`
 
+// retiring removes a user of the host.
+const retiring = `{"ignition": {"version": "3.6.0"}, "passwd": {"users": [{"name": "retired", "shouldExist": false}]}}`
+
 // made prints what becomes of it.
 const made = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
 cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
-getent passwd retired || echo retired is gone; ls -d /home/retired 2>&1
 cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo; tail -n1 /etc/hosts
 systemctl is-enabled site@a.service e2scrub_all.timer; ls /etc/sysctl.d/inotify.conf 2>&1 || true`
 
@@ -54,8 +55,6 @@ const madeSo = `/home/probe:/bin/sh
 ssh-ed25519 AAAAprobe
 ssh-ed25519 AAAAold olga
 ssh-ed25519 AAAAnew
-retired is gone
-ls: cannot access '/home/retired': No such file or directory
 spool 2775 root:probes 2
 owned.conf 640 probe:probes 1
 kept.conf 600 root:root 2
@@ -80,9 +79,14 @@ func TestOverrideAndDrop(t *testing.T) {
 	mustOutput(ctx, t, labelTree)
 	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labels)
 
+	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
+	refused := agent(ctx, t, report.Refused, "plan --user-data "+scene.Stub+" --ignition-override /root/retiring.ign")
+	wants(t, refused.Stdout+refused.Stderr, "join removes no users", "userdel --remove retired")
+	mustOutput(ctx, t, "rm /root/retiring.ign")
+
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
 	planned := agent(ctx, t, report.Done, "plan --diff --user-data "+scene.Stub+with)
-	wants(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "- retired", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
+	wants(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}

@@ -1,0 +1,177 @@
+package accounts
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// lines is the driver of the lines of an account in the account files, which
+// shadow-utils write. An undo restores them unless another process has changed
+// one of them since. All other lines stay as they are.
+type lines struct{ tree *host.Tree }
+
+// Look returns the lines, each behind its file, and the digests of those of each
+// file in Names. The ledger keeps the lines that existed before; of those that a
+// step has left it has the digests.
+func (d *lines) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
+	db, err := readDatabase(d.tree)
+	if err != nil {
+		return ledger.State{}, err
+	}
+	if c.Kind == Memberships {
+		return ledger.State{Present: db.has(User, c.Target) || len(db.groupsOf(c.Target)) > 0}, nil
+	}
+	var all strings.Builder
+	state := ledger.State{Present: db.has(c.Kind, c.Target)}
+	for _, file := range filesOf(c.Kind) {
+		own := strings.Join(db[file].of(c.Target), "\n")
+		state.Names = append(state.Names, digest(own))
+		for line := range strings.Lines(own) {
+			all.WriteString(file + ":" + strings.TrimSuffix(line, "\n") + "\n")
+		}
+	}
+	for _, file := range filesOf(c.Kind) {
+		if !c.Want.Present { // to be removed: an undo needs its place
+			state.Names = append(state.Names, strings.Join(db[file].preceding(c.Target), ","))
+		}
+	}
+	if all.Len() > 0 {
+		state.Content, state.Digest, state.Size = []byte(all.String()), digest(all.String()), int64(all.Len())
+	}
+	return state, nil
+}
+
+// Bracketed marks what others write.
+func (*lines) Bracketed() {}
+
+// Make does nothing.
+func (*lines) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+
+// Halfway reports whether the lines of each file are as they were before the step
+// or after it: an undo can be killed between two files.
+func (*lines) Halfway(c ledger.Change, before, now ledger.State) (bool, error) {
+	for i, digest := range now.Names[:min(len(now.Names), len(filesOf(c.Kind)))] {
+		if digest != before.Names[i] && (i >= len(c.Want.Names) || digest != c.Want.Names[i]) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// Restore restores the lines under the lock of shadow-utils.
+func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
+	lock, err := d.tree.Lock(ctx, "/etc/.pwd.lock")
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	old, err := readDatabase(d.tree)
+	if err != nil {
+		return err
+	}
+	if c.Kind != Memberships && !before.Present {
+		if stays, err := d.mustStay(c, old); err != nil || stays {
+			return err
+		}
+	}
+	db := maps.Clone(old)
+	if c.Kind == Memberships {
+		db[groupFile] = old[groupFile].withoutMember(c.Target)
+		db[gshadowFile] = old[gshadowFile].withoutMember(c.Target)
+		return db.write(d.tree, old)
+	}
+	for i, file := range filesOf(c.Kind) {
+		var own, preceding []string
+		if at := len(filesOf(c.Kind)) + i; at < len(before.Names) {
+			preceding = strings.Split(before.Names[at], ",")
+		}
+		for line := range strings.Lines(string(before.Content)) {
+			if line, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), file+":"); found {
+				own = append(own, line)
+			}
+		}
+		db[file] = old[file].replaced(c.Target, own, preceding)
+	}
+	return db.write(d.tree, old)
+}
+
+// preceding returns the names before a name.
+func (t table) preceding(name string) []string {
+	var names []string
+	for _, line := range t.lines {
+		if nameOf(line) == name {
+			return names
+		}
+		names = append(names, nameOf(line))
+	}
+	return nil
+}
+
+// replaced returns a table with other lines of a name: at their place, or behind
+// the last of the preceding names that exists, or at the end.
+func (t table) replaced(name string, own, preceding []string) table {
+	at := slices.IndexFunc(t.lines, func(line string) bool { return nameOf(line) == name })
+	if at < 0 {
+		if at = len(t.lines); len(preceding) > 0 {
+			at = 0
+		}
+		for i, line := range t.lines {
+			if slices.Contains(preceding, nameOf(line)) {
+				at = i + 1
+			}
+		}
+	}
+	rest := slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) == name })
+	if t.info.Type == host.Regular {
+		t.lines = slices.Insert(rest, at, own...)
+	}
+	return t
+}
+
+// withoutMember returns a table of groups without a member, or administrator in
+// gshadow.
+func (t table) withoutMember(name string) table {
+	t.lines = slices.Clone(t.lines)
+	for i, line := range t.lines {
+		columns := strings.Split(line, ":")
+		for at := 2; at < len(columns); at++ {
+			if members := split(columns[at]); slices.Contains(members, name) {
+				columns[at] = strings.Join(slices.DeleteFunc(members, func(member string) bool { return member == name }), ",")
+			}
+		}
+		t.lines[i] = strings.Join(columns, ":")
+	}
+	return t
+}
+
+// mustStay reports whether a group is that of a user that another process has
+// changed since, and so stays. It fails rather than leave another user without
+// its primary group, or processes without their user.
+func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
+	if c.Kind == GroupAccount {
+		users := db.primaryOf(c.Target)
+		if len(users) == 0 || slices.Equal(users, []string{c.Target}) {
+			return len(users) > 0, nil
+		}
+		return false, report.Fail(report.Failed, "usermod --gid users "+report.ShellWord(users[0])+" # or to another group",
+			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
+	}
+	uid, err := strconv.Atoi(cmp.Or(db[passwdFile].column(c.Target, colID), "-1"))
+	if err != nil || uid < 0 || !d.tree.Live() {
+		return false, err
+	}
+	pids, err := host.Processes(uid)
+	if err != nil || len(pids) == 0 {
+		return false, err
+	}
+	return false, report.Fail(report.Failed, "loginctl terminate-user "+report.ShellWord(c.Target)+" # ends its processes",
+		"the user %s was not removed: its process %d is running", c.Target, pids[0])
+}
