@@ -55,7 +55,7 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	doctorOfStopped(ctx, t)
 
 	// What OVN-Kubernetes looks for, and that a restart of NetworkManager keeps it.
-	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 60
+	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
 		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
 	if bridge != "eth0\nsystem\n1" {
 		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)

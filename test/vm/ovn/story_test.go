@@ -144,7 +144,7 @@ func restartNetworkManager(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const ofport = "ovs-vsctl get Interface eth0 ofport"
 	before := output(ctx, t, ofport)
-	output(ctx, t, "systemctl restart NetworkManager && nm-online -q -t 120")
+	output(ctx, t, "systemctl restart NetworkManager && nm-online -q -t 300")
 	if after := output(ctx, t, ofport); after != before {
 		t.Errorf("the OpenFlow port of eth0 was %s and is %s after a restart of NetworkManager", before, after)
 	}
