@@ -6,8 +6,8 @@ import (
 	"net"
 )
 
-// Direct returns the address of the stub's server, as HOST:PORT, and how the server is trusted. It reports false if a
-// proxy leads to the server, or the stub names none.
+// Direct returns the address of the server as HOST:PORT, and the TLS configuration for it. It
+// reports false if the server is reached through a proxy, or the user data names no server.
 func (f Fetcher) Direct(stub *Stub) (address string, trust *tls.Config, ok bool) {
 	if stub == nil || stub.Source == nil {
 		return "", nil, false

@@ -13,10 +13,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// noticeableSkew is a difference of clocks that is reported with a failure.
+// noticeableSkew is the smallest clock difference that is reported with a failure.
 const noticeableSkew = time.Minute
 
-// explain sets the text and the remedy of a failed request to what helps with the stub's server.
+// explain adapts the text and the remedy of a failed request to the server of the user data.
 func explain(stub *Stub, e *fetch.Error) {
 	switch e.Kind {
 	case fetch.UnknownName:
@@ -65,9 +65,10 @@ func explain(stub *Stub, e *fetch.Error) {
 	}
 }
 
-// explainStatus sets the meaning of a status. The ignition server's own are 200, 401, 404, 500 and 511; 502, 503 and 504
-// are those of the HAProxy in front of it. 511 is the status of an expired token and of a payload that is not generated
-// yet alike: retries can help, and in the end both causes are reported.
+// explainStatus sets the text and remedy for an HTTP status. The ignition server itself returns
+// 200, 401, 404, 500 and 511; HAProxy in front of it returns 502, 503 and 504. Status 511 means
+// that the token has expired, or that the payload is not generated yet. A retry can succeed in
+// the second case, so after the last attempt both causes are reported.
 func explainStatus(stub *Stub, e *fetch.Error) {
 	pool := poolOf(stub)
 	skew := clockDifference(e.Skew)
@@ -104,7 +105,8 @@ func explainStatus(stub *Stub, e *fetch.Error) {
 	}
 }
 
-// clockDifference describes a noticeable difference of the clocks.
+// clockDifference describes a clock difference of at least minReportedSkew, and returns "" for a
+// smaller one.
 func clockDifference(skew time.Duration) string {
 	switch {
 	case skew >= noticeableSkew:
@@ -115,7 +117,7 @@ func clockDifference(skew time.Duration) string {
 	return ""
 }
 
-// unknownIssuer distinguishes the CA of another cluster from a proxy that opens TLS.
+// unknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
 func unknownIssuer(stub *Stub, e *fetch.Error) (what, remedy string) {
 	issuer, expected := e.Certificate.Issuer.String(), subjects(stub)
 	for _, subject := range expected {
@@ -139,7 +141,7 @@ func unknownIssuer(stub *Stub, e *fetch.Error) (what, remedy string) {
 	return fmt.Sprintf("its certificate is signed by %q and not by %s %q: a proxy that opens TLS stands in between, or it is another server", issuer, whose, strings.Join(expected, ", ")), remedy
 }
 
-// subjects returns the names of the stub's CAs.
+// subjects returns the subject names of the CAs in the user data.
 func subjects(stub *Stub) []string {
 	var list []string
 	for _, rest := range stub.CAs {

@@ -17,30 +17,32 @@ import (
 )
 
 const (
-	defaultMaxBytes = 32 << 20         // payloads have about 450 kB
-	headerTimeout   = 40 * time.Second // HAProxy, in front of the server, answers 504 after 30 s
+	defaultMaxBytes = 32 << 20         // a payload has about 450 kB
+	headerTimeout   = 40 * time.Second // HAProxy, in front of the server, returns 504 after 30 s
 	probeTimeout    = 50 * time.Second
 )
 
 // Fetcher gets a payload from an ignition server.
 type Fetcher struct {
-	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the source's address. SNI, the Host
-	// header and the name in the certificate remain those of the source.
+	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the server's
+	// address. SNI, the Host header and the name in the certificate remain those of the source
+	// URL.
 	ConnectTo string
 	Log       report.Log
-	Budget    time.Duration // for retries of temporary failures; 0 is two minutes
-	MaxBytes  int64         // of the payload; 0 is 32 MiB
+	Budget    time.Duration // for retries of temporary failures; 0 means two minutes
+	MaxBytes  int64         // of the payload; 0 means 32 MiB
 
-	pause time.Duration // before the second attempt; 0 is a second
+	pause time.Duration // before the second attempt; 0 means one second
 }
 
-// Fetch requests the payload from the stub's server until it is served, a failure is not temporary, the budget is used
-// up, or ctx ends. Resources that the payload refers to are fetched too. Errors are a report.Failure: CredentialRefused
-// for a token that is not valid (any more), Usage for a wrong endpoint or payload, Refused for a server that is not
-// trusted or not found, else Failed.
+// Fetch requests the payload from the server of the user data, with retries. It blocks until the
+// payload is served, a failure is not temporary, RetryTimeout has passed, or ctx ends. Resources
+// that the payload refers to are fetched, too. Errors are a report.Failure: CredentialRefused
+// for an invalid or expired token, Usage for a wrong endpoint or payload, Refused for a server
+// that is not trusted or not found, else Failed.
 //
-// The server records every request, of whatever method, as the arrival of the node. Therefore Fetch sends only GET
-// requests for the payload.
+// The server records every request, of any method, as the arrival of the node. Therefore Fetch
+// only sends GET requests for the payload.
 func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 	if err := f.check(stub); err != nil {
 		return nil, err
@@ -57,8 +59,8 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
 	}
-	// The resources of the payload are not the server's. Ignition trusts this host's CAs, the stub's and the payload's
-	// for them, and uses the stub's proxy.
+	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
+	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
 		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
 	})
@@ -69,14 +71,14 @@ func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
 	return payload, nil
 }
 
-// Probe is the result of a probe of the ignition server.
+// Probe is the result of Fetcher.Probe.
 type Probe struct {
 	Skew      time.Duration // the server's clock minus this host's; 0 for unknown
-	Temporary error         // a failure that a retry can overcome, as a server that is not up yet
+	Temporary error         // retryable, such as a server that is not up yet
 }
 
-// Probe connects to the stub's server, checks its certificate, and requests /healthz. That needs no token, and the server
-// does not record it as the arrival of the node.
+// Probe connects to the server of the user data, checks its certificate, and requests /healthz.
+// The request needs no token, and the server does not record it as the arrival of the node.
 func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
 	if err := f.check(stub); err != nil {
 		return Probe{}, err
@@ -99,7 +101,7 @@ func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
 	return Probe{}, err
 }
 
-// check returns what is wrong with the stub or ConnectTo.
+// check returns an error for invalid user data or an invalid ConnectTo.
 func (f Fetcher) check(stub *Stub) error {
 	if err := stub.Validate(); err != nil {
 		return err
@@ -111,10 +113,11 @@ func (f Fetcher) check(stub *Stub) error {
 	return err
 }
 
-// proxy returns the proxy for the stub's server, nil for none.
+// proxy returns the proxy for the server of the user data, nil for none.
 func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
 	if _, err := url.Parse(stub.Proxy.HTTPS); err != nil {
-		// httpproxy would ignore it and connect directly. The cause contains the proxy's password.
+		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
+		// password.
 		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
 	}
 	dialled := *stub.Source
@@ -132,7 +135,7 @@ func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
 	return proxy, nil
 }
 
-// client returns a client that trusts the stub's CAs alone.
+// client returns a client that trusts only the CAs of the user data.
 func (f Fetcher) client(stub *Stub) *fetch.Client {
 	return &fetch.Client{
 		Log:           f.Log,
@@ -147,8 +150,9 @@ func (f Fetcher) client(stub *Stub) *fetch.Client {
 	}
 }
 
-// checkPayload distinguishes a payload that was cut short (the server stops sending to slow readers after ten seconds)
-// from a body that is no payload, and reports a spec that was not requested.
+// checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
+// spec version that was not requested. The server truncates responses to slow readers after ten
+// seconds.
 func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)

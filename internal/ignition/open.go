@@ -8,9 +8,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Open reads a config of Ignition spec 3.0 to 3.6 and gets all that it refers
-// to, so that the payload's Raw is whole and can be read again without the
-// network. Errors are as resolve.Resolve has them.
+// Open parses a config of Ignition spec 3.0 to 3.6 and fetches all resources that it refers to.
+// The Raw of the payload is complete and can be parsed again without the network. Errors are
+// those of resolve.Resolve.
 func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) {
 	document, err := resolve.Resolve(ctx, raw, o)
 	if err != nil {
@@ -19,8 +19,9 @@ func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) 
 	return newPayload(document)
 }
 
-// ReadConfig reads a config that the administrator gave. User data is followed to its server, which only the CAs of the
-// user data are trusted for; other configs are opened. Offline, everything that needs the network is refused and named.
+// ReadConfig parses a config that the administrator gave. For user data, it fetches the payload
+// from the server, which only the CAs of the user data are trusted for. Other configs are opened
+// as with Open. If offline is true, an error names each resource that needs the network.
 func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payload, error) {
 	stub := stubIn(raw)
 	switch {
@@ -33,8 +34,8 @@ func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payl
 	return f.Fetch(ctx, stub)
 }
 
-// stubIn returns the stub in user data, nil for other configs. A config with one merged config and no CA of its own is
-// no stub: as likely, it refers to a web server that this host trusts.
+// stubIn returns the user data in raw, nil for other configs. A config with one merged config
+// but no CA is not user data: it may refer to a web server that this host trusts.
 func stubIn(raw []byte) *Stub {
 	var config struct {
 		Ignition struct {
@@ -42,7 +43,7 @@ func stubIn(raw []byte) *Stub {
 		}
 	}
 	if json.Unmarshal(raw, &config) != nil || len(config.Ignition.Config.Merge) != 1 {
-		return nil // without the cost of a complete parse
+		return nil // cheaper than a complete parse
 	}
 	stub, err := ParseStub(raw)
 	if err != nil || stub.Validate() != nil {
@@ -51,9 +52,9 @@ func stubIn(raw []byte) *Stub {
 	return stub
 }
 
-// OpenOverride reads a config that shall be merged over a payload, and gives it
-// with all that it refers to in it; name is what a person calls it. The stub's
-// proxy and CAs count for it where it has none; the stub may be nil.
+// OpenOverride parses a config that is to be merged over a payload, and returns it with all
+// resources that it refers to. The name identifies the config in messages. The proxy and CAs of
+// the user data apply if the config has none; stub may be nil.
 func OpenOverride(ctx context.Context, name string, raw []byte, stub *Stub, log report.Log) ([]byte, error) {
 	o := resolve.Options{Name: "Ignition override " + name, Remedy: "# correct it; what is in it is described by the Ignition spec", Log: log}
 	if stub != nil {

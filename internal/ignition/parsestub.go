@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ParseStub reads the user-data stub that HyperShift writes for a NodePool: an
-// Ignition config that only names one other config, the headers to ask for it
-// with, a CA and a proxy. Anything else in it would be lost, so it is refused.
+// ParseStub parses the user data that HyperShift writes for a NodePool: an Ignition config that
+// contains one config to merge with its request headers, CAs and a proxy. ParseStub returns an
+// error for other settings, because they would be lost.
 func ParseStub(content []byte) (*Stub, error) {
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
@@ -29,7 +29,7 @@ func ParseStub(content []byte) (*Stub, error) {
 	return stub, nil
 }
 
-// stubOf takes out of a config what a stub has, if it is one.
+// stubOf returns the user data in a config, and an error if the config is not user data.
 func stubOf(config types.Config) (stub *Stub, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := beyondStub(config); len(extra) > 0 {
@@ -54,7 +54,7 @@ func stubOf(config types.Config) (stub *Stub, err error) {
 	return stub, nil
 }
 
-// beyondStub names what a config has that a stub does not.
+// beyondStub returns the names of the parts of a config that user data does not have.
 func beyondStub(config types.Config) []string {
 	var extra []string
 	add := func(name string, part any) {
