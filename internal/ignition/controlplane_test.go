@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// TestControlPlaneFetch fetches from the bed's ignition server, which answers
-// as HyperShift's, over the name that its certificate has and another address.
+// TestControlPlaneFetch fetches from the ignition server of the test environment, which responds
+// as HyperShift's does, with the name in its certificate and another address.
 func TestControlPlaneFetch(t *testing.T) {
 	ctx := t.Context()
 	c, err := bed.Start(ctx, bed.Options{Dir: t.TempDir()})
@@ -68,7 +68,7 @@ func TestControlPlaneFetch(t *testing.T) {
 			if err := c.Reset(ctx); err != nil {
 				t.Fatal(err)
 			}
-			stub := current() // as it was handed out before
+			stub := current() // from before the rotation
 			if err := test.spoil(ctx); err != nil {
 				t.Fatal(err)
 			}

@@ -16,7 +16,7 @@ func TestDirect(t *testing.T) {
 	for name, test := range map[string]struct {
 		stub            *Stub
 		connectTo       string
-		address, server string // empty: not reached directly
+		address, server string // empty: through a proxy
 	}{
 		"a route":            {stub("https://ignition.example.com/ignition", Proxy{}), "", "ignition.example.com:443", "ignition.example.com"},
 		"a port":             {stub("https://api.example.com:22623/config/worker", Proxy{}), "", "api.example.com:22623", "api.example.com"},

@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Whatever comes in, it is read or refused with the exit code for bad input,
-// and what is read is written and read back.
+// Any input is parsed or rejected with the exit code for bad input. Parsed user data is equal
+// after encoding and parsing it again.
 func FuzzParseStub(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/ignition","httpHeaders":[{"name":"Authorization","value":"Bearer YQ=="}]}]},"proxy":{"httpsProxy":"http://p","noProxy":["a"]}}}`))
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
@@ -38,8 +38,8 @@ func FuzzParseStub(f *testing.F) {
 	})
 }
 
-// A payload that is read can be planned: nothing escapes the directories of
-// units, nothing that is planned lacks a target.
+// Any payload that can be parsed can be planned: no unit file is outside the unit directories,
+// and every change has a target.
 func FuzzLoadPayload(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/sysctl.d/a.conf","mode":420,"contents":{"source":"data:,a%3D1"}}],"links":[{"path":"/a","target":"/b"}]}}`))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"a@b.service","enabled":true,"contents":"[Unit]\nRequires=c.service\n[Install]\nAlso=d"},{"name":"kubelet.service","dropins":[{"name":"a.conf","contents":""}]}]}}`))

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A probe looks at the server without the token and without asking for the
-// payload, which the server would note.
+// A probe neither requests the payload nor sends the token, because the server would record the
+// arrival of the node.
 func TestProbe(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", atDate(-2*time.Hour, answer(http.StatusOK, "text/plain", "")))

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// TestControlPlaneStandalone fetches from the bed's machine-config server, by the
-// cluster's own stub and by single values, with the CA that was given and no other.
+// TestControlPlaneStandalone fetches from the machine-config server of the test environment,
+// with the cluster's own user data and with single values. Only the given CA is trusted.
 func TestControlPlaneStandalone(t *testing.T) {
 	c, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -74,9 +74,9 @@ func TestControlPlaneStandalone(t *testing.T) {
 	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
 }
 
-// adaptedAsServed wants every file of a standalone cluster's payload with its
-// content and mode, and every unit with what it says about enabling: that
-// cluster's daemon compares them.
+// adaptedAsServed fails the test unless the plan has every file of a standalone cluster's
+// payload with its content and mode, and every unit with its enablement. The
+// machine-config-daemon of that cluster compares them.
 func adaptedAsServed(t *testing.T, payload *Payload) {
 	t.Helper()
 	plan, err := Adapt(payload, AdaptInput{Tree: bare{}, HasUnit: func(string) bool { return false }})

@@ -16,10 +16,10 @@ import (
 
 const (
 	testUUID   = "5f0c7c1e-7d06-4418-b6cb-9f552727ae15"
-	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // opens nothing
+	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // not a real token
 )
 
-// hyperShiftStub is a stub in the form in which HyperShift writes it.
+// hyperShiftStub returns user data in HyperShift's format.
 func hyperShiftStub(ca []byte) string {
 	return fmt.Sprintf(`{"ignition":{"config":{"merge":[{"httpHeaders":[{"name":"Authorization","value":%q},{"name":"NodePool","value":"clusters/demo-workers"},{"name":"TargetConfigVersionHash","value":"844282c1"}],"source":"https://ignition.demo.example.com/ignition"}]},"proxy":{"httpProxy":"http://proxy.example.com:3128","httpsProxy":"http://user:hunter2@proxy.example.com:3128","noProxy":[".cluster.local","10.0.0.0/8"]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;base64,%s"}]}},"version":"3.2.0"}}`,
 		testBearer, base64.StdEncoding.EncodeToString(ca))
@@ -112,7 +112,7 @@ func TestParseStubRefuses(t *testing.T) {
 	}
 }
 
-// checkFailure wants an error with a code, a text in it, and a remedy.
+// checkFailure fails the test unless err has the code, contains the text, and has a remedy.
 func checkFailure(t *testing.T, err error, code report.Code, want string) {
 	t.Helper()
 	if err == nil {
@@ -132,7 +132,7 @@ func checkFailure(t *testing.T, err error, code report.Code, want string) {
 	}
 }
 
-// Nothing that is printed, logged or encoded may show the token.
+// The token is neither printed, nor logged, nor encoded.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
 	stub, err := ParseStub([]byte(hyperShiftStub(ca)))

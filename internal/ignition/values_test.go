@@ -112,7 +112,7 @@ func TestOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, stub, ca) // stays as it was
+	checkDemoStub(t, stub, ca) // unchanged
 	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
 		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" || len(won.Proxy.No) != 0 {
 		t.Errorf("single values did not win: %v", won)
@@ -143,7 +143,7 @@ func TestHosted(t *testing.T) {
 	}
 }
 
-// What a stub says goes into commands that people paste.
+// Values of the user data become part of commands that administrators paste.
 func TestCommandsHoldNamesOnly(t *testing.T) {
 	for given, want := range map[string]string{
 		"clusters/demo-workers": "-n clusters get nodepool demo-workers ",
