@@ -15,7 +15,7 @@ import (
 )
 
 // realPayloads returns the paths of payloads and user data that a cluster has served. They are
-// not part of the project; the tests use them if they exist in testdata/real.
+// not part of the project; without them, the test is skipped.
 func realPayloads(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../../shared/payloads/" + pattern)
