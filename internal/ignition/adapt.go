@@ -95,7 +95,7 @@ func Verbatim(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
 	})
 }
 
-// orRootAlone returns the lookup, or for nil a lookup that only knows root.
+// orRootAlone returns the lookup, or for nil a lookup that finds only root.
 func orRootAlone(lookup Lookup) Lookup {
 	if lookup != nil {
 		return lookup

@@ -17,20 +17,20 @@ import (
 )
 
 // explained returns an error as the fetcher reports it for user data.
-func explained(stub *Stub, err error) *fetch.Error {
-	e := fetch.Classify(stub.Source, "", err)
-	explain(stub, e)
+func explained(userData *Stub, err error) *fetch.Error {
+	e := fetch.Classify(userData.Source, "", err)
+	explain(userData, e)
 	return e
 }
 
 // An unknown name of an ignition server is not retried, because it may exist only inside the
 // cluster's network.
 func TestFetchUnknownName(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
+	userData, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := explained(stub, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
+	e := explained(userData, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
 	if e.Temporary {
 		t.Error("it is retried")
 	}
@@ -41,14 +41,14 @@ func TestFetchUnknownName(t *testing.T) {
 }
 
 func TestFetchRefusedPort(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
+	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &events{}
 	fetcher := quick()
 	fetcher.Log = report.Log{Sink: log}
-	_, err = fetcher.Fetch(t.Context(), stub)
+	_, err = fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "refuses the connection")
 	if !strings.Contains(log.text(), "retrying until") {
 		t.Error("it was not tried again")

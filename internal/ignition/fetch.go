@@ -43,31 +43,31 @@ type Fetcher struct {
 //
 // The server records every request, of any method, as the arrival of the node. Therefore Fetch
 // only sends GET requests for the payload.
-func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
-	if err := f.check(stub); err != nil {
+func (f Fetcher) Fetch(ctx context.Context, userData *Stub) (*Payload, error) {
+	if err := f.check(userData); err != nil {
 		return nil, err
 	}
 	limit := f.MaxBytes
 	if limit == 0 {
 		limit = defaultMaxBytes
 	}
-	client := f.client(stub)
-	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(stub, got) }
+	client := f.client(userData)
+	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
-		Name: stub.server() + " " + stub.Source.Host, URL: stub.Source, Headers: stub.Headers, Limit: limit,
+		Name: userData.server() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
+		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
 	}
 	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
 	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
-		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
+		Name: "payload", Remedy: userData.whoseConfig(), Parent: userData.settings(), Log: f.Log, Budget: f.Budget,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
+		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
 	}
-	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, got.Date, got.Skew
+	payload.Server, payload.ServerDate, payload.Skew = userData.Source.Host, got.Date, got.Skew
 	return payload, nil
 }
 
@@ -79,22 +79,22 @@ type Probe struct {
 
 // Probe connects to the server of the user data, checks its certificate, and requests /healthz.
 // The request needs no token, and the server does not record it as the arrival of the node.
-func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
-	if err := f.check(stub); err != nil {
+func (f Fetcher) Probe(ctx context.Context, userData *Stub) (Probe, error) {
+	if err := f.check(userData); err != nil {
 		return Probe{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	health := *stub.Source
+	health := *userData.Source
 	health.Path, health.RawQuery = "/healthz", ""
-	got, failed := f.client(stub).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
+	got, failed := f.client(userData).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
 	switch {
 	case failed == nil:
 		return Probe{Skew: got.Skew}, nil
 	case failed.Kind == fetch.Status, failed.Kind == fetch.Redirect:
 		return Probe{Skew: failed.Skew}, nil
 	}
-	err := fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, failed.Failure())
+	err := fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, failed.Failure())
 	if failed.Temporary {
 		return Probe{Temporary: err}, nil
 	}
@@ -102,29 +102,29 @@ func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
 }
 
 // check returns an error for invalid user data or an invalid ConnectTo.
-func (f Fetcher) check(stub *Stub) error {
-	if err := stub.Validate(); err != nil {
+func (f Fetcher) check(userData *Stub) error {
+	if err := userData.Validate(); err != nil {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
 		return report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
-	_, err := f.proxy(stub)
+	_, err := f.proxy(userData)
 	return err
 }
 
 // proxy returns the proxy for the server of the user data, nil for none.
-func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
-	if _, err := url.Parse(stub.Proxy.HTTPS); err != nil {
+func (f Fetcher) proxy(userData *Stub) (*url.URL, error) {
+	if _, err := url.Parse(userData.Proxy.HTTPS); err != nil {
 		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
 		// password.
 		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
 	}
-	dialled := *stub.Source
+	dialled := *userData.Source
 	if f.ConnectTo != "" {
 		dialled.Host = f.ConnectTo
 	}
-	proxy, err := stub.Proxy.For(&dialled)
+	proxy, err := userData.Proxy.For(&dialled)
 	if err != nil {
 		return nil, fmt.Errorf("choosing proxy: %w", err)
 	}
@@ -136,16 +136,16 @@ func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
 }
 
 // client returns a client that trusts only the CAs of the user data.
-func (f Fetcher) client(stub *Stub) *fetch.Client {
+func (f Fetcher) client(userData *Stub) *fetch.Client {
 	return &fetch.Client{
 		Log:           f.Log,
 		Budget:        f.Budget,
 		HeaderTimeout: headerTimeout,
-		Roots:         stub.trust(),
-		Proxy:         stub.Proxy,
+		Roots:         userData.trust(),
+		Proxy:         userData.Proxy,
 		ConnectTo:     f.ConnectTo,
 		CheckRedirect: checkSource,
-		Explain:       func(e *fetch.Error) { explain(stub, e) },
+		Explain:       func(e *fetch.Error) { explain(userData, e) },
 		Pause:         f.pause,
 	}
 }
@@ -153,7 +153,7 @@ func (f Fetcher) client(stub *Stub) *fetch.Client {
 // checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
 // spec version that was not requested. The server truncates responses to slow readers after ten
 // seconds.
-func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
+func checkPayload(userData *Stub, got *fetch.Response) *fetch.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)
 	switch {
@@ -162,11 +162,11 @@ func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
 	case err != nil:
 		return &fetch.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), stub.server()),
-			Remedy: "# check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
+			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), userData.server()),
+			Remedy: "# check the endpoint, and what stands between this host and it:\n" + userData.whereEndpoint(),
 		}
-	case stub.standalone():
-		return checkSpec(stub, got.Body)
+	case userData.standalone():
+		return checkSpec(userData, got.Body)
 	}
 	return nil
 }

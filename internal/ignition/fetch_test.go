@@ -229,10 +229,10 @@ func TestFetchDropsHeadersOnRedirect(t *testing.T) {
 func TestConnectTo(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "ignition.demo.example.com", served)
-	stub := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
+	userData := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
 	fetcher := quick()
 	fetcher.ConnectTo = s.Listener.Addr().String()
-	if _, err := fetcher.Fetch(t.Context(), stub); err != nil {
+	if _, err := fetcher.Fetch(t.Context(), userData); err != nil {
 		t.Fatal(err)
 	}
 	r := s.got()[0]
@@ -240,7 +240,7 @@ func TestConnectTo(t *testing.T) {
 		t.Errorf("Host %q, SNI %q", r.Host, r.TLS.ServerName)
 	}
 	fetcher.ConnectTo = "127.0.0.1"
-	_, err := fetcher.Fetch(t.Context(), stub)
+	_, err := fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 }
 

@@ -14,17 +14,17 @@ func FuzzParseStub(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte("kind: Secret\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		stub, err := ParseStub(content)
+		userData, err := ParseStub(content)
 		if err != nil {
 			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error without code or remedy: %v", err)
 			}
 			return
 		}
-		if stub.Source == nil || stub.Source.Scheme != "https" {
-			t.Errorf("source %v", stub.Source)
+		if userData.Source == nil || userData.Source.Scheme != "https" {
+			t.Errorf("source %v", userData.Source)
 		}
-		encoded, err := stub.Encode()
+		encoded, err := userData.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,7 +32,7 @@ func FuzzParseStub(f *testing.F) {
 		if err != nil {
 			t.Fatalf("not read back: %v", err)
 		}
-		if again.Source.String() != stub.Source.String() || again.Headers.Get(headerAuthorization) != stub.Headers.Get(headerAuthorization) {
+		if again.Source.String() != userData.Source.String() || again.Headers.Get(headerAuthorization) != userData.Headers.Get(headerAuthorization) {
 			t.Errorf("read back as %s", again)
 		}
 	})

@@ -83,11 +83,11 @@ func TestFetchTellsWhatIsMissing(t *testing.T) {
 func TestReadConfig(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", served)
-	stub, err := s.stub(t).Encode()
+	userData, err := s.stub(t).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadConfig(t.Context(), stub, quick(), false)
+	p, err := ReadConfig(t.Context(), userData, quick(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestReadConfig(t *testing.T) {
 	if p.Server == "" || s.got()[0].Header.Get("Authorization") != testBearer {
 		t.Error("the stub was not followed as a stub")
 	}
-	_, err = ReadConfig(t.Context(), stub, quick(), true)
+	_, err = ReadConfig(t.Context(), userData, quick(), true)
 	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
 
 	// A config with one merged config but no CA is not user data.
@@ -103,7 +103,7 @@ func TestReadConfig(t *testing.T) {
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quick(), false)
 	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
 
-	more := strings.Replace(string(stub), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
+	more := strings.Replace(string(userData), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
 	p, err = ReadConfig(t.Context(), []byte(more), quick(), false)
 	if err != nil {
 		t.Fatal(err)

@@ -22,15 +22,15 @@ func ParseStub(content []byte) (*Stub, error) {
 	if err != nil {
 		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
 	}
-	stub, err := stubOf(config)
+	userData, err := stubOf(config)
 	if err != nil {
 		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
 	}
-	return stub, nil
+	return userData, nil
 }
 
 // stubOf returns the user data in a config, and an error if the config is not user data.
-func stubOf(config types.Config) (stub *Stub, err error) {
+func stubOf(config types.Config) (userData *Stub, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := beyondStub(config); len(extra) > 0 {
 		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
@@ -38,20 +38,20 @@ func stubOf(config types.Config) (stub *Stub, err error) {
 	if len(merge) != 1 {
 		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
 	}
-	stub = &Stub{Headers: http.Header{}}
-	if stub.Source, err = sourceOf(merge[0]); err != nil {
+	userData = &Stub{Headers: http.Header{}}
+	if userData.Source, err = sourceOf(merge[0]); err != nil {
 		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
 	}
 	for _, header := range merge[0].HTTPHeaders {
 		if header.Value != nil {
-			stub.Headers.Add(header.Name, *header.Value)
+			userData.Headers.Add(header.Name, *header.Value)
 		}
 	}
-	if stub.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
+	if userData.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
 		return nil, err
 	}
-	stub.Proxy = proxyOf(config.Ignition.Proxy)
-	return stub, nil
+	userData.Proxy = proxyOf(config.Ignition.Proxy)
+	return userData, nil
 }
 
 // beyondStub returns the names of the parts of a config that user data does not have.

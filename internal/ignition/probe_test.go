@@ -39,15 +39,15 @@ func TestProbeFinds(t *testing.T) {
 	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
 
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
+	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe, err := Fetcher{}.Probe(t.Context(), stub)
+	probe, err := Fetcher{}.Probe(t.Context(), userData)
 	if err != nil || probe.Temporary == nil || !strings.Contains(probe.Temporary.Error(), "refuses the connection") {
 		t.Errorf("what can pass is not told apart: %v, %v", err, probe.Temporary)
 	}
-	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), stub)
+	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 	_, err = Fetcher{}.Probe(t.Context(), &Stub{})
 	checkFailure(t, err, report.Usage, "nothing says where")

@@ -34,15 +34,15 @@ func TestRealStubs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stub, err := ParseStub(raw)
+		userData, err := ParseStub(raw)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := stub.Validate(); err != nil || !stub.HasToken() || stub.NodePool() == "" || stub.ConfigHash() == "" {
-			t.Errorf("%s: %v, %v", name, stub, err)
+		if err := userData.Validate(); err != nil || !userData.HasToken() || userData.NodePool() == "" || userData.ConfigHash() == "" {
+			t.Errorf("%s: %v, %v", name, userData, err)
 		}
-		again, err := stub.Encode()
+		again, err := userData.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -60,11 +60,11 @@ func (s *ignitionServer) stub(t *testing.T, edit ...func(*Values)) *Stub {
 	for _, e := range edit {
 		e(&values)
 	}
-	stub, err := NewStub(values)
+	userData, err := NewStub(values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stub
+	return userData
 }
 
 func (s *ignitionServer) got() []*http.Request {

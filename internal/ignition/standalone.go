@@ -73,7 +73,7 @@ func (s *Stub) whereCertificate() string {
 
 // explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
 // The server itself returns 200, 400, 403, 404, 405 and 500.
-func explainConfigStatus(stub *Stub, e *fetch.Error) {
+func explainConfigStatus(userData *Stub, e *fetch.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
@@ -81,13 +81,13 @@ func explainConfigStatus(stub *Stub, e *fetch.Error) {
 			status, clockDifference(e.Skew))
 		e.Remedy = "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub
 	case status == http.StatusNotFound:
-		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path), getInternalName
+		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalName
 	case status == http.StatusBadRequest:
 		e.Code, e.What = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
 		e.Remedy = "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion"
 	case status == http.StatusInternalServerError:
 		e.What = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
-			path.Base(stub.Source.Path))
+			path.Base(userData.Source.Path))
 		e.Remedy = "# see whether the pool is there and has a configuration:\n" + getConfigPools
 	case e.Temporary:
 		e.What += ": what stands in front of the machine-config server does not reach it"
@@ -100,7 +100,7 @@ func explainConfigStatus(stub *Stub, e *fetch.Error) {
 }
 
 // checkSpec returns an error for a config of Ignition spec 2, which was not requested.
-func checkSpec(stub *Stub, raw []byte) *fetch.Error {
+func checkSpec(userData *Stub, raw []byte) *fetch.Error {
 	var config struct{ Ignition struct{ Version string } }
 	err := json.Unmarshal(raw, &config)
 	if !strings.HasPrefix(config.Ignition.Version, "2.") {
@@ -111,7 +111,7 @@ func checkSpec(stub *Stub, raw []byte) *fetch.Error {
 		What: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
 		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
-			fetch.Accept, stub.Source.Redacted()),
+			fetch.Accept, userData.Source.Redacted()),
 	}
 }
 

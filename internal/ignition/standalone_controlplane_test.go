@@ -42,15 +42,15 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := Fetcher{ConnectTo: c.MachineConfigForward}
-	for name, stub := range map[string]*Stub{"stub": file, "values": values} {
-		if probe, err := fetcher.Probe(t.Context(), stub); err != nil || probe.Temporary != nil {
+	for name, userData := range map[string]*Stub{"stub": file, "values": values} {
+		if probe, err := fetcher.Probe(t.Context(), userData); err != nil || probe.Temporary != nil {
 			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
 		}
-		payload, err := fetcher.Fetch(t.Context(), stub)
+		payload, err := fetcher.Fetch(t.Context(), userData)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if payload.Version != "3.4.0" || stub.Hosted() || stub.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
+		if payload.Version != "3.4.0" || userData.Hosted() || userData.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
 			t.Errorf("%s: spec %s, %s; want %s", name, payload.Version, payload, want)
 		}
 		adaptedAsServed(t, payload)

@@ -21,11 +21,11 @@ import (
 // workers returns user data for the pool worker of a server, made of single values.
 func (s *ignitionServer) workers(t *testing.T) *Stub {
 	t.Helper()
-	stub, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
+	userData, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stub
+	return userData
 }
 
 // hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
@@ -129,7 +129,7 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 
 // Internal names and ports are the first to fail on a host outside of the cluster's network.
 func TestMachineConfigServerIsOutOfReach(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
+	userData, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestMachineConfigServerIsOutOfReach(t *testing.T) {
 		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := explained(stub, test.err)
+			e := explained(userData, test.err)
 			checkStandalone(t, e.Failure(), e.Code, test.want, test.remedy)
 		})
 	}
@@ -163,9 +163,9 @@ func TestStubOfAStandaloneCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, stub := range []*Stub{file, bare} {
-		if err := stub.Validate(); err != nil || stub.Hosted() || stub.HasToken() || stub.Source.String() != source || string(stub.CAs[0]) != string(ca) {
-			t.Errorf("%v, hosted: %t, %v", stub, stub.Hosted(), err)
+	for _, userData := range []*Stub{file, bare} {
+		if err := userData.Validate(); err != nil || userData.Hosted() || userData.HasToken() || userData.Source.String() != source || string(userData.CAs[0]) != string(ca) {
+			t.Errorf("%v, hosted: %t, %v", userData, userData.Hosted(), err)
 		}
 	}
 	_, err = NewStub(Values{Endpoint: source})

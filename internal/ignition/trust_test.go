@@ -76,8 +76,8 @@ func TestFetchNoTLS(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	plain := httptest.NewServer(http.HandlerFunc(served))
 	defer plain.Close()
-	stub := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
-	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), stub)
+	userData := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
+	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Refused, "does not speak TLS")
 }
 
@@ -97,10 +97,10 @@ func TestFetchHangsUpInHandshake(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	stub, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
+	userData, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = quick().Fetch(t.Context(), stub)
+	_, err = quick().Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "closed the connection without an answer")
 }

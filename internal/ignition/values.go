@@ -40,38 +40,38 @@ func NewStub(v Values) (*Stub, error) { return (&Stub{Headers: http.Header{}}).O
 // Override returns a copy of s in which the set fields of v replace those of s. It returns an
 // error if the result is incomplete.
 func (s *Stub) Override(v Values) (*Stub, error) {
-	stub := s.clone()
+	userData := s.clone()
 	if v.Endpoint != "" {
 		source, err := endpoint(v.Endpoint)
 		if err != nil {
 			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
-		stub.Source = source
+		userData.Source = source
 	}
 	if len(v.Token) > 0 {
 		value, err := bearer(v.Token)
 		if err != nil {
 			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
 		}
-		stub.Headers.Set(headerAuthorization, value)
+		userData.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, stub.whereCA(), "reading CA of the %s: %w", stub.server(), err)
+			return nil, report.Fail(report.Usage, userData.whereCA(), "reading CA of the %s: %w", userData.server(), err)
 		}
-		stub.CAs = [][]byte{v.CA}
+		userData.CAs = [][]byte{v.CA}
 	}
 	if v.NodePool != "" {
 		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
 			return nil, report.Fail(report.Usage, "# give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
 		}
-		stub.Headers.Set(headerNodePool, v.NodePool)
+		userData.Headers.Set(headerNodePool, v.NodePool)
 	}
 	if v.Hash != "" {
-		stub.Headers.Set(headerConfigHash, v.Hash)
+		userData.Headers.Set(headerConfigHash, v.Hash)
 	}
-	stub.Proxy = overrideProxy(stub.Proxy, v.Proxy)
-	return stub, stub.Validate()
+	userData.Proxy = overrideProxy(userData.Proxy, v.Proxy)
+	return userData, userData.Validate()
 }
 
 func overrideProxy(p, with Proxy) Proxy {

@@ -40,7 +40,7 @@ func (d *decider) file(e entry, file types.File) error {
 
 // absent reports whether an entry can be created as if the path did not exist. Ignition replaces
 // nothing without overwrite. However, the existing path can equal the final result, even one of
-// another entry. Therefore the entry is created, and settle compares the result.
+// another entry. Therefore the entry is created, and checkUnreplaced compares the result.
 func (d *decider) absent(t *touch, there *node, what string) bool {
 	if there.kind == host.Absent {
 		return true
