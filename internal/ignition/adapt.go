@@ -40,7 +40,7 @@ type Tree = entries.Tree
 type Lookup = entries.Lookup
 
 // Adapt returns the plan of a payload for a host. It is a pure function of its arguments and
-// changes nothing. Parts that the agent cannot apply at all are an error before anything is
+// changes nothing. Parts that the agent cannot apply are an error before anything is
 // written: disks, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
 func Adapt(p *Payload, in AdaptInput) (*Plan, error) {

@@ -29,7 +29,7 @@ func mistaken(raw []byte, hasVersion bool) error {
 		}
 	}
 	if raw[0] == '{' || json.Valid(raw) {
-		return nil // the parser knows better
+		return nil // the parser reports the problem
 	}
 	decoded, err := base64.StdEncoding.DecodeString(string(raw))
 	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {
