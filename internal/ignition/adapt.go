@@ -10,40 +10,39 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// KubeletUnit is the unit whose enablement is kept apart: kubelet must not
-// start, at a reboot in the middle of a join, before the node has an identity.
+// KubeletUnit is the unit that is enabled separately from all others: a reboot during a join
+// must not start kubelet before the node has an identity.
 const KubeletUnit = "kubelet.service"
 
-// AdaptInput is what the decisions need to know of the host. A function that
-// is nil answers as a host would that has everything, and no other names than
-// root's.
+// AdaptInput holds the facts about the host that Adapt needs. A nil function counts as a host
+// that has every unit, sysctl and module, and no user or group but root.
 type AdaptInput struct {
 	Facts    host.Facts
-	Hosted   bool   // the payload is a NodePool's, not a standalone cluster's
-	NodePool string // NAMESPACE/NAME, for the plan to say
-	// Drop are patterns of what is left out: of absolute paths, of units, of
-	// UNIT/DROP-IN. See package glob.
+	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
+	NodePool string // NAMESPACE/NAME, copied to the plan
+	// Drop lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
+	// package glob.
 	Drop []string
 
 	Tree        Tree   // the host's files
 	User, Group Lookup // in the host's passwd(5) and group(5)
 
-	HasUnit   func(name string) bool   // a unit file of that name exists on the host
-	UnitFile  func(name string) string // what `systemctl is-enabled` says of it: "enabled", "static", ...; "" when there is none
-	HasSysctl func(name string) bool   // the running kernel has that parameter; Name has dots
-	HasModule func(name string) bool   // the kernel module is built in, loaded or can be loaded
+	HasUnit   func(name string) bool   // whether a unit file of that name exists
+	UnitFile  func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
+	HasSysctl func(name string) bool   // whether the running kernel has the sysctl; the name has dots
+	HasModule func(name string) bool   // whether the module is built in, loaded or loadable
 }
 
-// Tree is where the files are looked at that are there already.
+// Tree reads the existing files of the host.
 type Tree = entries.Tree
 
-// Lookup finds the number of a user or group by its name.
+// Lookup returns the ID of a user or group by name.
 type Lookup = entries.Lookup
 
-// Adapt decides what of a payload is done on a host, and how. It looks at
-// nothing but its arguments and changes nothing. What the agent cannot do at
-// all (disks, payloads of another platform, entries that the host's files stand in the way of) is an error
-// that names every such thing, so that it is known before anything is written.
+// Adapt returns the plan of a payload for a host. It is a pure function of its arguments and
+// changes nothing. Parts that the agent cannot apply are an error before anything is
+// written: disks, payloads of another platform, and entries that conflict with files of the
+// host. The error names all conflicting entries.
 func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	if err := refuseDrop(p, in.Drop); err != nil {
 		return nil, err
@@ -84,11 +83,11 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	return s.plan, nil
 }
 
-// Decision is what a payload changes in the tree of an image.
+// Decision holds the changes of a payload in the tree of an image.
 type Decision = entries.Decision
 
-// Verbatim returns what Ignition itself would write for the payload, with nothing excluded, changed or added: for the
-// tree of an image.
+// Verbatim returns the changes that Ignition itself would make in the tree of an image: nothing
+// is excluded, changed or added.
 func Verbatim(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
 	return entries.Decide(entries.Input{
 		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.contents, Appends: p.appends,
@@ -96,7 +95,7 @@ func Verbatim(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
 	})
 }
 
-// orRootAlone is the lookup, or one that knows root.
+// orRootAlone returns the lookup, or for nil a lookup that finds only root.
 func orRootAlone(lookup Lookup) Lookup {
 	if lookup != nil {
 		return lookup

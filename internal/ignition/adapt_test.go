@@ -21,8 +21,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// plainHost is a RHEL 9 host of packages on which nothing of a node is
-// installed yet but CRI-O.
+// plainHost returns a RHEL 9 host in package mode on which CRI-O is the only installed component
+// of a node.
 func plainHost() AdaptInput {
 	has := []string{"basic.target", "network-online.target", "crio.service", "chronyd.service"}
 	return AdaptInput{
@@ -39,7 +39,7 @@ func plainHost() AdaptInput {
 	}
 }
 
-// numbers is a passwd(5) or group(5).
+// numbers returns a lookup in a passwd(5) or group(5) with these entries.
 func numbers(of map[string]int) Lookup {
 	return func(name string) (int, bool) {
 		id, known := of[name]
@@ -47,7 +47,7 @@ func numbers(of map[string]int) Lookup {
 	}
 }
 
-// bare is a tree in which none of the payload's files is yet.
+// bare is a tree without any file of the payload.
 type bare struct{}
 
 func (bare) Lstat(string) (host.Info, error)                  { return host.Info{}, nil }
@@ -70,7 +70,7 @@ func workerPayload(t *testing.T) *Payload {
 	return p
 }
 
-// The whole plan of a payload that has every case in it.
+// The complete plan of a payload that contains every case.
 func TestAdaptGolden(t *testing.T) {
 	standalone := plainHost()
 	standalone.Hosted, standalone.NodePool = false, ""
@@ -116,7 +116,7 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// describe lists a plan, with the contents that the agent makes itself.
+// describe returns a plan with the contents of the files that the agent adds.
 func describe(plan *Plan) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, plan.Summary())
@@ -176,8 +176,7 @@ func TestPlanAsJSON(t *testing.T) {
 	}
 }
 
-// The same payload on the same host gives the same plan: two plans can be
-// compared.
+// The same payload on the same host results in the same plan, so that two plans can be compared.
 func TestAdaptIsStable(t *testing.T) {
 	p := workerPayload(t)
 	first, err := Adapt(p, plainHost())
@@ -195,7 +194,7 @@ func TestAdaptIsStable(t *testing.T) {
 	}
 }
 
-// What cannot be done is refused before anything is written, all at once.
+// Unsupported parts of a payload are reported before anything is written, all at once.
 func TestAdaptRefuses(t *testing.T) {
 	spec := func(sections string) string { return `{"ignition":{"version":"3.4.0"},` + sections + `}` }
 	tests := []struct {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// ownDropin is the name of drop-ins that the agent adds; no release has one
-	// of this name, so that MCD does not look at it.
+	// ownDropin is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
+	// of this name, so the machine-config-daemon (MCD) does not compare it.
 	ownDropin = "90-hcp-node-agent.conf"
 
-	// kernelPath sorts after 99-sysctl.conf, which is /etc/sysctl.conf, where
-	// hardening guides switch forwarding off.
+	// kernelPath sorts after 99-sysctl.conf, a link to /etc/sysctl.conf, in which hardening
+	// guides disable IP forwarding.
 	kernelPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
 
 	journalPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
@@ -25,10 +25,10 @@ const (
 
 const writtenBy = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
 
-// clearRemoteOnly keeps a unit that others require (a mask would make
-// kubelet-dependencies.target fail), and has it do what a newer script does
-// where br-ex is not its own. Once in a boot: later, ovn-controller is in use of
-// what would be cleared.
+// clearRemoteOnly replaces the command of a unit by the one that clears ovn-remote, which newer
+// scripts run if br-ex exists already. The unit is not masked, because
+// kubelet-dependencies.target requires it. RemainAfterExit limits the command to once per boot:
+// later, ovn-controller uses the setting.
 func clearRemoteOnly(_ *scene, u types.Unit) []ledger.Change {
 	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemote + "\nRemainAfterExit=yes\n"
 	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
@@ -40,7 +40,7 @@ func clearRemoteBefore(_ *scene, u types.Unit) []ledger.Change {
 	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
 }
 
-// stopBeforeStart runs what a unit does when it stops before it starts.
+// stopBeforeStart adds a drop-in that runs the ExecStop commands of a unit before it starts.
 func stopBeforeStart(_ *scene, u types.Unit) []ledger.Change {
 	lines := writtenBy + "[Service]\n"
 	for _, command := range section(u, "Service", "ExecStop") {
@@ -49,12 +49,12 @@ func stopBeforeStart(_ *scene, u types.Unit) []ledger.Change {
 	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), lines)}
 }
 
-// kernelParameters writes the sysctls that kubelet and the pods' network need.
-// The flags are those that kubelet compares at its start (setupKernelTunables in
-// pkg/kubelet/cm/container_manager_linux.go); a release that does not protect
-// them sets them itself. Forwarding was set by openshift-ansible.
+// kernelParameters returns the file with the sysctls that kubelet and the pod network need. The
+// kubelet sysctls are those that kubelet compares at its start (setupKernelTunables in
+// pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
+// itself. IP forwarding was set by openshift-ansible.
 func kernelParameters(s *scene, _ types.Unit) []ledger.Change {
-	config, _ := s.payload.kubelet() // Adapt has refused one that cannot be read
+	config, _ := s.payload.kubelet() // Adapt has reported a parse error
 	content := ""
 	if config.ProtectKernelDefaults {
 		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
@@ -78,28 +78,27 @@ func kernelParameters(s *scene, _ types.Unit) []ledger.Change {
 	return []ledger.Change{unitFile(kernelPath, writtenBy+content)}
 }
 
-// isForwardingManaged reports whether OVN-Kubernetes manages forwarding. From
-// 4.16 on cluster-network-operator has ovnkube-controller set the sysctls at
-// each start: 0 with --disable-forwarding, unless ipForwarding is Global.
+// isForwardingManaged reports whether OVN-Kubernetes manages IP forwarding. From OpenShift 4.16
+// on, cluster-network-operator makes ovnkube-controller set the sysctls at each start: to 0 with
+// --disable-forwarding, unless ipForwarding is Global.
 func (s *scene) isForwardingManaged() bool {
 	u, found := s.unit("ovs-configuration.service")
 	return found && enabled(u) && configureOVS(s).applied >= 0
 }
 
-// forwardingSysctls are those that OVN-Kubernetes sets.
+// forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
 func forwardingSysctls() []string {
 	return []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}
 }
 
-// isForwarding reports whether a sysctl is one that OVN-Kubernetes sets, or
-// another name of it.
+// isForwarding reports whether name is a sysctl that OVN-Kubernetes sets, or an alias of one.
 func isForwarding(name string) bool {
 	return name == "net.ipv4.conf.all.forwarding" || slices.Contains(forwardingSysctls(), name)
 }
 
-// hasIPv6 reports whether the cluster's network has IPv6, as its only family or
-// as one of two. The cluster DNS has an address of the first family alone;
-// kubelet of a dual-stack cluster gets several node addresses.
+// hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
+// DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
+// addresses.
 func (s *scene) hasIPv6(config kubeletConfig) bool {
 	for _, dns := range config.ClusterDNS {
 		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {

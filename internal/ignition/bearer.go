@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// bearer makes the value of the Authorization header. The server wants exactly
-// one layer of base64 over the token, which is a UUID in text form; a token
-// Secret's .data.token as it is printed is that layer already, while `oc
-// extract` and `base64 -d` take it off. So all three forms are accepted, and a
-// whole header value too. No error shows the token.
+// bearer returns the value of the Authorization header for a token. The ignition server requires
+// exactly one layer of base64 around the token, which is a UUID in text form. The value of
+// .data.token in a token Secret has this layer; `oc extract` and `base64 -d` remove it.
+// Therefore bearer accepts both forms, and a complete header value. No error contains the token.
 func bearer(token []byte) (string, error) {
 	text := string(bytes.TrimSpace(token))
 	if scheme, rest, found := strings.Cut(text, " "); found {
@@ -28,13 +27,13 @@ func bearer(token []byte) (string, error) {
 		return "", fmt.Errorf("its %d characters are neither a UUID nor the base64 of one", len(text))
 	}
 	if inner := string(bytes.TrimSpace(decoded)); inner != string(decoded) && isUUID(inner) {
-		// `echo TOKEN | base64` puts a line break inside the base64.
+		// `echo TOKEN | base64` encodes a line break, too.
 		return "Bearer " + base64.StdEncoding.EncodeToString([]byte(inner)), nil
 	}
 	return "Bearer " + text, nil
 }
 
-// isUUID tells the text form, 8-4-4-4-12 hexadecimal digits.
+// isUUID reports whether text is a UUID in text form: 8-4-4-4-12 hexadecimal digits.
 func isUUID(text string) bool {
 	if len(text) != 36 {
 		return false

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// bigPayload is a payload of the size that HyperShift serves, about 400 kB: 80
-// files, some of them sysctls, and 20 units.
+// bigPayload returns a payload of the size that HyperShift serves, about 400 kB: 80 files, some
+// with sysctls, and 20 units.
 func bigPayload() []byte {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same text each time
 	var files, units []string
@@ -35,7 +35,7 @@ func bigPayload() []byte {
 		strings.Join(files, ","), strings.Join(units, ","))
 }
 
-// BenchmarkLoadPayload reads, validates and decodes a payload of 400 kB.
+// BenchmarkLoadPayload parses, validates and decodes a payload of 400 kB.
 func BenchmarkLoadPayload(b *testing.B) {
 	raw := bigPayload()
 	b.SetBytes(int64(len(raw)))
@@ -46,7 +46,7 @@ func BenchmarkLoadPayload(b *testing.B) {
 	}
 }
 
-// BenchmarkAdapt makes the plan of a payload of 400 kB for a plain host.
+// BenchmarkAdapt plans a payload of 400 kB for a plain host.
 func BenchmarkAdapt(b *testing.B) {
 	p, err := LoadPayload(bigPayload())
 	if err != nil {

@@ -11,21 +11,20 @@ import (
 
 // Command is a binary that the payload runs on this host.
 type Command struct {
-	Name   string // without a directory
+	Name   string // base name
 	By     string // the unit or script that runs it
-	InUnit bool   // whether a unit runs it: the node can depend on that unit
+	InUnit bool   // run by a unit, which the node may depend on
 }
 
-// dispatchers is where NetworkManager finds scripts to run.
+// dispatchers is the directory of NetworkManager's dispatcher scripts.
 const dispatchers = "/etc/NetworkManager/dispatcher.d/"
 
-// ovsUnit runs configure-ovs.sh, which ends before its first command once br-ex
-// is the agent's.
+// ovsUnit runs configure-ovs.sh, which exits before its first command if the agent made br-ex.
 const ovsUnit = "ovs-configuration.service"
 
-// commands lists the binaries that the units which will run on this host, and
-// the dispatcher scripts of NetworkManager, call: directly or through scripts of
-// the payload. Words of a script that only look like commands can be among them.
+// commands returns the binaries that the payload runs on this host: called by units that can
+// start here and by NetworkManager dispatcher scripts, directly or through scripts of the
+// payload. Words of a script that only resemble commands can be included.
 func (s *scene) commands() []Command {
 	var list []Command
 	add := func(text, by string, unit bool) {
@@ -52,9 +51,8 @@ func (s *scene) commands() []Command {
 	return list
 }
 
-// willRun reports whether an enabled unit can start on this host: not where it
-// only comes with units that the host lacks, or waits for a file that nothing
-// creates.
+// willRun reports whether an enabled unit can start on this host. A unit cannot start if only
+// missing units pull it in, or if ConditionPathExists names a file that nothing creates.
 func (s *scene) willRun(u types.Unit) bool {
 	if u.Name == ovsUnit {
 		return false
@@ -73,7 +71,7 @@ func (s *scene) willRun(u types.Unit) bool {
 	})
 }
 
-// exists reports whether the host or the payload has a path.
+// exists reports whether the host has, or the payload creates, a path.
 func (s *scene) exists(p string) bool {
 	if _, _, found := s.payload.File(p); found && s.rule(kindFile, p, subject{}, false) == nil {
 		return true
@@ -82,13 +80,12 @@ func (s *scene) exists(p string) bool {
 	return err == nil && info.Type != ""
 }
 
-// calls matches the places of a shell script, and of an Exec line of a unit,
-// where the name of a command stands.
+// calls matches the name of a command in a shell script and in an Exec line of a unit.
 var calls = regexp.MustCompile("(?m)(?:^|[|;&({`\"])" +
 	`[\s\\]*(?:(?:if|then|do|else|elif|while|until|exec|!|timeout\s+\S+)\s+)*((?:/[\w.-]+)+|[a-z][\w.+-]*)`)
 
-// called lists the commands in a text, and in the scripts of the payload that it
-// names.
+// called returns the commands in text and in the scripts of the payload that text names. seen
+// holds the paths of the scripts that were searched already.
 func (s *scene) called(text string, seen map[string]bool) []string {
 	var code strings.Builder
 	for line := range strings.Lines(text) {

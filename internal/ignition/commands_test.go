@@ -36,7 +36,7 @@ func TestCommandsOfAPayload(t *testing.T) {
 	}
 }
 
-// known lists the commands of a plan that are no part of every host.
+// known returns the commands of a plan that minimal installations lack.
 func known(plan *Plan, unit bool) []string {
 	var names []string
 	for _, c := range plan.Commands {
@@ -48,8 +48,8 @@ func known(plan *Plan, unit bool) []string {
 	return names
 }
 
-// On a hosted cluster the agent does what most units do; on a standalone one
-// they all run.
+// On a hosted cluster, the agent replaces most units of the payload. On a standalone cluster,
+// all units run.
 func TestCommandsOfRealPayloads(t *testing.T) {
 	for _, name := range realPayloads(t, "worker-*.ign") {
 		base := strings.TrimSuffix(filepath.Base(name), ".ign")

@@ -11,19 +11,20 @@ import (
 const (
 	coreUser = "core" // the only account that MachineConfigs may name
 
-	// appliedSwitch makes configure-ovs.sh leave the bridge alone, from 4.16.
+	// appliedSwitch is the file that makes configure-ovs.sh keep an existing bridge, from
+	// OpenShift 4.16 on.
 	appliedSwitch    = "/etc/nmstate/openshift/applied"
 	configureOVSPath = "/usr/local/bin/configure-ovs.sh"
 )
 
-// condition is when a rule of the table counts.
+// condition reports whether a rule applies to an entry.
 type condition = func(s *scene, e subject) bool
 
 func both(a, b condition) condition {
 	return func(s *scene, e subject) bool { return a(s, e) && b(s, e) }
 }
 
-// packageMode is a host made of packages, not booted from an image.
+// packageMode reports whether the host is in package mode, not booted from an image.
 func packageMode(s *scene, _ subject) bool { return !s.in.Facts.OSTree }
 
 func standalone(s *scene, _ subject) bool { return !s.in.Hosted }
@@ -42,8 +43,8 @@ func noUser(name string) condition {
 	}
 }
 
-// dropsIfcfg tells a NetworkManager configuration that lists its plugins and
-// leaves out the one for ifcfg files.
+// dropsIfcfg reports whether a NetworkManager configuration lists its plugins without the one
+// for ifcfg files.
 func dropsIfcfg(_ *scene, e subject) bool {
 	for line := range strings.Lines(e.content) {
 		if name, value, found := strings.Cut(line, "="); found && strings.TrimSpace(name) == "plugins" {
@@ -53,7 +54,7 @@ func dropsIfcfg(_ *scene, e subject) bool {
 	return false
 }
 
-// sets tells a file of keys and values that has one of these keys.
+// sets returns a condition: whether a file of key=value lines sets one of the keys.
 func sets(keys ...string) condition {
 	return func(_ *scene, e subject) bool {
 		for line := range strings.Lines(e.content) {
@@ -66,8 +67,8 @@ func sets(keys ...string) condition {
 	}
 }
 
-// holdsSecret reports whether a file or drop-in holds a secret. Of three files
-// that is known without their content.
+// holdsSecret reports whether a file or drop-in contains a secret. Three files always do,
+// whatever their content looks like.
 func holdsSecret(_ *scene, e subject) bool {
 	known := []string{kubeconfigPath, "/etc/mcs-machine-config-content.json", "/var/lib/kubelet/config.json"}
 	return slices.Contains(known, e.path) || HoldsSecret([]byte(e.content))
@@ -86,12 +87,12 @@ func noNmstateFiles(s *scene, _ subject) bool {
 	return true
 }
 
-// noAppliedSwitch tells a configure-ovs.sh that builds br-ex whatever is there,
-// or that the payload does not have.
+// noAppliedSwitch reports whether configure-ovs.sh is missing from the payload, or always builds
+// br-ex because it does not check appliedMarker.
 func noAppliedSwitch(s *scene, _ subject) bool { return configureOVS(s).applied < 0 }
 
-// keepsRemote tells a configure-ovs.sh that does not clear ovn-remote before it
-// leaves br-ex alone.
+// keepsRemote reports whether configure-ovs.sh does not clear ovn-remote before it checks
+// appliedMarker.
 func keepsRemote(s *scene, _ subject) bool {
 	script := configureOVS(s)
 	return script.clears < 0 || script.clears > script.applied
@@ -102,13 +103,13 @@ func configureOVS(s *scene) ovsScript {
 	return readOVSScript(string(content))
 }
 
-// ovsScript is what a configure-ovs.sh does, in which line; -1 for not at all.
+// ovsScript holds the line numbers of two actions of a configure-ovs.sh, -1 for a missing one.
 type ovsScript struct {
-	applied int // looks for the switch
+	applied int // checks appliedMarker
 	clears  int // clears ovn-remote
 }
 
-// readOVSScript looks for commands, not for what comments say.
+// readOVSScript searches the commands of a script and ignores its comments.
 func readOVSScript(content string) ovsScript {
 	found := ovsScript{applied: -1, clears: -1}
 	n := 0
@@ -143,8 +144,8 @@ func noDefaultInstance(u types.Unit) bool {
 	return text(u.Contents) != "" && len(section(u, "Install", "DefaultInstance")) == 0
 }
 
-// static tells a unit of the host that cannot be enabled; ovsdb-server.service
-// is one on RHEL, and the payload enables it all the same.
+// static reports whether the payload enables a unit of the host that cannot be enabled, such as
+// ovsdb-server.service on RHEL.
 func static(s *scene, e subject) bool {
 	if !enabled(e.unit) || text(e.unit.Contents) != "" || s.in.UnitFile == nil {
 		return false
@@ -153,7 +154,7 @@ func static(s *scene, e subject) bool {
 	return state == "static" || state == "generated"
 }
 
-// masksOfHost tells a unit of the host that the payload masks.
+// masksOfHost reports whether the payload masks a unit that the host has and does not mask.
 func masksOfHost(s *scene, e subject) bool {
 	if !masked(e.unit) || s.in.HasUnit == nil || s.in.UnitFile == nil {
 		return false
@@ -172,9 +173,9 @@ func runsPodman(_ *scene, e subject) bool {
 
 func hasDropins(_ *scene, e subject) bool { return len(e.unit.Dropins) > 0 }
 
-// notInstalled tells a unit that the payload only says something about, that
-// nobody has and nobody needs. A mask can be written all the same, and what
-// will come with a package that is needed anyway stays in the plan.
+// notInstalled reports whether the payload only extends, enables or disables a unit that is not
+// installed and that no other unit needs. Masks are excluded because they can be written anyway.
+// Units of packages that are needed for other units are excluded because they will be installed.
 func notInstalled(s *scene, e subject) bool {
 	u := e.unit
 	return text(u.Contents) == "" && !masked(u) && !s.known(u.Name) && s.needed[u.Name] == "" && !s.willCome(u.Name)

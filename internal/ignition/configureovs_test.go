@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// What is done beside ovs-configuration.service follows from its script alone.
+// The change for ovs-configuration.service depends on its script alone.
 func TestConfigureOVS(t *testing.T) {
 	const (
 		clears = "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=\" \"\n"
@@ -58,7 +58,7 @@ func TestConfigureOVS(t *testing.T) {
 	}
 }
 
-// An image-mode host runs what it was made with.
+// A host in image mode runs the payload's units unchanged.
 func TestConfigureOVSOfAnImage(t *testing.T) {
 	plan := adapted(t, systemd(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
 		func(in *AdaptInput) { in.Facts.OSTree = true })

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// TestControlPlaneFetch fetches from the bed's ignition server, which answers
-// as HyperShift's, over the name that its certificate has and another address.
+// TestControlPlaneFetch fetches from the ignition server of the test environment, which responds
+// as HyperShift's does, with the name in its certificate and another address.
 func TestControlPlaneFetch(t *testing.T) {
 	ctx := t.Context()
 	c, err := bed.Start(ctx, bed.Options{Dir: t.TempDir()})
@@ -26,14 +26,14 @@ func TestControlPlaneFetch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stub, err := ParseStub(content)
+		userData, err := ParseStub(content)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return stub
+		return userData
 	}
-	fetch := func(stub *Stub, budget time.Duration) (*Payload, error) {
-		return Fetcher{ConnectTo: c.IgnitionForward, Budget: budget}.Fetch(ctx, stub)
+	fetch := func(userData *Stub, budget time.Duration) (*Payload, error) {
+		return Fetcher{ConnectTo: c.IgnitionForward, Budget: budget}.Fetch(ctx, userData)
 	}
 	payload, err := fetch(current(), 0)
 	if err != nil {
@@ -68,11 +68,11 @@ func TestControlPlaneFetch(t *testing.T) {
 			if err := c.Reset(ctx); err != nil {
 				t.Fatal(err)
 			}
-			stub := current() // as it was handed out before
+			userData := current() // from before the rotation
 			if err := test.spoil(ctx); err != nil {
 				t.Fatal(err)
 			}
-			_, err := fetch(stub, test.budget)
+			_, err := fetch(userData, test.budget)
 			if report.CodeOf(err) != test.code {
 				t.Fatalf("code %d: %v", report.CodeOf(err), err)
 			}

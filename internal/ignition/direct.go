@@ -6,15 +6,15 @@ import (
 	"net"
 )
 
-// Direct returns the address of the stub's server, as HOST:PORT, and how the server is trusted. It reports false if a
-// proxy leads to the server, or the stub names none.
-func (f Fetcher) Direct(stub *Stub) (address string, trust *tls.Config, ok bool) {
-	if stub == nil || stub.Source == nil {
+// Direct returns the address of the server as HOST:PORT, and the TLS configuration for it. It
+// reports false if the server is reached through a proxy, or the user data names no server.
+func (f Fetcher) Direct(userData *Stub) (address string, trust *tls.Config, ok bool) {
+	if userData == nil || userData.Source == nil {
 		return "", nil, false
 	}
-	if proxy, err := f.proxy(stub); err != nil || proxy != nil {
+	if proxy, err := f.proxy(userData); err != nil || proxy != nil {
 		return "", nil, false
 	}
-	trust = &tls.Config{RootCAs: stub.trust(), ServerName: stub.Source.Hostname(), MinVersion: tls.VersionTLS12}
-	return cmp.Or(f.ConnectTo, net.JoinHostPort(stub.Source.Hostname(), cmp.Or(stub.Source.Port(), "443"))), trust, true
+	trust = &tls.Config{RootCAs: userData.trust(), ServerName: userData.Source.Hostname(), MinVersion: tls.VersionTLS12}
+	return cmp.Or(f.ConnectTo, net.JoinHostPort(userData.Source.Hostname(), cmp.Or(userData.Source.Port(), "443"))), trust, true
 }

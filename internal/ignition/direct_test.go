@@ -6,7 +6,7 @@ import (
 )
 
 func TestDirect(t *testing.T) {
-	stub := func(source string, proxy Proxy) *Stub {
+	userData := func(source string, proxy Proxy) *Stub {
 		parsed, err := url.Parse(source)
 		if err != nil {
 			t.Fatal(err)
@@ -14,21 +14,21 @@ func TestDirect(t *testing.T) {
 		return &Stub{Source: parsed, Proxy: proxy}
 	}
 	for name, test := range map[string]struct {
-		stub            *Stub
+		userData        *Stub
 		connectTo       string
-		address, server string // empty: not reached directly
+		address, server string // empty: through a proxy
 	}{
-		"a route":            {stub("https://ignition.example.com/ignition", Proxy{}), "", "ignition.example.com:443", "ignition.example.com"},
-		"a port":             {stub("https://api.example.com:22623/config/worker", Proxy{}), "", "api.example.com:22623", "api.example.com"},
-		"IPv6":               {stub("https://[2001:db8::1]:22623/config/worker", Proxy{}), "", "[2001:db8::1]:22623", "2001:db8::1"},
-		"dialled elsewhere":  {stub("https://ignition.example.com/ignition", Proxy{}), "192.0.2.1:31000", "192.0.2.1:31000", "ignition.example.com"},
-		"by a proxy":         {stub("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128"}), "", "", ""},
-		"past the proxy":     {stub("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128", No: []string{".example.com"}}), "", "ignition.example.com:443", "ignition.example.com"},
-		"by a bad proxy":     {stub("https://ignition.example.com/ignition", Proxy{HTTPS: "http://a b"}), "", "", ""},
+		"a route":            {userData("https://ignition.example.com/ignition", Proxy{}), "", "ignition.example.com:443", "ignition.example.com"},
+		"a port":             {userData("https://api.example.com:22623/config/worker", Proxy{}), "", "api.example.com:22623", "api.example.com"},
+		"IPv6":               {userData("https://[2001:db8::1]:22623/config/worker", Proxy{}), "", "[2001:db8::1]:22623", "2001:db8::1"},
+		"dialled elsewhere":  {userData("https://ignition.example.com/ignition", Proxy{}), "192.0.2.1:31000", "192.0.2.1:31000", "ignition.example.com"},
+		"by a proxy":         {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128"}), "", "", ""},
+		"past the proxy":     {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128", No: []string{".example.com"}}), "", "ignition.example.com:443", "ignition.example.com"},
+		"by a bad proxy":     {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://a b"}), "", "", ""},
 		"no stub":            {nil, "", "", ""},
 		"a stub without one": {&Stub{}, "", "", ""},
 	} {
-		address, trust, ok := Fetcher{ConnectTo: test.connectTo}.Direct(test.stub)
+		address, trust, ok := Fetcher{ConnectTo: test.connectTo}.Direct(test.userData)
 		if ok != (test.address != "") || address != test.address {
 			t.Errorf("%s: %q, %t", name, address, ok)
 		}

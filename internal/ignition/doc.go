@@ -1,17 +1,20 @@
-// Package ignition is everything between the user-data stub and the list of
-// changes that a host needs: reading the stub, fetching the payload from the
-// ignition server, decoding it, and adapting it to the host.
+// Package ignition turns HyperShift's user data into the list of changes that a host needs. It
+// parses the user data, fetches the payload from the ignition server, decodes the payload, and
+// adapts it to the host.
 //
-//	stub ── Fetch ──▶ Payload ── Adapt(host facts) ──▶ Plan: changes and notes
+//	user data ── Fetch ──▶ Payload ── Adapt(host facts) ──▶ Plan: changes and notes
 //
-// Below it, resolve fetches what a config refers to, entries turns storage and
-// units into changes, accounts groups, users and SSH keys.
+// User data is the pointer Ignition config that HyperShift stores per NodePool. The payload is
+// the rendered Ignition config of a NodePool.
 //
-// Nothing in it changes the host. What the payload means is decided by
-// coreos/ignition's own parser, for the specs 3.0 to 3.6; what of it makes
-// sense on a host that was not installed from an OpenShift image is decided by
-// the table in rules.go.
+// Of the packages below, resolve fetches the resources that a config refers to, entries turns
+// the storage and systemd sections into changes, and accounts manages groups, users and SSH
+// keys.
 //
-// Stub, Values and Payload hold credentials. Printed by any verb, logged or
-// encoded as JSON, they show only a summary.
+// The package never changes the host. The parser of coreos/ignition reads the payload, for specs
+// 3.0 to 3.6. The table in rules.go decides which parts apply to a host that was not installed
+// from an OpenShift image.
+//
+// UserData, Values and Payload hold credentials. Formatted by any verb, logged or encoded as
+// JSON, they show a summary only.
 package ignition

@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// dropRules are the rules that an administrator has made, by patterns of
-// absolute paths and of UNIT or UNIT/DROP-IN. They come before all others.
+// dropRules returns one rule for each pattern of the administrator. Patterns match absolute
+// paths, UNIT, or UNIT/DROP-IN. These rules precede all others.
 func dropRules(patterns []string, hosted bool) []rule {
 	var list []rule
 	for _, pattern := range patterns {
@@ -32,8 +32,8 @@ func dropRules(patterns []string, hosted bool) []rule {
 
 const dropRule = "payload-drop"
 
-// droppable are the names of a payload that patterns are for: its paths, its
-// units and their drop-ins.
+// droppable returns the names in a payload that patterns are matched against: paths, units, and
+// UNIT/DROP-IN.
 func (p *Payload) droppable() []string {
 	var names []string
 	for _, file := range p.Config.Storage.Files {
@@ -54,8 +54,8 @@ func (p *Payload) droppable() []string {
 	return names
 }
 
-// refuseDrop refuses patterns that take from the payload what makes a node of
-// the host.
+// refuseDrop returns an error if a pattern excludes an entry without which the host cannot
+// become a node, or the target of a hard link.
 func refuseDrop(p *Payload, patterns []string) error {
 	config, err := p.kubelet()
 	if err != nil {
@@ -87,8 +87,8 @@ func dropped(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })
 }
 
-// unused tells of patterns that match nothing: most often a typing error, and
-// what somebody wanted to keep off the host is written.
+// unused adds a note for each pattern that matches nothing. Such a pattern is usually a typing
+// error, and the unwanted file is written.
 func (s *scene) unused() {
 	names := s.payload.droppable()
 	for _, pattern := range s.in.Drop {

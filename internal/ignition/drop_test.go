@@ -70,7 +70,7 @@ func TestDrop(t *testing.T) {
 	}
 }
 
-// A pattern that matches nothing is most often a typing error.
+// A pattern that matches nothing is usually a typing error.
 func TestDropThatMatchesNothing(t *testing.T) {
 	plan := adapted(t, droppable, func(in *AdaptInput) {
 		in.Drop = []string{"/etc/d/a", "/etc/x", "c.service", "/etc/systemd/system/a.service", "/etc/d/*"}
@@ -89,7 +89,7 @@ func TestDropThatMatchesNothing(t *testing.T) {
 	}
 }
 
-// What makes a node of the host cannot be left out.
+// Entries without which the host cannot become a node cannot be excluded.
 func TestDropOfWhatIsNeeded(t *testing.T) {
 	p, err := LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + kubeletConfigPath + `","contents":` +
 		inline(`{"authentication":{"x509":{"clientCAFile":"/etc/kubernetes/kubelet-ca.crt"}}}`) + `}]}}`))
@@ -113,7 +113,7 @@ func TestDropOfWhatIsNeeded(t *testing.T) {
 	}
 }
 
-// Another name of what is left out would be a name of nothing.
+// A hard link to an excluded file would have no target.
 func TestDropOfWhatHasAHardLink(t *testing.T) {
 	p, err := LoadPayload([]byte(droppable))
 	if err != nil {
@@ -129,8 +129,7 @@ func TestDropOfWhatHasAHardLink(t *testing.T) {
 	}
 }
 
-// What is dropped but needed by what is not is missed, as it is where a
-// payload does not bring it.
+// An excluded unit that another unit requires is missing, as if the payload did not contain it.
 func TestDropOfWhatAnotherUnitRequires(t *testing.T) {
 	plan := adapted(t, systemd(`{"name":"a.service","enabled":true,"contents":"[Unit]\nRequires=b.service\n[Install]\nWantedBy=x.target\n"},{"name":"b.service","contents":"[Service]\n"}`),
 		func(in *AdaptInput) { in.Drop = []string{"b.service"} })
@@ -139,8 +138,8 @@ func TestDropOfWhatAnotherUnitRequires(t *testing.T) {
 	}
 }
 
-// A worker far from the cluster's own network: keepalived's static pod is kept
-// off it, and a file of its site is added.
+// A worker outside the cluster's own network: the static pod of keepalived is excluded, and a
+// file for its site is added.
 func TestRemoteWorker(t *testing.T) {
 	const manifests = "/etc/kubernetes/manifests/"
 	base := `{"ignition":{"version":"3.2.0"},"storage":{"files":[

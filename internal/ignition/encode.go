@@ -11,8 +11,8 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// Encode writes the stub as HyperShift does, for ParseStub to read again. What
-// it returns is a credential.
+// Encode returns the user data in HyperShift's format, which ParseUserData accepts. The result
+// is a credential.
 func (s *Stub) Encode() ([]byte, error) {
 	var config v3_2.Config
 	config.Ignition.Version = v3_2.MaxVersion.String()
@@ -35,8 +35,8 @@ func (s *Stub) Encode() ([]byte, error) {
 	return content, nil
 }
 
-// encodeHeaders writes the headers in HyperShift's order and spelling, and
-// those that it does not know after them.
+// encodeHeaders returns the headers in HyperShift's order and spelling, followed by headers that
+// HyperShift does not set, sorted by name.
 func encodeHeaders(s *Stub) v3_2.HTTPHeaders {
 	rest := s.Headers.Clone()
 	var headers v3_2.HTTPHeaders
@@ -67,8 +67,8 @@ func given(s string) *string {
 	return &s
 }
 
-// Digest is the SHA-256 of the stub, hexadecimal: equal for the same credential
-// and server, and not a secret.
+// Digest returns the SHA-256 of the encoded user data in hexadecimal. Equal credentials for the
+// same server have equal digests. The digest is not a secret.
 func (s *Stub) Digest() (string, error) {
 	content, err := s.Encode()
 	if err != nil {

@@ -13,81 +13,82 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// noticeableSkew is a difference of clocks that is reported with a failure.
+// noticeableSkew is the smallest clock difference that is reported with a failure.
 const noticeableSkew = time.Minute
 
-// explain sets the text and the remedy of a failed request to what helps with the stub's server.
-func explain(stub *Stub, e *fetch.Error) {
+// explain adapts the text and the remedy of a failed request to the server of the user data.
+func explain(userData *Stub, e *fetch.Error) {
 	switch e.Kind {
 	case fetch.UnknownName:
 		e.Code, e.Temporary = report.Refused, false // names of clusters are often unknown outside, which no retry changes
 		e.Remedy = fmt.Sprintf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
-		if stub.standalone() {
+		if userData.standalone() {
 			e.Remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
 				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Host)
 		}
 	case fetch.Unreachable:
 		e.Remedy = fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
-		if stub.standalone() {
+		if userData.standalone() {
 			e.Remedy += "\n" + unreachableConfig(e.Address)
 		}
 	case fetch.NoTLS:
-		e.Remedy = "# check host and port of the endpoint:\n" + stub.whereEndpoint()
+		e.Remedy = "# check host and port of the endpoint:\n" + userData.whereEndpoint()
 	case fetch.Handshake:
-		if !stub.standalone() {
+		if !userData.standalone() {
 			e.Remedy = "# a Route is found by name, so the endpoint must be given by name and not by address\n" + e.Remedy
 		}
 	case fetch.UnknownAuthority:
-		e.What, e.Remedy = unknownIssuer(stub, e)
+		e.What, e.Remedy = unknownIssuer(userData, e)
 	case fetch.WrongName:
 		first, _, _ := strings.Cut(fetch.Names(e.Certificate), ",")
 		e.Remedy = fmt.Sprintf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
-			net.JoinHostPort(first, portOf(stub)), stub.Source.Path, e.Address)
+			net.JoinHostPort(first, portOf(userData)), userData.Source.Path, e.Address)
 	case fetch.OutOfTime:
 		if time.Now().After(e.Certificate.NotAfter) {
-			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + stub.whereCertificate()
+			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + userData.whereCertificate()
 		}
 	case fetch.Redirect:
-		e.Code, e.Remedy = report.Refused, "# check what stands between this host and "+stub.Source.Host
+		e.Code, e.Remedy = report.Refused, "# check what stands between this host and "+userData.Source.Host
 	case fetch.TooLarge:
-		e.Remedy = "# check that the endpoint is the " + stub.server() + "'s"
+		e.Remedy = "# check that the endpoint is the " + userData.server() + "'s"
 	case fetch.Truncated:
 		e.Remedy = "# check the link to the server: it stops sending to a reader that takes more than 10 seconds"
-		if stub.standalone() {
+		if userData.standalone() {
 			e.Remedy = "# check the link to the server, and what stands in between"
 		}
 	case fetch.Status:
-		if stub.standalone() {
-			explainConfigStatus(stub, e)
+		if userData.standalone() {
+			explainConfigStatus(userData, e)
 		} else {
-			explainStatus(stub, e)
+			explainStatus(userData, e)
 		}
 	}
 }
 
-// explainStatus sets the meaning of a status. The ignition server's own are 200, 401, 404, 500 and 511; 502, 503 and 504
-// are those of the HAProxy in front of it. 511 is the status of an expired token and of a payload that is not generated
-// yet alike: retries can help, and in the end both causes are reported.
-func explainStatus(stub *Stub, e *fetch.Error) {
-	pool := poolOf(stub)
+// explainStatus sets the text and remedy for an HTTP status. The ignition server itself returns
+// 200, 401, 404, 500 and 511; HAProxy in front of it returns 502, 503 and 504. Status 511 means
+// that the token has expired, or that the payload is not generated yet. A retry can succeed in
+// the second case, so after the last attempt both causes are reported.
+func explainStatus(userData *Stub, e *fetch.Error) {
+	pool := poolOf(userData)
 	skew := clockDifference(e.Skew)
 	switch status := e.Status; {
-	case status == http.StatusUnauthorized && !stub.HasToken():
+	case status == http.StatusUnauthorized && !userData.HasToken():
 		e.What, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
 	case status == http.StatusUnauthorized:
 		e.What = "it cannot read the token (HTTP 401), which must be the base64 of a UUID" + skew
 		e.Remedy = "# use a fresh stub, unchanged, from the management cluster:\n" + pool.freshStub()
 	case status == http.StatusNetworkAuthenticationRequired:
 		named := "the NodePool"
-		if stub.NodePool() != "" {
-			named = "NodePool " + stub.NodePool()
+		if userData.NodePool() != "" {
+			named = "NodePool " + userData.NodePool()
 		}
 		e.Code = report.CredentialRefused
 		e.What = fmt.Sprintf("it does not know the token (HTTP 511): the token has expired or was rotated out, or the payload of %s is not generated yet%s", named, skew)
 		e.Remedy = "# get a stub with the current token, on the management cluster:\n" + pool.freshStub() +
 			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditions()
 	case status == http.StatusNotFound:
-		e.What = fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path)
+		e.What = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path)
 		e.Remedy = "# the payload of a NodePool is at https://HOST/ignition, without a slash at the end; the host is:\n" + getEndpoint
 	case status == http.StatusInternalServerError && strings.Contains(e.FirstLine, "Invalid ignition payload"):
 		e.Temporary, e.What = false, "it has a payload for this token that is not valid (HTTP 500)"
@@ -104,7 +105,8 @@ func explainStatus(stub *Stub, e *fetch.Error) {
 	}
 }
 
-// clockDifference describes a noticeable difference of the clocks.
+// clockDifference describes a clock difference of at least minReportedSkew, and returns "" for a
+// smaller one.
 func clockDifference(skew time.Duration) string {
 	switch {
 	case skew >= noticeableSkew:
@@ -115,34 +117,34 @@ func clockDifference(skew time.Duration) string {
 	return ""
 }
 
-// unknownIssuer distinguishes the CA of another cluster from a proxy that opens TLS.
-func unknownIssuer(stub *Stub, e *fetch.Error) (what, remedy string) {
-	issuer, expected := e.Certificate.Issuer.String(), subjects(stub)
+// unknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
+func unknownIssuer(userData *Stub, e *fetch.Error) (what, remedy string) {
+	issuer, expected := e.Certificate.Issuer.String(), subjects(userData)
 	for _, subject := range expected {
-		if subject == issuer && stub.standalone() {
+		if subject == issuer && userData.standalone() {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the CA that was given is of another cluster, is not the one that signs the machine-config server (the API server has others), or was replaced", issuer),
 				getWorkerStub
 		}
 		if subject == issuer {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
-				"# get a stub of this hosted cluster, from the management cluster:\n" + poolOf(stub).freshStub()
+				"# get a stub of this hosted cluster, from the management cluster:\n" + poolOf(userData).freshStub()
 		}
 	}
-	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !stub.standalone() {
-		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.Names(e.Certificate), stub.Source.Hostname()),
+	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !userData.standalone() {
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.Names(e.Certificate), userData.Source.Hostname()),
 			"# check the endpoint:\n" + getEndpoint
 	}
 	whose, remedy := "the stub's CA", fmt.Sprintf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)
-	if stub.standalone() {
+	if userData.standalone() {
 		whose, remedy = "the CA", remedy+"\n"+getWorkerStub
 	}
 	return fmt.Sprintf("its certificate is signed by %q and not by %s %q: a proxy that opens TLS stands in between, or it is another server", issuer, whose, strings.Join(expected, ", ")), remedy
 }
 
-// subjects returns the names of the stub's CAs.
-func subjects(stub *Stub) []string {
+// subjects returns the subject names of the CAs in the user data.
+func subjects(userData *Stub) []string {
 	var list []string
-	for _, rest := range stub.CAs {
+	for _, rest := range userData.CAs {
 		for {
 			var block *pem.Block
 			if block, rest = pem.Decode(rest); block == nil {
@@ -156,8 +158,8 @@ func subjects(stub *Stub) []string {
 	return list
 }
 
-func portOf(stub *Stub) string {
-	if port := stub.Source.Port(); port != "" {
+func portOf(userData *Stub) string {
+	if port := userData.Source.Port(); port != "" {
 		return port
 	}
 	return "443"

@@ -16,20 +16,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// explained returns an error as the fetcher reports it for a stub.
-func explained(stub *Stub, err error) *fetch.Error {
-	e := fetch.Classify(stub.Source, "", err)
-	explain(stub, e)
+// explained returns an error as the fetcher reports it for user data.
+func explained(userData *Stub, err error) *fetch.Error {
+	e := fetch.Classify(userData.Source, "", err)
+	explain(userData, e)
 	return e
 }
 
-// An unknown name of an ignition server is not retried: it may exist nowhere but inside the cluster's network.
+// An unknown name of an ignition server is not retried, because it may exist only inside the
+// cluster's network.
 func TestFetchUnknownName(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
+	userData, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := explained(stub, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
+	e := explained(userData, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
 	if e.Temporary {
 		t.Error("it is retried")
 	}
@@ -40,22 +41,22 @@ func TestFetchUnknownName(t *testing.T) {
 }
 
 func TestFetchRefusedPort(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
+	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &events{}
 	fetcher := quick()
 	fetcher.Log = report.Log{Sink: log}
-	_, err = fetcher.Fetch(t.Context(), stub)
+	_, err = fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "refuses the connection")
 	if !strings.Contains(log.text(), "retrying until") {
 		t.Error("it was not tried again")
 	}
 }
 
-// connectProxy lets every connection through to one address, or refuses with a
-// status. It keeps what was asked of it.
+// connectProxy starts a proxy that connects every request to one address, or rejects it with a
+// status. It records the last request line.
 func connectProxy(t *testing.T, status int, to string) (address string, asked func() string) {
 	t.Helper()
 	var mutex sync.Mutex
@@ -94,7 +95,7 @@ func connectProxy(t *testing.T, status int, to string) (address string, asked fu
 
 func copyAll(to net.Conn, from *bufio.ReadWriter) { _, _ = io.Copy(to, from) }
 
-// The stub's proxy is used, and told apart from the server when it refuses.
+// The proxy of the user data is used, and its errors are distinguished from those of the server.
 func TestFetchThroughProxy(t *testing.T) {
 	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
 	address, asked := connectProxy(t, http.StatusOK, s.Listener.Addr().String())

@@ -17,111 +17,114 @@ import (
 )
 
 const (
-	defaultMaxBytes = 32 << 20         // payloads have about 450 kB
-	headerTimeout   = 40 * time.Second // HAProxy, in front of the server, answers 504 after 30 s
+	defaultMaxBytes = 32 << 20         // a payload has about 450 kB
+	headerTimeout   = 40 * time.Second // HAProxy, in front of the server, returns 504 after 30 s
 	probeTimeout    = 50 * time.Second
 )
 
 // Fetcher gets a payload from an ignition server.
 type Fetcher struct {
-	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the source's address. SNI, the Host
-	// header and the name in the certificate remain those of the source.
+	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the server's
+	// address. SNI, the Host header and the name in the certificate remain those of the source
+	// URL.
 	ConnectTo string
 	Log       report.Log
-	Budget    time.Duration // for retries of temporary failures; 0 is two minutes
-	MaxBytes  int64         // of the payload; 0 is 32 MiB
+	Budget    time.Duration // for retries of temporary failures; 0 means two minutes
+	MaxBytes  int64         // of the payload; 0 means 32 MiB
 
-	pause time.Duration // before the second attempt; 0 is a second
+	pause time.Duration // before the second attempt; 0 means one second
 }
 
-// Fetch requests the payload from the stub's server until it is served, a failure is not temporary, the budget is used
-// up, or ctx ends. Resources that the payload refers to are fetched too. Errors are a report.Failure: CredentialRefused
-// for a token that is not valid (any more), Usage for a wrong endpoint or payload, Refused for a server that is not
-// trusted or not found, else Failed.
+// Fetch requests the payload from the server of the user data, with retries. It blocks until the
+// payload is served, a failure is not temporary, RetryTimeout has passed, or ctx ends. Resources
+// that the payload refers to are fetched, too. Errors are a report.Failure: CredentialRefused
+// for an invalid or expired token, Usage for a wrong endpoint or payload, Refused for a server
+// that is not trusted or not found, else Failed.
 //
-// The server records every request, of whatever method, as the arrival of the node. Therefore Fetch sends only GET
-// requests for the payload.
-func (f Fetcher) Fetch(ctx context.Context, stub *Stub) (*Payload, error) {
-	if err := f.check(stub); err != nil {
+// The server records every request, of any method, as the arrival of the node. Therefore Fetch
+// only sends GET requests for the payload.
+func (f Fetcher) Fetch(ctx context.Context, userData *Stub) (*Payload, error) {
+	if err := f.check(userData); err != nil {
 		return nil, err
 	}
 	limit := f.MaxBytes
 	if limit == 0 {
 		limit = defaultMaxBytes
 	}
-	client := f.client(stub)
-	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(stub, got) }
+	client := f.client(userData)
+	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
-		Name: stub.server() + " " + stub.Source.Host, URL: stub.Source, Headers: stub.Headers, Limit: limit,
+		Name: userData.server() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
+		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
 	}
-	// The resources of the payload are not the server's. Ignition trusts this host's CAs, the stub's and the payload's
-	// for them, and uses the stub's proxy.
+	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
+	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
-		Name: "payload", Remedy: stub.whoseConfig(), Parent: stub.settings(), Log: f.Log, Budget: f.Budget,
+		Name: "payload", Remedy: userData.whoseConfig(), Parent: userData.settings(), Log: f.Log, Budget: f.Budget,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, err)
+		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
 	}
-	payload.Server, payload.ServerDate, payload.Skew = stub.Source.Host, got.Date, got.Skew
+	payload.Server, payload.ServerDate, payload.Skew = userData.Source.Host, got.Date, got.Skew
 	return payload, nil
 }
 
-// Probe is the result of a probe of the ignition server.
+// Probe is the result of Fetcher.Probe.
 type Probe struct {
 	Skew      time.Duration // the server's clock minus this host's; 0 for unknown
-	Temporary error         // a failure that a retry can overcome, as a server that is not up yet
+	Temporary error         // retryable, such as a server that is not up yet
 }
 
-// Probe connects to the stub's server, checks its certificate, and requests /healthz. That needs no token, and the server
-// does not record it as the arrival of the node.
-func (f Fetcher) Probe(ctx context.Context, stub *Stub) (Probe, error) {
-	if err := f.check(stub); err != nil {
+// Probe connects to the server of the user data, checks its certificate, and requests /healthz.
+// The request needs no token, and the server does not record it as the arrival of the node.
+func (f Fetcher) Probe(ctx context.Context, userData *Stub) (Probe, error) {
+	if err := f.check(userData); err != nil {
 		return Probe{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	health := *stub.Source
+	health := *userData.Source
 	health.Path, health.RawQuery = "/healthz", ""
-	got, failed := f.client(stub).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
+	got, failed := f.client(userData).Try(ctx, fetch.Request{URL: &health, Limit: defaultMaxBytes})
 	switch {
 	case failed == nil:
 		return Probe{Skew: got.Skew}, nil
 	case failed.Kind == fetch.Status, failed.Kind == fetch.Redirect:
 		return Probe{Skew: failed.Skew}, nil
 	}
-	err := fmt.Errorf("fetching payload from %s: %w", stub.Source.Host, failed.Failure())
+	err := fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, failed.Failure())
 	if failed.Temporary {
 		return Probe{Temporary: err}, nil
 	}
 	return Probe{}, err
 }
 
-// check returns what is wrong with the stub or ConnectTo.
-func (f Fetcher) check(stub *Stub) error {
-	if err := stub.Validate(); err != nil {
+// check returns an error for invalid user data or an invalid ConnectTo.
+func (f Fetcher) check(userData *Stub) error {
+	if err := userData.Validate(); err != nil {
 		return err
 	}
 	if _, _, err := net.SplitHostPort(f.ConnectTo); f.ConnectTo != "" && err != nil {
 		return report.Fail(report.Usage, "# give it as HOST:PORT", "the address to connect to, %q, is not HOST:PORT", f.ConnectTo)
 	}
-	_, err := f.proxy(stub)
+	_, err := f.proxy(userData)
 	return err
 }
 
-// proxy returns the proxy for the stub's server, nil for none.
-func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
-	if _, err := url.Parse(stub.Proxy.HTTPS); err != nil {
-		// httpproxy would ignore it and connect directly. The cause contains the proxy's password.
+// proxy returns the proxy for the server of the user data, nil for none.
+func (f Fetcher) proxy(userData *Stub) (*url.URL, error) {
+	if _, err := url.Parse(userData.Proxy.HTTPS); err != nil {
+		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
+		// password.
 		return nil, report.Fail(report.Usage, "# give the proxy as http://HOST:PORT", "the https proxy of the stub is not a URL")
 	}
-	dialled := *stub.Source
+	dialled := *userData.Source
 	if f.ConnectTo != "" {
 		dialled.Host = f.ConnectTo
 	}
-	proxy, err := stub.Proxy.For(&dialled)
+	proxy, err := userData.Proxy.For(&dialled)
 	if err != nil {
 		return nil, fmt.Errorf("choosing proxy: %w", err)
 	}
@@ -132,24 +135,25 @@ func (f Fetcher) proxy(stub *Stub) (*url.URL, error) {
 	return proxy, nil
 }
 
-// client returns a client that trusts the stub's CAs alone.
-func (f Fetcher) client(stub *Stub) *fetch.Client {
+// client returns a client that trusts only the CAs of the user data.
+func (f Fetcher) client(userData *Stub) *fetch.Client {
 	return &fetch.Client{
 		Log:           f.Log,
 		Budget:        f.Budget,
 		HeaderTimeout: headerTimeout,
-		Roots:         stub.trust(),
-		Proxy:         stub.Proxy,
+		Roots:         userData.trust(),
+		Proxy:         userData.Proxy,
 		ConnectTo:     f.ConnectTo,
 		CheckRedirect: checkSource,
-		Explain:       func(e *fetch.Error) { explain(stub, e) },
+		Explain:       func(e *fetch.Error) { explain(userData, e) },
 		Pause:         f.pause,
 	}
 }
 
-// checkPayload distinguishes a payload that was cut short (the server stops sending to slow readers after ten seconds)
-// from a body that is no payload, and reports a spec that was not requested.
-func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
+// checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
+// spec version that was not requested. The server truncates responses to slow readers after ten
+// seconds.
+func checkPayload(userData *Stub, got *fetch.Response) *fetch.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)
 	switch {
@@ -158,11 +162,11 @@ func checkPayload(stub *Stub, got *fetch.Response) *fetch.Error {
 	case err != nil:
 		return &fetch.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), stub.server()),
-			Remedy: "# check the endpoint, and what stands between this host and it:\n" + stub.whereEndpoint(),
+			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), userData.server()),
+			Remedy: "# check the endpoint, and what stands between this host and it:\n" + userData.whereEndpoint(),
 		}
-	case stub.standalone():
-		return checkSpec(stub, got.Body)
+	case userData.standalone():
+		return checkSpec(userData, got.Body)
 	}
 	return nil
 }

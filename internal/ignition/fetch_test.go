@@ -49,7 +49,7 @@ func TestFetch(t *testing.T) {
 	}
 }
 
-// What passes by itself is waited for, and the wait explains itself.
+// Temporary failures are retried, and each wait is logged with its reason.
 func TestFetchWaits(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -84,7 +84,7 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// cutShort sends 20 bytes of the payload, with or without the length of all.
+// cutShort sends 20 bytes of the payload, with or without the length of the complete payload.
 func cutShort(announced bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if announced {
@@ -96,7 +96,7 @@ func cutShort(announced bool) http.HandlerFunc {
 
 func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// What does not pass is told at once, and each in its own words.
+// Permanent failures are reported at once, each with its own message.
 func TestFetchRefusals(t *testing.T) {
 	tests := []struct {
 		name    string
@@ -141,8 +141,8 @@ func TestFetchWithoutToken(t *testing.T) {
 	checkFailure(t, err, report.CredentialRefused, "it wants a token (HTTP 401) and none was given")
 }
 
-// A token that stays unknown is explained by both of its causes, by the tries
-// that were made, and by the clocks when they differ.
+// A token that remains unknown is reported with both possible causes, the number of attempts,
+// and the clock difference, if any.
 func TestFetchGivesUp(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	tests := []struct {
@@ -206,8 +206,7 @@ func TestFetchEndsWithContext(t *testing.T) {
 	}
 }
 
-// Ignition drops the headers on a redirect, so that the token goes to nobody
-// else.
+// Ignition drops the headers on a redirect, so that the token reaches no other server.
 func TestFetchDropsHeadersOnRedirect(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	second := serve(t, ca, "127.0.0.1", served)
@@ -226,14 +225,14 @@ func TestFetchDropsHeadersOnRedirect(t *testing.T) {
 	}
 }
 
-// The name in the URL is what is asked for, wherever the connection goes.
+// The request is for the name in the URL, whatever the address of the connection.
 func TestConnectTo(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "ignition.demo.example.com", served)
-	stub := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
+	userData := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
 	fetcher := quick()
 	fetcher.ConnectTo = s.Listener.Addr().String()
-	if _, err := fetcher.Fetch(t.Context(), stub); err != nil {
+	if _, err := fetcher.Fetch(t.Context(), userData); err != nil {
 		t.Fatal(err)
 	}
 	r := s.got()[0]
@@ -241,7 +240,7 @@ func TestConnectTo(t *testing.T) {
 		t.Errorf("Host %q, SNI %q", r.Host, r.TLS.ServerName)
 	}
 	fetcher.ConnectTo = "127.0.0.1"
-	_, err := fetcher.Fetch(t.Context(), stub)
+	_, err := fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 }
 

@@ -7,24 +7,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Whatever comes in, it is read or refused with the exit code for bad input,
-// and what is read is written and read back.
+// Any input is parsed or rejected with the exit code for bad input. Parsed user data is equal
+// after encoding and parsing it again.
 func FuzzParseStub(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/ignition","httpHeaders":[{"name":"Authorization","value":"Bearer YQ=="}]}]},"proxy":{"httpsProxy":"http://p","noProxy":["a"]}}}`))
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte("kind: Secret\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		stub, err := ParseStub(content)
+		userData, err := ParseStub(content)
 		if err != nil {
 			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error without code or remedy: %v", err)
 			}
 			return
 		}
-		if stub.Source == nil || stub.Source.Scheme != "https" {
-			t.Errorf("source %v", stub.Source)
+		if userData.Source == nil || userData.Source.Scheme != "https" {
+			t.Errorf("source %v", userData.Source)
 		}
-		encoded, err := stub.Encode()
+		encoded, err := userData.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,14 +32,14 @@ func FuzzParseStub(f *testing.F) {
 		if err != nil {
 			t.Fatalf("not read back: %v", err)
 		}
-		if again.Source.String() != stub.Source.String() || again.Headers.Get(headerAuthorization) != stub.Headers.Get(headerAuthorization) {
+		if again.Source.String() != userData.Source.String() || again.Headers.Get(headerAuthorization) != userData.Headers.Get(headerAuthorization) {
 			t.Errorf("read back as %s", again)
 		}
 	})
 }
 
-// A payload that is read can be planned: nothing escapes the directories of
-// units, nothing that is planned lacks a target.
+// Any payload that can be parsed can be planned: no unit file is outside the unit directories,
+// and every change has a target.
 func FuzzLoadPayload(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/sysctl.d/a.conf","mode":420,"contents":{"source":"data:,a%3D1"}}],"links":[{"path":"/a","target":"/b"}]}}`))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"systemd":{"units":[{"name":"a@b.service","enabled":true,"contents":"[Unit]\nRequires=c.service\n[Install]\nAlso=d"},{"name":"kubelet.service","dropins":[{"name":"a.conf","contents":""}]}]}}`))

@@ -9,10 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// kernel wishes for the running kernel what the plan's files will give it at
-// the next boot: the parameters of /etc/sysctl.d and the modules of
-// /etc/modules-load.d, in the order in which systemd reads them. What other
-// files of the host say is not touched.
+// kernel plans the sysctls and modules of the running kernel that the plan's files set at the
+// next boot: those in /etc/sysctl.d and /etc/modules-load.d, in the order in which systemd reads
+// them. Other files of the host are ignored.
 func (s *scene) kernel() {
 	s.plan.Sysctls = s.wishes("/etc/sysctl.d", s.sysctl)
 	s.plan.Modules = s.wishes("/etc/modules-load.d", s.module)
@@ -28,8 +27,8 @@ func (s *scene) kernel() {
 	}
 }
 
-// wishes reads the files of a directory by their names; of several wishes for
-// one thing the last wins.
+// wishes returns the settings in the planned files of a directory, in the order of the file
+// names. If several lines set the same key, the last one counts.
 func (s *scene) wishes(dir string, read func(file, line string) (ledger.Change, bool)) []ledger.Change {
 	var files []ledger.Change
 	for _, change := range s.plan.Files {
@@ -56,13 +55,13 @@ func (s *scene) wishes(dir string, read func(file, line string) (ledger.Change, 
 	return wishes
 }
 
-// sysctl reads a line of sysctl.d(5). A pattern stands for what the kernel has
-// at boot, interfaces among it, and is left to it.
+// sysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,
+// such as those of interfaces, that exist then.
 func (s *scene) sysctl(file, line string) (ledger.Change, bool) {
 	name, value, found := strings.Cut(strings.TrimPrefix(line, "-"), "=")
 	name = sysctlName(strings.TrimSpace(name))
 	if !found || name == "" {
-		return ledger.Change{}, false // an exclusion from patterns, or nothing at all
+		return ledger.Change{}, false // an exclusion from patterns, or an invalid line
 	}
 	if strings.ContainsAny(name, "*?[") {
 		s.tell(name, "sysctl-pattern", "it is a pattern, which the next boot will fill in")
@@ -81,7 +80,7 @@ func (s *scene) sysctl(file, line string) (ledger.Change, bool) {
 	}}, true
 }
 
-// sysctlName is the name in the form that has dots between its parts.
+// sysctlName returns the name with dots as separators.
 func sysctlName(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '/' {
 		return strings.NewReplacer(".", "/", "/", ".").Replace(name)

@@ -12,16 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// The files of a payload that say something about the node as a whole.
+// Files of a payload that configure the node as a whole.
 const (
 	encapsulatedPath  = "/etc/ignition-machine-config-encapsulated.json"
 	kubeconfigPath    = "/etc/kubernetes/kubeconfig"
 	kubeletConfigPath = "/etc/kubernetes/kubelet.conf"
 )
 
-// MachineConfig is what a rendered MachineConfig wants of the operating system
-// itself. Ignition has no words for it: on an OpenShift image the
-// machine-config-daemon does it at first boot.
+// MachineConfig holds the operating system settings of a rendered MachineConfig. Ignition has no
+// fields for them: on an OpenShift image, the machine-config-daemon applies them at first boot.
 type MachineConfig struct {
 	Name            string   `json:"name,omitempty"`
 	OSImageURL      string   `json:"osImageURL,omitempty"`
@@ -31,8 +30,8 @@ type MachineConfig struct {
 	KernelType      string   `json:"kernelType,omitempty"`
 }
 
-// MachineConfig is what the payload wants of the operating system; zero where
-// it carries no MachineConfig.
+// MachineConfig returns the operating system settings of the payload, zero if it contains no
+// MachineConfig.
 func (p *Payload) MachineConfig() MachineConfig { return p.machine }
 
 func machineConfig(p *Payload) (MachineConfig, error) {
@@ -51,8 +50,8 @@ func machineConfig(p *Payload) (MachineConfig, error) {
 	return document.Spec, nil
 }
 
-// kubeletConfig is the part of kubelet's configuration that the host has to be
-// prepared for. The file is YAML, or JSON in older releases.
+// kubeletConfig is the part of kubelet's configuration that the host must be prepared for. The
+// file is YAML, or JSON in older releases.
 type kubeletConfig struct {
 	ProtectKernelDefaults bool     `json:"protectKernelDefaults"`
 	ClusterDNS            []string `json:"clusterDNS"`
@@ -64,8 +63,8 @@ type kubeletConfig struct {
 	} `json:"authentication"`
 }
 
-// SwapRefused tells whether kubelet of this payload refuses to start while swap
-// is on, which is its default; OpenShift says otherwise from 4.21 on.
+// SwapRefused reports whether kubelet refuses to start while swap is enabled. That is kubelet's
+// default; OpenShift disables the check from 4.21 on.
 func (p *Payload) SwapRefused() (bool, error) {
 	config, err := p.kubelet()
 	return config.FailSwapOn == nil || *config.FailSwapOn, err
@@ -84,8 +83,8 @@ func parseKubeletConfig(content []byte) (kubeletConfig, error) {
 	return config, nil
 }
 
-// ClusterDNS returns the addresses of the cluster's DNS service in kubelet's
-// configuration on a host, none where there is no configuration.
+// ClusterDNS returns the addresses of the cluster DNS service in kubelet's configuration on a
+// host, none if the file does not exist.
 func ClusterDNS(tree *host.Tree) ([]netip.Addr, error) {
 	content, _, err := tree.ReadFile(kubeletConfigPath)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// needs finds the units that must be there for the payload to work, and who
-// says so: those that it enables, kubelet, and what these require.
+// needs returns the units that the payload requires, each with the reason: enabled units,
+// kubelet, and the units that these require.
 func (s *scene) needs() map[string]string {
 	needed := map[string]string{}
 	var reached []types.Unit
@@ -38,7 +38,7 @@ func (s *scene) needs() map[string]string {
 	return needed
 }
 
-// unit is what the payload says of a unit, its contents or its drop-ins alone.
+// unit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
 func (s *scene) unit(name string) (types.Unit, bool) {
 	all := s.payload.Config.Systemd.Units
 	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
@@ -48,12 +48,12 @@ func (s *scene) unit(name string) (types.Unit, bool) {
 	return all[i], true
 }
 
-// requirements are the units without which a unit is not started.
+// requirements returns the units without which systemd does not start u.
 func requirements(u types.Unit) []string {
 	var names []string
 	for _, value := range section(u, "Unit", "Requires", "Requisite", "BindsTo") {
 		for name := range strings.FieldsSeq(value) {
-			if !strings.Contains(name, "%") { // what a specifier stands for is known at run time
+			if !strings.Contains(name, "%") { // systemd expands specifiers at run time
 				names = append(names, name)
 			}
 		}
@@ -61,7 +61,7 @@ func requirements(u types.Unit) []string {
 	return names
 }
 
-// known tells whether a unit comes with the payload or is on the host.
+// known reports whether the payload or the host provides a unit.
 func (s *scene) known(name string) bool {
 	if _, found := s.brought[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
 		return true
@@ -70,8 +70,8 @@ func (s *scene) known(name string) bool {
 	return instance != nil && s.known(template)
 }
 
-// missing lists the units that are needed and that nobody has, each with the
-// package that brings it.
+// missing lists the needed units that neither the payload nor the host provides, each with its
+// package.
 func (s *scene) missing() {
 	for name, why := range s.needed {
 		if s.known(name) {
@@ -86,8 +86,7 @@ func (s *scene) missing() {
 	slices.Sort(s.plan.MissingUnits)
 }
 
-// willCome tells whether a unit is of a package that has to be installed for
-// another one.
+// willCome reports whether a unit belongs to a package that must be installed for another unit.
 func (s *scene) willCome(name string) bool {
 	brings := packageOf(name, s.in.Facts)
 	for other := range s.needed {
@@ -98,8 +97,8 @@ func (s *scene) willCome(name string) bool {
 	return false
 }
 
-// packageOf names the RHEL package that brings a unit, and its repository where
-// that is not one of the base system.
+// packageOf returns the RHEL package of a unit, with its repository if that is not a base
+// repository.
 func packageOf(unit string, facts host.Facts) string {
 	name := map[string]string{
 		"openvswitch.service":                "openvswitch3.Y",

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// whole tells whether what is kept of a payload can be read without the
-// network, and says the same.
+// whole fails the test unless the cached payload can be parsed without the network and has the
+// wanted content.
 func whole(t *testing.T, p *Payload, path, want string) {
 	t.Helper()
 	again, err := LoadPayload(p.Raw)
@@ -30,9 +30,9 @@ func whole(t *testing.T, p *Payload, path, want string) {
 	}
 }
 
-// What a payload refers to is fetched with it: by the stub's proxy, and trusting
-// the stub's CA and the payload's own, which the ignition server itself is not
-// trusted by.
+// The resources of a payload are fetched with it, through the proxy of the user data. The CAs of
+// the user data and of the payload are trusted for them; the payload's CAs are not trusted for
+// the ignition server.
 func TestFetchWhole(t *testing.T) {
 	ca, own := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "company CA")
 	byStub := serve(t, ca, "files.example.com", answer(http.StatusOK, "text/plain", "one"))
@@ -61,7 +61,7 @@ func TestFetchWhole(t *testing.T) {
 		}
 	}
 
-	// A server that only the payload's CA vouches for is not the ignition server.
+	// A server that only the payload's CA has signed is not the ignition server.
 	impostor := serve(t, own, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
 	_, err = quick().Fetch(t.Context(), impostor.stub(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, `signed by "CN=company CA`)
@@ -83,11 +83,11 @@ func TestFetchTellsWhatIsMissing(t *testing.T) {
 func TestReadConfig(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", served)
-	stub, err := s.stub(t).Encode()
+	userData, err := s.stub(t).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadConfig(t.Context(), stub, quick(), false)
+	p, err := ReadConfig(t.Context(), userData, quick(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,15 +95,15 @@ func TestReadConfig(t *testing.T) {
 	if p.Server == "" || s.got()[0].Header.Get("Authorization") != testBearer {
 		t.Error("the stub was not followed as a stub")
 	}
-	_, err = ReadConfig(t.Context(), stub, quick(), true)
+	_, err = ReadConfig(t.Context(), userData, quick(), true)
 	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
 
-	// One merged config is no stub where nothing says whom alone to trust.
+	// A config with one merged config but no CA is not user data.
 	base := serve(t, certtest.NewAuthority(t, "unknown"), "127.0.0.1", served)
 	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quick(), false)
 	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
 
-	more := strings.Replace(string(stub), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
+	more := strings.Replace(string(userData), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
 	p, err = ReadConfig(t.Context(), []byte(more), quick(), false)
 	if err != nil {
 		t.Fatal(err)

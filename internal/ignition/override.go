@@ -16,10 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// CheckOverride tells what is wrong with a config that shall be merged over a
-// payload; name is what a person calls it. A config of any spec from 3.0 to 3.6
-// will do; what it refers to elsewhere is not asked for. The error has the
-// place of each problem.
+// CheckOverride returns an error if raw is not a valid config of Ignition spec 3.0 to 3.6. The
+// error has the location of each problem; name identifies the config in it. Resources that the
+// config refers to are not fetched.
 func CheckOverride(name string, raw []byte) error {
 	if _, _, _, err := resolve.Parse(raw); err != nil {
 		return report.Fail(report.Usage, overrideRemedy, "reading Ignition override %s: %w", name, err)
@@ -29,11 +28,10 @@ func CheckOverride(name string, raw []byte) error {
 
 const overrideRemedy = "# correct it; what is in it is described by the Ignition spec"
 
-// Override gives the payload with configs merged over it, one after the other,
-// by Ignition's own rules: what has the same path or name is replaced field by
-// field, and what is new is added. The configs have all in them, as OpenOverride
-// gives them. The payload itself stays as it is; Raw, Digest and Version stay
-// those of what was served.
+// Override returns the payload with configs merged over it in order, by Ignition's rules:
+// entries with the same path or name are replaced field by field, and new entries are added. The
+// configs must be complete, as OpenOverride returns them. p is not changed. Raw, Digest and
+// Version of the result are those of p.
 func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 	merged := *p
 	if len(configs) == 0 {
@@ -55,8 +53,8 @@ func (p *Payload) merge(configs [][]byte) error {
 		p.Config = v3_6.Merge(p.Config, document.Config)
 		p.Warnings = append(p.Warnings[:len(p.Warnings):len(p.Warnings)], document.Warnings...)
 	}
-	// Two configs that are valid can be none together: a link where the other
-	// has a file below it. Ignition looks at the result once more, too.
+	// Two valid configs can be invalid when merged, such as a link in one and a file below it in
+	// the other. Ignition validates the result again, too.
 	if err := resolve.Check(p.Config); err != nil {
 		return fmt.Errorf("the two do not fit together: %w", err)
 	}
@@ -64,8 +62,7 @@ func (p *Payload) merge(configs [][]byte) error {
 	return p.expand()
 }
 
-// differences lists what a merge has brought or changed, by the targets of the
-// changes that become of it.
+// differences returns the targets of the changes that a merge added or changed.
 func differences(base, merged types.Config) map[string]bool {
 	targets := map[string]bool{}
 	before := parts(base)
@@ -77,7 +74,7 @@ func differences(base, merged types.Config) map[string]bool {
 	return targets
 }
 
-// overrides says in the plan which of its changes come from an override.
+// overrides marks the changes of the plan that come from an override.
 func (s *scene) overrides() {
 	if len(s.payload.overridden) == 0 {
 		return
@@ -97,11 +94,11 @@ func (s *scene) overrides() {
 	s.tell("payload", fromOverride, reason)
 }
 
-// fromOverride is why a change is wished that an override has brought.
+// fromOverride is the reason of changes that come from an override.
 const fromOverride = "override"
 
-// parts takes a config apart, by the targets of changes. Those of accounts
-// have their kind before them.
+// parts returns the parts of a config by the targets of their changes. Users and groups are
+// prefixed by their kind.
 func parts(config types.Config) map[string]any {
 	parts := map[string]any{}
 	for _, file := range config.Storage.Files {

@@ -70,7 +70,7 @@ func TestOverrideMerges(t *testing.T) {
 	}
 }
 
-// The plan says of each entry whether an override has a part in it.
+// The plan marks each entry that an override affects.
 func TestPlanSaysWhatIsOverridden(t *testing.T) {
 	p := override(t, overridden, `{"ignition":{"version":"3.2.0"},
 		"storage":{"directories":[{"path":"/etc/new.d"}],"files":[{"path":"/etc/a","contents":{"source":"data:,other"}}],"links":[{"path":"/etc/l","target":"/etc/a"}]},
@@ -104,7 +104,7 @@ func TestPlanSaysWhatIsOverridden(t *testing.T) {
 	}
 }
 
-// A rule that has changed an entry is named, also where an override brought it.
+// The reason of a change names the rule, even if an override added the entry.
 func TestRulesAreForOverridesToo(t *testing.T) {
 	p := override(t, overridden, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/kubeconfig","mode":420,"contents":{"source":"data:,a"}}]}}`)
 	plan, err := Adapt(p, plainHost())
@@ -117,7 +117,7 @@ func TestRulesAreForOverridesToo(t *testing.T) {
 	}
 }
 
-// Nothing overridden is the payload as it was.
+// Without overrides the payload is unchanged.
 func TestOverrideWithNothing(t *testing.T) {
 	for name, configs := range map[string][]string{"none": nil, "empty": {`{"ignition":{"version":"3.4.0"}}`}} {
 		p := override(t, overridden, configs...)
@@ -179,7 +179,7 @@ func TestCheckOverride(t *testing.T) {
 	}
 }
 
-// Configs that are valid alone can be none together.
+// Configs that are valid alone can be invalid when merged.
 func TestOverrideThatDoesNotFit(t *testing.T) {
 	p, err := LoadPayload([]byte(overridden))
 	if err != nil {

@@ -14,23 +14,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ParseStub reads the user-data stub that HyperShift writes for a NodePool: an
-// Ignition config that only names one other config, the headers to ask for it
-// with, a CA and a proxy. Anything else in it would be lost, so it is refused.
+// ParseStub parses the user data that HyperShift writes for a NodePool: an Ignition config that
+// contains one config to merge with its request headers, CAs and a proxy. ParseStub returns an
+// error for other settings, because they would be lost.
 func ParseStub(content []byte) (*Stub, error) {
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
 		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
 	}
-	stub, err := stubOf(config)
+	userData, err := stubOf(config)
 	if err != nil {
 		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
 	}
-	return stub, nil
+	return userData, nil
 }
 
-// stubOf takes out of a config what a stub has, if it is one.
-func stubOf(config types.Config) (stub *Stub, err error) {
+// stubOf returns the user data in a config, and an error if the config is not user data.
+func stubOf(config types.Config) (userData *Stub, err error) {
 	merge := config.Ignition.Config.Merge
 	if extra := beyondStub(config); len(extra) > 0 {
 		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
@@ -38,23 +38,23 @@ func stubOf(config types.Config) (stub *Stub, err error) {
 	if len(merge) != 1 {
 		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
 	}
-	stub = &Stub{Headers: http.Header{}}
-	if stub.Source, err = sourceOf(merge[0]); err != nil {
+	userData = &Stub{Headers: http.Header{}}
+	if userData.Source, err = sourceOf(merge[0]); err != nil {
 		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
 	}
 	for _, header := range merge[0].HTTPHeaders {
 		if header.Value != nil {
-			stub.Headers.Add(header.Name, *header.Value)
+			userData.Headers.Add(header.Name, *header.Value)
 		}
 	}
-	if stub.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
+	if userData.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
 		return nil, err
 	}
-	stub.Proxy = proxyOf(config.Ignition.Proxy)
-	return stub, nil
+	userData.Proxy = proxyOf(config.Ignition.Proxy)
+	return userData, nil
 }
 
-// beyondStub names what a config has that a stub does not.
+// beyondStub returns the names of the parts of a config that user data does not have.
 func beyondStub(config types.Config) []string {
 	var extra []string
 	add := func(name string, part any) {

@@ -15,33 +15,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Payload is a node's whole configuration, decoded. It is a credential: it
-// holds the pull secret and the bootstrap kubeconfig.
+// Payload is a decoded payload: the complete configuration of a node. It is a credential, as it
+// contains the pull secret and the bootstrap kubeconfig.
 type Payload struct {
-	Raw      []byte       // as it was served, or all that it refers to in it; overrides are not in it
+	Raw      []byte       // as served, or with the resources that it refers to; without overrides
 	Digest   string       // SHA-256 of Raw, hexadecimal
-	Version  string       // the Ignition spec it was written in
+	Version  string       // the original Ignition spec version
 	Config   types.Config // translated to the newest spec
 	Warnings []string     // of Ignition's own validation
 
-	Server     string        // the host that served it, "" when it came from a file
-	ServerDate time.Time     // the server's clock, zero when unknown
-	Skew       time.Duration // ServerDate minus this host's clock then; a second is its resolution
+	Server     string        // the host that served it, "" for a file
+	ServerDate time.Time     // the server's clock, zero if unknown
+	Skew       time.Duration // ServerDate minus this host's clock at that time, in seconds
 
 	contents map[string][]byte // decoded, by path
-	appends  map[string][]byte // what is appended to files, joined, by path
+	appends  map[string][]byte // content to append to files, joined, by path
 	machine  MachineConfig
 
-	overridden map[string]bool // targets of changes that an override has brought or changed
+	overridden map[string]bool // targets of changes that come from an override
 }
 
-// payloadRemedy is what to do about a payload that cannot be read.
+// payloadRemedy is the remedy for a payload that cannot be read.
 const payloadRemedy = "# the payload is made from the MachineConfigs of the NodePool (spec.config) and of the release: look there for what is named"
 
-// LoadPayload reads a payload of Ignition spec 3.0 to 3.6 that has all in it,
-// and decodes the contents of its files, at most 64 MiB together. It never asks
-// the network. An error says what is wrong and where; it is a report.Failure
-// with the code Usage.
+// LoadPayload parses a complete payload of Ignition spec 3.0 to 3.6 and decodes the contents of
+// its files, at most 64 MiB together. It never uses the network. An error is a report.Failure
+// with code Usage and has the location of each problem.
 func LoadPayload(raw []byte) (*Payload, error) {
 	document, err := resolve.Inline(raw, "payload", payloadRemedy)
 	if err != nil {
@@ -59,7 +58,7 @@ func newPayload(d *resolve.Document) (*Payload, error) {
 	return p, nil
 }
 
-// expand decodes what the config holds, once more after it was changed.
+// expand decodes the contents of the config again after a change.
 func (p *Payload) expand() error {
 	contents, appends, err := resolve.Contents(p.Config)
 	if err != nil {
@@ -68,8 +67,7 @@ func (p *Payload) expand() error {
 	return p.take(contents, appends)
 }
 
-// take keeps decoded contents, and reads those that say something about the
-// node as a whole.
+// take sets the decoded contents and parses the MachineConfig among them.
 func (p *Payload) take(contents, appends map[string][]byte) (err error) {
 	p.contents, p.appends = contents, appends
 	if p.machine, err = machineConfig(p); err != nil {
@@ -78,8 +76,8 @@ func (p *Payload) take(contents, appends map[string][]byte) (err error) {
 	return nil
 }
 
-// File gives the decoded content, with what is appended to it, and the mode of
-// the file at path. It is not ok when the payload has no such file.
+// File returns the decoded content, including appended content, and the mode of the file at
+// path. It reports false if the payload has no such file.
 func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
 	for _, file := range p.Config.Storage.Files {
 		if file.Path == path {
@@ -89,7 +87,7 @@ func (p *Payload) File(path string) (content []byte, mode uint32, ok bool) {
 	return nil, 0, false
 }
 
-// fileMode is the mode of a file; 0644 where the payload leaves it open.
+// fileMode returns the mode of a file, 0644 if the payload sets none.
 func fileMode(file types.File) uint32 {
 	if file.Mode == nil {
 		return 0o644
@@ -97,8 +95,8 @@ func fileMode(file types.File) uint32 {
 	return uint32(*file.Mode) //nolint:gosec // validated: 0 to 07777
 }
 
-// Unit gives what the payload says of the unit name. Contents are "" where the
-// unit is brought by a package; enabled is nil where the payload leaves it open.
+// Unit returns the unit of that name in the payload. Contents are "" if a package provides the
+// unit; enabled is nil if the payload does not set it.
 func (p *Payload) Unit(name string) (contents string, dropins map[string]string, enabled *bool, ok bool) {
 	for _, unit := range p.Config.Systemd.Units {
 		if unit.Name != name {
@@ -113,19 +111,20 @@ func (p *Payload) Unit(name string) (contents string, dropins map[string]string,
 	return "", nil, nil, false
 }
 
-// Files is how many files the payload has.
+// Files returns the number of files in the payload.
 func (p *Payload) Files() int { return len(p.Config.Storage.Files) }
 
-// Units is how many units the payload has something for.
+// Units returns the number of units in the payload.
 func (p *Payload) Units() int { return len(p.Config.Systemd.Units) }
 
-// Entries is how many things the payload has something for.
+// Entries returns the number of files, directories, links, units, users and groups in the
+// payload.
 func (p *Payload) Entries() int {
 	storage, passwd := p.Config.Storage, p.Config.Passwd
 	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.Units() + len(passwd.Users) + len(passwd.Groups)
 }
 
-// String sums the payload up without contents.
+// String returns a summary without contents.
 func (p Payload) String() string {
 	from := ""
 	if p.Server != "" {
@@ -134,10 +133,10 @@ func (p Payload) String() string {
 	return fmt.Sprintf("%d files, %d units, %s%s", p.Files(), p.Units(), size(len(p.Raw)), from)
 }
 
-// Format keeps the contents out of every verb.
+// Format writes the summary for every verb, so that contents are never printed.
 func (p Payload) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String()) }
 
-// MarshalJSON keeps the contents out of documents.
+// MarshalJSON returns the summary, so that contents never reach a JSON document.
 func (p Payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
 func size(n int) string {

@@ -33,12 +33,12 @@ func zip(t *testing.T, content []byte) string {
 	return "data:;base64," + base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// inline is the content of a file, as a data URL in a resource.
+// inline returns a resource with content as a data URL.
 func inline(content string) string {
 	return `{"source":"data:;base64,` + base64.StdEncoding.EncodeToString([]byte(content)) + `"}`
 }
 
-// config is a config of one spec with storage.files as given.
+// config returns a config of a spec version with these storage.files.
 func config(version string, files ...string) []byte {
 	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]}}`, version, strings.Join(files, ","))
 }

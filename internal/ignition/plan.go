@@ -8,62 +8,61 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Plan is what a payload comes to on one host: the changes, in the order in
-// which they are made, and what is to be said about the rest. It is a value;
-// encoded as JSON it holds digests and no contents.
+// Plan lists the changes that a payload requires on one host, in the order in which they are
+// made, and notes about the other entries. Encoded as JSON, it has digests but no contents.
 type Plan struct {
 	NodePool string `json:"nodePool,omitempty"`
 
-	Accounts types.Passwd `json:"-"` // groups, users and SSH keys that are made before the files, which they can own
+	Accounts types.Passwd `json:"-"` // groups, users and SSH keys; created before the files that they own
 
 	Files   []ledger.Change `json:"files"`             // directories, files, links, unit files, drop-ins, masks
-	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; Starts has those that are started
-	Kubelet []ledger.Change `json:"kubelet,omitempty"` // kubelet's own enablement: only once the node has an identity
-	Sysctls []ledger.Change `json:"sysctls,omitempty"` // the running kernel's, as the files have them
-	Modules []ledger.Change `json:"modules,omitempty"` // likewise
+	Units   []ledger.Change `json:"units,omitempty"`   // enabled at boot; StartUnits lists the units to start
+	Kubelet []ledger.Change `json:"kubelet,omitempty"` // enablement of kubelet, once the node has an identity
+	Sysctls []ledger.Change `json:"sysctls,omitempty"` // of the running kernel, as in Files
+	Modules []ledger.Change `json:"modules,omitempty"` // of the running kernel, as in Files
 
-	// Snapshots are values that other programs change: they are recorded before
-	// the first change, never written or compared, and restored by leave.
+	// Snapshots are values that other processes change. They are recorded before the first
+	// change, never written or compared, and restored by leave.
 	Snapshots []ledger.Change `json:"-"`
 
-	// Starts are the enabled units that are started with kubelet: those that stay
-	// active, as after a boot.
+	// Starts lists the enabled units that are started with kubelet: units that stay active after
+	// a boot.
 	Starts []string `json:"-"`
-	// Commands are the binaries that units and scripts of the payload run here.
+	// Commands lists the binaries that units and scripts of the payload run on this host.
 	Commands []Command `json:"-"`
 
 	Notes []Note `json:"notes,omitempty"`
-	// MissingUnits are needed and neither on the host nor in the payload: who
-	// needs each, and the package that brings it.
+	// MissingUnits lists the needed units that neither the host nor the payload provides, each
+	// with the reason and the package that provides it.
 	MissingUnits []string `json:"missingUnits,omitempty"`
 }
 
-// Action is what became of an entry of the payload.
+// Action describes how an entry of the payload is handled.
 type Action string
 
-// The actions. What is taken as it is has no note.
+// The actions. Entries that are applied unchanged have no note.
 const (
 	Skip   Action = "skip"   // not written
-	Change Action = "change" // written, but otherwise than the payload has it
-	Add    Action = "add"    // not in the payload, added for this host
-	Report Action = "report" // taken as it is; worth knowing
-	Unmet  Action = "unmet"  // wished by the payload, and not done by the agent
+	Change Action = "change" // written, but differs from the payload
+	Add    Action = "add"    // not in the payload; added for this host
+	Report Action = "report" // applied unchanged, with an effect that the administrator should know
+	Unmet  Action = "unmet"  // requested by the payload, but not applied by the agent
 )
 
-// Note tells what was decided about one entry, and why.
+// Note describes the decision about one entry and its reason.
 type Note struct {
 	Subject string `json:"subject"`
 	Action  Action `json:"action"`
 	Reason  string `json:"reason"`
-	Rule    string `json:"rule"` // its name in the table
+	Rule    string `json:"rule"` // name of the rule in the table
 }
 
-// String is the note as one line.
+// String returns the note on one line.
 func (n Note) String() string {
 	return fmt.Sprintf("%-6s %s: %s (%s)", n.Action, n.Subject, n.Reason, n.Rule)
 }
 
-// Changes is all that the plan changes before kubelet may start, in order.
+// Changes returns all changes that precede the start of kubelet, in order.
 func (p *Plan) Changes() []ledger.Change {
 	var all []ledger.Change
 	for _, part := range [][]ledger.Change{p.Files, p.Units, p.Sysctls, p.Modules} {
@@ -72,7 +71,7 @@ func (p *Plan) Changes() []ledger.Change {
 	return all
 }
 
-// Count tells how many notes have an action.
+// Count returns the number of notes with an action.
 func (p *Plan) Count(action Action) int {
 	n := 0
 	for _, note := range p.Notes {
@@ -83,7 +82,7 @@ func (p *Plan) Count(action Action) int {
 	return n
 }
 
-// Summary is the plan in one line.
+// Summary returns the plan on one line.
 func (p *Plan) Summary() string {
 	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.Count(Skip))
 	if unmet := p.Count(Unmet); unmet > 0 {

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// platformMarks are units and files that machine-config-operator renders for one
-// platform alone (templates/common/PLATFORM).
+// platformMarks lists units and files that machine-config-operator renders for one platform only
+// (templates/common/PLATFORM).
 var platformMarks = []struct{ platform, name string }{
 	{"AWS", "aws-kubelet-nodename.service"},
 	{"AWS", "aws-kubelet-providerid.service"},
@@ -27,10 +27,10 @@ var platformMarks = []struct{ platform, name string }{
 	{"vSphere", "vsphere-hostname.service"},
 }
 
-// foreignPlatform returns the platform that a payload was rendered for and the
-// evidence, nothing for a payload of platform None. On a hosted cluster a cloud
-// provider is evidence too: nothing would initialize the Node. drop are the
-// patterns of payload.drop.
+// foreignPlatform returns the platform that a payload was rendered for, and the evidence. It
+// returns nothing for platform None. On a hosted cluster, an external cloud provider is
+// evidence, too: no controller would initialize the Node. Excluded entries are ignored; drop
+// holds the patterns.
 func foreignPlatform(p *Payload, hosted bool, drop []string) (platform string, evidence []string) {
 	names := p.droppable()
 	for _, mark := range platformMarks {
@@ -58,7 +58,7 @@ func usesCloudProvider(command string) bool {
 	return slices.Contains(strings.Fields(command), "--cloud-provider=external")
 }
 
-// refusePlatform refuses a payload that was rendered for another platform.
+// refusePlatform returns an error if the payload was rendered for another platform.
 func refusePlatform(p *Payload, in AdaptInput) error {
 	platform, evidence := foreignPlatform(p, in.Hosted, in.Drop)
 	if in.Facts.OSTree || len(evidence) == 0 {
@@ -78,7 +78,7 @@ func refusePlatform(p *Payload, in AdaptInput) error {
 		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, list(evidence))
 }
 
-// list joins names as a sentence does.
+// list joins names for use in a sentence.
 func list(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A payload of another platform is refused as a whole, with the evidence.
+// A payload of another platform is rejected as a whole, with the evidence.
 func TestPayloadOfAnotherPlatformIsRefused(t *testing.T) {
 	kubelet := func(lines string) string {
 		return fmt.Sprintf(`{"name":"kubelet.service","enabled":true,"contents":%q}`, "[Service]\n"+lines+"[Install]\nWantedBy=multi-user.target\n")

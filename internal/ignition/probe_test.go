@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A probe looks at the server without the token and without asking for the
-// payload, which the server would note.
+// A probe neither requests the payload nor sends the token, because the server would record the
+// arrival of the node.
 func TestProbe(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	s := serve(t, ca, "127.0.0.1", atDate(-2*time.Hour, answer(http.StatusOK, "text/plain", "")))
@@ -39,15 +39,15 @@ func TestProbeFinds(t *testing.T) {
 	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
 
-	stub, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
+	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	probe, err := Fetcher{}.Probe(t.Context(), stub)
+	probe, err := Fetcher{}.Probe(t.Context(), userData)
 	if err != nil || probe.Temporary == nil || !strings.Contains(probe.Temporary.Error(), "refuses the connection") {
 		t.Errorf("what can pass is not told apart: %v, %v", err, probe.Temporary)
 	}
-	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), stub)
+	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 	_, err = Fetcher{}.Probe(t.Context(), &Stub{})
 	checkFailure(t, err, report.Usage, "nothing says where")

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// realPayloads are payloads and stubs that a cluster has served. They are not
-// part of the project; where they are laid beside it, they are tested too.
+// realPayloads returns the paths of payloads and user data that a cluster has served. They are
+// not part of the project; without them, the test is skipped.
 func realPayloads(t *testing.T, pattern string) []string {
 	t.Helper()
 	files, err := filepath.Glob("../../../shared/payloads/" + pattern)
@@ -34,15 +34,15 @@ func TestRealStubs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		stub, err := ParseStub(raw)
+		userData, err := ParseStub(raw)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if err := stub.Validate(); err != nil || !stub.HasToken() || stub.NodePool() == "" || stub.ConfigHash() == "" {
-			t.Errorf("%s: %v, %v", name, stub, err)
+		if err := userData.Validate(); err != nil || !userData.HasToken() || userData.NodePool() == "" || userData.ConfigHash() == "" {
+			t.Errorf("%s: %v, %v", name, userData, err)
 		}
-		again, err := stub.Encode()
+		again, err := userData.Encode()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,8 +74,8 @@ func TestRealPayloads(t *testing.T) {
 	}
 }
 
-// readReal reads a real payload. One of them refers to a server that only its
-// cluster had: that is told by name, and the rest is read.
+// readReal parses a real payload. If the payload refers to a server that exists only in its
+// cluster, readReal checks the error and parses the other parts.
 func readReal(t *testing.T, name string) *Payload {
 	t.Helper()
 	raw, err := os.ReadFile(name)
@@ -92,7 +92,7 @@ func readReal(t *testing.T, name string) *Payload {
 	return p
 }
 
-// withoutRemote is a payload without the files whose content is elsewhere.
+// withoutRemote returns the payload without files whose content must be fetched.
 func withoutRemote(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	var document map[string]any
@@ -116,7 +116,7 @@ func checkReal(t *testing.T, p *Payload, plan *Plan) {
 	t.Helper()
 	waits := "wait-for-primary-ip.service"
 	if _, _, _, found := p.Unit(waits); !found {
-		waits = "wait-for-node-ip.service" // its name in 5.2
+		waits = "wait-for-node-ip.service" // the name in 5.2
 	}
 	for subject, want := range map[string]string{
 		encapsulatedPath:                          "skip encapsulated-config",
@@ -138,7 +138,7 @@ func checkReal(t *testing.T, p *Payload, plan *Plan) {
 			t.Errorf("%s: %q, want %q", subject, got, want)
 		}
 	}
-	// Whatever no rule names is written as the payload has it.
+	// Entries without a rule are written as in the payload.
 	wanted := map[string]ledger.Change{}
 	for _, change := range plan.Files {
 		wanted[change.Target] = change
@@ -167,7 +167,7 @@ func checkReal(t *testing.T, p *Payload, plan *Plan) {
 	}
 }
 
-// rhelHost is a RHEL 9 host on which the packages of a node are installed.
+// rhelHost returns a RHEL 9 host on which the packages of a node are installed.
 func rhelHost() AdaptInput {
 	in := plainHost()
 	in.Facts.SELinux = "enforcing"
@@ -181,8 +181,8 @@ func rhelHost() AdaptInput {
 	return in
 }
 
-// outline lists a plan without contents and digests: what is done with each
-// entry, and why. Names of images are made up by whoever made the payloads.
+// outline returns a plan without contents and digests: the action for each entry and its reason.
+// Image names of the payloads are fictitious.
 func outline(p *Payload, plan *Plan) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, plan.Summary())

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// rhelTree is a root as RHEL has it, as far as payloads meet it: merged
-// directories, and files of packages that a payload replaces.
+// rhelTree returns a root with the parts of RHEL that payloads affect: merged directories, and
+// files of packages that a payload replaces.
 func rhelTree(t *testing.T) *host.Tree {
 	t.Helper()
 	root := t.TempDir()
@@ -46,7 +46,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// everything is a tree, path by path.
+// everything returns the file information of a tree by path.
 func everything(t *testing.T, tree *host.Tree) map[string]host.Info {
 	t.Helper()
 	all := map[string]host.Info{}
@@ -62,8 +62,8 @@ func everything(t *testing.T, tree *host.Tree) map[string]host.Info {
 	return all
 }
 
-// The files of every real payload are made in a root like RHEL's, are as the
-// payload has them, are found so by a second run, and go again.
+// The files of every real payload are created in a RHEL-like root as in the payload, are
+// unchanged by a second run, and are removed by an undo.
 func TestRealPayloadsApply(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give files to root")

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// Where the parts of a stub are, on the management cluster. HCP_NAMESPACE is
-// the namespace of the hosted control plane, <namespace>-<name> of its
-// HostedCluster.
+// Commands that print the parts of the user data on the management cluster. HCP_NAMESPACE is the
+// namespace of the hosted control plane: <namespace>-<name> of its HostedCluster.
 const (
 	getStub = "# get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
 		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
@@ -17,7 +16,7 @@ const (
 	getCA = `  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
 )
 
-// pool is how a stub's NodePool is named in commands.
+// pool is the NodePool that commands of remedies refer to.
 type pool struct{ namespace, name string }
 
 func poolOf(s *Stub) pool {
@@ -28,19 +27,20 @@ func poolOf(s *Stub) pool {
 	return pool{namespace, name}
 }
 
-// isName tells what can be the name of an object, and so stand in a command
-// that somebody will paste into a shell.
+// isName reports whether text can be the name of a Kubernetes object, so that it is safe in a
+// command that is pasted into a shell.
 func isName(text string) bool {
 	other := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }
 	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, other)
 }
 
-// control sets HC, from which the control plane's namespace follows.
+// control returns the command that sets HC, the name of the HostedCluster. The namespace of the
+// hosted control plane is derived from it.
 func (p pool) control() string {
 	return fmt.Sprintf("  HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
 }
 
-// freshStub are the commands that bring a stub with the current token.
+// freshStub returns the commands that print user data with the current token.
 func (p pool) freshStub() string {
 	return strings.Join([]string{
 		p.control(),
@@ -49,12 +49,12 @@ func (p pool) freshStub() string {
 	}, "\n")
 }
 
-// conditions is the command that shows why a payload was not generated.
+// conditions returns the command that prints why a payload was not generated.
 func (p pool) conditions() string {
 	return fmt.Sprintf(`  oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
 }
 
-// servers is the command that shows the pods that serve the payload.
+// servers returns the commands that list the pods that serve the payload.
 func (p pool) servers() string {
 	return p.control() + fmt.Sprintf("\n  oc -n %s-$HC get pods | grep ignition-server", p.namespace)
 }

@@ -8,35 +8,35 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// entryKind is a kind of entry that rules are for.
+// entryKind is a kind of entry that rules apply to.
 type entryKind string
 
 const (
-	kindFile   entryKind = "file"    // matched by path; directories and links too
+	kindFile   entryKind = "file"    // matched by path; also directories and links
 	kindUnit   entryKind = "unit"    // matched by name
 	kindDropin entryKind = "drop-in" // matched by UNIT/DROP-IN
 	kindUser   entryKind = "user"    // matched by name
-	kindHost   entryKind = "host"    // matches nothing of the payload: the host as a whole
+	kindHost   entryKind = "host"    // the host as a whole; matches no entry of the payload
 )
 
-// effect is what a rule does to an entry.
+// effect is the effect of a rule on an entry.
 type effect string
 
 const (
 	leaveOut        effect = "leave out"
-	removed         effect = "removed"           // the host must not have it either
-	ownerOnly       effect = "owner only"        // nobody but the owner may read it
-	installOnly     effect = "install only"      // a unit whose files are written and that is not enabled
-	nothingToEnable effect = "nothing to enable" // likewise, but enabling would do nothing anyway
-	keysOnly        effect = "keys only"         // an account of the host: nothing of it changes but the SSH keys
+	removed         effect = "removed"           // the host must not have the entry, either
+	ownerOnly       effect = "owner only"        // readable only by the owner
+	installOnly     effect = "install only"      // the files of a unit are written, but the unit is not enabled
+	nothingToEnable effect = "nothing to enable" // as effectInstallOnly; enabling would have no effect
+	keysOnly        effect = "keys only"         // an account of the host, of which only the SSH keys change
 	mention         effect = "mention"
 	addition        effect = "addition"
 )
 
-// keepsDisabled tells whether a unit is not enabled, whatever the payload says.
+// keepsDisabled reports whether a unit is not enabled even if the payload enables it.
 func (e effect) keepsDisabled() bool { return e == installOnly || e == nothingToEnable }
 
-// action is how the effect is called in a plan.
+// action returns the action of a note about the effect.
 func (e effect) action() Action {
 	switch e {
 	case leaveOut:
@@ -49,9 +49,8 @@ func (e effect) action() Action {
 	return Report
 }
 
-// A rule says what becomes of an entry that a host cannot take as it is. The
-// first rule of the table that is for an entry decides; entries without one
-// are taken as they are.
+// A rule decides about an entry that a host cannot apply unchanged. The first rule of the table
+// that applies to an entry decides. Entries without a rule are applied unchanged.
 type rule struct {
 	name   string
 	kind   entryKind
@@ -59,20 +58,20 @@ type rule struct {
 	when   func(s *scene, e subject) bool // nil: always
 	effect effect
 	reason string
-	late   bool // needs to know which units there will be
+	late   bool // depends on the planned units
 
-	add func(s *scene, u types.Unit) []ledger.Change // files that come with it; nil where there is only something to say
+	add func(s *scene, u types.Unit) []ledger.Change // returns additional files; nil for a note only
 }
 
-// rules is the table. On a standalone cluster the machine-config-daemon
-// compares every file and unit with the payload, and degrades the pool when
-// they differ: there only things are added, under names of our own, except for
-// the encapsulated config, which MCD's own path for RHEL removes too.
+// rules returns the table. On a standalone cluster, the machine-config-daemon (MCD) compares
+// every file and unit with the payload, and degrades the pool if they differ. Therefore rules
+// for standalone clusters only add files with names of the agent. The exception is the
+// encapsulated config, which MCD's own code for RHEL removes, too.
 func rules() []rule {
 	return slices.Concat(fileRules(), userRules(), unitRules(), hostRules())
 }
 
-// userRules are those for accounts.
+// userRules returns the rules for accounts.
 func userRules() []rule {
 	return []rule{{
 		name: "core-user-absent", kind: kindUser, match: []string{coreUser}, when: noUser(coreUser), effect: leaveOut,

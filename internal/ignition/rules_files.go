@@ -2,7 +2,7 @@ package ignition
 
 const managerConfig = "/etc/NetworkManager/conf.d/*.conf" // NetworkManager's own settings
 
-// fileRules are those for files, directories and links.
+// fileRules returns the rules for files, directories and links.
 func fileRules() []rule {
 	return []rule{{
 		name: "encapsulated-config", kind: kindFile, match: []string{encapsulatedPath}, effect: leaveOut,

@@ -33,7 +33,7 @@ func systemd(units string) string {
 	return `{"ignition":{"version":"3.2.0"},"systemd":{"units":[` + units + `]}}`
 }
 
-// ruleFor is the rule that a subject's first note names, and its action.
+// ruleFor returns the rule and action of the first note about a subject.
 func ruleFor(plan *Plan, subject string) string {
 	for _, note := range plan.Notes {
 		if note.Subject == subject {
@@ -43,7 +43,7 @@ func ruleFor(plan *Plan, subject string) string {
 	return ""
 }
 
-// Cases of the table that depend on the state of the host.
+// Rules that depend on the state of the host.
 func TestRulesOfUnits(t *testing.T) {
 	is := func(state string) func(*AdaptInput) {
 		return func(in *AdaptInput) { in.UnitFile = func(string) string { return state } }
@@ -53,7 +53,7 @@ func TestRulesOfUnits(t *testing.T) {
 		edit        func(*AdaptInput)
 		rule        string
 		enabled     bool
-		file        string // that is among the changes
+		file        string // must be among the changes
 	}{
 		{"static", `{"name":"crio.service","enabled":true}`, is("static"), "report static", false, ""},
 		{"disabled on the host", `{"name":"crio.service","enabled":true}`, is("disabled"), "", true, ""},
@@ -90,7 +90,7 @@ func TestRulesOfUnits(t *testing.T) {
 	}
 }
 
-// Files that do something to a host, or with it, are told of.
+// Files that have an effect on the running host are noted.
 func TestRulesOfFiles(t *testing.T) {
 	for name, test := range map[string]struct{ path, content, want string }{
 		"DHCP identity":     {"/etc/NetworkManager/conf.d/a.conf", "[connection]\n ipv6.dhcp-duid = ll\n", "report dhcp-identity"},
@@ -132,7 +132,7 @@ func TestRulesOfFiles(t *testing.T) {
 	}
 }
 
-// masking is a host on which a unit is masked.
+// masking returns an edit that masks a unit on the host.
 func masking(link string) func(*AdaptInput) {
 	return func(in *AdaptInput) {
 		in.UnitFile = func(string) string { return "masked" }
@@ -140,7 +140,7 @@ func masking(link string) func(*AdaptInput) {
 	}
 }
 
-// oneLink is a tree in which a link leads to /dev/null.
+// oneLink is a tree in which one path is a link to /dev/null.
 type oneLink struct {
 	bare
 	path string
@@ -175,7 +175,7 @@ func TestCoreUserThatExists(t *testing.T) {
 	}
 }
 
-// An account of the payload can own a file of it before it has a number.
+// An account of the payload can own a file of the payload before it has an ID.
 func TestAccountsOfThePayload(t *testing.T) {
 	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
 		"storage":{"files":[{"path":"/etc/a","user":{"name":"probe"},"group":{"name":"probes"}}]}}`, nil)

@@ -1,6 +1,6 @@
 package ignition
 
-// unitRules are those for units and their drop-ins.
+// unitRules returns the rules for units and their drop-ins.
 func unitRules() []rule {
 	return []rule{{
 		name: "os-image", kind: kindUnit, effect: leaveOut, when: hostedPackageMode,

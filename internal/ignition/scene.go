@@ -9,15 +9,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// scene is what the rules look at while a plan is made of a payload.
+// scene holds the state from which the rules make a plan of a payload.
 type scene struct {
 	in      AdaptInput
 	payload *Payload
 	table   []rule
 	plan    *Plan
-	ruled   map[string]string     // the rule that changed an entry, by path
-	brought map[string]types.Unit // the units whose contents the payload has and no rule leaves out
-	needed  map[string]string     // the units that must be there, and who says so
+	ruled   map[string]string     // name of the rule that changed an entry, by path
+	brought map[string]types.Unit // units with contents in the payload that no rule skips
+	needed  map[string]string     // required units with the reason
 }
 
 func newScene(p *Payload, in AdaptInput) *scene {
@@ -34,7 +34,7 @@ func newScene(p *Payload, in AdaptInput) *scene {
 	return s
 }
 
-// subject is the entry that a rule is asked about.
+// subject is the entry that a rule is evaluated for.
 type subject struct {
 	unit    types.Unit
 	path    string // of a file
@@ -42,8 +42,8 @@ type subject struct {
 	mode    uint32 // of a file
 }
 
-// rule finds the first rule of the table that is for an entry. Early ones
-// alone count while it is not known yet which units there will be.
+// rule returns the first rule of the table that applies to an entry, nil for none. If early is
+// true, rules that depend on the planned units are ignored.
 func (s *scene) rule(kind entryKind, name string, about subject, early bool) *rule {
 	for i, r := range s.table {
 		if r.kind != kind || (early && r.late) || !slices.ContainsFunc(r.match, func(pattern string) bool { return glob.Match(pattern, name) }) {
@@ -56,8 +56,7 @@ func (s *scene) rule(kind entryKind, name string, about subject, early bool) *ru
 	return nil
 }
 
-// note tells of a rule that was used; once, also where several changes are of
-// one entry.
+// note adds the note of a rule that was applied, unless the plan has an equal note already.
 func (s *scene) note(subject string, r *rule) {
 	note := Note{Subject: subject, Action: r.effect.action(), Reason: r.reason, Rule: r.name}
 	if !slices.Contains(s.plan.Notes, note) {
@@ -65,7 +64,7 @@ func (s *scene) note(subject string, r *rule) {
 	}
 }
 
-// take finds the rule for an entry, notes it, and tells whether the entry stays.
+// take applies the rule for an entry, adds its note, and reports whether the entry stays.
 func (s *scene) take(kind entryKind, name, called string, about subject) (r *rule, stays bool) {
 	if r = s.rule(kind, name, about, false); r == nil {
 		return nil, true
@@ -74,8 +73,8 @@ func (s *scene) take(kind entryKind, name, called string, about subject) (r *rul
 	return r, r.effect != leaveOut
 }
 
-// accounts takes the groups and users through the rules. Of an account that is
-// the host's own, only the keys are wished.
+// accounts applies the rules to groups and users. For an account of the host, only the SSH keys
+// are planned.
 func (s *scene) accounts() {
 	passwd := s.payload.Config.Passwd
 	s.plan.Accounts = types.Passwd{Groups: passwd.Groups}
@@ -91,7 +90,7 @@ func (s *scene) accounts() {
 	}
 }
 
-// storage takes directories, files and links through the rules.
+// storage applies the rules to directories, files and links, and returns the remaining ones.
 func (s *scene) storage() types.Storage {
 	adapted := s.payload.Config.Storage
 	directories, files, links := adapted.Directories, adapted.Files, adapted.Links
@@ -122,9 +121,8 @@ func (s *scene) storage() types.Storage {
 	return adapted
 }
 
-// units takes the units through the rules. It gives those that stay, in which
-// enabled are those alone that the preset file shall name, and the changes of
-// files beside theirs.
+// units applies the rules to units. It returns the remaining units, in which Enabled is set only
+// for units of the preset file, and further changes of files.
 func (s *scene) units() (units []types.Unit, beside []ledger.Change) {
 	for _, u := range s.payload.Config.Systemd.Units {
 		r, stays := s.take(kindUnit, u.Name, u.Name, subject{unit: u})
@@ -151,8 +149,8 @@ func (s *scene) units() (units []types.Unit, beside []ledger.Change) {
 	return units, beside
 }
 
-// dropins takes the drop-ins of a unit through the rules. It gives the unit
-// with those that stay, and the removal of those that must not be there.
+// dropins applies the rules to the drop-ins of a unit. It returns the unit with the remaining
+// drop-ins, and the removal of drop-ins that must not exist.
 func (s *scene) dropins(u types.Unit) (types.Unit, []ledger.Change) {
 	var kept []types.Dropin
 	var gone []ledger.Change
@@ -172,7 +170,7 @@ func (s *scene) dropins(u types.Unit) (types.Unit, []ledger.Change) {
 	return u, gone
 }
 
-// additions asks the rules that are for the host as a whole.
+// additions applies the rules for the host as a whole.
 func (s *scene) additions() {
 	for i, r := range s.table {
 		if r.kind == kindHost && (r.when == nil || r.when(s, subject{})) {
@@ -189,7 +187,7 @@ func (s *scene) additions() {
 	}
 }
 
-// because says of changes which rule they come from.
+// because sets the rule as the reason of changes.
 func (s *scene) because(r *rule, changes []ledger.Change) []ledger.Change {
 	for i := range changes {
 		changes[i].Why = adaptedBy(r.name)

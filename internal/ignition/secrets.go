@@ -5,8 +5,8 @@ import (
 	"regexp"
 )
 
-// secretShapes match what is a secret whatever the file is called: private keys,
-// pull secrets, credentials of kubeconfigs, tokens, passwords in URLs.
+// secretShapes matches secrets regardless of the file name: private keys, pull secrets,
+// credentials in kubeconfigs, tokens, and passwords in URLs.
 var secretShapes = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY` +
 	`|"auths?"\s*:\s*[{"]` +
 	`|client-key-data"?\s*:` +
@@ -14,14 +14,14 @@ var secretShapes = regexp.MustCompile(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY` +
 	`|[A-Za-z][A-Za-z0-9+.-]*://[^\s/@:"'<>]*:[^\s@"'<>$]+@` +
 	`|(?m:^\s*"?token"?\s*[:=]\s*"?[A-Za-z0-9._~+/=-]{16,})`)
 
-// userinfoShape matches a password before a host and port without a scheme, as
-// kubernetes-default-proxy is given its proxy.
+// userinfoShape matches a password before a host and port without a scheme, the form of the
+// proxy in the arguments of kubernetes-default-proxy.
 var userinfoShape = regexp.MustCompile(`[=\s"'][A-Za-z0-9_.%+-]+:[^\s:@/"']+@([A-Za-z0-9_.-]+):\d+`)
 
 var digestShape = regexp.MustCompile(`^sha\d+$`)
 
-// HoldsSecret reports whether the content of a file has a secret in it, as it is
-// or percent-encoded in a data URL. It looks at nothing but the content.
+// HoldsSecret reports whether the content of a file contains a secret, in plain text or
+// percent-encoded in a data URL.
 func HoldsSecret(content []byte) bool {
 	if secretShapes.Match(content) {
 		return true

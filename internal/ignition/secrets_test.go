@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The pod that HyperShift makes instead of HAProxy where the cluster has a proxy
-// (generateKubernetesDefaultProxyPod); it strips the scheme of the proxy's URL.
+// defaultProxyPod returns the pod that HyperShift creates instead of HAProxy if the cluster has
+// a proxy (generateKubernetesDefaultProxyPod). It strips the scheme of the proxy's URL.
 func defaultProxyPod(proxy string) string {
 	return "apiVersion: v1\nkind: Pod\nmetadata:\n  labels:\n    k8s-app: kube-apiserver-proxy\n  name: kube-apiserver-proxy\n  namespace: kube-system\n" +
 		"spec:\n  containers:\n  - command:\n    - control-plane-operator\n    - kubernetes-default-proxy\n    - --listen-addr=172.20.0.1:6443\n" +
@@ -41,8 +41,8 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 	}
 }
 
-// Of all files of a payload, these alone hold a secret; none of the others may
-// lose its mode, as containers read some of them.
+// Only these files of a payload contain a secret. The mode of the others must not change,
+// because containers read some of them.
 func TestSecretsOfRealPayloads(t *testing.T) {
 	for _, name := range realPayloads(t, "worker-*.ign") {
 		p := readReal(t, name)

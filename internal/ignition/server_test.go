@@ -19,8 +19,8 @@ import (
 
 const servedPayload = `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}}]}}`
 
-// ignitionServer is a server of a test on loopback, HTTP/1.1 over TLS 1.2 or
-// newer. It keeps the requests that it got.
+// ignitionServer is a test server on loopback, HTTP/1.1 over TLS 1.2 or newer. It records its
+// requests.
 type ignitionServer struct {
 	*httptest.Server
 	ca *certtest.Authority
@@ -29,8 +29,8 @@ type ignitionServer struct {
 	requests []*http.Request
 }
 
-// serve starts a server whose certificate is for name. Each request is given
-// to the next of the handlers, and those that come later to the last.
+// serve starts a server whose certificate is for name. Each request is passed to the next
+// handler, and all further requests to the last one.
 func serve(t *testing.T, ca *certtest.Authority, name string, handlers ...http.HandlerFunc) *ignitionServer {
 	t.Helper()
 	return serveWith(t, ca, ca.Serve(t, name), handlers...)
@@ -47,24 +47,24 @@ func serveWith(t *testing.T, ca *certtest.Authority, leaf tls.Certificate, handl
 		handlers[n](w, r)
 	}))
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what the tests are about
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // the tests cause refused handshakes
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
 }
 
-// stub leads to the server under the name that its URL has.
+// stub returns user data for the server with the name in its URL.
 func (s *ignitionServer) stub(t *testing.T, edit ...func(*Values)) *Stub {
 	t.Helper()
 	values := Values{Endpoint: s.URL, Token: []byte(testUUID), CA: s.ca.PEM, NodePool: "clusters/demo-workers", Hash: "844282c1"}
 	for _, e := range edit {
 		e(&values)
 	}
-	stub, err := NewStub(values)
+	userData, err := NewStub(values)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stub
+	return userData
 }
 
 func (s *ignitionServer) got() []*http.Request {
@@ -73,7 +73,7 @@ func (s *ignitionServer) got() []*http.Request {
 	return append([]*http.Request{}, s.requests...)
 }
 
-// answer sends a status, a content type and a body.
+// answer returns a handler that sends a status, a content type and a body.
 func answer(status int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
@@ -90,14 +90,14 @@ func unknownTokenAnswer(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "Token not found", http.StatusNetworkAuthenticationRequired)
 }
 
-// haProxy answers as the proxy in front of a server that is down.
+// haProxy responds as the proxy in front of a server that is down.
 func haProxy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = io.WriteString(w, "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n")
 }
 
-// events collects what is reported.
+// events collects the reported events.
 type events struct {
 	mutex sync.Mutex
 	list  []report.Event
@@ -119,15 +119,15 @@ func (e *events) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// quick is a fetcher that does not make a test wait.
+// quick returns a fetcher with short timeouts.
 func quick() Fetcher { return Fetcher{Budget: 500 * time.Millisecond, pause: time.Millisecond} }
 
-// patient retries until the server gives in.
+// patient returns a fetcher that retries until the server succeeds.
 func patient(log *events) Fetcher {
 	return Fetcher{Log: report.Log{Sink: log, Step: "fetch"}, Budget: time.Minute, pause: time.Millisecond}
 }
 
-// refusedPort is an address on loopback where nothing listens.
+// refusedPort returns an address on loopback without a listener.
 func refusedPort(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -11,10 +11,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A standalone cluster has no management cluster, no NodePool and no token: its
-// machine-config server gives everybody the configuration of a pool, in the
-// Ignition spec that the Accept header names (machine-config-operator,
-// pkg/server/api.go). What goes wrong there is told in that cluster's words.
+// A standalone cluster has no management cluster, no NodePool and no token. Its machine-config
+// server serves the configuration of a pool to any client, in the Ignition spec that the Accept
+// header names (machine-config-operator, pkg/server/api.go). Remedies for its failures use
+// commands of that cluster.
 const (
 	configPath = "/config/"
 	configPort = "22623"
@@ -28,10 +28,10 @@ const (
 	getConfigPools   = "oc get machineconfigpools"
 )
 
-// standalone tells a stub that leads to a machine-config server.
+// standalone reports whether the user data refers to a machine-config server.
 func (s *Stub) standalone() bool { return s.Source != nil && !s.Hosted() }
 
-// server is what the stub's server is called.
+// server returns the kind of the server for messages.
 func (s *Stub) server() string {
 	if s.standalone() {
 		return "machine-config server"
@@ -39,7 +39,7 @@ func (s *Stub) server() string {
 	return "ignition server"
 }
 
-// whereEndpoint is how to find out where the server is.
+// whereEndpoint returns the remedy that prints the server's endpoint.
 func (s *Stub) whereEndpoint() string {
 	if s.standalone() {
 		return getInternalName
@@ -47,7 +47,7 @@ func (s *Stub) whereEndpoint() string {
 	return getEndpoint
 }
 
-// whereCA is how to get the CA of the server.
+// whereCA returns the remedy that prints the server's CA.
 func (s *Stub) whereCA() string {
 	if s.standalone() {
 		return "# give the stub, which carries the CA, instead:\n" + getWorkerStub
@@ -55,7 +55,7 @@ func (s *Stub) whereCA() string {
 	return "# give the CA in PEM, from the management cluster:\n" + getCA
 }
 
-// whoseConfig is what to do about a payload that cannot be read.
+// whoseConfig returns the remedy for a payload that cannot be read.
 func (s *Stub) whoseConfig() string {
 	if s.standalone() {
 		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
@@ -63,7 +63,7 @@ func (s *Stub) whoseConfig() string {
 	return payloadRemedy
 }
 
-// whereCertificate says where to find out why the server's certificate was not renewed.
+// whereCertificate returns the remedy for a server certificate that was not renewed.
 func (s *Stub) whereCertificate() string {
 	if s.standalone() {
 		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
@@ -71,9 +71,9 @@ func (s *Stub) whereCertificate() string {
 	return "look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
 }
 
-// explainConfigStatus sets the meaning of a status of a machine-config server. Its own are 200, 400, 403, 404, 405 and
-// 500.
-func explainConfigStatus(stub *Stub, e *fetch.Error) {
+// explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
+// The server itself returns 200, 400, 403, 404, 405 and 500.
+func explainConfigStatus(userData *Stub, e *fetch.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
@@ -81,13 +81,13 @@ func explainConfigStatus(stub *Stub, e *fetch.Error) {
 			status, clockDifference(e.Skew))
 		e.Remedy = "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub
 	case status == http.StatusNotFound:
-		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", stub.Source.Path), getInternalName
+		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalName
 	case status == http.StatusBadRequest:
 		e.Code, e.What = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
 		e.Remedy = "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion"
 	case status == http.StatusInternalServerError:
 		e.What = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
-			path.Base(stub.Source.Path))
+			path.Base(userData.Source.Path))
 		e.Remedy = "# see whether the pool is there and has a configuration:\n" + getConfigPools
 	case e.Temporary:
 		e.What += ": what stands in front of the machine-config server does not reach it"
@@ -99,8 +99,8 @@ func explainConfigStatus(stub *Stub, e *fetch.Error) {
 	}
 }
 
-// checkSpec reports a config of Ignition spec 2, which was not requested.
-func checkSpec(stub *Stub, raw []byte) *fetch.Error {
+// checkSpec returns an error for a config of Ignition spec 2, which was not requested.
+func checkSpec(userData *Stub, raw []byte) *fetch.Error {
 	var config struct{ Ignition struct{ Version string } }
 	err := json.Unmarshal(raw, &config)
 	if !strings.HasPrefix(config.Ignition.Version, "2.") {
@@ -111,12 +111,12 @@ func checkSpec(stub *Stub, raw []byte) *fetch.Error {
 		What: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
 		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
-			fetch.Accept, stub.Source.Redacted()),
+			fetch.Accept, userData.Source.Redacted()),
 	}
 }
 
-// unreachableConfig is what can be done where the way to a machine-config server
-// is closed: it is made for the cluster's own network alone.
+// unreachableConfig returns the remedy for an unreachable machine-config server, which usually
+// accepts connections from the cluster's own network only.
 func unreachableConfig(to string) string {
 	return fmt.Sprintf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
 		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", configPort, to)

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// TestControlPlaneStandalone fetches from the bed's machine-config server, by the
-// cluster's own stub and by single values, with the CA that was given and no other.
+// TestControlPlaneStandalone fetches from the machine-config server of the test environment,
+// with the cluster's own user data and with single values. Only the given CA is trusted.
 func TestControlPlaneStandalone(t *testing.T) {
 	c, err := bed.Start(t.Context(), bed.Options{Dir: t.TempDir()})
 	if err != nil {
@@ -42,15 +42,15 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := Fetcher{ConnectTo: c.MachineConfigForward}
-	for name, stub := range map[string]*Stub{"stub": file, "values": values} {
-		if probe, err := fetcher.Probe(t.Context(), stub); err != nil || probe.Temporary != nil {
+	for name, userData := range map[string]*Stub{"stub": file, "values": values} {
+		if probe, err := fetcher.Probe(t.Context(), userData); err != nil || probe.Temporary != nil {
 			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
 		}
-		payload, err := fetcher.Fetch(t.Context(), stub)
+		payload, err := fetcher.Fetch(t.Context(), userData)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if payload.Version != "3.4.0" || stub.Hosted() || stub.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
+		if payload.Version != "3.4.0" || userData.Hosted() || userData.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
 			t.Errorf("%s: spec %s, %s; want %s", name, payload.Version, payload, want)
 		}
 		adaptedAsServed(t, payload)
@@ -74,9 +74,9 @@ func TestControlPlaneStandalone(t *testing.T) {
 	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
 }
 
-// adaptedAsServed wants every file of a standalone cluster's payload with its
-// content and mode, and every unit with what it says about enabling: that
-// cluster's daemon compares them.
+// adaptedAsServed fails the test unless the plan has every file of a standalone cluster's
+// payload with its content and mode, and every unit with its enablement. The
+// machine-config-daemon of that cluster compares them.
 func adaptedAsServed(t *testing.T, payload *Payload) {
 	t.Helper()
 	plan, err := Adapt(payload, AdaptInput{Tree: bare{}, HasUnit: func(string) bool { return false }})

@@ -18,18 +18,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// workers is the stub of a server's pool worker, as single values make it.
+// workers returns user data for the pool worker of a server, made of single values.
 func (s *ignitionServer) workers(t *testing.T) *Stub {
 	t.Helper()
-	stub, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
+	userData, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return stub
+	return userData
 }
 
-// hyperShiftWords are those of a hosted cluster's management, which say nothing
-// to the administrator of a standalone one.
+// hyperShiftWords matches terms of hosted clusters, which do not help the administrator of a
+// standalone cluster.
 var hyperShiftWords = regexp.MustCompile(`(?i)NodePool|HCP_NAMESPACE|hostedcluster|hosted cluster|hypershift|management cluster|fresh stub|token`)
 
 func checkStandalone(t *testing.T, err error, code report.Code, want, remedy string) {
@@ -44,8 +44,8 @@ func checkStandalone(t *testing.T, err error, code report.Code, want, remedy str
 	}
 }
 
-// A machine-config server is asked for the newest spec that can be read, and for
-// nothing else: there is no token, and no NodePool.
+// A machine-config server gets an Accept header for the newest supported spec, but no token and
+// no NodePool.
 func TestFetchFromMachineConfigServer(t *testing.T) {
 	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
 	payload, err := Fetcher{}.Fetch(t.Context(), s.workers(t))
@@ -92,7 +92,7 @@ func TestMachineConfigServerRefuses(t *testing.T) {
 	}
 }
 
-// Somebody who has mixed the two kinds of cluster up is told of both.
+// An error that can result from mixing up the two kinds of cluster names both.
 func TestMachineConfigServerWantsNoToken(t *testing.T) {
 	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
 	_, err := quick().Fetch(t.Context(), s.workers(t))
@@ -127,9 +127,9 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 	}
 }
 
-// Names and ports of the inside are what fails first on a host outside.
+// Internal names and ports are the first to fail on a host outside of the cluster's network.
 func TestMachineConfigServerIsOutOfReach(t *testing.T) {
-	stub, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
+	userData, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,13 +144,13 @@ func TestMachineConfigServerIsOutOfReach(t *testing.T) {
 		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := explained(stub, test.err)
+			e := explained(userData, test.err)
 			checkStandalone(t, e.Failure(), e.Code, test.want, test.remedy)
 		})
 	}
 }
 
-// The stub that a standalone cluster keeps, and single values, lead to the same.
+// The user data of a standalone cluster and single values have the same result.
 func TestStubOfAStandaloneCluster(t *testing.T) {
 	ca := certtest.NewAuthority(t, "root-ca").PEM
 	const source = "https://api-int.demo.example.com:22623/config/worker"
@@ -163,9 +163,9 @@ func TestStubOfAStandaloneCluster(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, stub := range []*Stub{file, bare} {
-		if err := stub.Validate(); err != nil || stub.Hosted() || stub.HasToken() || stub.Source.String() != source || string(stub.CAs[0]) != string(ca) {
-			t.Errorf("%v, hosted: %t, %v", stub, stub.Hosted(), err)
+	for _, userData := range []*Stub{file, bare} {
+		if err := userData.Validate(); err != nil || userData.Hosted() || userData.HasToken() || userData.Source.String() != source || string(userData.CAs[0]) != string(ca) {
+			t.Errorf("%v, hosted: %t, %v", userData, userData.Hosted(), err)
 		}
 	}
 	_, err = NewStub(Values{Endpoint: source})

@@ -8,9 +8,9 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// starts decides what becomes of the enabled units before the next boot: the
-// plan lists those that are started with kubelet, and a note names the others
-// that a boot would have started. The rules have decided about those of a release.
+// starts decides which enabled units are started before the next boot. The plan lists the units
+// that are started with kubelet. A note names each other unit that a boot would have started,
+// except units that the rules of the table cover.
 func (s *scene) starts() {
 	ofRelease := []string{"openvswitch.service", "ovsdb-server.service", "crio.service"} // other steps start them
 	for _, r := range s.table {
@@ -30,8 +30,8 @@ func (s *scene) starts() {
 	}
 }
 
-// startedAtBoot reports whether a unit is started once for every boot, by a
-// target that a running host has reached already.
+// startedAtBoot reports whether a unit is started once per boot by a target that a running host
+// has already reached.
 func startedAtBoot(u types.Unit) bool {
 	targets := []string{"multi-user.target", "default.target", "timers.target", "sockets.target", "paths.target"}
 	if path.Ext(u.Name) == ".target" {
@@ -45,9 +45,8 @@ func startedAtBoot(u types.Unit) bool {
 	return false
 }
 
-// staysActive reports whether a unit of the payload is started at boot and then
-// active for as long as the machine runs: a service, timer, socket or path. It
-// can be started at any time, and be found active later.
+// staysActive reports whether a unit of the payload is started at boot and then stays active: a
+// service, timer, socket or path. Such a unit can be started at any time and be checked later.
 func staysActive(u types.Unit) bool {
 	if text(u.Contents) == "" || !startedAtBoot(u) {
 		return false

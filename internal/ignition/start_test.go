@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A unit that a boot would have started is started with kubelet where it stays
-// active; of every other one a note tells the command.
+// An enabled unit is started with kubelet if it stays active; for other units that a boot would
+// start, a note has the command.
 func TestUnitsAreStartedOrNoted(t *testing.T) {
 	const boot = "\n[Install]\nWantedBy=multi-user.target\n"
 	for name, test := range map[string]struct {

@@ -18,44 +18,44 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The headers that HyperShift's stub carries. The two that name the NodePool
-// prove nothing: the server uses them to record that a node has come.
+// The headers in HyperShift's user data. NodePool and TargetConfigVersionHash are no
+// credentials: the server uses them to record the arrival of a node.
 const (
 	headerAuthorization = "Authorization"
 	headerNodePool      = "NodePool"
 	headerConfigHash    = "TargetConfigVersionHash"
 )
 
-// Stub is what leads to a payload: where it is, what proves the right to have
-// it, and whom to trust.
+// Stub is the user data: the URL of a payload, the credential in the request headers, and the
+// CAs to trust.
 type Stub struct {
 	Source  *url.URL
 	Headers http.Header
-	CAs     [][]byte // PEM; the only certificate authorities that are trusted
+	CAs     [][]byte // PEM; only these certificate authorities are trusted
 	Proxy   Proxy
 }
 
-// Proxy is the stub's proxy; the environment's is not used.
+// Proxy is the proxy of the user data. The proxy of the environment is not used.
 type Proxy = fetch.Proxy
 
-// NodePool is the pool that the stub is of, NAMESPACE/NAME, or "".
+// NodePool returns the NodePool of the user data as NAMESPACE/NAME, or "".
 func (s *Stub) NodePool() string { return s.Headers.Get(headerNodePool) }
 
-// ConfigHash is the hash of the pool's configuration that the stub is of, or "".
+// ConfigHash returns the hash of the NodePool's configuration, or "".
 func (s *Stub) ConfigHash() string { return s.Headers.Get(headerConfigHash) }
 
-// Hosted tells the server of a hosted cluster, which has payloads at /ignition,
-// from the machine-config server of a standalone one, at /config/POOL. A stub
-// made of single values need not name its NodePool.
+// Hosted reports whether the server belongs to a hosted cluster, which serves payloads at
+// /ignition. The machine-config server of a standalone cluster serves them at /config/POOL. User
+// data that was made of single values may lack its NodePool.
 func (s *Stub) Hosted() bool {
 	return s.NodePool() != "" || (s.Source != nil && strings.HasPrefix(s.Source.Path, "/ignition"))
 }
 
-// HasToken tells whether the stub carries a token.
+// HasToken reports whether the user data contains a token.
 func (s *Stub) HasToken() bool { return s.Headers.Get(headerAuthorization) != "" }
 
-// Validate tells what is missing before the stub can lead to a payload. A stub
-// without a token is complete: a standalone cluster asks for none.
+// Validate returns an error if the user data is incomplete. User data without a token is
+// complete, because a standalone cluster requires none.
 func (s *Stub) Validate() error {
 	if s.Source == nil {
 		return report.Fail(report.Usage, getStub+"\n# on a standalone cluster:\n"+getWorkerStub, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
@@ -73,7 +73,7 @@ func (s *Stub) Validate() error {
 	return nil
 }
 
-// trust is the pool of the stub's CAs.
+// trust returns the pool of the CAs.
 func (s *Stub) trust() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, ca := range s.CAs {
@@ -82,8 +82,8 @@ func (s *Stub) trust() *x509.CertPool {
 	return pool
 }
 
-// settings are what a stub says about the network, in Ignition's words: they
-// count for what its payload refers to, too.
+// settings returns the proxy and CAs as Ignition settings, which also apply to the resources
+// that the payload refers to.
 func (s *Stub) settings() types.Ignition {
 	var settings types.Ignition
 	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = given(s.Proxy.HTTP), given(s.Proxy.HTTPS)
@@ -112,7 +112,7 @@ func (s *Stub) clone() *Stub {
 	return &c
 }
 
-// String sums the stub up without its token.
+// String returns a summary without the token.
 func (s Stub) String() string {
 	parts := []string{"stub without endpoint"}
 	if s.Source != nil {
@@ -136,13 +136,13 @@ func (s Stub) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// Format keeps the token out of every verb, %#v among them.
+// Format writes the summary for every verb, including %#v, so that the token is never printed.
 func (s Stub) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
-// MarshalJSON keeps the token out of documents.
+// MarshalJSON returns the summary, so that the token never reaches a JSON document.
 func (s Stub) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
-// redactURL hides the password of a URL.
+// redactURL returns a URL with its password hidden.
 func redactURL(text string) string {
 	parsed, err := url.Parse(text)
 	if err != nil {

@@ -16,10 +16,10 @@ import (
 
 const (
 	testUUID   = "5f0c7c1e-7d06-4418-b6cb-9f552727ae15"
-	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // opens nothing
+	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // not a real token
 )
 
-// hyperShiftStub is a stub in the form in which HyperShift writes it.
+// hyperShiftStub returns user data in HyperShift's format.
 func hyperShiftStub(ca []byte) string {
 	return fmt.Sprintf(`{"ignition":{"config":{"merge":[{"httpHeaders":[{"name":"Authorization","value":%q},{"name":"NodePool","value":"clusters/demo-workers"},{"name":"TargetConfigVersionHash","value":"844282c1"}],"source":"https://ignition.demo.example.com/ignition"}]},"proxy":{"httpProxy":"http://proxy.example.com:3128","httpsProxy":"http://user:hunter2@proxy.example.com:3128","noProxy":[".cluster.local","10.0.0.0/8"]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;base64,%s"}]}},"version":"3.2.0"}}`,
 		testBearer, base64.StdEncoding.EncodeToString(ca))
@@ -27,21 +27,21 @@ func hyperShiftStub(ca []byte) string {
 
 func TestParseStub(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, stub, ca)
-	if err := stub.Validate(); err != nil {
+	checkDemoStub(t, userData, ca)
+	if err := userData.Validate(); err != nil {
 		t.Error(err)
 	}
 }
 
-func checkDemoStub(t *testing.T, stub *Stub, ca []byte) {
+func checkDemoStub(t *testing.T, userData *Stub, ca []byte) {
 	t.Helper()
 	got := map[string]any{
-		"source": stub.Source.String(), "pool": stub.NodePool(), "hash": stub.ConfigHash(), "token": stub.HasToken(),
-		"authorization": stub.Headers.Get("Authorization"), "ca": string(stub.CAs[0]), "proxy": stub.Proxy,
+		"source": userData.Source.String(), "pool": userData.NodePool(), "hash": userData.ConfigHash(), "token": userData.HasToken(),
+		"authorization": userData.Headers.Get("Authorization"), "ca": string(userData.CAs[0]), "proxy": userData.Proxy,
 	}
 	want := map[string]any{
 		"source": "https://ignition.demo.example.com/ignition", "pool": "clusters/demo-workers", "hash": "844282c1", "token": true,
@@ -55,11 +55,11 @@ func checkDemoStub(t *testing.T, stub *Stub, ca []byte) {
 
 func TestEncodeIsReadBack(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	content, err := stub.Encode()
+	content, err := userData.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +76,7 @@ func TestEncodeIsReadBack(t *testing.T) {
 func TestParseStubRefuses(t *testing.T) {
 	whole := hyperShiftStub(certtest.NewAuthority(t, "ignition-root-ca").PEM)
 	merge := `{"source":"https://ignition.demo.example.com/ignition"}`
-	stub := func(section string) string {
+	userData := func(section string) string {
 		return `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]}},` + section + `}`
 	}
 	tests := []struct{ name, content, want string }{
@@ -96,9 +96,9 @@ func TestParseStubRefuses(t *testing.T) {
 		{"data source", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"data:,%7B%7D"}]}}}`, `scheme is "data"`},
 		{"user name", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://me:secret@a.example.com/"}]}}}`, "user name"},
 		{"replace", `{"ignition":{"version":"3.2.0","config":{"replace":` + merge + `}}}`, "ignition.config.replace"},
-		{"files", stub(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also has storage"},
-		{"units", stub(`"systemd":{"units":[{"name":"a.service"}]}`), "it also has systemd units"},
-		{"users", stub(`"passwd":{"users":[{"name":"core"}]}`), "it also has users"},
+		{"files", userData(`"storage":{"files":[{"path":"/etc/a"}]}`), "it also has storage"},
+		{"units", userData(`"systemd":{"units":[{"name":"a.service"}]}`), "it also has systemd units"},
+		{"users", userData(`"passwd":{"users":[{"name":"core"}]}`), "it also has users"},
 		{"verification", `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a.example.com/","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}]}}}`, "a verification"},
 		{"CA elsewhere", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"https://a.example.com/ca"}]}}}}`, "not in the config but at https://a.example.com/ca"},
 		{"no certificate", `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]},"security":{"tls":{"certificateAuthorities":[{"source":"data:,hello"}]}}}}`, "no PEM certificate"},
@@ -112,7 +112,7 @@ func TestParseStubRefuses(t *testing.T) {
 	}
 }
 
-// checkFailure wants an error with a code, a text in it, and a remedy.
+// checkFailure fails the test unless err has the code, contains the text, and has a remedy.
 func checkFailure(t *testing.T, err error, code report.Code, want string) {
 	t.Helper()
 	if err == nil {
@@ -132,10 +132,10 @@ func checkFailure(t *testing.T, err error, code report.Code, want string) {
 	}
 }
 
-// Nothing that is printed, logged or encoded may show the token.
+// The token is neither printed, nor logged, nor encoded.
 func TestSecretsAreNotPrinted(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		Stub    *Stub
 		Values  Values
 		Payload *Payload
-	}{stub, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}
+	}{userData, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}
 	var text strings.Builder
 	for _, value := range []any{holder.Stub, *holder.Stub, holder.Values, &holder.Values, holder.Payload, *holder.Payload} {
 		fmt.Fprintf(&text, "%v %+v %#v %s %q %d %x\n", value, value, value, value, value, value, value)

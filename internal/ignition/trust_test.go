@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Whom the server shows itself as is told in words that say what to mend.
+// An untrusted server certificate is reported with the part that must be corrected.
 func TestFetchTrust(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	other, corporate, router := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "Corporate Proxy CA"), certtest.NewAuthority(t, "ingress-operator@1700000000")
@@ -48,7 +48,7 @@ func TestFetchTrust(t *testing.T) {
 	}
 }
 
-// The remedy for another name works.
+// The values in the remedy for a name mismatch work.
 func TestNameMismatchRemedyWorks(t *testing.T) {
 	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
 	_, err := quick().Fetch(t.Context(), s.stub(t))
@@ -76,13 +76,12 @@ func TestFetchNoTLS(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca")
 	plain := httptest.NewServer(http.HandlerFunc(served))
 	defer plain.Close()
-	stub := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
-	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), stub)
+	userData := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
+	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Refused, "does not speak TLS")
 }
 
-// A server that takes the connection and closes it, as a load balancer without
-// a member does.
+// A server that accepts a connection and closes it, such as a load balancer without backends.
 func TestFetchHangsUpInHandshake(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -98,10 +97,10 @@ func TestFetchHangsUpInHandshake(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	stub, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
+	userData, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = quick().Fetch(t.Context(), stub)
+	_, err = quick().Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "closed the connection without an answer")
 }

@@ -14,10 +14,10 @@ import (
 
 const unitDir = entries.UnitDir
 
-// fromPayload is why a change is wished that no rule has touched.
+// fromPayload is the reason of changes that no rule affects.
 const fromPayload = "payload"
 
-// unitFile is a file that takes the place of whatever is there.
+// unitFile returns the change that writes a file and replaces an existing one.
 func unitFile(target, contents string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: target, Why: fromPayload, Want: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
 }
@@ -27,7 +27,7 @@ func dropinPath(unit, dropin string) string { return path.Join(unitDir, unit+".d
 func masked(u types.Unit) bool  { return u.Mask != nil && *u.Mask }
 func enabled(u types.Unit) bool { return u.Enabled != nil && *u.Enabled }
 
-// enablement is the wish that a unit is enabled or disabled.
+// enablement returns the change that enables or disables a unit.
 func enablement(u types.Unit) ledger.Change {
 	state := "disabled"
 	if enabled(u) {
@@ -36,7 +36,8 @@ func enablement(u types.Unit) ledger.Change {
 	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Why: fromPayload, Want: ledger.State{Present: true, Enabled: state}}
 }
 
-// splitInstance gives the template of name@instance.service, and the instance.
+// splitInstance returns the template of name@instance.service and the instance. A name without
+// an instance is returned unchanged.
 func splitInstance(name string) (template string, instance []string) {
 	stem, rest, found := strings.Cut(name, "@")
 	suffix := path.Ext(name)
@@ -46,8 +47,8 @@ func splitInstance(name string) (template string, instance []string) {
 	return name, nil
 }
 
-// section gives the values of a key in a unit's contents and drop-ins. They
-// were validated when the payload was read, so they parse.
+// section returns the values of keys in a section of a unit's contents and drop-ins. The
+// contents were validated when the payload was parsed, so parse errors cannot occur.
 func section(u types.Unit, name string, keys ...string) []string {
 	var values []string
 	parts := []string{text(u.Contents)}
@@ -68,7 +69,7 @@ func section(u types.Unit, name string, keys ...string) []string {
 	return values
 }
 
-// installable tells whether enabling the unit would do anything.
+// installable reports whether enabling the unit has an effect.
 func installable(u types.Unit) bool {
 	return len(section(u, "Install", "WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias")) > 0
 }

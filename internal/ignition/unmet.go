@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// unmet lists what the payload wants of the operating system itself, which the
-// agent does not change.
+// unmet adds notes for operating system settings of the payload that the agent does not apply.
 func (s *scene) unmet() {
 	machine := s.payload.MachineConfig()
 	if machine.OSImageURL != "" && packageMode(s, subject{}) {
@@ -35,15 +34,14 @@ func (s *scene) unmet() {
 	}
 }
 
-// kernelPackages are the packages of kernel types (machine-config-operator,
-// pkg/daemon/update.go).
+// kernelPackages maps kernel types to packages (machine-config-operator, pkg/daemon/update.go).
 var kernelPackages = map[string]string{
 	"realtime":  "kernel-rt-core kernel-rt-modules kernel-rt-modules-extra",
 	"64k-pages": "kernel-64k-core kernel-64k-modules kernel-64k-modules-core kernel-64k-modules-extra",
 }
 
 // extensionPackages returns the packages of an extension (machine-config-operator,
-// SupportedExtensions), "" for one that is not known.
+// SupportedExtensions), "" for an unknown one.
 func (s *scene) extensionPackages(extension string) string {
 	packages := map[string]string{
 		"two-node-ha":          "pacemaker pcs fence-agents-all",
@@ -61,9 +59,9 @@ func (s *scene) extensionPackages(extension string) string {
 	return packages
 }
 
-// grubby returns the one command that sets the kernel arguments which this host
-// was not booted with, in the payload's order, as some depend on the one before;
-// "" when there are none.
+// grubby returns the command that sets all kernel arguments which this host was not booted with,
+// "" if there are none. The arguments keep the payload's order, because some depend on an
+// earlier one.
 func (s *scene) grubby() string {
 	var add, remove []string
 	for _, argument := range s.kernelArguments() {
@@ -93,8 +91,8 @@ func (s *scene) want(subject, rule, reason string) {
 	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Unmet, Reason: reason, Rule: rule})
 }
 
-// kernelArguments are those of the MachineConfig and of the payload itself,
-// each with all its words.
+// kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
+// One argument can consist of several words.
 func (s *scene) kernelArguments() []string {
 	list := slices.Clone(s.payload.MachineConfig().KernelArguments)
 	for _, argument := range s.payload.Config.KernelArguments.ShouldExist {
@@ -103,7 +101,8 @@ func (s *scene) kernelArguments() []string {
 	return list
 }
 
-// Unapplied says what the config wishes that nothing in a tree of files can be.
+// Unapplied returns one message for each kernel argument, which no change of a file tree can
+// apply.
 func (p *Payload) Unapplied() []string {
 	var list []string
 	for _, argument := range p.Config.KernelArguments.ShouldExist {
@@ -115,8 +114,8 @@ func (p *Payload) Unapplied() []string {
 	return list
 }
 
-// booted tells whether the kernel was given an argument. What an argument asks
-// for can be so by default: RHEL 9 has cgroup v2 without being told.
+// booted reports whether the running kernel has an argument, set explicitly or by default: RHEL
+// 9 uses cgroup v2 without an argument.
 func (s *scene) booted(argument string) bool {
 	plain := func(text string) string { return strings.ReplaceAll(text, `"`, "") }
 	for word := range strings.FieldsSeq(argument) {

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What the agent does not set is listed with the command that does: kernel
-// arguments as one command in the payload's order, packages by their names.
+// Settings that the agent does not apply are listed with the command that does: one command for
+// all kernel arguments in the payload's order, and packages by name.
 func TestUnmet(t *testing.T) {
 	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"",` +
 		`"hugepagesz=1G hugepages=4","hugepagesz=2M hugepages=16","nosmt","a='b'"],` +
@@ -58,7 +58,7 @@ func TestUnmet(t *testing.T) {
 	}
 }
 
-// From 5.0 on Open vSwitch has a unit of its own for IPsec.
+// From OpenShift 5.0 on, Open vSwitch has a unit of its own for IPsec.
 func TestPackagesOfExtensions(t *testing.T) {
 	for units, want := range map[string]string{
 		"": "NetworkManager-libreswan libreswan",
@@ -74,8 +74,8 @@ func TestPackagesOfExtensions(t *testing.T) {
 	}
 }
 
-// Which sysctls are added follows from kubelet's configuration and unit, and
-// from who manages forwarding.
+// The added sysctls depend on kubelet's configuration and unit, and on the manager of IP
+// forwarding.
 func TestKernelParameters(t *testing.T) {
 	const (
 		protected = `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`
@@ -103,7 +103,7 @@ func TestKernelParameters(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			own := inline("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // of a MachineConfig of the pool
+			own := inline("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // from a MachineConfig of the pool
 			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, kubeletConfigPath, inline(test.config))
 			units := fmt.Sprintf(`{"name":"kubelet.service","contents":"%s"}`, test.unit)
 			if test.script != "" {
@@ -177,7 +177,7 @@ func TestClockDifference(t *testing.T) {
 	}
 }
 
-// Every rule of the table has what it needs, and a name of its own.
+// Every rule of the table is complete and has a unique name.
 func TestTable(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rules() {

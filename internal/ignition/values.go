@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Values are the parts of a stub, given one by one. What is empty is not given.
+// Values are the parts of user data as single values. An empty field is not set.
 type Values struct {
 	Endpoint string // HOST, HOST:PORT or an https URL
 	Token    []byte // the UUID, its base64, or a whole "Bearer ..." header
@@ -22,56 +22,56 @@ type Values struct {
 	Proxy    Proxy
 }
 
-// String tells which values are given, without the token.
+// String returns a summary without the token.
 func (v Values) String() string {
 	return fmt.Sprintf("endpoint %q, NodePool %q, hash %q, token given: %t, CA given: %t",
 		redactURL(v.Endpoint), v.NodePool, v.Hash, len(v.Token) > 0, len(v.CA) > 0)
 }
 
-// Format keeps the token out of every verb.
+// Format writes the summary for every verb, so that the token is never printed.
 func (v Values) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, v.String()) }
 
-// MarshalText keeps the token out of documents.
+// MarshalText returns the summary, so that the token never reaches a document.
 func (v Values) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// NewStub makes a stub of single values.
+// NewStub returns user data made of single values.
 func NewStub(v Values) (*Stub, error) { return (&Stub{Headers: http.Header{}}).Override(v) }
 
-// Override gives a stub in which v wins over s, which stays as it is. The
-// result is complete, or an error says what is missing.
+// Override returns a copy of s in which the set fields of v replace those of s. It returns an
+// error if the result is incomplete.
 func (s *Stub) Override(v Values) (*Stub, error) {
-	stub := s.clone()
+	userData := s.clone()
 	if v.Endpoint != "" {
 		source, err := endpoint(v.Endpoint)
 		if err != nil {
 			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
-		stub.Source = source
+		userData.Source = source
 	}
 	if len(v.Token) > 0 {
 		value, err := bearer(v.Token)
 		if err != nil {
 			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
 		}
-		stub.Headers.Set(headerAuthorization, value)
+		userData.Headers.Set(headerAuthorization, value)
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, stub.whereCA(), "reading CA of the %s: %w", stub.server(), err)
+			return nil, report.Fail(report.Usage, userData.whereCA(), "reading CA of the %s: %w", userData.server(), err)
 		}
-		stub.CAs = [][]byte{v.CA}
+		userData.CAs = [][]byte{v.CA}
 	}
 	if v.NodePool != "" {
 		if namespace, name, found := strings.Cut(v.NodePool, "/"); !found || namespace == "" || name == "" || strings.Contains(name, "/") {
 			return nil, report.Fail(report.Usage, "# give the NodePool as NAMESPACE/NAME, as in clusters/demo-workers", "reading NodePool %q: it is not NAMESPACE/NAME", v.NodePool)
 		}
-		stub.Headers.Set(headerNodePool, v.NodePool)
+		userData.Headers.Set(headerNodePool, v.NodePool)
 	}
 	if v.Hash != "" {
-		stub.Headers.Set(headerConfigHash, v.Hash)
+		userData.Headers.Set(headerConfigHash, v.Hash)
 	}
-	stub.Proxy = overrideProxy(stub.Proxy, v.Proxy)
-	return stub, stub.Validate()
+	userData.Proxy = overrideProxy(userData.Proxy, v.Proxy)
+	return userData, userData.Validate()
 }
 
 func overrideProxy(p, with Proxy) Proxy {
@@ -87,13 +87,13 @@ func overrideProxy(p, with Proxy) Proxy {
 	return p
 }
 
-// endpoint reads HOST, HOST:PORT or a URL. HyperShift's server has its payload
-// at /ignition; another path, as /config/worker of a standalone cluster's
-// machine-config server, is kept, and that server is known by its port, too.
+// endpoint parses HOST, HOST:PORT or a URL. HyperShift's server has its payload at /ignition.
+// Another path, such as /config/worker of a standalone cluster's machine-config server, is kept.
+// That server is also recognized by its port.
 func endpoint(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
-		text = "[" + text + "]" // "fd00::1" alone would be a host and a port
+		text = "[" + text + "]" // "fd00::1" would be parsed as a host and a port
 	}
 	if !strings.Contains(text, "://") {
 		text = "https://" + text
@@ -114,8 +114,8 @@ func endpoint(text string) (*url.URL, error) {
 	return source, nil
 }
 
-// checkSource tells whether a payload may be fetched from source. It holds the
-// pull secret and a credential of the cluster, so it never travels in clear.
+// checkSource returns an error if a payload must not be fetched from source. A payload contains
+// the pull secret and a credential of the cluster, so it is never sent unencrypted.
 func checkSource(source *url.URL) error {
 	switch {
 	case source.Scheme == "http":

@@ -71,14 +71,14 @@ func TestEndpoint(t *testing.T) {
 
 func TestNewStub(t *testing.T) {
 	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	stub, err := NewStub(Values{
+	userData, err := NewStub(Values{
 		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
 		Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, stub, ca)
+	checkDemoStub(t, userData, ca)
 
 	tests := []struct {
 		name   string
@@ -104,20 +104,20 @@ func TestNewStub(t *testing.T) {
 
 func TestOverride(t *testing.T) {
 	ca, other := certtest.NewAuthority(t, "ignition-root-ca").PEM, certtest.NewAuthority(t, "other").PEM
-	stub, err := ParseStub([]byte(hyperShiftStub(ca)))
+	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	won, err := stub.Override(Values{Endpoint: "b.example.com:31234", CA: other, NodePool: "clusters/b", Hash: "b", Proxy: Proxy{No: []string{}}})
+	won, err := userData.Override(Values{Endpoint: "b.example.com:31234", CA: other, NodePool: "clusters/b", Hash: "b", Proxy: Proxy{No: []string{}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, stub, ca) // stays as it was
+	checkDemoStub(t, userData, ca) // unchanged
 	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
 		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" || len(won.Proxy.No) != 0 {
 		t.Errorf("single values did not win: %v", won)
 	}
-	if won.Headers.Get("Authorization") != testBearer || won.Proxy.HTTP != stub.Proxy.HTTP {
+	if won.Headers.Get("Authorization") != testBearer || won.Proxy.HTTP != userData.Proxy.HTTP {
 		t.Error("what was not given was lost")
 	}
 }
@@ -133,17 +133,17 @@ func TestHosted(t *testing.T) {
 		{Values{Endpoint: "https://a.example.com/other", NodePool: "clusters/demo"}, true},
 	} {
 		test.values.CA = ca
-		stub, err := NewStub(test.values)
+		userData, err := NewStub(test.values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if stub.Hosted() != test.want {
-			t.Errorf("%v: hosted is %t", stub, !test.want)
+		if userData.Hosted() != test.want {
+			t.Errorf("%v: hosted is %t", userData, !test.want)
 		}
 	}
 }
 
-// What a stub says goes into commands that people paste.
+// Values of the user data become part of commands that administrators paste.
 func TestCommandsHoldNamesOnly(t *testing.T) {
 	for given, want := range map[string]string{
 		"clusters/demo-workers": "-n clusters get nodepool demo-workers ",
@@ -151,9 +151,9 @@ func TestCommandsHoldNamesOnly(t *testing.T) {
 		"-x/demo":               "-n NAMESPACE get nodepool NODEPOOL ",
 		"":                      "-n NAMESPACE get nodepool NODEPOOL ",
 	} {
-		stub := &Stub{Headers: http.Header{}}
-		stub.Headers.Set(headerNodePool, given)
-		if got := poolOf(stub).freshStub() + poolOf(stub).conditions(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
+		userData := &Stub{Headers: http.Header{}}
+		userData.Headers.Set(headerNodePool, given)
+		if got := poolOf(userData).freshStub() + poolOf(userData).conditions(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
 			t.Errorf("for NodePool %q: %s", given, got)
 		}
 	}

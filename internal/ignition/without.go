@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Without gives the payload without one file: what is kept of it once that
-// file is not needed any more.
+// Without returns the payload without one file, which the agent keeps once the file is not
+// needed any more.
 func Without(raw []byte, path string) ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal(raw, &document); err != nil {

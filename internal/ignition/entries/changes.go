@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// changes is how the scene differs from the tree, and what it wishes that is
-// so already.
+// changes returns the changes from the tree to the overlay, including the ones that the tree
+// already has.
 func (d *decider) changes() ([]ledger.Change, error) {
 	changes, err := d.scene.removals()
 	if err != nil {
@@ -34,7 +34,8 @@ func (d *decider) changes() ([]ledger.Change, error) {
 	return append(changes, hard...), nil
 }
 
-// settle: what Ignition does not replace must be in the end as it is.
+// settle adds a problem if Ignition's rules forbid a difference between the overlay and the tree
+// at a path.
 func (d *decider) settle(t *touch) error {
 	if t.must == "" {
 		return nil
@@ -54,8 +55,8 @@ func (d *decider) settle(t *touch) error {
 	return err
 }
 
-// removals lists what must go, deepest first: things that are not there in the
-// end, and those that something of another kind takes the place of.
+// removals returns the removals, deepest first: paths that do not exist in the overlay, and
+// paths that change between a directory and another type.
 func (s *scene) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
 	look := func(p string, info host.Info, t *touch) error {
@@ -106,7 +107,7 @@ func kindOf(kind host.FileType) ledger.Kind {
 	return ledger.File
 }
 
-// wish is the change that makes one path, if it shall be there.
+// wish returns the changes that create one path, none if the path does not exist in the overlay.
 func (s *scene) wish(t *touch) ([]ledger.Change, error) {
 	n, err := s.lstat(t.path)
 	if err != nil || n.kind == host.Absent {
@@ -122,10 +123,10 @@ func (s *scene) wish(t *touch) ([]ledger.Change, error) {
 	return []ledger.Change{change}, nil
 }
 
-// hardWish: the path goes first where it is a name of a file that is about to be
-// replaced, or it would stay a name of the old file. And when something else
-// was put where its target was, the ledger, which makes hard links last, would
-// link it to that.
+// hardWish returns the changes for a hard link. The path is removed first if it is a hard link
+// to a file that is replaced, because it would keep the old content. If another entry replaced
+// the link's target in the overlay, the path gets a copy: the ledger creates hard links last and
+// would link to the new target.
 func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
 	named, err := s.lstat(t.hard)
 	if err != nil {
@@ -157,8 +158,9 @@ func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Chan
 	return []ledger.Change{change}, nil
 }
 
-// impliedWish: the ledger makes missing parents by itself. Named are those that
-// it would make otherwise, or that are there and were to go.
+// impliedWish returns the change for a parent directory that the ledger would create with other
+// attributes, or that exists and would be removed. The ledger creates other missing parents
+// automatically.
 func (s *scene) impliedWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
 	info, err := s.before(t.path)
 	if err != nil {
@@ -170,7 +172,7 @@ func (s *scene) impliedWish(t *touch, n *node, change ledger.Change) ([]ledger.C
 	return nil, nil
 }
 
-// state is what is wished of a node.
+// state returns the desired state of a node.
 func (n *node) state() ledger.State {
 	state := n.given
 	if n.made {
@@ -187,8 +189,8 @@ func (n *node) state() ledger.State {
 	return state
 }
 
-// clear removes what is at a path before something is made there. On a running
-// host no directory tree ever goes.
+// clear removes an existing path before an entry is created there. On a running host, directory
+// trees are never removed.
 func (d *decider) clear(p, why string) error {
 	there, err := d.scene.lstat(p)
 	if err != nil {

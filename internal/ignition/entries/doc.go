@@ -1,35 +1,35 @@
-// Package entries turns the storage and systemd sections of an Ignition config into changes for the ledger. The changes
-// are decided from the tree: entries are made one after the other, as Ignition makes them, in a model of the tree (scene),
-// and the differences between the model and the tree are the changes. Nothing is written. Only the preset file of an
-// image is decided later, because Ignition lists a unit as disabled only if `systemctl --root is-enabled` succeeds for the
-// unit once all files are written: see Decision.Preset.
+// Package entries turns the storage and systemd sections of an Ignition config into changes for
+// the ledger. The package applies the entries one by one, in Ignition's order, to a model of the
+// tree (overlay). The changes are the differences between the overlay and the tree. The package
+// writes nothing. Only the preset file of an image is decided later, because Ignition lists a
+// unit as disabled only if `systemctl --root is-enabled` succeeds for the unit once all files
+// are written: see Decision.Preset.
 //
-// Strict selects Ignition's own rules, for the tree of an image. Otherwise the config is a NodePool's and the tree that of
-// a running host: existing files are replaced, and the ledger keeps them; no directory tree is ever removed.
+// Strict selects Ignition's own rules, for the tree of an image. Otherwise the config is that of
+// a NodePool and the tree that of a running host: existing files are replaced after the ledger
+// has backed them up, and no directory tree is removed.
 //
 // Differences from Ignition, in both modes:
 //
-//   - A thing that is there without overwrite is no error when it is exactly as
-//     it will be in the end: content, mode and owner. So a second run is a no-op.
-//   - What is appended to a file and stands at its very end already is not
-//     appended again. With NodePool rules, and to the preset file: what stands in
-//     it as a run of whole lines is not, and what is appended begins on a line of
-//     its own. Single lines are not compared: a closing brace, or a setting below
-//     another heading, would be missing.
-//   - A file is replaced in one rename, also when something is appended to it:
-//     other names of it (hard links) keep the old content.
-//   - A directory with overwrite: true that is there keeps its inode, and what
-//     of its contents the config makes again.
-//   - Symbolic links never lead out of the tree, neither when a link leads to
-//     another one nor when the owner of a new link is taken from its target. An
-//     absolute target has no owner to take: Ignition, in its initramfs or with
-//     --root, looks for it outside of the tree.
+//   - A path that exists is accepted without overwrite if its content, mode and owner are
+//     already the final ones. Therefore a second run changes nothing.
+//   - Content to append is not appended again if the file ends with it. For a NodePool, and for
+//     the preset file, it is also not appended again if the file contains it as consecutive
+//     whole lines, and appended content starts on a new line. Single lines are not compared: a
+//     closing brace, or a setting in another section, would be missing.
+//   - A file is replaced by one rename, even to append to it: other hard links to the file keep
+//     the old content.
+//   - An existing directory with overwrite: true keeps its inode and the contents that the
+//     config creates again.
+//   - Symbolic links never lead out of the tree, whether they lead to another link or to the
+//     target that determines the owner of a new link. An absolute target determines no owner:
+//     Ignition, in its initramfs or with --root, resolves it outside of the tree.
 //   - Links of an unprivileged user lead only to directories of that user.
-//   - Directories that lead nowhere below a link, with two links in a row, are made
-//     where the links lead to; Ignition stops at the second one.
-//   - `systemctl --root` disables units after all entries are made, and the preset file follows. A link of the
-//     config that enables a unit which the config disables is made and removed again by every run.
-//   - Special files, mount points, /proc, /sys and /dev are refused before
-//     anything is written, and so is everything that Ignition would notice half
-//     way.
+//   - Missing directories behind two symbolic links in a row are created at the target of the
+//     links; Ignition fails at the second link.
+//   - `systemctl --root` disables units after all entries are made, and the preset file follows.
+//     If the config has a link that enables a unit and also disables the unit, every run creates
+//     and removes the link.
+//   - Special files, mount points, /proc, /sys and /dev are rejected before anything is written,
+//     and so are all errors that Ignition would find after some of its writes.
 package entries

@@ -13,8 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// scenario is a config on a tree: the changes that it comes to, and the tree
-// after them.
+// scenario is a config on a tree, with the expected changes and the tree after them.
 type scenario struct {
 	tree   string
 	config string
@@ -24,12 +23,11 @@ type scenario struct {
 
 	enabled []string // the units that systemctl reports as enabled
 
-	again  string // what a second run says, which Ignition refuses too
-	undone string // the tree after an undo, where it is not quite as before
+	again  string // error of a second run, in which Ignition fails, too
+	undone string // the tree after an undo, if it differs from the original
 }
 
-// check also applies the changes, decides again (nothing may be left to do) and
-// takes all back.
+// check also applies the changes, decides again (no change may remain) and undoes all changes.
 func (c scenario) check(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {

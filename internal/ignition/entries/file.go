@@ -10,10 +10,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-const fileMode = 0o644 // of what is new
+const fileMode = 0o644 // of new files
 
-// file makes a file, replaces it, or sets owner and mode and appends to the one
-// that is there.
+// file creates or replaces a file, or sets the mode and owner of an existing one and appends to
+// it.
 func (d *decider) file(e entry, file types.File) error {
 	t, there, err := d.start(e)
 	if err != nil {
@@ -38,10 +38,9 @@ func (d *decider) file(e entry, file types.File) error {
 	return d.scene.put(e.path, n)
 }
 
-// absent tells whether something can be made as if nothing were there. By
-// Ignition's rules nothing is replaced without overwrite. But what is there can
-// be just what will be in the end, be it made by another entry; so it is made,
-// and compared in the end.
+// absent reports whether an entry can be created as if the path did not exist. Ignition replaces
+// nothing without overwrite. However, the existing path can equal the final result, even one of
+// another entry. Therefore the entry is created, and checkUnreplaced compares the result.
 func (d *decider) absent(t *touch, there *node, what string) bool {
 	if there.kind == host.Absent {
 		return true
@@ -64,8 +63,9 @@ func (d *decider) newFile(e entry, content []byte) (*node, error) {
 	return n, nil
 }
 
-// oldFile keeps the content of a file, and appends to it: at its very end, or
-// else by lines, as to the preset file, to which units append too.
+// oldFile returns a node for an existing file with its content and the appended content. With
+// atEnd, content is missing unless the file ends with it. Otherwise whole lines are compared, as
+// for the preset file, to which units append, too.
 func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, error) {
 	n := *there
 	if d.in.Strict {
@@ -90,8 +90,8 @@ func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, erro
 	return &n, nil
 }
 
-// write gives a file that is there another content. The other attributes stay,
-// and count for the new file; its label is the policy's.
+// write replaces the content of an existing file. The new file keeps all attributes except the
+// SELinux label, which the policy sets.
 func (n *node) write(content []byte) {
 	n.content, n.known, n.written, n.inode = content, true, true, inode{}
 	if n.given.Mode == nil {
@@ -101,8 +101,8 @@ func (n *node) write(content []byte) {
 	delete(n.given.Xattrs, "security.selinux")
 }
 
-// loseSetuid is what chown(2), which Ignition calls for every file, does to one
-// that is there, also when the owner stays.
+// loseSetuid clears the setuid and setgid bits as chown(2) does for an existing file, even if
+// the owner does not change. Ignition calls chown for every file.
 func (n *node) loseSetuid() {
 	const setuid, setgid, groupExecutes = 0o4000, 0o2000, 0o010
 	mode := n.mode &^ setuid
@@ -114,8 +114,7 @@ func (n *node) loseSetuid() {
 	}
 }
 
-// hasLines tells whether a text has another one as a run of whole lines, or as
-// its very end.
+// hasLines reports whether text contains lines as consecutive whole lines, or ends with them.
 func hasLines(text, lines []byte) bool {
 	if bytes.HasSuffix(text, lines) {
 		return true
@@ -124,7 +123,7 @@ func hasLines(text, lines []byte) bool {
 	return bytes.Contains(framed(text), framed(lines))
 }
 
-// wholeLines ends the last line of a text.
+// wholeLines returns a copy of text that ends with a newline, unless text is empty.
 func wholeLines(text []byte) []byte {
 	text = bytes.Clone(text)
 	if len(text) > 0 && text[len(text)-1] != '\n' {

@@ -7,7 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Tree is what is looked at; a *host.Tree is one.
+// Tree reads a file tree. *host.Tree implements it.
 type Tree interface {
 	Lstat(p string) (host.Info, error)
 	ReadFile(p string) ([]byte, host.Info, error)
@@ -16,41 +16,43 @@ type Tree interface {
 	GuardLinks(p string) *host.LinkGuard
 }
 
-// Input is what is decided from.
+// Input holds the config and the tree from which Decide decides.
 type Input struct {
 	Storage types.Storage
 	Units   []types.Unit
 
 	Contents map[string][]byte // decoded, by path in the config
-	Appends  map[string][]byte // decoded, all that is appended to a path, in order
+	Appends  map[string][]byte // decoded content to append, joined in order, by path
 
 	Tree        Tree
 	User, Group Lookup // in the tree's own passwd(5) and group(5)
 
-	// Strict: Ignition's own rules. Otherwise those of a NodePool's config on a
-	// running host.
+	// Strict selects Ignition's own rules. Otherwise the rules for a NodePool's config on a
+	// running host apply.
 	Strict bool
 }
 
-// Lookup finds the number of a user or group by its name. The number -1 means
-// that it has none yet, because the config itself makes that account.
+// Lookup returns the ID of a user or group, and false for an unknown name. The ID is -1 if the
+// config itself creates the account.
 type Lookup func(name string) (id int, ok bool)
 
-// Decision is what a config changes in a tree.
+// Decision holds the changes of a config in a tree.
 type Decision struct {
-	// Changes lists all that the config sets, in the order in which the changes can be made: removals, deepest first;
-	// directories, files and links by depth; units; hard links. Paths that are already as the config sets them are
-	// listed too. Targets are real paths, without symbolic links above them. In the tree of an image, the preset file
-	// is not among the changes if the config enables or disables units: see Preset.
+	// Changes lists all changes of the config in an order in which they can be made: removals,
+	// deepest first; directories, files and links by depth; units; hard links. Paths that are
+	// already in the desired state are included. Targets are real paths, without symbolic links
+	// in their parents. For the tree of an image, the preset file is excluded if the config
+	// enables or disables units: see Preset.
 	Changes []ledger.Change
 
 	decider *decider
 }
 
-// Decide returns what a config changes in a tree. It writes nothing.
+// Decide returns the changes of a config in a tree. It writes nothing.
 //
-// An error is a report.Failure that lists the problems found. Its code is Usage if the config must be corrected, and
-// Failed if only the tree is in the way. Nothing must be written then.
+// An error is a report.Failure that lists the problems found. Its code is Usage if the config
+// must be corrected, and Failed if only the tree prevents the changes. The caller must not write
+// anything then.
 func Decide(in Input) (*Decision, error) {
 	found := &problems{}
 	refuse(in, found)
@@ -70,7 +72,7 @@ func Decide(in Input) (*Decision, error) {
 	return &Decision{Changes: changes, decider: d}, nil
 }
 
-// decider makes the entries of a config on a scene.
+// decider applies the entries of a config to an overlay.
 type decider struct {
 	in     Input
 	scene  *scene

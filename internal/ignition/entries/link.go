@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// link makes a symbolic link, or leaves the one that is there as it is.
+// link creates a symbolic link, or keeps an existing one with the same target.
 func (d *decider) link(e entry, link types.Link) error {
 	t, there, err := d.start(e)
 	if err != nil {
@@ -39,9 +39,9 @@ func (d *decider) link(e entry, link types.Link) error {
 	return d.scene.put(e.path, n)
 }
 
-// ownerOfTarget gives a new link the owner of what it leads to: Ignition asks
-// for the owner of the link and does not notice that this follows it. An
-// absolute target is looked for outside of the tree, where nothing is.
+// ownerOfTarget sets the owner of a new link to that of its target: Ignition stats the link to
+// get its owner, and stat follows it. Absolute targets are ignored, because Ignition resolves
+// them outside of the tree.
 func (d *decider) ownerOfTarget(n *node, p string) error {
 	if path.IsAbs(n.link) {
 		return nil
@@ -57,8 +57,8 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 	return err
 }
 
-// hardLink makes another name of a file, or of a symbolic link, which the config
-// itself can make. A target that is not absolute is looked for from the root.
+// hardLink creates a hard link to a file or symbolic link, which the config itself may create. A
+// relative target is resolved from the root.
 func (d *decider) hardLink(e entry, target string) error {
 	t, there, err := d.start(e)
 	if err != nil {
@@ -74,7 +74,7 @@ func (d *decider) hardLink(e entry, target string) error {
 	}
 	switch {
 	case there.kind == host.Directory && there.same(named):
-		return nil // Ignition does not look any closer
+		return nil // Ignition makes no further checks
 	case named.kind == host.Absent:
 		return inTheWay("%s shall be a hard link to %s, where nothing is", t.path, target)
 	case named.kind == host.Directory || named.kind == host.Other:

@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// mostRemoved bounds a directory tree that an entry replaces: the ledger keeps
+// mostRemoved limits the size of a directory tree that an entry replaces: the ledger backs up
 // each file of it.
 const mostRemoved = 100_000
 
-// touch notes that the config is about a path.
+// touch returns the record of a path of the config, and creates it if necessary.
 func (s *scene) touch(p, why string) *touch {
 	t := s.at[p]
 	if t == nil {
@@ -25,7 +25,7 @@ func (s *scene) touch(p, why string) *touch {
 	return t
 }
 
-// parents makes what is missing above a path, as mkdir(1) -p does.
+// parents creates missing parent directories, as mkdir -p does.
 func (s *scene) parents(p, why string) error {
 	dir := path.Dir(p)
 	if dir == "/" {
@@ -54,7 +54,7 @@ func (s *scene) parents(p, why string) error {
 	return nil
 }
 
-// imply notes a parent, before what is below it.
+// imply records a parent directory before the paths below it.
 func (s *scene) imply(dir, why string) {
 	if s.at[dir] != nil {
 		return
@@ -68,7 +68,8 @@ func (s *scene) imply(dir, why string) {
 	s.touched = slices.Insert(s.touched, at, t)
 }
 
-// born is a new thing of root's. In a directory with setgid, that is inherited.
+// born returns a new node owned by root. A directory with the setgid bit passes on its group
+// and, to directories, the bit.
 func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
 	const setgid = 0o2000
 	parent, err := s.lstat(path.Dir(p))
@@ -85,8 +86,8 @@ func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
 	return n, nil
 }
 
-// put places a node at a path. What is exactly so in the tree stays that file,
-// which counts for its other names.
+// put sets the node at a path. If the node equals the file in the tree, the node gets the inode
+// of the file, so that hard links to the file still match.
 func (s *scene) put(p string, n *node) error {
 	s.nodes[p] = n
 	info, err := s.before(p)
@@ -100,7 +101,7 @@ func (s *scene) put(p string, n *node) error {
 	return err
 }
 
-// unchanged tells whether a node is what the tree has at a path.
+// unchanged reports whether a node equals the file at a path of the tree.
 func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
 	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
 		return false, nil
@@ -121,7 +122,7 @@ func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
 	return bytes.Equal(content, n.content), err
 }
 
-// remove takes a path away, a directory with all that is in it.
+// remove removes a path, for a directory with its contents.
 func (s *scene) remove(p, why string) error {
 	n, err := s.lstat(p)
 	if err != nil || n.kind == host.Absent {
@@ -148,8 +149,8 @@ func (s *scene) remove(p, why string) error {
 	return nil
 }
 
-// removable refuses to remove a directory tree that is too large, that could
-// not be given back, or that something is mounted in.
+// removable returns an error if a directory tree is too large to remove, contains a special
+// file, which cannot be restored, or contains a mount point.
 func (s *scene) removable(p string, device uint64) error {
 	mounts, err := s.tree.Mounts(p)
 	if err != nil {

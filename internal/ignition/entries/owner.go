@@ -4,7 +4,7 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// setMode sets what the config says of the mode.
+// setMode sets the mode, if the config has one.
 func (n *node) setMode(mode *int) {
 	if mode == nil {
 		return
@@ -13,7 +13,8 @@ func (n *node) setMode(mode *int) {
 	n.mode, n.given.Mode = bits, &bits
 }
 
-// own sets the owner that the config names, by number or by name.
+// own sets the owner that the config specifies by ID or by name. It reports false for an unknown
+// name.
 func (d *decider) own(n *node, wish types.Node) bool {
 	uid, okUser := d.number(wish.Path, "user", wish.User.ID, wish.User.Name, d.in.User)
 	gid, okGroup := d.number(wish.Path, "group", wish.Group.ID, wish.Group.Name, d.in.Group)

@@ -10,7 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// presetLine is one line of the preset file. Its units are one unit, or a template and the names of its instances.
+// presetLine is one line of the preset file. Its units are one unit, or a template and the names
+// of its instances.
 type presetLine struct {
 	units   string
 	enabled bool
@@ -23,9 +24,10 @@ func (l presetLine) String() string {
 	return "disable " + l.units
 }
 
-// presetLines returns the lines for the units of a config in Ignition's order: by unit, disabled before enabled.
-// The instances of a template share a line, because systemd applies only the first line that names a template.
-// Ignition treats a template itself as its instance without a name.
+// presetLines returns the lines for the units of a config in Ignition's order: by unit, disabled
+// before enabled. The instances of a template share a line, because systemd applies only the
+// first line that names a template. Ignition treats a template itself as its instance without a
+// name.
 func presetLines(units []types.Unit) []presetLine {
 	suffix := map[bool]string{true: "-enabled", false: "-disabled"}
 	byKey := map[string]*presetLine{}
@@ -53,8 +55,8 @@ func presetLines(units []types.Unit) []presetLine {
 	return lines
 }
 
-// presetFile replaces the preset file of a running host: the first line that matches a unit counts. systemd itself
-// makes the links.
+// presetFile replaces the preset file of a running host, because the first line that matches a
+// unit applies. systemd itself creates the links.
 func (d *decider) presetFile() error {
 	var content strings.Builder
 	for _, line := range presetLines(d.in.Units) {
@@ -66,14 +68,15 @@ func (d *decider) presetFile() error {
 	return d.unitFile(PresetPath, content.String())
 }
 
-// Disables reports whether Preset passes a unit to its argument.
+// Disables reports whether Preset calls its argument.
 func (d *Decision) Disables() bool {
 	return slices.ContainsFunc(presetLines(d.decider.in.Units), func(l presetLine) bool { return !l.enabled })
 }
 
-// Preset returns the changes that make the preset file of an image. As in Ignition, lines are appended, and a unit is
-// listed as disabled only if disable, which must disable the unit, returns that the unit was enabled until then.
-// The changes of the decision must have been made: the unit files decide which units are enabled.
+// Preset returns the changes that make the preset file of an image. As in Ignition, lines are
+// appended, and a unit is listed as disabled only if disable, which must disable the unit,
+// returns that the unit was enabled until then. The changes of the decision must have been made:
+// the unit files decide which units are enabled.
 func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)) ([]ledger.Change, error) {
 	s := d.decider.scene
 	s.touched, s.at = nil, map[string]*touch{}
@@ -97,8 +100,9 @@ func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)
 	return d.decider.complete()
 }
 
-// UnitLinks returns the symbolic links below the unit directory of the tree and the directories that hold them,
-// which are what `systemctl disable` removes. Directories follow their contents, so that an undo restores them first.
+// UnitLinks returns the symbolic links below the unit directory of the tree and the directories
+// that hold them, which are what `systemctl disable` removes. Directories follow their contents,
+// so that an undo restores them first.
 func (d *Decision) UnitLinks() ([]ledger.Change, error) {
 	dir, err := d.decider.scene.follow(UnitDir)
 	if err != nil {
@@ -115,7 +119,8 @@ func (d *Decision) UnitLinks() ([]ledger.Change, error) {
 	return links, err
 }
 
-// appendPreset appends a line to the preset file, or to the file that it links to, if the file lacks the line.
+// appendPreset appends a line to the preset file, or to the target of its symbolic link, unless
+// the file contains the line.
 func (d *decider) appendPreset(line string) error {
 	real, err := d.scene.follow(PresetPath)
 	if err != nil {
@@ -145,7 +150,7 @@ func (d *decider) appendPreset(line string) error {
 	return d.scene.put(real, &n)
 }
 
-// holdPreset takes the preset file of an image out of the changes if Preset makes it.
+// holdPreset removes the preset file of an image from the changes if Preset creates it.
 func (d *decider) holdPreset() error {
 	if len(presetLines(d.in.Units)) == 0 {
 		return nil

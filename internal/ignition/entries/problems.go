@@ -10,14 +10,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mostProblems bounds how many are told in one error.
+// mostProblems is the maximum number of problems in one error.
 const mostProblems = 5
 
-// problems gathers what is wrong, to tell it at once.
+// problems collects all problems, to report them in one error.
 type problems struct {
-	config []string // what the config must not say
-	tree   []string // what the tree has in the way
-	link   string   // the first path over a link that is not followed
+	config []string // problems of the config
+	tree   []string // obstacles in the tree
+	link   string   // the first path below a symbolic link that is not followed
 }
 
 func (p *problems) inConfig(format string, args ...any) {
@@ -46,17 +46,18 @@ func (p *problems) failure() error {
 	return report.Fail(code, remedy, "nothing was changed, as the config cannot be applied: %s%s", strings.Join(list, "; "), rest)
 }
 
-// obstacle is what the tree has in the way of one entry.
+// obstacle is a file in the tree that prevents an entry.
 type obstacle struct {
 	text string
-	link string // the path on the running machine, when a link above it is not followed
+	link string // path on the running host, if a link in its parents is not followed
 }
 
 func (o *obstacle) Error() string { return o.text }
 
 func inTheWay(format string, args ...any) error { return &obstacle{text: fmt.Sprintf(format, args...)} }
 
-// asObstacle returns what a link above p that is not followed is: an obstacle.
+// asObstacle returns an obstacle for an error about a symbolic link above p that is not
+// followed, and other errors unchanged.
 func asObstacle(p string, err error) error {
 	var unsafe *host.UnsafeLinkError
 	if !errors.As(err, &unsafe) {
@@ -65,7 +66,8 @@ func asObstacle(p string, err error) error {
 	return &obstacle{text: fmt.Sprintf("%s: %v", p, err), link: unsafe.Path}
 }
 
-// note takes the obstacles of an entry; other errors end the decision.
+// note collects an obstacle and returns nil. It returns other errors unchanged, because they end
+// the decision.
 func (p *problems) note(err error) error {
 	var o *obstacle
 	if errors.As(err, &o) {

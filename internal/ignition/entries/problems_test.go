@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mounted is a tree with something mounted in it.
+// mounted is a tree with a mount point.
 type mounted struct {
 	*host.Tree
 	at string
@@ -24,7 +24,7 @@ func (m mounted) Mounts(p string) ([]string, error) {
 	return nil, nil
 }
 
-// fullTree pretends that there is more in it than there is.
+// fullTree is a tree that reports more files than it has.
 type fullTree struct{ *host.Tree }
 
 func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
@@ -37,8 +37,8 @@ func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
 	return err
 }
 
-// otherDevice is a tree in which a directory is another file system, as a mount
-// table that has other names for it does not show.
+// otherDevice is a tree with a directory on another file system that the mount table lists under
+// another name.
 type otherDevice struct{ *host.Tree }
 
 func (o otherDevice) Walk(p string, visit func(string, host.Info) error) error {
@@ -193,7 +193,7 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// What Ignition's own parser lets through.
+// Names that Ignition's own parser accepts.
 func TestNamesWithASlashAreRefused(t *testing.T) {
 	tree, _ := newTree(t, "")
 	contents := "[Unit]\n"
@@ -227,7 +227,7 @@ func TestWhatIsNotInTheConfigIsRefused(t *testing.T) {
 	}
 }
 
-// An account that the config makes has no number yet when a plan is shown.
+// An account that the config creates has no ID yet when a plan is printed.
 func TestAnOwnerThatIsToBeMade(t *testing.T) {
 	tree, _ := newTree(t, "")
 	in := inputOf(t, tree, `{"storage":{"files":[{"path":"/a","user":{"name":"new"}}]}}`, true)

@@ -9,21 +9,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// stateDir is where the ledger of a joined host is, and applyDir that of a tree
-// while a config is applied to it: a config must not write its own way back.
+// stateDir holds the ledger of a joined host, and applyDir that of a tree while a config is
+// applied to it. A config must not modify its own rollback data.
 const (
 	stateDir = "/var/lib/hcp-node-agent"
 	applyDir = "/.hcp-node-agent-apply"
 )
 
-// Bounds of a path. The kernel's is 4096 bytes, for the root of the tree too. The
-// time that a path takes grows with the square of its depth.
+// Limits of a path. The kernel's limit is 4096 bytes, including the root of the tree. The time
+// to resolve a path grows with the square of its depth.
 const (
 	maxDepth = 128
 	maxPath  = 3072
 )
 
-// forbidden tells whether a path is no file of the host, or the agent's own.
+// forbidden reports whether a path is in a kernel file system or belongs to the agent.
 func (in Input) forbidden(p string) bool {
 	if p == "/" {
 		return true
@@ -40,7 +40,7 @@ func (in Input) forbidden(p string) bool {
 	return false
 }
 
-// refuse finds what cannot be done on any tree.
+// refuse adds the problems that do not depend on the tree.
 func refuse(in Input, found *problems) {
 	for _, section := range []struct {
 		n    int
@@ -81,7 +81,7 @@ func refuse(in Input, found *problems) {
 	}
 }
 
-// nodes are all entries, in Ignition's order.
+// nodes returns all entries in Ignition's order.
 func nodes(s types.Storage) []types.Node {
 	list := make([]types.Node, 0, len(s.Directories)+len(s.Files)+len(s.Links))
 	for _, dir := range s.Directories {
@@ -96,12 +96,12 @@ func nodes(s types.Storage) []types.Node {
 	return list
 }
 
-// unitNames are the characters of a unit's name, as systemd has them. A preset
-// takes others for a pattern: "enable *.service" would be for all units.
+// unitNames matches the unit names that systemd accepts. In a preset, other names are patterns:
+// "enable *.service" would apply to all units.
 var unitNames = regexp.MustCompile(`^[A-Za-z0-9:_.\\@-]+$`)
 
-// refuseUnit: a name with a slash would be a file somewhere else, and a line
-// break in one that of a preset another line.
+// refuseUnit adds problems for invalid names. A slash in a name would lead to another directory,
+// and a line break to another line of the preset file.
 func refuseUnit(u types.Unit, found *problems) {
 	const outside = "/\n\x00"
 	switch {

@@ -9,18 +9,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// scene is the tree as it will be: what is there, under what was made and
-// removed so far. Its paths are real ones, with no link above them.
+// scene is the final state of the tree: the tree itself, overlaid by created and removed nodes.
+// Its paths are real paths, without symbolic links in their parents.
 type scene struct {
 	tree    Tree
-	seen    map[string]host.Info // the tree itself
-	nodes   map[string]*node     // what differs from it, or was looked at
-	cleared map[string]bool      // directories of the tree that were removed with all in them
+	seen    map[string]host.Info // cache of Lstat of the tree
+	nodes   map[string]*node     // changed nodes, and cached ones
+	cleared map[string]bool      // directories of the tree that were removed with their contents
 	touched []*touch
 	at      map[string]*touch
 }
 
-// node is one thing in the scene.
+// node is one file, directory or link in the overlay.
 type node struct {
 	kind     host.FileType
 	mode     uint32
@@ -28,26 +28,26 @@ type node struct {
 	link     string // of a symbolic link
 	xattrs   map[string][]byte
 
-	content []byte // of a regular file, once known
+	content []byte // of a regular file, if contentKnown
 	known   bool
-	from    string // the path in the tree, of a file that is there
-	inode   inode  // of what is there
+	from    string // path in the tree, for an existing file
+	inode   inode  // of an existing file
 
-	made    bool         // all of it is wished; else only what given has
-	given   ledger.State // mode and owner
-	written bool         // and the content
+	made    bool         // created by the config; otherwise only explicit attributes are set
+	given   ledger.State // explicit mode and owner
+	written bool         // the content is set, too
 }
 
 type inode struct{ device, number uint64 }
 
-// touch is a path that the config is about.
+// touch is a path that the config affects.
 type touch struct {
 	path      string
 	why       string
 	overwrite bool
-	implied   bool   // only a parent of what is wished
-	must      string // what to say if it is not in the end as it is now
-	hard      string // the path that it is another name of
+	implied   bool   // only a parent of an entry
+	must      string // problem to report if the overlay differs from the tree
+	hard      string // target of a hard link
 }
 
 func newScene(tree Tree) *scene {
@@ -57,7 +57,7 @@ func newScene(tree Tree) *scene {
 	}
 }
 
-// before tells what is at a path of the tree itself.
+// before returns the file information of the tree itself.
 func (s *scene) before(p string) (host.Info, error) {
 	if info, seen := s.seen[p]; seen {
 		return info, nil
@@ -69,7 +69,7 @@ func (s *scene) before(p string) (host.Info, error) {
 	return info, err
 }
 
-// lstat tells what is at a real path; nothing there is a node of kind Absent.
+// lstat returns the node at a real path. The node of a missing path has kind Absent.
 func (s *scene) lstat(p string) (*node, error) {
 	if p == "/" {
 		return &node{kind: host.Directory, mode: 0o755}, nil
@@ -94,7 +94,7 @@ func (s *scene) lstat(p string) (*node, error) {
 	return n, nil
 }
 
-// read gives the content of a regular file.
+// read returns the content of a regular file.
 func (s *scene) read(n *node) ([]byte, error) {
 	if !n.known {
 		content, _, err := s.tree.ReadFile(n.from)
@@ -106,11 +106,12 @@ func (s *scene) read(n *node) ([]byte, error) {
 	return n.content, nil
 }
 
-// mostLinks is how many symbolic links one path can lead over, as in the kernel.
+// mostLinks is the maximum number of symbolic links in the resolution of a path, as in the
+// kernel.
 const mostLinks = 40
 
-// resolve gives the real path of p: links above it are followed inside the
-// tree, the last component is not. What is missing is taken as a directory.
+// resolve returns the real path of p. Symbolic links in parents are followed inside the tree,
+// the last component is not. Missing components are treated as directories.
 func (s *scene) resolve(p string) (string, error) {
 	p = path.Clean("/" + p)
 	if p == "/" {
@@ -120,15 +121,15 @@ func (s *scene) resolve(p string) (string, error) {
 	return path.Join(dir, path.Base(p)), err
 }
 
-// follow gives the real path of what p leads to, whether it is there or not.
+// follow returns the real path of the target of p, which may be missing.
 func (s *scene) follow(p string) (string, error) {
 	real, _, err := s.walk(p, false)
 	return real, err
 }
 
-// walk is follow. Where there has to be something, it ends as the kernel does
-// at what is missing or no directory. Links of unprivileged users are followed to
-// what is there and belongs to the same user, as host.Tree does.
+// walk resolves all components of p. If there is true, p must exist: found is false at a
+// component that is missing or below no directory. Links of unprivileged users are followed only
+// to existing files of the same user, as in host.Tree.
 func (s *scene) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
 	guard := s.tree.GuardLinks(p)
@@ -136,7 +137,7 @@ func (s *scene) walk(p string, there bool) (real string, found bool, err error) 
 	for len(rest) > 0 {
 		name := rest[0]
 		rest = rest[1:]
-		next := path.Join(real, name) // also of "", "." and ".."
+		next := path.Join(real, name) // also for "", "." and ".."
 		n, err := s.lstat(next)
 		if err != nil {
 			return "", false, err
@@ -169,7 +170,7 @@ func (s *scene) walk(p string, there bool) (real string, found bool, err error) 
 	return real, true, nil
 }
 
-// owner is the user whose the thing is, -1 where nothing is.
+// owner returns the owner's UID, -1 for a missing file.
 func (n *node) owner() int {
 	if n.kind == host.Absent {
 		return -1
@@ -177,7 +178,7 @@ func (n *node) owner() int {
 	return n.uid
 }
 
-// same tells whether two names are of one file.
+// same reports whether two nodes are the same file.
 func (n *node) same(other *node) bool {
 	return n == other || (n.inode != inode{} && n.inode == other.inode)
 }

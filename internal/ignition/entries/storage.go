@@ -14,14 +14,14 @@ import (
 // entry is one directory, file or link of the config.
 type entry struct {
 	node types.Node
-	path string // the real one
+	path string // real path
 	why  string
-	last bool // a hard link
+	last bool
 	make func(e entry) error
 }
 
-// storage makes the entries as Ignition does: all paths are resolved before the
-// first of them is made, then they are made by depth, hard links last.
+// storage creates the entries in Ignition's order: it resolves all paths first, then creates the
+// entries by depth, hard links last.
 func (d *decider) storage() error {
 	list, err := d.entries()
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *decider) entries() ([]entry, error) {
 	return good, nil
 }
 
-// why says where a change comes from.
+// why returns the reason of a change.
 func why(wished, real string) string {
 	if wished == real {
 		return "payload"
@@ -94,8 +94,8 @@ func why(wished, real string) string {
 	return fmt.Sprintf("payload, as %s", wished)
 }
 
-// start notes an entry and does its overwrite: what is there goes first. On a
-// running host a directory tree never goes.
+// start records an entry. With overwrite, it removes the existing path, except for a directory
+// tree on a running host.
 func (d *decider) start(e entry) (*touch, *node, error) {
 	t := d.scene.touch(e.path, e.why)
 	t.overwrite, t.implied = yes(e.node.Overwrite), false
@@ -108,12 +108,12 @@ func (d *decider) start(e entry) (*touch, *node, error) {
 	return t, n, err
 }
 
-// directory makes, or takes as it is, a directory.
+// directory creates a directory, or sets mode and owner of an existing one.
 func (d *decider) directory(e entry, mode *int) error {
 	if there, err := d.scene.lstat(e.path); err != nil {
 		return err
 	} else if !d.in.Strict && there.kind == host.Directory {
-		e.node.Overwrite = nil // what is in it is the host's
+		e.node.Overwrite = nil // its contents belong to the host
 	}
 	t, n, err := d.start(e)
 	if err != nil {

@@ -21,13 +21,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// newTree plants a tree in a fresh directory. Each line is a type (d, f or l),
-// a path, mode and owner (not for links; 0644 or 0755 and the tester by
-// default), and after an equals sign the content, or the target:
+// newTree creates a tree in a new directory. Each line has a type (d, f or l), a path, mode and
+// owner (not for links; by default 0644 or 0755 and the current user), and after an equals sign
+// the content or the target:
 //
 //	f /etc/motd 0600 7:8 =hello
 //
-// Parents are made, 0755.
+// Parents are created with mode 0755.
 func newTree(t *testing.T, lines string) (*host.Tree, string) {
 	t.Helper()
 	root := filepath.Join(t.TempDir(), "root")
@@ -81,7 +81,7 @@ func plant(t *testing.T, root, line string) {
 	}
 }
 
-// listing shows a tree in the words of newTree, with all that is told apart.
+// listing returns a tree in the format of newTree, with all compared attributes.
 func listing(t *testing.T, root string) string {
 	t.Helper()
 	var out strings.Builder
@@ -120,7 +120,7 @@ func listing(t *testing.T, root string) string {
 	return out.String()
 }
 
-// inputOf parses a config as Ignition does and decodes what it holds.
+// inputOf parses a config as Ignition does and decodes its contents.
 func inputOf(t *testing.T, tree *host.Tree, config string, strict bool) Input {
 	t.Helper()
 	if !strings.Contains(config, `"ignition"`) {
@@ -158,7 +158,7 @@ func decode(t *testing.T, resource types.Resource) []byte {
 	return url.Data
 }
 
-// openLedger opens a ledger of a tree's paths.
+// openLedger opens a ledger for the paths of a tree.
 func openLedger(t *testing.T, tree *host.Tree) *ledger.Ledger {
 	t.Helper()
 	paths := &ledger.Paths{Tree: tree}
@@ -170,7 +170,7 @@ func openLedger(t *testing.T, tree *host.Tree) *ledger.Ledger {
 	return l
 }
 
-// words shows changes: kind, path, and what is wished.
+// words formats changes: kind, path and desired state.
 func words(changes []ledger.Change) []string {
 	list := make([]string, 0, len(changes))
 	for _, c := range changes {
@@ -199,7 +199,7 @@ func words(changes []ledger.Change) []string {
 	return list
 }
 
-// pending are the targets of what is still to be made.
+// pending returns the targets of the changes that remain.
 func pending(t *testing.T, l *ledger.Ledger, changes []ledger.Change) []string {
 	t.Helper()
 	list, err := l.Diff(context.Background(), changes)
@@ -218,7 +218,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// trimmed are the lines of a text, without indentation and sorted.
+// trimmed returns the lines of a text without indentation, sorted.
 func trimmed(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {

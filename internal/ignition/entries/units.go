@@ -8,16 +8,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Where systemd's files are.
+// Paths of systemd.
 const (
 	UnitDir    = "/etc/systemd/system"
-	PresetPath = "/etc/systemd/system-preset/20-ignition.preset" // Ignition's own
+	PresetPath = "/etc/systemd/system-preset/20-ignition.preset" // the preset file of Ignition
 
-	nowhere = "/dev/null" // what the link of a masked unit leads to
+	nowhere = "/dev/null" // target of the link that masks a unit
 )
 
-// units makes the units one after the other, then the preset file of a running host. Each path is resolved just
-// before its unit is made, so that links of the config count.
+// units creates the units one by one, then the preset file of a running host. Each path is
+// resolved just before its unit is created, so that symbolic links of the config apply.
 func (d *decider) units() error {
 	for _, u := range d.in.Units {
 		if err := d.found.note(d.unit(u)); err != nil {
@@ -30,8 +30,8 @@ func (d *decider) units() error {
 	return d.found.note(d.presetFile())
 }
 
-// unit makes the drop-ins of a unit, then its contents, then its mask, which
-// takes the place of the contents.
+// unit creates the drop-ins of a unit, then its contents, then its mask, which replaces the
+// contents.
 func (d *decider) unit(u types.Unit) error {
 	for _, dropin := range u.Dropins {
 		if dropin.Contents == nil {
@@ -70,7 +70,7 @@ func (d *decider) unitPath(p string) (string, *touch, error) {
 	return real, t, nil
 }
 
-// unitFile writes a file over whatever is there but a directory.
+// unitFile creates a file and replaces any existing path except a directory or special file.
 func (d *decider) unitFile(p, content string) error {
 	real, _, err := d.unitPath(p)
 	if err != nil {
@@ -113,7 +113,7 @@ func (d *decider) mask(p string) error {
 	return d.scene.put(real, n)
 }
 
-// unmask removes only what a mask is, to the letter.
+// unmask removes a symbolic link to exactly /dev/null, and nothing else.
 func (d *decider) unmask(p string) error {
 	real, err := d.scene.resolve(p)
 	if err != nil {

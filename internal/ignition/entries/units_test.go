@@ -87,7 +87,7 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-// The words and the order are Ignition's.
+// The format and the order are those of Ignition.
 func TestPresetLines(t *testing.T) {
 	enabled, disabled := true, false
 	unit := func(name string, enabled *bool) types.Unit { return types.Unit{Name: name, Enabled: enabled} }

@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What a config has below a directory that a user can write to is not made where
-// that user's links lead.
+// Entries below a directory that a user can write to are not created at the target of that
+// user's symbolic links.
 func TestLinksOfUsersAreNotFollowedToWhatIsNotTheirs(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("giving files to other owners needs root")
@@ -20,7 +20,7 @@ func TestLinksOfUsersAreNotFollowedToWhatIsNotTheirs(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		tree, config string
-		want         string // what is made, or the error
+		want         string // the created file, or the error
 	}{
 		"an own directory":             {config: file("/home/u/own/f"), want: "file /home/u/own/f"},
 		"a new directory":              {config: file("/home/u/.ssh/authorized_keys.d/ignition"), want: "file /home/u/.ssh/authorized_keys.d/ignition"},

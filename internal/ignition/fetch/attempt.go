@@ -59,7 +59,8 @@ func (c *Client) try(ctx context.Context, r Request) (*Response, *Error) {
 	}
 }
 
-// transport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's own client.
+// transport returns a transport for one request: HTTP/1.1, as the ignition server and Ignition's
+// own client.
 func (c *Client) transport(target *url.URL, address string) *http.Transport {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
@@ -79,12 +80,13 @@ func (c *Client) transport(target *url.URL, address string) *http.Transport {
 		TLSHandshakeTimeout:    dialTimeout,
 		ResponseHeaderTimeout:  c.HeaderTimeout,
 		MaxResponseHeaderBytes: 64 << 10,
-		DisableCompression:     true, // a hash is that of the served bytes
+		DisableCompression:     true, // hashes are of the bytes as served
 		Protocols:              &protocols,
 	}
 }
 
-// roundTrip does not use an http.Client, which would put URLs into its errors.
+// roundTrip sends one request. It does not use an http.Client, which would include URLs in
+// errors.
 func roundTrip(ctx context.Context, transport *http.Transport, target *url.URL, headers http.Header, address string) (*http.Response, error) {
 	dialled := *target
 	if address != "" {
@@ -135,7 +137,8 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 	return next, nil
 }
 
-// read reads the whole body and closes it. A server that stops sending is canceled after stallTimeout.
+// read reads the whole body and closes it. A server that stops sending is canceled after
+// stallTimeout.
 func (c *Client) read(response *http.Response, limit int64, cancel context.CancelFunc) (*Response, *Error) {
 	defer response.Body.Close()
 	got := &Response{Size: response.ContentLength, ContentType: response.Header.Get("Content-Type")}

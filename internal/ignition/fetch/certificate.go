@@ -20,8 +20,8 @@ func Names(shown *x509.Certificate) string {
 	return strings.Join(all, ", ")
 }
 
-// outOfTime describes a certificate that has expired or is not valid yet. The Date header of an untrusted server is not
-// trusted either, so the two clocks cannot be compared.
+// outOfTime describes a certificate that has expired or is not valid yet. The Date header of an
+// untrusted server is not trusted either, so the two clocks cannot be compared.
 func outOfTime(shown *x509.Certificate, now time.Time) string {
 	if now.Before(shown.NotBefore) {
 		return fmt.Sprintf("the certificate of %q is valid only from %s, and this host's clock says %s: the clock is probably behind",
@@ -32,8 +32,9 @@ func outOfTime(shown *x509.Certificate, now time.Time) string {
 
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// CheckCA returns an error unless text is a PEM bundle whose first certificate can be parsed. Text between and after the
-// certificates, and blocks of other types, are ignored, as by x509.CertPool.
+// CheckCA returns an error unless text is a PEM bundle whose first certificate can be parsed.
+// Text between and after the certificates, and blocks of other types, are ignored, as by
+// x509.CertPool.
 func CheckCA(text []byte) error {
 	for rest := text; ; {
 		var block *pem.Block

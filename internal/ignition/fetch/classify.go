@@ -20,21 +20,22 @@ import (
 // Kind is a kind of failure.
 type Kind string
 
-// The kinds of failures. Those of TLS are not temporary, while Ignition would retry forever.
+// The kinds of failures. TLS failures are not temporary here, whereas Ignition retries them
+// forever.
 const (
-	UnknownName      Kind = "unknown name" // that does not exist in DNS
+	UnknownName      Kind = "unknown name" // does not exist in DNS
 	NoNameServer     Kind = "no name server"
 	ProxyRefused     Kind = "proxy refused"
 	ProxyUnreachable Kind = "proxy unreachable"
 	NoRoute          Kind = "no route"
-	Unreachable      Kind = "unreachable" // or a connection that ended early
+	Unreachable      Kind = "unreachable" // including a connection that was closed early
 	NoTLS            Kind = "no TLS"
 	Handshake        Kind = "handshake" // refused by the server
 	UnknownAuthority Kind = "unknown authority"
 	WrongName        Kind = "wrong name"
 	OutOfTime        Kind = "out of time" // a certificate that has expired or is not valid yet
-	Unverified       Kind = "unverified"  // for another reason
-	Status           Kind = "status"      // of HTTP
+	Unverified       Kind = "unverified"  // certificate not verified for another reason
+	Status           Kind = "status"      // an HTTP status
 	Redirect         Kind = "redirect"
 	Truncated        Kind = "truncated"
 	TooLarge         Kind = "too large"
@@ -50,12 +51,12 @@ type Error struct {
 	Temporary bool // a retry can succeed
 	Cause     error
 
-	Address     string            // HOST:PORT that was dialled
-	Host        string            // an unknown name
-	Certificate *x509.Certificate // that was not verified
-	Status      int               // of HTTP
-	FirstLine   string            // of the body that came with the status
-	Skew        time.Duration     // the server's clock minus this host's clock; 0 for unknown
+	Address     string            // HOST:PORT that was dialed
+	Host        string            // the unknown name
+	Certificate *x509.Certificate // the certificate that was not verified
+	Status      int               // the HTTP status
+	FirstLine   string            // first line of the response body
+	Skew        time.Duration     // the server's clock minus this host's; 0 if unknown
 
 	attempts int
 	took     time.Duration
@@ -74,7 +75,8 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Failure returns the error with its exit code and remedy.
 func (e *Error) Failure() error { return report.Fail(e.Code, e.Remedy, "%w", e) }
 
-// failure names the end of ctx, if that ended the retries.
+// failure returns the error with its exit code and remedy. If ctx ended the retries, the error
+// includes the reason.
 func (e *Error) failure(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && e.Temporary {
 		return report.Fail(e.Code, e.Remedy, "%w; last seen: %w", err, e)
@@ -82,8 +84,9 @@ func (e *Error) failure(ctx context.Context) error {
 	return e.Failure()
 }
 
-// statusError returns the meaning of a response without content. Ignition retries from 500 on; here also where the
-// server requests a retry.
+// statusError returns the error for an HTTP status other than 200 and 204. As in Ignition,
+// statuses from 500 on are temporary; here also 408 and 429, with which a server requests a
+// retry.
 func statusError(response *http.Response, skew time.Duration) *Error {
 	text, _ := io.ReadAll(io.LimitReader(response.Body, 200)) // a body that cannot be read is explained by its status
 	line, _, _ := strings.Cut(string(text), "\n")
@@ -105,7 +108,7 @@ func statusError(response *http.Response, skew time.Duration) *Error {
 	return e
 }
 
-// Cut returns the error of a response that ended before its announced size.
+// Cut returns the error for a response that ended before its announced size.
 func Cut(got *Response, cause error) *Error {
 	received := fmt.Sprintf("%d bytes", len(got.Body))
 	if got.Size > 0 {
@@ -117,7 +120,8 @@ func Cut(got *Response, cause error) *Error {
 	}
 }
 
-// Classify returns why a request to target, or to another address in its place, brought no response.
+// Classify returns the error for a request without a response. The request was sent to target,
+// or to address if that is not empty.
 func Classify(target *url.URL, address string, err error) *Error {
 	e := &Error{Code: report.Failed, Temporary: true, Cause: err, Address: address}
 	if e.Address == "" {
@@ -160,7 +164,7 @@ func Classify(target *url.URL, address string, err error) *Error {
 	return e
 }
 
-// connection describes a connection that was not established, or that ended early.
+// connection describes a failure to connect, or a connection that was closed early.
 func connection(to string, operation *net.OpError, err error) (Kind, string) {
 	dialling := operation != nil && operation.Op == "dial"
 	if dialling && operation.Addr != nil {
@@ -183,7 +187,7 @@ func connection(to string, operation *net.OpError, err error) (Kind, string) {
 	return Unreachable, fmt.Sprintf("asking %s failed: %s", to, innermost(err))
 }
 
-// classifyTLS describes why a server is not trusted. It reports false for errors of another kind.
+// classifyTLS sets the reason if the server is not trusted. It reports false for other errors.
 func (e *Error) classifyTLS(target *url.URL, err error) bool {
 	var unverified *tls.CertificateVerificationError
 	var record tls.RecordHeaderError
@@ -229,7 +233,8 @@ func (e *Error) classifyCertificate(target *url.URL, unverified *tls.Certificate
 	}
 }
 
-// innermost returns the cause inside the errors of net/http and net. The outer ones repeat the URL, with its secrets.
+// innermost returns the innermost cause of an error of net/http or net. The outer errors contain
+// the URL and its secrets.
 func innermost(err error) error {
 	for {
 		inner := errors.Unwrap(err)
@@ -251,7 +256,8 @@ func (p *proxyAnswer) Error() string {
 	return fmt.Sprintf("the proxy %s refuses to connect to %s: %d %s", p.proxy, p.target, p.status, http.StatusText(p.status))
 }
 
-// checkConnect is called with a proxy's response. Without it, net/http returns the text of the status alone.
+// checkConnect is called with a proxy's response. Without it, net/http returns the text of the
+// status alone.
 func checkConnect(_ context.Context, proxy *url.URL, request *http.Request, response *http.Response) error {
 	if response.StatusCode == http.StatusOK {
 		return nil

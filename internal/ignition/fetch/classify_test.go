@@ -29,7 +29,8 @@ func TestPauseDoublesUpToItsMaximum(t *testing.T) {
 	}
 }
 
-// The errors are those of net and net/http. The tests of the clients cause those that are possible on loopback.
+// The errors are those of net and net/http. The tests of the clients cause the ones that are
+// possible on loopback.
 func TestClassify(t *testing.T) {
 	target, err := url.Parse("https://me:hunter2@host/?sig=hunter2")
 	if err != nil {

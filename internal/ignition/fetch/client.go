@@ -1,8 +1,9 @@
-// Package fetch gets payloads, and the resources that configs refer to, over HTTP and HTTPS: one client with one retry
-// policy and one classification of failures.
+// Package fetch gets payloads, and the resources that configs refer to, over HTTP and HTTPS. It
+// has one client, one retry policy and one classification of failures.
 //
-// Headers are sent to the first server only, as in Ignition: a redirect can lead anywhere. The environment's proxy is
-// not used. No error and no log message contains a header, or the user, password, query or fragment of a URL.
+// Headers are sent to the first server only, as in Ignition, because a redirect can lead to any
+// server. The proxy of the environment is not used. No error and no log message contains a
+// header, or the user, password, query or fragment of a URL.
 package fetch
 
 import (
@@ -21,10 +22,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Accept is the Accept header of each request. HyperShift's server serves the same config to every client. The
-// machine-config server of a standalone cluster selects the Ignition spec by this header: spec 2.2 without the header,
-// and the server's newest spec for an unknown version. The header names the newest spec that can be read, as Ignition
-// does, because an older spec may lack settings of the cluster's configs.
+// Accept is the Accept header of each request. HyperShift's server serves the same config to
+// every client. The machine-config server of a standalone cluster selects the Ignition spec by
+// this header: spec 2.2 without the header, and the server's newest spec for an unknown version.
+// The header names the newest spec that can be read, as Ignition does, because an older spec may
+// lack settings of the cluster's configs.
 const Accept = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
 
 // UserAgent is the User-Agent header of each request.
@@ -43,14 +45,15 @@ const (
 // Client gets resources. The zero value trusts the host's CAs and uses no proxy.
 type Client struct {
 	Log           report.Log
-	Budget        time.Duration // attempts begin during this time; 0 is two minutes
-	Total         time.Duration // all attempts end after this time, and the budget does not count; 0 is no limit
-	HeaderTimeout time.Duration // of the response headers of an attempt; 0 is no limit
+	Budget        time.Duration // attempts start within this time; 0 means two minutes
+	Total         time.Duration // limit for all attempts, replaces RetryTimeout; 0 means no limit
+	HeaderTimeout time.Duration // for the response headers of an attempt; 0 means no limit
 	Roots         *x509.CertPool
 	Proxy         Proxy
 
-	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the first server's address. SNI, the
-	// Host header and the name in the certificate remain those of the URL.
+	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the first
+	// server's address. SNI, the Host header and the name in the certificate remain those of the
+	// URL.
 	ConnectTo string
 
 	// Hooks, each of which may be nil.
@@ -58,7 +61,7 @@ type Client struct {
 	Check         func(*Response) *Error  // returns why a body is not usable
 	Explain       func(*Error)            // sets the text, the remedy, the exit code and Temporary for the server
 
-	// Shorter times and another destination, for tests.
+	// Shorter times and another dialer, for tests.
 	Pause, Stall time.Duration
 	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
 }
@@ -86,15 +89,16 @@ type Request struct {
 // Response is a response with status 200 or 204.
 type Response struct {
 	Body        []byte
-	Size        int64 // that the server announced, -1 for none
+	Size        int64 // Content-Length, -1 for none
 	ContentType string
-	Date        time.Time     // the server's clock, zero for unknown
+	Date        time.Time     // the server's clock, zero if unknown
 	Skew        time.Duration // Date minus this host's clock
-	Unencrypted bool          // some of the servers were reached by http
+	Unencrypted bool          // at least one server was reached over HTTP
 }
 
-// Get sends a request until there is a usable response, a failure that is not temporary, the end of the budget, or the
-// end of ctx. An error is a report.Failure around an *Error.
+// Get sends a request, with retries. It blocks until there is a usable response, a failure is
+// not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around an
+// *Error.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	began, budget, limited := time.Now(), c.Budget, ctx
 	if budget == 0 {
@@ -114,7 +118,7 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 			return response, nil
 		}
 		if limited.Err() != nil && last != nil {
-			failed = last // the end of the time interrupted this attempt; the last failure is the reason for it
+			failed = last // the timeout interrupted this attempt; report the failure before it
 		}
 		last = failed
 		failed.attempts, failed.took = attempt, time.Since(began)
@@ -131,8 +135,8 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 	}
 }
 
-// pause returns the time to wait after a number of attempts. The time doubles up to maxPause, and half of it is random:
-// hosts that booted together must not send their requests together.
+// pause returns the backoff after a number of attempts. It doubles up to maxBackoff, and half of
+// it is random, so that hosts that booted together do not send their requests together.
 func (c *Client) pause(attempts int) time.Duration {
 	pause := firstPause
 	if c.Pause > 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What passes by itself is waited for, and the wait explains itself.
+// Temporary failures are retried, and each wait is logged with its reason.
 func TestTriesAgain(t *testing.T) {
 	cut := func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Length", "100")
@@ -46,8 +46,8 @@ func TestTriesAgain(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s, log := visit(t, map[string]http.HandlerFunc{"/a": inTurn(test.bad, test.bad, says("a"))}), &events{}
 			o := patient()
-			// httpTotal counts and not the budget; without httpResponseHeaders it
-			// would be over at the first try.
+			// httpTotal applies instead of RetryTimeout. Without httpResponseHeaders it would
+			// end during the first attempt.
 			o.Log, o.stall, o.Budget = report.Log{Sink: log}, 50*time.Millisecond, time.Nanosecond
 			d := resolved(t, config(`"timeouts":{"httpResponseHeaders":1,"httpTotal":8}`, file("/a", at(s.URL+"/a?"+canary))), o)
 			if string(d.Contents["/a"]) != "a" || len(s.got()) != 3 {
@@ -61,7 +61,7 @@ func TestTriesAgain(t *testing.T) {
 	}
 }
 
-// What does not pass is told at once, and what goes on for ever is given up.
+// Permanent failures are reported at once, and retries of temporary ones end.
 func TestGivesUp(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -91,7 +91,7 @@ func TestGivesUp(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.url, func(t *testing.T) {
 			options := quick()
-			if !test.once { // time for a second attempt, after a name server that takes its time
+			if !test.once { // time for a second attempt after a slow name server
 				options = Options{Budget: 2 * time.Second, pause: 500 * time.Millisecond}
 			}
 			said := refused(t, config("", file("/a", at(test.url+"?"+canary))), options, test.code, "file /a: fetching "+test.url+": ", test.want)
@@ -118,8 +118,8 @@ func TestEndsWithContext(t *testing.T) {
 	}
 }
 
-// The config's authorities are trusted beside the system's, and may themselves
-// be at a URL; the reason of a refusal is told.
+// The CAs of the config are trusted in addition to the system's, and can be at a URL. The reason
+// of a rejection is reported.
 func TestTrust(t *testing.T) {
 	pages := map[string]http.HandlerFunc{"/a": says("a")}
 	s := visitTLS(t, pages)
@@ -149,8 +149,9 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// Configs are fetched with the settings of the outermost config, and contents with those of the merged config: a merged
-// config's own settings are for contents, and certificate authorities can be at a URL.
+// Configs are fetched with the settings of the outermost config, and contents with those of the
+// merged config. The settings of a merged config apply to contents only; its CAs can be at a
+// URL.
 func TestSettingsOfNestedConfigs(t *testing.T) {
 	secret := visitTLS(t, map[string]http.HandlerFunc{"/a": says("a"), "/deep": says(config(""))})
 	keeper := visitTLS(t, map[string]http.HandlerFunc{"/ca": says(string(secret.ca))})
@@ -167,14 +168,13 @@ func TestSettingsOfNestedConfigs(t *testing.T) {
 	refused(t, config(first+","+merge(at(root.URL+"/other"))), quick(), report.Refused,
 		"merged config 1: fetching "+secret.URL+"/deep: its certificate is signed")
 
-	// A config that replaces brings its own settings, and contents are fetched with those alone.
+	// A replacement config has its own settings, and contents are fetched with only those.
 	replacing := visitTLS(t, map[string]http.HandlerFunc{"/new": says(config("", file("/a", at(secret.URL+"/a"))))})
 	both := trusting(at(data(string(replacing.ca))), at(data(string(secret.ca))))
 	refused(t, config(both+","+replace(at(replacing.URL+"/new"))), quick(), report.Refused, "file /a: fetching "+secret.URL+"/a: its certificate is signed")
 }
 
-// The parent's settings count where the config has none, and are not put into
-// the document.
+// The parent's settings apply if the config has none, and are not part of the document.
 func TestParent(t *testing.T) {
 	s := visitTLS(t, map[string]http.HandlerFunc{"/a": says("a"), "/b": says(config("", file("/b", at(data("b")))))})
 	parent, _, _, err := Parse([]byte(config(trusting(at(data(string(s.ca)))) + "," + merge(at("https://never.example.com/")))))
@@ -189,8 +189,8 @@ func TestParent(t *testing.T) {
 	}
 }
 
-// forward is a proxy that gets everything from one server, whatever its name,
-// and keeps what it was asked for.
+// forward is a proxy that sends all requests to one server, whatever the requested name, and
+// records them.
 type forward struct {
 	*httptest.Server
 	mutex sync.Mutex
@@ -242,7 +242,7 @@ func (p *forward) got() string {
 	return strings.Join(p.asked, "; ")
 }
 
-// The config's proxy is used, for http and https, and the environment's is not.
+// The config's proxy is used for http and https, and the proxy of the environment is not.
 func TestProxy(t *testing.T) {
 	s := visitTLS(t, map[string]http.HandlerFunc{"/a": says("by tunnel")}, "web.example.com")
 	p := newForward(t, s.Listener.Addr().String(), http.StatusOK)
@@ -267,7 +267,7 @@ func TestProxy(t *testing.T) {
 	if want := "CONNECT web.example.com:443" + basic + "; GET http://files.example.com/c" + basic; p.got() != want {
 		t.Errorf("the proxy was asked for %q, want %q", p.got(), want)
 	}
-	// Beside the proxy: the name does not exist, so that it cannot be had.
+	// Without the proxy the name does not resolve.
 	refused(t, config(proxy(through, ".invalid"), file("/a", at("https://web.invalid/a"))), quick(), report.Failed, "web.invalid")
 	for _, request := range s.got() {
 		if request.Host != "web.example.com" {

@@ -9,20 +9,21 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// decode returns the bytes of a data URL. URLs of the forms that clusters serve are decoded here: the package, which
-// decides about all others, takes ten times as long.
+// decode returns the bytes of a data URL. The usual forms are decoded here, because package
+// dataurl, which decodes all other forms, takes ten times as long.
 func decode(source string) ([]byte, error) {
 	if content, ok := decodeUsual(source); ok {
 		return content, nil
 	}
 	decoded, err := dataurl.DecodeString(source)
 	if err != nil {
-		return nil, errors.New("decoding data URL: it is not one") // the cause contains a part of the URL
+		return nil, errors.New("decoding data URL: it is not one") // the cause contains part of the URL
 	}
 	return decoded.Data, nil
 }
 
-// decodeUsual decodes the forms that machine-config-operator and Butane write. It reports false for all others.
+// decodeUsual decodes the forms that machine-config-operator and Butane write. It reports false
+// for all others.
 func decodeUsual(source string) ([]byte, bool) {
 	rest, is := strings.CutPrefix(source, "data:")
 	if !is {
@@ -30,7 +31,7 @@ func decodeUsual(source string) ([]byte, bool) {
 	}
 	rest = strings.TrimPrefix(rest, "text/plain;charset=utf-8")
 	if encoded, is := strings.CutPrefix(rest, ";base64,"); is {
-		if strings.ContainsAny(encoded, "\r\n") { // which the decoder skips
+		if strings.ContainsAny(encoded, "\r\n") { // base64 skips them
 			return nil, false
 		}
 		content, err := base64.StdEncoding.DecodeString(encoded)

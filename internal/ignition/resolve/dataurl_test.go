@@ -7,7 +7,7 @@ import (
 	"github.com/vincent-petithory/dataurl"
 )
 
-// What is decoded here is what the package would have decoded.
+// decodeUsual returns the same bytes as package dataurl.
 func FuzzDecodeUsual(f *testing.F) {
 	for _, source := range []string{
 		"data:,", "data:,a%20b%0a%2B%2b+;/?", "data:,%", "data:,%4", "data:,%4g", "data:,a b", "data:,ä", "data:,a#b", "data:a",

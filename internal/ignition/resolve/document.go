@@ -8,8 +8,8 @@ import (
 
 // Document is a config that refers to nothing outside itself.
 type Document struct {
-	// Raw is the text of the config if it was complete, else JSON of the newest spec. Raw is a credential if the config
-	// or a resource of it is one.
+	// Raw is the text of the config if it was complete, else JSON of the newest spec. Raw is a
+	// credential if the config or a resource of it is one.
 	Raw      []byte
 	Version  string       // the spec of the outermost config
 	Config   types.Config // merged, translated to the newest spec; all sources are data URLs
@@ -23,7 +23,8 @@ func newDocument() *Document {
 	return &Document{Contents: map[string][]byte{}, Appends: map[string][]byte{}}
 }
 
-// keep adds the content of a reference. A file without a source has no content; an empty source is an empty content.
+// keep adds the content of a reference. A file without a source has no content; an empty source
+// is an empty content.
 func (d *Document) keep(reference reference, content []byte) {
 	switch {
 	case reference.addition:

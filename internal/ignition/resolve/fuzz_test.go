@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Whatever comes in, it is resolved or refused with a code and a remedy, and
-// what is resolved is whole: resolved again, it is the same.
+// Any input is resolved or rejected with an exit code and a remedy. A resolved config is
+// complete: resolving it again does not change it.
 func FuzzInline(f *testing.F) {
 	f.Add([]byte(config("", file("/a", at(data("a"), hash256("a"))))))
 	f.Add([]byte(config(merge(at(data(config("", file("/a", at("data:,a")))))), file("/a", at("s3://bucket/a")))))
@@ -38,7 +38,7 @@ func FuzzInline(f *testing.F) {
 	})
 }
 
-// A data URL gives bytes within the limit, or an error that shows none of it.
+// A data URL decodes to bytes within the limit, or to an error without a part of the URL.
 func FuzzDataURL(f *testing.F) {
 	f.Add("data:,hello%2C%20world", "", "")
 	f.Add("data:text/plain;charset=utf-8;base64,aGVsbG8=", "", "sha256-00")

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Contents from elsewhere end up in the document, expanded, with their hashes.
+// Fetched contents are part of the document, decoded, with their hashes.
 func TestContentsFromElsewhere(t *testing.T) {
 	big := strings.Repeat("hello, world\n", 1000)
 	s := visit(t, map[string]http.HandlerFunc{
@@ -30,7 +30,7 @@ func TestContentsFromElsewhere(t *testing.T) {
 	if len(s.got()) != 5 || d.Config.Storage.Files[1].Contents.Verification.Hash == nil || d.Config.Storage.Files[1].Contents.Compression != nil {
 		t.Errorf("%d requests: %s", len(s.got()), indent(t, d.Config.Storage.Files[1]))
 	}
-	// What came in clear without a hash is warned of, and only that.
+	// Only contents that were fetched by http without a hash cause a warning.
 	if len(d.Warnings) != 2 || !strings.Contains(d.Warnings[0], "file /none at "+s.URL+"/none came unencrypted and without a verification: anybody on the way can change it") {
 		t.Errorf("warnings %q", d.Warnings)
 	}
@@ -62,8 +62,7 @@ func TestDamagedContents(t *testing.T) {
 	refused(t, config("", file("/a", at(data(strings.Repeat("a", 600)))), file("/b", at(data(strings.Repeat("b", 600))))), o, report.Usage, "file /b: the contents together have more than 1000 bytes")
 }
 
-// Headers of the config replace the default ones, and none of them goes to
-// where the server sends on to.
+// Headers of the config replace the default ones, and none is sent to the target of a redirect.
 func TestHeaders(t *testing.T) {
 	second := visit(t, map[string]http.HandlerFunc{"/there": says("there")})
 	first := visit(t, map[string]http.HandlerFunc{"/here": leadsTo(second.URL + "/there"), "/plain": says("plain")})
@@ -91,8 +90,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// In a merge, a header without a value takes the parent's away; where there is
-// none to take away, Ignition fails too.
+// In a merge, a header without a value removes the parent's header. If there is none to remove,
+// Ignition fails, too.
 func TestHeaderTakenAway(t *testing.T) {
 	s := visit(t, map[string]http.HandlerFunc{"/a": says("a")})
 	entry := func(value string) string {
@@ -122,7 +121,7 @@ func TestRedirects(t *testing.T) {
 	} {
 		refused(t, config("", file("/a", at(s.URL+path))), quick(), report.Usage, want)
 	}
-	// A redirect that leaves TLS is a way in clear.
+	// A redirect from https to http makes the response unencrypted.
 	secure := visitTLS(t, map[string]http.HandlerFunc{"/a": leadsTo(s.URL + "/a")})
 	d := resolved(t, config(trusting(at(data(string(secure.ca)))), file("/a", at(secure.URL+"/a"))), Options{})
 	if len(d.Warnings) != 1 || !strings.Contains(d.Warnings[0], "came unencrypted") {

@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mistaken tells the usual wrong files apart, before the parser says only that
-// they are not JSON, or have no version. JSON that has a version is none.
+// mistaken returns an error for common mistakes in the choice of the file. The parser would only
+// report that the file is not JSON, or has no version. JSON with a version is accepted.
 func mistaken(raw []byte, hasVersion bool) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
@@ -29,7 +29,7 @@ func mistaken(raw []byte, hasVersion bool) error {
 		}
 	}
 	if raw[0] == '{' || json.Valid(raw) {
-		return nil // the parser knows better
+		return nil // the parser reports the problem
 	}
 	decoded, err := base64.StdEncoding.DecodeString(string(raw))
 	if decoded = bytes.TrimSpace(decoded); err == nil && len(decoded) > 0 && decoded[0] == '{' {

@@ -17,15 +17,16 @@ import (
 const (
 	// maxProblems is the number of problems of one config that are reported at once.
 	maxProblems = 5
-	// maxKeys is the number of keys that a config can have. Rendered worker payloads have about 400.
-	// Ignition's validation keeps a tree node and a warning per unknown key: 500,000 took 17.7 s and 600 MB.
+	// maxKeys is the number of keys that a config can have. Rendered worker payloads have about
+	// 400. Ignition's validation keeps a tree node and a warning per unknown key: 500,000 took
+	// 17.7 s and 600 MB.
 	maxKeys = 50_000
 )
 
-// Parse reads a config of spec 3.0 to 3.6 with coreos/ignition's own parser
-// and validation. Warnings are returned, everything fatal becomes one error
-// with the place of each problem. Special mode bits are taken off for specs
-// before 3.6, as Ignition does. What the config refers to is not looked at.
+// Parse parses a config of spec 3.0 to 3.6 with coreos/ignition's own parser and validation. It
+// returns warnings, and one error with the location of each fatal problem. As in Ignition,
+// special mode bits are removed for specs before 3.6. Resources that the config refers to are
+// not checked.
 func Parse(raw []byte) (config types.Config, version string, warnings []string, err error) {
 	if keys := bytes.Count(raw, []byte(`":`)); keys > maxKeys {
 		return config, "", nil, fmt.Errorf("it has %d keys; configs of up to %d keys can be read", keys, maxKeys)
@@ -38,7 +39,7 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 		return config, "", nil, wrong
 	}
 	if err == nil && parsed.Major == 2 {
-		// Servers of OpenShift choose the spec by this header and give 2.2 without it.
+		// OpenShift's servers select the spec by this header, and serve 2.2 without it.
 		return config, "", nil, fmt.Errorf("it is of Ignition spec %s; specs 3.0 to %d.%d can be read: ask its server with the header "+
 			`"Accept: application/vnd.coreos.ignition+json;version=3.2.0", or get the config of a newer release`,
 			parsed, types.MaxVersion.Major, types.MaxVersion.Minor)
@@ -63,8 +64,8 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	return config, parsed.String(), said(found), nil
 }
 
-// said returns the parser's warnings about a config that it read, the first few
-// in the order of their text: Ignition reports unknown keys in random order.
+// said returns the first warnings of the parser, sorted, because Ignition reports unknown keys
+// in random order.
 func said(found vreport.Report) []string {
 	var warnings []string
 	for _, entry := range found.Entries {
@@ -74,9 +75,8 @@ func said(found vreport.Report) []string {
 	return few(warnings)
 }
 
-// Check validates what several configs have become, and names what is wrong.
-// Two valid ones can make an invalid one: a file of the one where a unit of the
-// other is.
+// Check validates a merged config and returns an error that lists the problems. Two valid
+// configs can be invalid when merged, such as a file in one at the path of a unit in the other.
 func Check(config types.Config) error {
 	found := validate.ValidateWithContext(config, nil)
 	if !found.IsFatal() {
@@ -91,8 +91,8 @@ func Check(config types.Config) error {
 	return errors.New(some(list))
 }
 
-// named is the path of the entry of storage that a problem is of: its number in
-// the merged config is in no file that somebody could look at.
+// named returns the path of the storage entry that a problem refers to. The index of the entry
+// in the merged config is not in any file of the administrator.
 func named(config types.Config, path []any) string {
 	if len(path) < 3 || path[0] != "storage" {
 		return ""
@@ -130,10 +130,10 @@ func fatal(found vreport.Report) []string {
 
 func trim(entry vreport.Entry) string { return strings.TrimPrefix(entry.String(), "error ") }
 
-// some joins a few problems of many.
+// some joins the first problems of a list.
 func some(list []string) string { return strings.Join(few(list), "; ") }
 
-// few returns the first problems of a list, and the number of the others.
+// few returns the first problems of a list, and the number of the remaining ones.
 func few(list []string) []string {
 	if more := len(list) - maxProblems; more > 0 {
 		return append(list[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))

@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// Place returns a source without parts that may be secret: a user, a password, a signature in the query, the bytes of a
-// data URL.
+// Place returns a source without parts that may be secret: user, password, query, and the
+// content of a data URL.
 func Place(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "a data URL"
@@ -20,10 +20,10 @@ func Place(source string) string {
 	return fetch.Place(parsed)
 }
 
-// scheme returns the scheme of a source, "" for none and for a source that is no URL.
+// scheme returns the scheme of a source, "" for no scheme and for an invalid URL.
 func scheme(source string) string {
 	if strings.HasPrefix(source, "data:") {
-		return "data" // without reading megabytes as a URL
+		return "data" // avoids parsing megabytes
 	}
 	parsed, err := url.Parse(source)
 	if err != nil {

@@ -49,7 +49,8 @@ func contents(config *types.Config) []reference {
 	return list
 }
 
-// nested returns the other configs that a config refers to. A replacement makes the rest of the config void.
+// nested returns the other configs that a config refers to. A replacement makes the rest of the
+// config void.
 func nested(ignition *types.Ignition) []reference {
 	if ignition.Config.Replace.Source != nil {
 		return []reference{{what: "the config that replaces it", resource: &ignition.Config.Replace}}
@@ -69,7 +70,7 @@ func authorities(ignition *types.Ignition) []reference {
 	return list
 }
 
-// possible returns an error that names the references that can never be fetched.
+// possible returns an error that lists the references that can never be fetched.
 func possible(list []reference) error {
 	var problems []string
 	for _, r := range list {
@@ -100,12 +101,14 @@ func (r reference) unsupported() string {
 	return ""
 }
 
-// headers returns the config's headers for the resource. Of several headers of one name, the last one counts.
+// headers returns the config's headers for the resource. If several headers have the same name,
+// the last one applies.
 func (r reference) headers() (http.Header, error) {
 	headers := http.Header{}
 	for _, header := range r.resource.HTTPHeaders {
 		if header.Value == nil {
-			// In a merge, a header without a value removes the parent's header. Without one to remove, Ignition fails too.
+			// In a merge, a header without a value removes the parent's header. If there is none
+			// to remove, Ignition fails, too.
 			return nil, fmt.Errorf("%s: its header %q has no value", r.need(), header.Name)
 		}
 		headers.Set(header.Name, *header.Value)
@@ -144,7 +147,8 @@ func (r *resolver) get(ctx context.Context, reference reference) ([]byte, error)
 	return content, nil
 }
 
-// inlined returns a resource with its content as a data URL. The hash is that of the expanded content and remains valid.
+// inlined returns the resource with its content as a data URL. Its hash remains valid, because
+// it is the hash of the decoded content.
 func (r *resolver) inlined(reference reference, content []byte) types.Resource {
 	if !reference.remote() {
 		return *reference.resource

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What has all in it stays as it is, byte for byte.
+// A complete config is unchanged, byte for byte.
 func TestOwnTextIsKept(t *testing.T) {
 	raw := " " + config(trusting(at(data(string(caOf(t))))), file("/a", at(data("a"))), `{"path":"/b"}`) + "\n"
 	d := resolved(t, raw, Options{})
@@ -28,8 +28,8 @@ func caOf(t *testing.T) []byte {
 	return visitTLS(t, nil).ca
 }
 
-// Merged configs come in order, each with what it merges itself, and the later
-// wins; lists with keys are merged by key, additions follow one another.
+// Configs are merged in order, each with the configs that it merges itself, and the later one
+// takes precedence. Lists with keys are merged by key, and contents to append are joined.
 func TestMerge(t *testing.T) {
 	added := func(path, content string) string {
 		return fmt.Sprintf(`{"path":%q,"append":[%s]}`, path, at(data(content)))
@@ -55,8 +55,7 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// A replacement ends the config: nothing else of it counts, and nothing else
-// that it refers to is asked for.
+// A replacement replaces the complete config, whose other references are not fetched.
 func TestReplace(t *testing.T) {
 	var s *site
 	s = visit(t, map[string]http.HandlerFunc{
@@ -79,7 +78,7 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// Nested configs can be in data URLs, expanded and verified as any resource.
+// Nested configs can be data URLs, decoded and verified as any resource.
 func TestNestedInDataURL(t *testing.T) {
 	inner := config("", file("/a", at(data("a"))))
 	d := resolved(t, config(merge(at(data(zip(t, inner)), gzipped, hash512(inner)))), Options{Offline: true})
@@ -89,7 +88,7 @@ func TestNestedInDataURL(t *testing.T) {
 	refused(t, config(merge(at(data(inner), hash256("other")))), Options{}, report.Usage, "merged config 1: its sha256 is", "changed or damaged")
 }
 
-// Special mode bits are Ignition's from spec 3.6 on, document by document.
+// Ignition applies special mode bits from spec 3.6 on, per document.
 func TestModeBitsOfMixedSpecs(t *testing.T) {
 	older := `{"ignition":{"version":"3.5.0"},"storage":{"files":[{"path":"/old","mode":2541}]}}`
 	newer := `{"ignition":{"version":"3.6.0","config":{"merge":[` + at(data(older)) + `]}},"storage":{"files":[{"path":"/new","mode":2541}]}}`
@@ -142,7 +141,7 @@ func TestRefusedConfigs(t *testing.T) {
 	}
 }
 
-// All that cannot be had is told at once, before anything is asked for.
+// All unsupported references are reported at once, before any request.
 func TestUnsupportedSchemes(t *testing.T) {
 	s := visit(t, nil)
 	raw := config(merge(at(s.URL+"/asked"), at("tftp://boot/base.ign?"+canary)),
@@ -158,8 +157,7 @@ func TestUnsupportedSchemes(t *testing.T) {
 	}
 }
 
-// Offline everything that needs the network is named, and only what is left
-// once all that is there is merged.
+// Offline, an error lists each resource that needs the network after the merge.
 func TestOffline(t *testing.T) {
 	s := visit(t, nil)
 	secret := strings.Replace(s.URL, "//", "//me:"+canary+"@", 1)

@@ -18,32 +18,33 @@ import (
 
 const (
 	maxDepth      = 16 // of configs that refer to configs
-	maxConfigs    = 64 // in all; Ignition has no limit
+	maxConfigs    = 64 // in total; Ignition has no limit
 	headerTimeout = 10 * time.Second
 )
 
 // Options are the settings of Resolve. The zero value is valid.
 type Options struct {
-	Name    string // of the config in messages; "" is "config"
+	Name    string // of the config in messages; "" means "config"
 	Remedy  string // for a config that is not valid
-	Offline bool   // refuse everything that needs the network
+	Offline bool   // return an error for resources that need the network
 
-	// Parent is the config that led to this one, as a stub. Its proxy, timeouts and certificate authorities apply where
-	// the config has none.
+	// Parent holds the settings of the config that refers to this one, such as user data. Its
+	// proxy, timeouts and certificate authorities apply if the config has none.
 	Parent types.Ignition
 
 	Log      report.Log
-	Budget   time.Duration // for the retries of each URL without a httpTotal; 0 is two minutes
-	MaxBytes int64         // of all configs and contents together, expanded; 0 is MaxExpanded
+	Budget   time.Duration // for the retries of each URL without httpTotal; 0 means two minutes
+	MaxBytes int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
 
 	pause, stall time.Duration // shorter in tests
 	dial         func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Resolve reads a config, merges or replaces it as the config says, and gets, expands and verifies all contents. It
-// writes nothing. Errors are a report.Failure: Usage for a config that is not valid, and for resources that do not exist,
-// differ from what the config says, or are too large; CredentialRefused for a server that requires another credential;
-// Refused for a server that is not trusted; else Failed.
+// Resolve parses a config, merges or replaces it as specified, and fetches, decodes and verifies
+// all contents. It writes nothing. Errors are a report.Failure: Usage for an invalid config, and
+// for resources that do not exist, do not match their hash, or are too large; CredentialRefused
+// if a server requires another credential; Refused for a server that is not trusted; else
+// Failed.
 func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 	if o.Name == "" {
 		o.Name = "config"
@@ -66,26 +67,27 @@ func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 	return document, nil
 }
 
-// Inline resolves a complete config. An error names each resource that needs the network.
+// Inline resolves a complete config without the network. An error lists each resource that needs
+// the network.
 func Inline(raw []byte, name, remedy string) (*Document, error) {
 	return Resolve(context.Background(), raw, Options{Name: name, Remedy: remedy, Offline: true})
 }
 
-// resolver holds the state of one Resolve.
+// resolver holds the state of one call of Resolve.
 type resolver struct {
 	options  Options
 	client   *fetch.Client
 	unpacker *Unpacker
-	known    map[string][]byte // certificate authorities by source: each is fetched once, as in Ignition
+	known    map[string][]byte // CAs by source: each is fetched once, as in Ignition
 
 	configs  int
 	changed  bool // the result differs from the text of the config
 	warnings []string
-	outside  []string // resources that need the network, which must not be used
+	outside  []string // resources that need the network while Offline is set
 }
 
-// resolve does the work of two stages of Ignition: fetch, which merges the configs, and files, which gets the contents
-// with the settings of the merged config.
+// resolve combines two stages of Ignition: fetch, which merges the configs, and files, which
+// fetches the contents with the settings of the merged config.
 func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 	document := newDocument()
 	config, version, warnings, err := Parse(raw)
@@ -130,9 +132,9 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 	return document, err
 }
 
-// merge returns a config with the configs that it merges, in order, so that the later one wins, or the config that
-// replaces it. References that can never be fetched are refused before any request, even though a merged config could
-// replace them.
+// merge returns a config merged with the configs that it refers to, in order, so that the later
+// one takes precedence, or the config that replaces it. References that can never be fetched are
+// errors before any request, even if a merged config would replace them.
 func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (types.Config, error) {
 	others, merged := nested(&config.Ignition), config
 	if config.Ignition.Config.Replace.Source != nil {
@@ -162,7 +164,7 @@ func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (t
 	return merged, nil
 }
 
-// child gets another config, with the configs that it refers to.
+// child fetches another config and merges the configs that it refers to.
 func (r *resolver) child(ctx context.Context, reference reference, depth int) (types.Config, error) {
 	raw, err := r.get(ctx, reference)
 	if err != nil {
@@ -181,7 +183,7 @@ func (r *resolver) child(ctx context.Context, reference reference, depth int) (t
 	return config, nil
 }
 
-// check refuses references that cannot be fetched, all at once.
+// check returns an error that lists all contents that cannot be fetched.
 func (r *resolver) check(list []reference) error {
 	if err := possible(list); err != nil || !r.options.Offline {
 		return err

@@ -12,8 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// connect makes the client for the settings of a config, and of the parent where the config has none. Certificate
-// authorities are fetched with the other settings and this host's trust.
+// connect creates the client with the settings of a config, and of the parent if the config has
+// none. Certificate authorities are fetched with the other settings and the CAs that this host
+// trusts.
 func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 	// Only the settings: a merge of whole configs would copy all entries.
 	ignition = v3_6.Merge(types.Config{Ignition: r.options.Parent}, types.Config{Ignition: ignition}).Ignition
@@ -47,7 +48,7 @@ func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 	}
 	for _, reference := range list {
 		if r.options.Offline && reference.remote() {
-			continue // named by inlineAuthorities
+			continue // reported by inlineCAs
 		}
 		content, err := r.authority(ctx, reference)
 		if err != nil {
@@ -59,7 +60,7 @@ func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 	return nil
 }
 
-// authority gets a certificate authority.
+// authority returns a certificate authority.
 func (r *resolver) authority(ctx context.Context, reference reference) ([]byte, error) {
 	source := *reference.resource.Source
 	if content, known := r.known[source]; known {
@@ -76,8 +77,9 @@ func (r *resolver) authority(ctx context.Context, reference reference) ([]byte, 
 	return content, nil
 }
 
-// inlineAuthorities makes the settings of a merged config complete: no config is left to merge, and the certificate
-// authorities are data URLs. An authority that several URLs provide is listed once.
+// inlineAuthorities completes the settings of a merged config: it removes the references to
+// other configs and turns the certificate authorities into data URLs. A CA that several URLs
+// provide is listed once.
 func (r *resolver) inlineAuthorities(ctx context.Context, ignition *types.Ignition) error {
 	ignition.Config = types.IgnitionConfig{}
 	listed := map[string]bool{}

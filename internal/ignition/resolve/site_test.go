@@ -24,10 +24,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// canary stands for a secret: it must come up in no error, warning or message.
+// canary represents a secret, which no error, warning or message may contain.
 const canary = "hunter2"
 
-// site is a web server of a test on loopback. It keeps the requests.
+// site is a test web server on loopback. It records its requests.
 type site struct {
 	*httptest.Server
 	ca []byte // PEM
@@ -36,7 +36,7 @@ type site struct {
 	requests []*http.Request
 }
 
-// visit starts a server; what has no handler is 404.
+// visit starts a server. Paths without a handler return 404.
 func visit(t *testing.T, pages map[string]http.HandlerFunc) *site {
 	t.Helper()
 	s := newSite(pages)
@@ -45,7 +45,7 @@ func visit(t *testing.T, pages map[string]http.HandlerFunc) *site {
 	return s
 }
 
-// visitTLS starts one with a CA of its own, for 127.0.0.1 and the names.
+// visitTLS starts a server with its own CA, for 127.0.0.1 and the names.
 func visitTLS(t *testing.T, pages map[string]http.HandlerFunc, names ...string) *site {
 	t.Helper()
 	return visitUntil(t, time.Now().Add(time.Hour), pages, names...)
@@ -58,7 +58,7 @@ func visitUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc
 	leaf := ca.Serve(t, "127.0.0.1", func(c *x509.Certificate) { c.NotAfter, c.DNSNames = until, names })
 	s.ca = ca.PEM
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
-	s.Config.ErrorLog = log.New(io.Discard, "", 0) // refused handshakes are what some tests are about
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // some tests cause refused handshakes
 	s.StartTLS()
 	t.Cleanup(s.Close)
 	return s
@@ -85,7 +85,7 @@ func (s *site) got() []*http.Request {
 	return append([]*http.Request{}, s.requests...)
 }
 
-// asked lists the paths that were asked for.
+// asked returns the requested paths.
 func (s *site) asked() string {
 	var paths []string
 	for _, r := range s.got() {
@@ -94,17 +94,17 @@ func (s *site) asked() string {
 	return strings.Join(paths, " ")
 }
 
-// says answers with a content.
+// says returns a handler that sends a content.
 func says(content string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, content) }
 }
 
-// fails answers with a status.
+// fails returns a handler that sends a status.
 func fails(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no: "+canary, status) }
 }
 
-// inTurn gives each request to the next handler, later ones to the last.
+// inTurn passes each request to the next handler, and all further requests to the last one.
 func inTurn(pages ...http.HandlerFunc) http.HandlerFunc {
 	var mutex sync.Mutex
 	n := 0
@@ -121,18 +121,18 @@ func leadsTo(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
-// file is an entry of storage.files with a content.
+// file returns an entry of storage.files with a content.
 func file(path, resource string) string {
 	return fmt.Sprintf(`{"path":%q,"contents":%s}`, path, resource)
 }
 
-// at is a resource: a source, and more JSON members.
+// at returns a resource with a source and more JSON members.
 func at(source string, more ...string) string {
 	return "{" + strings.Join(append([]string{fmt.Sprintf(`"source":%q`, source)}, more...), ",") + "}"
 }
 
-// config is one of spec 3.4 with files; ignition are more members of its
-// ignition section.
+// config returns a config of spec 3.4 with files; ignition has more members of its ignition
+// section.
 func config(ignition string, files ...string) string {
 	if ignition != "" {
 		ignition = "," + ignition
@@ -179,7 +179,7 @@ func hash256(content string) string {
 
 const gzipped = `"compression":"gzip"`
 
-// events collects what is reported.
+// events collects the reported events.
 type events struct {
 	mutex sync.Mutex
 	list  []string
@@ -197,11 +197,12 @@ func (e *events) text() string {
 	return strings.Join(e.list, "\n")
 }
 
-// patient asks again until the server gives in; quick gives up soon.
+// patient returns options with which retries last until the server succeeds. quick returns
+// options with a short timeout.
 func patient() Options { return Options{Budget: time.Minute, pause: time.Millisecond} }
 func quick() Options   { return Options{Budget: 30 * time.Millisecond, pause: time.Millisecond} }
 
-// resolved is the document of a config, which must be whole.
+// resolved returns the document of a config and checks that the document is complete.
 func resolved(t *testing.T, raw string, o Options) *Document {
 	t.Helper()
 	document, err := Resolve(t.Context(), []byte(raw), o)
@@ -219,7 +220,7 @@ func resolved(t *testing.T, raw string, o Options) *Document {
 	return document
 }
 
-// contentsOf are the contents of a document, with what is appended to them.
+// contentsOf returns the contents of a document, including appended ones.
 func contentsOf(t *testing.T, d *Document) map[string]string {
 	t.Helper()
 	list := map[string]string{}
@@ -232,7 +233,8 @@ func contentsOf(t *testing.T, d *Document) map[string]string {
 	return list
 }
 
-// refused is what is said of a config that cannot be had.
+// refused returns the error of a config that cannot be resolved, after checking its code and
+// texts.
 func refused(t *testing.T, raw string, o Options, code report.Code, wants ...string) string {
 	t.Helper()
 	_, err := Resolve(t.Context(), []byte(raw), o)

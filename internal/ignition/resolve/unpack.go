@@ -17,22 +17,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// MaxExpanded is how many bytes all that a config consists of may have once it
-// is decoded: a few kilobytes of gzip can hold gigabytes.
+// MaxExpanded is the maximum size of all decoded contents of a config, in bytes: a few kilobytes
+// of gzip can contain gigabytes.
 const MaxExpanded = 64 << 20
 
-// errRemote means that a content is not in the config, but elsewhere.
+// errRemote means that a content must be fetched.
 var errRemote = errors.New("its content is not in the config")
 
-// Unpacker takes contents out of resources, up to a total size.
+// Unpacker decodes the contents of resources, up to a total size.
 type Unpacker struct{ limit, left int64 }
 
-// NewUnpacker gives one for contents of so many bytes together.
+// NewUnpacker returns an Unpacker with a total limit in bytes.
 func NewUnpacker(limit int64) *Unpacker { return &Unpacker{limit: limit, left: limit} }
 
-// Inline decodes a data URL, expands it, and checks its hash, which is of the
-// expanded bytes. No source is an empty content, whatever its hash, as in
-// Ignition.
+// Inline decodes a data URL, decompresses its content, and verifies the hash of the decompressed
+// content. As in Ignition, a resource without a source has an empty content, whatever its hash.
 func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
 	if r.Source == nil || *r.Source == "" {
 		return nil, nil
@@ -47,8 +46,8 @@ func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
 	return u.unpack(content, r)
 }
 
-// Contents decodes what the files of a config are made of: what they name as
-// their content, and what is to be appended to them, joined, both by path.
+// Contents returns the decoded contents of the files of a config, and the joined contents to
+// append to them, both by path.
 func Contents(config types.Config) (own, appends map[string][]byte, err error) {
 	unpacker := NewUnpacker(MaxExpanded)
 	document := newDocument()
@@ -62,7 +61,7 @@ func Contents(config types.Config) (own, appends map[string][]byte, err error) {
 	return document.Contents, document.Appends, nil
 }
 
-// unpack turns the bytes that a resource's source gave into its content.
+// unpack decompresses and verifies the bytes of a resource.
 func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error

@@ -29,9 +29,9 @@ import (
 	vreport "github.com/coreos/vcontext/report"
 )
 
-// parseAs reads a config of a spec version, as v3_6.ParseCompatibleVersion would.
-// That one steps down to the version and decodes the whole text twice on each
-// step: of a config of spec 3.2, as clusters serve, it took two thirds of the time.
+// parseAs parses a config of a spec version with the result of v3_6.ParseCompatibleVersion. That
+// function tries each older version in turn and decodes the complete text twice per version. For
+// a config of spec 3.2, as clusters serve, that took two thirds of the time.
 func parseAs(version string, raw []byte) (types.Config, vreport.Report, error) {
 	from5 := to36.Translate
 	from4 := after(to35.Translate, from5)
@@ -58,12 +58,12 @@ func parseAs(version string, raw []byte) (types.Config, vreport.Report, error) {
 	return types.Config{}, vreport.Report{}, ignerrors.ErrUnknownVersion
 }
 
-// beginning is where a config has its version, if a program wrote it.
+// beginning is the number of bytes in which generated configs contain their version.
 const beginning = 4 << 10
 
-// parseGuessed reads a config whose version stands where it is looked for first.
-// To find it for sure, the text would have to be read twice. The parser of a
-// spec takes no other version than its own; not ok says nothing at all.
+// parseGuessed parses a config with the first version that the text contains. A reliable search
+// would decode the text twice. The parser of each spec rejects other versions, so a wrong guess
+// is detected. parseGuessed reports false for a wrong guess and for an invalid config.
 func parseGuessed(raw []byte) (config types.Config, version string, found vreport.Report, ok bool) {
 	guess := regexp.MustCompile(`"version"\s*:\s*"(3\.\d+\.0)"`).FindSubmatch(raw[:min(len(raw), beginning)])
 	if guess == nil {
@@ -74,7 +74,7 @@ func parseGuessed(raw []byte) (config types.Config, version string, found vrepor
 	return config, version, found, err == nil
 }
 
-// parse reads a config of one spec and translates it to the newest.
+// parse parses a config of one spec and translates it to the newest spec.
 func parse[C any](raw []byte, read func([]byte) (C, vreport.Report, error), translate func(C) types.Config) (types.Config, vreport.Report, error) {
 	config, found, err := read(raw)
 	if err != nil {
@@ -83,7 +83,7 @@ func parse[C any](raw []byte, read func([]byte) (C, vreport.Report, error), tran
 	return translate(config), found, nil
 }
 
-// after is the translation of a spec by way of the next one.
+// after returns the composition of two translations.
 func after[A, B, C any](first func(A) B, then func(B) C) func(A) C {
 	return func(old A) C { return then(first(old)) }
 }

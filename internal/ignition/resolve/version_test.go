@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// variants are configs that the specs do not all take, or take with warnings.
+// variants returns configs that some specs reject or accept with warnings.
 func variants(version string) []string {
 	var list []string
 	for _, rest := range []string{
@@ -41,8 +41,8 @@ func variants(version string) []string {
 		fmt.Sprintf(`{"ignition":{"version":"3.0.0","VERSION":%q}}`, version))
 }
 
-// A config is read by the parser of its own spec as the newest one would have it
-// read: same config, same report, same error.
+// The parser of a config's own spec has the same result as the newest one: the same config,
+// report and error.
 func TestParseAsIsParseCompatibleVersion(t *testing.T) {
 	read, refused := 0, 0
 	for _, version := range []string{"3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0", "3.2.1", "3.6.0-experimental", "3.7.0", "3.2.0+a"} {
@@ -75,7 +75,7 @@ func TestParseAsOfRealPayloads(t *testing.T) {
 	}
 }
 
-// A version that stands first in the text, and is not the config's, is not taken.
+// A version at the start of the text that is not the config's version is not used.
 func TestParseGuessedChecksTheGuess(t *testing.T) {
 	for _, raw := range []string{
 		`{"passwd":{"users":[{"name":"\"version\":\"3.2.0\""}]},"ignition":{"version":"3.4.0"}}`,
@@ -98,8 +98,8 @@ func FuzzParseAs(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte) { sameAsCompatible(t, string(raw), raw) })
 }
 
-// sameAsCompatible compares, and tells whether the config can be read. It shows
-// no content: real payloads hold secrets.
+// sameAsCompatible compares both parsers, and reports whether the config is valid. It prints no
+// content, because real payloads contain secrets.
 func sameAsCompatible(t *testing.T, name string, raw []byte) bool {
 	t.Helper()
 	version, _, err := util.GetConfigVersion(raw)
@@ -124,7 +124,8 @@ func sameAsCompatible(t *testing.T, name string, raw []byte) bool {
 	return err == nil
 }
 
-// lines are sorted: unknown keys are reported in the order of a map.
+// lines returns the sorted entries of a report, because unknown keys are reported in random
+// order.
 func lines(found vreport.Report) []string {
 	return slices.Sorted(strings.SplitSeq(found.String(), "\n"))
 }
