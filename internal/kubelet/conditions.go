@@ -12,15 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// serviceNetwork is the first address of the usual service networks, where a
-// cluster has its API server.
+// serviceNetwork matches connections to the first address of the default
+// service networks, which is the address of the API server in the cluster.
 var serviceNetwork = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
 
-// maxAhead is how far the clocks may be apart, as preflight has it.
+// maxAhead is the maximum clock difference, the same limit as in preflight.
 const maxAhead = 2 * time.Minute
 
-// diagnose lists what is not as it should be, the nearest cause first. It is
-// empty when the Node is Ready and takes pods.
+// diagnose returns the problems of the Node, the most direct cause first. The
+// list is empty if the Node is Ready and schedulable.
 func diagnose(f facts) []Finding {
 	ready := f.node != nil && isReady(f.node) && f.thisBoot()
 	var keeping []Finding
@@ -53,8 +53,8 @@ func diagnose(f facts) []Finding {
 	return all
 }
 
-// thisBoot tells whether the Node's status comes from this machine as it runs
-// now: a Node of an earlier join can still say Ready.
+// thisBoot reports whether the Node's status was reported since the current
+// boot. A Node from an earlier join can still be Ready.
 func (f facts) thisBoot() bool {
 	return f.boot == "" || f.node.Status.NodeInfo.BootID == f.boot
 }
@@ -74,8 +74,8 @@ func clockFinding(f facts) []Finding {
 	}}
 }
 
-// state tells why the Node is not Ready, or not there; told is the pod that is
-// named as the cause.
+// state returns why the Node is not Ready or does not exist. told is the pod
+// that the findings name as the cause.
 func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	const journal = "journalctl -u kubelet -b"
 	why, remedy := because(f.machine.recent)
@@ -109,7 +109,8 @@ func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
 	return []Finding{said}, nil
 }
 
-// reported is for what kubelet says about itself, but for the network.
+// reported returns the finding for the Ready condition that kubelet reports.
+// Network problems are handled elsewhere.
 func (f facts) reported(ready *corev1.NodeCondition) Finding {
 	said := Finding{
 		Severity: report.SeverityProblem, Remedy: "journalctl -u kubelet -b", Details: inWords(ready.Message),
@@ -133,7 +134,7 @@ func (f facts) reported(ready *corev1.NodeCondition) Finding {
 	return said
 }
 
-// pressures tells of the other conditions, with the numbers as they are now.
+// pressures returns findings for the other conditions, with current figures.
 func pressures(f facts) []Finding {
 	var all []Finding
 	if f.node == nil {
