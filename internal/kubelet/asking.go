@@ -164,9 +164,9 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 	return false, a.hopeless()
 }
 
-// hopeless removes the key of a CSR that cannot lead to a certificate. If the
-// CSR was already in that state before this run, hopeless returns errAgain
-// once, to continue with a new key.
+// hopeless removes the key of a CSR that cannot lead to a certificate, and
+// returns the error. If the CSR was already in that state before this run, the
+// error is errRetryCSR once, to continue with a new key.
 func (a *asking) hopeless() error {
 	if err := a.key.drop(); err != nil {
 		return err

@@ -110,10 +110,10 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 // its TLS bootstrap, byte for byte (writeKubeconfigFromBootstrapping in
 // k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). kubelet accepts it and
 // does not bootstrap again.
-func kubeconfigFor(cluster Cluster, pair string) ([]byte, error) {
+func kubeconfigFor(cluster Cluster, pairFile string) ([]byte, error) {
 	content, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"default-cluster": {Server: cluster.Server, CertificateAuthorityData: cluster.CA}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pair, ClientKey: pair}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pairFile, ClientKey: pairFile}},
 		Contexts:       map[string]*clientcmdapi.Context{"default-context": {Cluster: "default-cluster", AuthInfo: "default-auth", Namespace: "default"}},
 		CurrentContext: "default-context",
 	})

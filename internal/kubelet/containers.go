@@ -72,27 +72,27 @@ func (t *podTrouble) waiting(named, image string, s *corev1.ContainerStatus, f f
 // kubelets do not report the reason in the status, so it is read from their
 // journal.
 func (t *podTrouble) pulling(image, reason, message string, f facts) {
-	said := message
+	detail := message
 	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
-		_, said, _ = strings.Cut(last, ": ")
+		_, detail, _ = strings.Cut(last, ": ")
 	}
-	if said == "" {
+	if detail == "" {
 		for _, line := range slices.Backward(f.machine.kubelet) {
 			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
 				continue
 			}
-			said = plain(line)
+			detail = plain(line)
 			break
 		}
 	}
 	if reason == "InvalidImageName" {
-		said = reason
+		detail = reason
 	}
-	c := pulling(image, said, f.machine.auths)
+	c := pulling(image, detail, f.machine.auths)
 	t.certain = true
 	t.why = "image " + shortImage(image) + " cannot be pulled: " + c.text
 	t.remedy = c.remedy
-	t.details = inWords(said, "image "+image)
+	t.details = inWords(detail, "image "+image)
 }
 
 // crashed explains the exit of a container. A container in a crash loop

@@ -19,15 +19,15 @@ import (
 // Evict evicts this node's pods through the eviction API, which a node may use
 // for its own pods, and waits until they are gone. Pods of DaemonSets, static
 // pods and terminated pods remain. Evict fails before the first eviction if a
-// pod has no controller that would recreate it, unless lose is set. ctx limits
+// pod has no controller that would recreate it, unless allowLoss is set. ctx limits
 // the wait for PodDisruptionBudgets.
-func (n *Node) Evict(ctx context.Context, lose bool) error {
+func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 	pods, err := n.allPods(ctx)
 	if err != nil {
 		return err
 	}
 	leaving, lost := whoLeaves(pods)
-	if len(lost) > 0 && !lose {
+	if len(lost) > 0 && !allowLoss {
 		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
 			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
 	}

@@ -95,10 +95,10 @@ const (
 	brief   = 160 // characters of a message quoted within a sentence
 )
 
-func shorten(line string, most int) string {
+func shorten(line string, maxRunes int) string {
 	runes := []rune(strings.Join(strings.Fields(line), " "))
-	if len(runes) > most {
-		return string(runes[:most]) + "…"
+	if len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
 	}
 	return string(runes)
 }

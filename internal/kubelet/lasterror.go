@@ -37,12 +37,12 @@ func lastErrorOf(journal string) *JournalError {
 		if json.Unmarshal([]byte(line), &entry) != nil {
 			continue // the message is not text
 		}
-		told := errorLines(entry.Message, 1)
+		messages := errorLines(entry.Message, 1)
 		micros, err := strconv.ParseInt(entry.Micros, 10, 64)
-		if len(told) == 0 || err != nil {
+		if len(messages) == 0 || err != nil {
 			continue
 		}
-		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: told[0]}
+		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
 	}
 	return nil
 }

@@ -19,38 +19,38 @@ func networkMissing(node *corev1.Node) bool {
 
 // network explains a missing pod network, the most common reason for a Node
 // that is not Ready: the network plugin's pods start last and write its
-// configuration. told is the pod that the findings name first.
-func (f facts) network(troubles []*podTrouble) (all []Finding, told *podTrouble) {
-	said := Finding{
+// configuration. namedPod is the pod that the findings name first.
+func (f facts) network(troubles []*podTrouble) (all []Finding, namedPod *podTrouble) {
+	finding := Finding{
 		Severity: report.SeverityProblem, About: "the network plugin", Text: "the network plugin is not up",
 		Remedy:  "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
 		Details: inWords(conditionOf(f.node, corev1.NodeReady).Message),
 	}
 	if len(f.machine.networks) == 0 {
-		said.Text = "the network plugin has not written its configuration (" + f.machine.cniDir + " is empty)"
+		finding.Text = "the network plugin has not written its configuration (" + f.machine.cniDir + " is empty)"
 	}
 	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles), func(t *podTrouble) bool { return !t.certain && !t.pod.Spec.HostNetwork })
 	switch {
 	case f.noPods != nil:
-		return []Finding{said}, nil
+		return []Finding{finding}, nil
 	case len(f.pods) == 0:
-		said.Text += "; no pod is assigned to this node yet"
-		said.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
-		return []Finding{said}, nil
+		finding.Text += "; no pod is assigned to this node yet"
+		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
+		return []Finding{finding}, nil
 	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
-		said.Text += "; no pod of a network plugin is assigned to this node, only " + listed(podNames(f.pods), 3)
-		said.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
-		return []Finding{said}, nil
+		finding.Text += "; no pod of a network plugin is assigned to this node, only " + listed(podNames(f.pods), 3)
+		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
+		return []Finding{finding}, nil
 	case f.subnetMissing():
-		return append([]Finding{subnetFinding(f.name)}, said), nil
+		return append([]Finding{subnetFinding(f.name)}, finding), nil
 	case len(causes) == 0:
-		return []Finding{said}, nil
+		return []Finding{finding}, nil
 	}
-	told = causes[0]
-	said.Text += "; pod " + told.name() + " is not up: " + told.why
-	said.Remedy, said.Details, said.passing = told.command(), append(said.Details, told.details...), !told.certain
-	return []Finding{said}, told
+	namedPod = causes[0]
+	finding.Text += "; pod " + namedPod.name() + " is not up: " + namedPod.why
+	finding.Remedy, finding.Details, finding.passing = namedPod.command(), append(finding.Details, namedPod.details...), !namedPod.certain
+	return []Finding{finding}, namedPod
 }
 
 func podNames(pods []*corev1.Pod) []string {

@@ -89,8 +89,8 @@ func (i *Identity) ask(ctx context.Context, approve Approver) (Result, error) {
 // timeUp returns failure if err only means that the deadline of ctx has passed,
 // and err otherwise.
 func timeUp(ctx context.Context, err, failure error) error {
-	var told *report.Failure
-	if err == nil || ctx.Err() == nil || errors.As(err, &told) {
+	var known *report.Failure
+	if err == nil || ctx.Err() == nil || errors.As(err, &known) {
 		return err
 	}
 	return ended(ctx, failure)

@@ -84,10 +84,10 @@ func (r Register) taint(node *corev1.Node, command, flag string) error {
 }
 
 // ask creates the Node in a dry run with the node's own credential. What the
-// API server rejects, it would also reject from kubelet. there is the existing
-// Node, or nil. For an existing Node, differences and a rejection are only
-// logged, because kubelet can use that Node.
-func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, there *corev1.Node) error {
+// API server rejects, it would also reject from kubelet. existing is the Node in
+// the cluster, or nil. For an existing Node, differences and a rejection are
+// only logged, because kubelet can use that Node.
+func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, existing *corev1.Node) error {
 	node, err := r.Node(name)
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 	if err != nil {
 		return err
 	}
-	if there != nil {
-		r.compare(there, log)
+	if existing != nil {
+		r.compare(existing, log)
 	}
 	switch {
 	case refusal == nil:
@@ -117,7 +117,7 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 	case strings.Contains(refusal.Error(), "does not support dry run"):
 		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
 		return nil
-	case there != nil:
+	case existing != nil:
 		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.remedy(name, refusal.Error()))
 		return nil
 	}

@@ -150,8 +150,8 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerp
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
 }
 
-func servingText(csr *certificatesv1.CertificateSigningRequest, place Place) string {
+func servingText(csr *certificatesv1.CertificateSigningRequest, topology Place) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), place.Nobody(), place.OnCluster())
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), topology.Nobody(), place.OnCluster())
 }

@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// knownTaint describes a known taint: who sets it, who removes it. In story and
+// knownTaint describes a known taint: who sets it, who removes it. In explanation and
 // remedy NODE stands for the node's name and KEY for the taint's.
 type knownTaint struct {
 	key     string // a leading "*" matches anything
