@@ -28,7 +28,7 @@ const (
 // DropIn returns the content of RegistrationDropIn, or "" if there are no labels
 // and taints. Labels use the unit's variable CUSTOM_KUBELET_LABELS if it has one.
 // Otherwise, and for taints, the drop-in repeats the unit's ExecStart= with the
-// flags added. DropIn fails if the unit allows neither.
+// flags added. RenderDropIn fails if the unit allows neither.
 //
 // The drop-in does not change registerWithTaints of the KubeletConfiguration,
 // because the cluster owns that file. The flag overrides that setting, so it

@@ -20,7 +20,7 @@ type Finding struct {
 	// Blind means that the checks are incomplete for this reason: other findings
 	// may be missing.
 	Blind   bool `json:"-"`
-	passing bool // usually resolves by itself within seconds
+	passing bool // usually disappears within seconds
 }
 
 func (f Finding) failure() error { return report.Fail(report.Failed, f.Remedy, "%s", f.Text) }

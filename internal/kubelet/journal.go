@@ -16,7 +16,7 @@ func lastErrors(ctx context.Context, unit string, count int, more ...string) []s
 	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"}, more...)
 	text, err := host.Run(ctx, "journalctl", arguments...)
 	if err != nil {
-		return nil // a machine without a journal has nothing to say
+		return nil // no journal, no errors
 	}
 	return errorLines(text, count)
 }
