@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	scheme     = newScheme() // the kinds that are sent and received
+	scheme     = newScheme() // the kinds that are encoded and decoded
 	parameters = runtime.NewParameterCodec(scheme)
 )
 
@@ -40,13 +40,13 @@ type Client struct {
 	core, certificates, coordination, authorization *rest.RESTClient
 }
 
-// NewClient returns a client for the cluster of config, which it does not
-// change. It sends no request.
+// NewClient returns a client for the cluster of config. It does not modify
+// config and sends no request.
 func NewClient(config *rest.Config) (*Client, error) {
 	config = rest.CopyConfig(config)
 	config.UserAgent = "hcp-node-agent"
 	config.WarningHandler = rest.NoWarnings{} // the default handler prints to standard error
-	config.QPS = -1                           // callers back off; the error of a limiter would hide the server's
+	config.QPS = -1                           // clients back off themselves; the error of a limiter would hide the server's
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme).WithoutConversion()
 	shared, err := rest.HTTPClientFor(config) // one connection for all groups
 	if err != nil {
@@ -102,8 +102,8 @@ func (c *Client) CSRs() Resource[*certificatesv1.CertificateSigningRequest, *cer
 		c.certificates, "certificatesigningrequests", "")
 }
 
-// RESTClient returns the client of the core group, for requests that are not
-// about a whole object of a kind.
+// RESTClient returns the client of the core group, for requests that Resource
+// does not support.
 func (c *Client) RESTClient() rest.Interface { return c.core }
 
 // Evict evicts the Pod that eviction names, through its eviction subresource.
@@ -112,7 +112,7 @@ func (c *Client) Evict(ctx context.Context, eviction *policyv1.Eviction) error {
 		Body(eviction).Do(ctx).Error()
 }
 
-// Allowed reports whether the credential of the client has a right.
+// Allowed reports whether the client's credential has the right.
 func (c *Client) Allowed(ctx context.Context, right authorizationv1.ResourceAttributes) (bool, error) {
 	review := &authorizationv1.SelfSubjectAccessReview{
 		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &right},

@@ -23,12 +23,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// request is what a server receives.
+// request is a request as the server receives it.
 type request struct {
 	Method, URI, Agent, Accept, ContentType, Body string
 }
 
-// recordingServer answers every request with 404, and records it.
+// recordingServer starts a server that records every request and responds with 404.
 func recordingServer(t *testing.T) (config *rest.Config, received *[]request) {
 	t.Helper()
 	received = &[]request{}
@@ -53,7 +53,7 @@ func recordingServer(t *testing.T) (config *rest.Config, received *[]request) {
 	return &rest.Config{Host: server.URL}, received
 }
 
-// Every request has the bytes of the one that the typed clientset sends.
+// Every request has the same bytes as that of the typed clientset.
 func TestRequestsAreThoseOfTheTypedClientset(t *testing.T) {
 	config, received := recordingServer(t)
 	client, err := NewClient(config)

@@ -16,9 +16,9 @@ type object interface {
 	metav1.Object
 }
 
-// Resource reads and writes the objects of one kind, T, in one namespace, or in
-// all; L is the type of their list. It corresponds to a typed client of
-// client-go, and prefers protobuf too.
+// Resource reads and writes the objects of one kind, T, in one namespace or
+// in all namespaces. L is the type of their list. Like a typed client of
+// client-go, it prefers protobuf.
 type Resource[T object, L runtime.Object] struct {
 	client    rest.Interface
 	name      string // plural, as in the URL
@@ -66,7 +66,8 @@ func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L
 }
 
 // Watch returns the changes of the objects that options select. options must
-// have TimeoutSeconds, after which the server ends the watch. The caller stops it.
+// have TimeoutSeconds, after which the server ends the watch. The
+// caller must stop the returned watch.
 func (r Resource[T, L]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
 	return r.with(r.client.Get()).VersionedParams(&options, parameters).

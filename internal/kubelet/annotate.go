@@ -4,8 +4,9 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// annotations are those that our CSR is to have. They can only be set when it
-// is created: the bootstrap credential may not change a CSR.
+// annotations returns the annotations for the CSR of this node. Annotations can
+// only be set on creation: the bootstrap credential is not allowed to change a
+// CSR.
 func (a *asking) annotations() (map[string]string, error) {
 	if a.identity.Annotate == nil {
 		return nil, nil
@@ -13,8 +14,9 @@ func (a *asking) annotations() (map[string]string, error) {
 	return a.identity.Annotate(&a.key.private.PublicKey)
 }
 
-// annotatedAs tells whether a CSR that is there carries what ours would. One
-// that does not can never be approved by what it should carry.
+// annotatedAs reports whether an existing CSR carries the annotations of the
+// agent's own CSR. An approver that matches annotations can never approve a CSR
+// without them.
 func annotatedAs(found, ours *certificatesv1.CertificateSigningRequest) bool {
 	for name, value := range ours.Annotations {
 		if found.Annotations[name] != value {
@@ -24,7 +26,7 @@ func annotatedAs(found, ours *certificatesv1.CertificateSigningRequest) bool {
 	return true
 }
 
-// whoApproves says who is to approve our CSR.
+// whoApproves returns a clause that states how the CSR is approved.
 func (a *asking) whoApproves() string {
 	if len(a.ours.Annotations) == 0 {
 		return a.identity.Place.Nobody()
@@ -32,7 +34,8 @@ func (a *asking) whoApproves() string {
 	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; where none is running"
 }
 
-// approveCommand is what a person types to have our CSR approved.
+// approveCommand returns the command with which an administrator approves the
+// CSR.
 func (a *asking) approveCommand() string {
 	byHand := "oc adm certificate approve " + a.ours.Name
 	if len(a.ours.Annotations) == 0 {

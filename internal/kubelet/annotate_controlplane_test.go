@@ -15,15 +15,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// proof annotates as a ticket does.
+// proof annotates a CSR as a join token does.
 func proof(value string) func(crypto.PublicKey) (map[string]string, error) {
 	return func(key crypto.PublicKey) (map[string]string, error) {
 		return map[string]string{"example.com/proof": value + " of " + Fingerprint(key)}, nil
 	}
 }
 
-// An annotation can be set only when the CSR is made; so with another ticket,
-// or the first one, it is a new key and a new CSR, and with the same it is not.
+// An annotation can be set only on creation. A first or a different join token
+// therefore requires a new key and a new CSR; the same token does not.
 func TestControlPlaneAnnotations(t *testing.T) {
 	identity, said := newNode(t, "annotated")
 	waiting := func() certificatesv1.CertificateSigningRequest {
@@ -70,8 +70,7 @@ func TestControlPlaneAnnotations(t *testing.T) {
 		t.Errorf("with another ticket: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
 	}
 
-	// A ticket that cannot be used any more ends the wait, but not when the CSR
-	// was approved in time.
+	// An expired join token ends the wait, unless the CSR was approved in time.
 	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
 	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
 	if _, err := identity.Obtain(within(t, time.Minute), nil); !errors.Is(err, expired) {
@@ -87,7 +86,7 @@ func TestControlPlaneAnnotations(t *testing.T) {
 	}
 }
 
-// Where the agent approves its own CSRs, nobody is shown a command to approve them.
+// If the agent approves its own CSRs, no approval command is shown.
 func TestControlPlaneOwnApprovalShowsNoCommand(t *testing.T) {
 	node, identity, said := joinedNode(t, "own-approval")
 	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}

@@ -17,11 +17,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Proxy chooses the proxy for a request, as http.Transport.Proxy does; nil
-// means the environment's (HTTPS_PROXY, NO_PROXY).
+// Proxy selects the proxy for a request, as http.Transport.Proxy does. A nil
+// Proxy uses the environment (HTTPS_PROXY, NO_PROXY).
 type Proxy func(*http.Request) (*url.URL, error)
 
-// requestTimeout bounds one request that is not a watch.
+// requestTimeout limits one request that is not a watch.
 const requestTimeout = 30 * time.Second
 
 // api is a connection to the API server with one credential.
@@ -30,7 +30,7 @@ type api struct {
 	server string
 	clock  *serverClock
 	proxy  Proxy
-	tls    *tls.Config // how the server is verified; nil where nothing was connected
+	tls    *tls.Config // how the server certificate is verified; nil without a connection
 }
 
 func connect(config *rest.Config, proxy Proxy) (*api, error) {
@@ -51,11 +51,11 @@ func connect(config *rest.Config, proxy Proxy) (*api, error) {
 	return &api{client: client, server: config.Host, clock: clock, proxy: proxy, tls: verify}, nil
 }
 
-// persist repeats a request until it is answered, until it is clear that
-// waiting does not help, or until ctx ends; meanwhile it says what is wrong.
+// persist repeats request until it succeeds, fails permanently, or ctx ends. It
+// logs every temporary failure, and blocks between attempts.
 func (a *api) persist(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
 	pause := pauses()
-	var last error // what was wrong before the time was up
+	var last error // the last failure before ctx ended
 	for {
 		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
 		err := request(bounded)
@@ -78,13 +78,13 @@ func (a *api) persist(ctx context.Context, log report.Log, doing string, request
 	}
 }
 
-// pauses grow from one second to fifteen, with jitter, so that many nodes do
-// not come back at the same moment.
+// pauses returns a backoff that grows from one second to fifteen. The jitter
+// keeps many nodes from reconnecting at the same moment.
 func pauses() *wait.Backoff {
 	return &wait.Backoff{Duration: time.Second, Factor: 1.7, Jitter: 0.3, Steps: 1 << 30, Cap: 15 * time.Second}
 }
 
-// sleep waits, and tells whether ctx is still good.
+// sleep waits for pause and reports whether ctx is still active.
 func sleep(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -96,8 +96,8 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// ended is the error for a wait that ctx ended: the failure when its time was
-// up, the bare cause when it was called off.
+// ended returns the error for a wait that ctx ended: failure if the deadline
+// passed, and the cause of the cancellation otherwise.
 func ended(ctx context.Context, failure error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure
@@ -105,14 +105,16 @@ func ended(ctx context.Context, failure error) error {
 	return context.Cause(ctx)
 }
 
-// serverClock remembers what time the server said it was.
+// serverClock records the time of the server from the Date header of its
+// responses.
 type serverClock struct {
 	mu     sync.Mutex
 	date   time.Time
 	seenAt time.Time
 }
 
-// now is the server's time, or the machine's own when the server never said.
+// now returns the time of the server, or the local time if no response had a
+// Date header.
 func (c *serverClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,5 +141,5 @@ func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
 
 type roundTripper func(*http.Request) (*http.Response, error)
 
-// RoundTrip makes the function an http.RoundTripper.
+// RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(request *http.Request) (*http.Response, error) { return f(request) }

@@ -16,21 +16,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// asking is one run's way to a client certificate.
+// asking requests one client certificate through a CSR.
 type asking struct {
 	identity   *Identity
 	api        *api
 	approve    Approver
-	credential *x509.Certificate // of the bootstrap kubeconfig; nil when it is no certificate
+	credential *x509.Certificate // from the bootstrap kubeconfig; nil if it contains no certificate
 
 	key  *pendingKey
 	ours *certificatesv1.CertificateSigningRequest
 
-	older  bool      // the CSR was there before this run
-	anew   bool      // this run has made a new key already
-	shown  types.UID // the CSR that the approver was shown
-	stuck  time.Time // since when it is approved and not issued
-	asked  time.Time // when the CSR that was seen last was created
+	older  bool      // the CSR existed before this run
+	anew   bool      // this run has already created a new key
+	shown  types.UID // the CSR that was passed to the approver
+	stuck  time.Time // when the CSR was first seen as approved but not issued
+	asked  time.Time // creation time of the most recently seen CSR
 	last   standing
 	issued []byte
 }
@@ -42,10 +42,12 @@ func (a *asking) csr() string {
 	return a.ours.Name
 }
 
-// errAgain asks for another CSR, because this one can come to nothing.
+// errAgain requests a new CSR, because the current CSR cannot lead to a
+// certificate.
 var errAgain = errors.New("asking again")
 
-// run asks until a certificate is issued or it is clear that none will be.
+// run submits CSRs until a certificate is issued or the request fails
+// permanently.
 func (a *asking) run(ctx context.Context) ([]byte, error) {
 	pause := pauses()
 	for {
@@ -67,7 +69,7 @@ func (a *asking) run(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// submit creates the CSR, or finds the one that an earlier run created.
+// submit creates the CSR, or finds the CSR that an earlier run created.
 func (a *asking) submit(ctx context.Context) error {
 	var err error
 	if a.key, err = loadOrMakeKey(a.identity.KeyDir); err != nil {
@@ -91,7 +93,7 @@ func (a *asking) submit(ctx context.Context) error {
 	})
 }
 
-// source is our CSR, by name.
+// source selects this node's client CSR by name.
 func (a *asking) source() source[*certificatesv1.CertificateSigningRequest] {
 	return csrSource(a.api, "watching the client CSR "+a.ours.Name, "metadata.name="+a.ours.Name)
 }
@@ -119,7 +121,8 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// see looks at our CSR; true means that the certificate is there.
+// see processes the current state of the CSR and reports whether the
+// certificate was issued.
 func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
 	log := a.identity.Log.About(a.ours.Name)
 	before := a.last
@@ -138,7 +141,7 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 		log.Warn(goneText(a.ours.Name, before.phase, a.asked, a.key.since, a.api.clock.now()), "")
 		return false, errAgain
 	case pending:
-		a.older = false // what happens now happens in this run
+		a.older = false // later changes happen during this run
 		if a.approve == nil {
 			log.Wait(a.pendingText(found), a.approveCommand())
 			return false, nil
@@ -153,7 +156,7 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 		a.older = false
 		if before.phase != approved {
 			a.stuck = time.Now()
-		} else if time.Since(a.stuck) > 4*time.Second { // issuing takes a blink where the signer runs
+		} else if time.Since(a.stuck) > 4*time.Second { // a running signer issues within moments
 			log.Wait("the client CSR "+a.ours.Name+" is approved, but no certificate is issued yet", a.identity.Place.Signer())
 		}
 		return false, nil
@@ -161,8 +164,9 @@ func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigni
 	return false, a.hopeless()
 }
 
-// hopeless gives up on a CSR that nothing good can become of. One that was
-// like that before this run only means that a new key is needed.
+// hopeless removes the key of a CSR that cannot lead to a certificate, and
+// returns the error. If the CSR was already in that state before this run, the
+// error is errRetryCSR once, to continue with a new key.
 func (a *asking) hopeless() error {
 	if err := a.key.drop(); err != nil {
 		return err
@@ -182,7 +186,7 @@ func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) st
 		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since), a.whoApproves(), a.identity.Place.OnCluster())
 }
 
-// unanswered is the failure when the time is up.
+// unanswered returns the error for a wait that reached its deadline.
 func (a *asking) unanswered() error {
 	if a.last.phase == approved {
 		return report.Fail(report.Failed, a.identity.Place.Signer(), "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)

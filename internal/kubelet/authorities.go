@@ -12,15 +12,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// rootBundle is the ConfigMap in every namespace with the authorities of the
-// API server (RootCAConfigMapPublisher in k8s.io/kubernetes). A node may read it
-// in the namespaces of its own pods that mount it.
+// rootBundle is the ConfigMap in every namespace that contains the certificate
+// authorities (CAs) of the API server (RootCAConfigMapPublisher in
+// k8s.io/kubernetes). A node may read it in the namespaces of its own pods that
+// mount it.
 const rootBundle = "kube-root-ca.crt"
 
-// NewAuthorities lists the authorities that the cluster has and this node's
-// kubeconfig has not, as while they are replaced. Nothing else tells a node: it
-// works until the API server takes a certificate of a new one. Without a pod
-// that mounts them, nothing is known, and nothing listed.
+// NewAuthorities returns the CAs of the cluster that the node's kubeconfig does
+// not contain, for example during a CA rotation. No other source informs a
+// node: it works until the API server uses a certificate of a new CA. The list
+// is empty if no pod mounts the bundle.
 func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, error) {
 	pods, err := n.pods(ctx)
 	if err != nil {
@@ -34,7 +35,7 @@ func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, erro
 	defer cancel()
 	bundle, err := n.api.client.ConfigMaps(namespace).Get(ctx, rootBundle)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
-		return nil, nil // the pod has gone meanwhile
+		return nil, nil // the pod was deleted in the meantime
 	}
 	if err != nil {
 		problem := explain(err, n.api.server)
@@ -43,8 +44,8 @@ func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, erro
 	return unknownTo(ours.CA, []byte(bundle.Data["ca.crt"]))
 }
 
-// mountedIn gives a namespace of a pod that has a projected volume of a
-// ConfigMap.
+// mountedIn returns the namespace of a pod with a projected volume of the
+// ConfigMap name.
 func mountedIn(pods []*corev1.Pod, name string) (string, bool) {
 	for _, pod := range pods {
 		for _, volume := range pod.Spec.Volumes {
@@ -61,9 +62,9 @@ func mountedIn(pods []*corev1.Pod, name string) (string, bool) {
 	return "", false
 }
 
-// unknownTo names the certificates of a bundle that another one has not. A
-// certificate that was issued anew for the same name and key is no other
-// authority.
+// unknownTo returns descriptions of the certificates in bundle that known does
+// not contain. A certificate that was reissued for the same subject and key
+// counts as the same CA.
 func unknownTo(known, bundle []byte) ([]string, error) {
 	ours, err := certificates(known)
 	if err != nil {

@@ -25,7 +25,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// addressesOf parses addresses.
 func addressesOf(texts ...string) []netip.Addr {
 	var all []netip.Addr
 	for _, text := range texts {
@@ -34,8 +33,8 @@ func addressesOf(texts ...string) []netip.Addr {
 	return all
 }
 
-// askServing makes the serving CSR of a node with its own credential, as
-// kubelet does.
+// askServing creates the serving CSR of a node with the node's own credential,
+// as kubelet does.
 func askServing(t *testing.T, node *Node, address string) string {
 	t.Helper()
 	subject := nodeSubject(node.Name)
@@ -94,7 +93,8 @@ func crowd(t *testing.T, count int) {
 	}
 }
 
-// counter passes connections on to the API server and counts what comes back.
+// counter forwards connections to the API server and counts the bytes of the
+// responses.
 type counter struct {
 	address string
 	bytes   atomic.Int64
@@ -131,14 +131,14 @@ func (c *counter) pass(client net.Conn) {
 	_, _ = io.Copy(io.MultiWriter(client, c), server)
 }
 
-// Write counts.
+// Write adds len(p) to the count.
 func (c *counter) Write(p []byte) (int, error) {
 	c.bytes.Add(int64(len(p)))
 	return len(p), nil
 }
 
-// clientWait gives the bytes that a node receives until it knows that its
-// client CSR waits, and for two looks at it more.
+// clientWait returns the bytes that a node receives until its client CSR is
+// pending, and for two checks afterwards.
 func clientWait(t *testing.T, name string) int64 {
 	t.Helper()
 	through := newCounter(t)
@@ -158,7 +158,8 @@ func TestControlPlaneBytesOfTheClientWait(t *testing.T) {
 	crowd(t, 500)
 	after := clientWait(t, "bytes-crowd")
 	t.Logf("a node that waits for its client certificate has received %d bytes in an empty cluster, %d bytes among 500 CSRs more", before, after)
-	// Time stamps and serial numbers are not of one length; a single CSR more has 2000 bytes.
+	// Timestamps and serial numbers vary in length; one more CSR would add 2000
+	// bytes.
 	if difference := after - before; difference > 1000 || difference < -1000 {
 		t.Errorf("what is received grows with the cluster: %d bytes, then %d", before, after)
 	}

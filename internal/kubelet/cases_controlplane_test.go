@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// isMachine makes the Node tell of a machine, as its kubelet does.
+// isMachine sets the machine ID in the Node's status, as its kubelet does.
 func isMachine(t *testing.T, node *Node, machineID string) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{MachineID: machineID}}})
@@ -41,7 +41,8 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	// The bootstrap credential cannot see whose it is, so that it takes the node's.
+	// The bootstrap credential cannot read the Node, so the check needs the node's
+	// credential.
 	config, _, err := readBootstrap(first.Bootstrap)
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 		t.Errorf("the bootstrap credential may read a Node: %v", err)
 	}
 
-	// A Node that no kubelet has reported yet is nobody's.
+	// A Node that no kubelet has reported yet belongs to no host.
 	second, said := newNode(t, "twins")
 	second.MachineID = "2222"
 	first.MachineID = "1111"
@@ -71,13 +72,13 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	if _, err := os.Lstat(filepath.Dir(second.Dir)); !os.IsNotExist(err) {
 		t.Errorf("the identity of another machine's Node was stored: %v", err)
 	}
-	// One that is stored is refused too, as on a clone of a node.
+	// A stored identity is rejected too, for example on a clone of a node.
 	first.MachineID = "3333"
 	if _, err := first.Obtain(within(t, time.Minute), nil); report.CodeOf(err) != report.Refused {
 		t.Errorf("Obtain() of a clone = %v", err)
 	}
 
-	// When the other machine's Node is gone, the certificate is there already.
+	// After the other host's Node is deleted, the certificate already exists.
 	if err := admin(t).CoreV1().Nodes().Delete(t.Context(), "twins", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
@@ -118,8 +119,8 @@ func TestControlPlaneFailed(t *testing.T) {
 	}
 }
 
-// A CSR that was deleted between two runs is submitted again, and says since
-// when it waits.
+// A CSR that was deleted between two runs is submitted again, and the message
+// contains the start of the wait.
 func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
 	identity, said := newNode(t, "collected")
 	first, err := identity.Obtain(within(t, 2*time.Second), nil)
@@ -143,8 +144,8 @@ func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
 	}
 }
 
-// A serving certificate near its end whose CSR waits is told, and approved
-// where somebody may.
+// A pending CSR of a serving certificate near its expiry is reported, and
+// approved if there is an approver.
 func TestControlPlaneServingRenewal(t *testing.T) {
 	node, identity, said := joinedNode(t, "renewal")
 	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}

@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// cause is why something failed, for a person, from what a program said.
+// cause is an explanation of a failure, derived from the log output of a
+// program.
 type cause struct{ text, remedy string }
 
-// knownCause looks for an error that has a story, the newest first; line is
-// the one that tells it.
+// knownCause returns the explanation of the newest line that matches a pattern,
+// and that line.
 func knownCause(lines []string, stories func() []causePattern) (found cause, line string, known bool) {
 	if len(lines) == 0 {
 		return cause{}, "", false
@@ -29,7 +30,8 @@ func knownCause(lines []string, stories func() []causePattern) (found cause, lin
 	return cause{}, "", false
 }
 
-// lastSaid is what a unit said last that is more than that it ended.
+// lastSaid returns the last message of a unit that is more than the exit of its
+// main process.
 func lastSaid(lines []string) string {
 	for _, line := range slices.Backward(lines) {
 		if !strings.Contains(line, "Main process exited") {
@@ -42,8 +44,8 @@ func lastSaid(lines []string) string {
 	return ""
 }
 
-// because is what to add to a sentence about a unit, from its errors: their
-// story, else the last of them.
+// because returns the continuation of a sentence about a unit, from its error
+// messages: the known cause, or else the last message.
 func because(lines []string) (text, remedy string) {
 	if c, _, known := knownCause(lines, knownCauses); known {
 		return ": " + c.text, c.remedy
@@ -54,7 +56,7 @@ func because(lines []string) (text, remedy string) {
 	return "", ""
 }
 
-// causePattern tells one story; text and remedy are templates of
+// causePattern matches an error message. text and remedy are templates of
 // regexp.Expand.
 type causePattern struct {
 	pattern      *regexp.Regexp
@@ -63,9 +65,9 @@ type causePattern struct {
 
 const ofAnotherRelease = "the installed kubelet is not of the payload's release"
 
-// knownCauses are errors of kubelet, CRI-O and systemd that stop a node, as
-// kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to 257 put them. The first
-// that fits counts.
+// knownCauses returns patterns for errors of kubelet, CRI-O and systemd that
+// stop a node, as worded by kubelet 1.25 to 1.34, CRI-O 1.34 and systemd 250 to
+// 257. The first match counts.
 func knownCauses() []causePattern {
 	return slices.Concat(unitCauses(), runtimeCauses(), surroundings(), clusterCauses())
 }
@@ -74,7 +76,7 @@ func story(pattern, text, remedy string) causePattern {
 	return causePattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 }
 
-// unitCauses are what keeps a service from running.
+// unitCauses returns patterns for errors that keep a service from running.
 func unitCauses() []causePattern {
 	const sameRelease = "kubelet --version # and install the kubelet of the payload's release, then: systemctl restart kubelet"
 	return []causePattern{
@@ -103,7 +105,7 @@ func unitCauses() []causePattern {
 	}
 }
 
-// runtimeCauses are what goes wrong between kubelet and CRI-O.
+// runtimeCauses returns patterns for errors between kubelet and CRI-O.
 func runtimeCauses() []causePattern {
 	return []causePattern{
 		story(`hostPath type check failed: (\S+) is not an? (\w+)`, "$1, which it mounts from this host, is not there, or is no $2",
@@ -118,7 +120,8 @@ func runtimeCauses() []causePattern {
 	}
 }
 
-// surroundings are what is wrong around any program of this host, a pod's too.
+// surroundings returns patterns for errors of the host or its network, which
+// can affect every process, also in pods.
 func surroundings() []causePattern {
 	return []causePattern{
 		story(`no space left on device`, "no space is left on a file system of this host", "df -h /var/lib/kubelet /var/lib/containers /var/log; df -i /var"),
@@ -138,7 +141,8 @@ func surroundings() []causePattern {
 	}
 }
 
-// clusterCauses are what the API server has against kubelet.
+// clusterCauses returns patterns for requests of kubelet that the API server
+// rejects.
 func clusterCauses() []causePattern {
 	return []causePattern{
 		story(`is not allowed to modify (?:node|labels|taints)|not allowed to set the following labels`,

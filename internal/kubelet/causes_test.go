@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The lines are as kubelet 1.34, CRI-O 1.34 and systemd 252 write them, without
-// klog's beginning.
+// The lines are those of kubelet 1.34, CRI-O 1.34 and systemd 252, without
+// klog's prefix.
 func TestKnownCause(t *testing.T) {
 	tests := map[string]struct{ line, want, remedy string }{
 		"unit of a package": {

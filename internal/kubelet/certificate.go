@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// Certificate is what a certificate says; there is no key in it.
+// Certificate describes a certificate. It never contains the key.
 type Certificate struct {
 	Subject     string    `json:"subject"`
 	Issuer      string    `json:"issuer"`
-	Names       []string  `json:"names,omitempty"` // DNS names and addresses
+	Names       []string  `json:"names,omitempty"` // DNS names and IP addresses
 	NotBefore   time.Time `json:"notBefore"`
 	NotAfter    time.Time `json:"notAfter"`
 	Fingerprint string    `json:"fingerprint"` // of the public key
 }
 
-// ReadCertificate reads the first certificate of a PEM file, which can have a
-// key too; nil where there is no such file.
+// ReadCertificate reads the first certificate of a PEM file, which may also
+// contain a key. It returns nil if the file does not exist.
 func ReadCertificate(file string) (*Certificate, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -36,8 +36,8 @@ func ReadCertificate(file string) (*Certificate, error) {
 	return &chain[0], nil
 }
 
-// ParseCertificates reads the certificates of a PEM file, of which there is one
-// at least.
+// ParseCertificates parses the certificates of a PEM file. It fails if there
+// are none.
 func ParseCertificates(content []byte) ([]Certificate, error) {
 	chain, err := certificates(content)
 	if err != nil {
@@ -57,7 +57,7 @@ func certificateOf(c *x509.Certificate) Certificate {
 	}
 }
 
-// Late tells whether a certificate should have been renewed by now.
+// Late reports whether the certificate should have been renewed by now.
 func (c Certificate) Late(now time.Time) bool {
 	return lived(c.NotBefore, c.NotAfter, now) >= shouldHave
 }

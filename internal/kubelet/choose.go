@@ -11,23 +11,22 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// abandonedAfter is how long kubelet waits for the answer to a serving CSR; it
-// forgets the key then (certificateWaitTimeout in
+// abandonedAfter is how long kubelet waits for a serving CSR to be approved.
+// After that time it discards the key (certificateWaitTimeout in
 // k8s.io/client-go/util/certificate).
 const abandonedAfter = 15 * time.Minute
 
-// choice is which of a node's serving CSRs counts, and what is wrong with the
-// newest, if it is not that one.
+// choice is the result of selecting among the serving CSRs of a node.
 type choice struct {
-	csr    *certificatesv1.CertificateSigningRequest // nil: none that fits
-	misfit *unfit                                    // of the newest; nil when it fits
+	csr    *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
+	misfit *unfit                                    // why the newest CSR was rejected; nil if it is acceptable
 }
 
-// unfit is a CSR that must not be approved, and why.
+// unfit describes why a CSR must not be approved.
 type unfit struct{ text, remedy string }
 
-// choose picks the newest serving CSR that fits. Older ones count only as long
-// as kubelet waits for them.
+// choose selects the newest acceptable serving CSR. Older CSRs count only while
+// kubelet still waits for them.
 func (s *Serving) choose(found map[string]*certificatesv1.CertificateSigningRequest) choice {
 	var c choice
 	now := s.api.clock.now()
@@ -47,7 +46,7 @@ func (s *Serving) choose(found map[string]*certificatesv1.CertificateSigningRequ
 	return c
 }
 
-// newestFirst orders the CSRs of a requestor.
+// newestFirst returns the CSRs of a requestor, the newest first.
 func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, requestor string) []*certificatesv1.CertificateSigningRequest {
 	var all []*certificatesv1.CertificateSigningRequest
 	for _, csr := range found {
@@ -61,9 +60,9 @@ func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, req
 	return all
 }
 
-// misfit says what is wrong with a serving CSR of this node: by names and
-// addresses in words, by all else with the words of Fits. It is nil when the
-// CSR may be approved.
+// misfit returns why a serving CSR of this node must not be approved, or nil if
+// it may be. Wrong names and addresses are explained; for all other reasons the
+// error of Validate is used.
 func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
 	refused := s.Fits(csr)
 	if refused == nil {
@@ -83,7 +82,8 @@ func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
 	return &unfit{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}
 }
 
-// namesMisfit says which name or address is wrong.
+// namesMisfit explains which DNS name or IP address is wrong. known is false if
+// all of them are right.
 func (s *Serving) namesMisfit(names []string, addresses []netip.Addr) (text string, known bool) {
 	has := "it has " + listing(s.Addresses)
 	if len(s.Addresses) == 0 {

@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// asked is a serving CSR as kubelet makes it.
+// asked returns a serving CSR as kubelet creates it.
 func asked(t *testing.T, name, user string, age time.Duration, names []string, addresses ...string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	subject := nodeSubject("worker-1")
@@ -34,8 +34,8 @@ func asked(t *testing.T, name, user string, age time.Duration, names []string, a
 	}
 }
 
-// servingOf is worker-1 with two addresses; the rule is that the CSR's own name
-// is good.
+// servingOf returns worker-1 with two addresses. Validate accepts only CSRs
+// with a good name.
 func servingOf(t *testing.T) *Serving {
 	t.Helper()
 	return &Serving{
@@ -125,8 +125,8 @@ func TestRenewals(t *testing.T) {
 	tests := map[string]struct {
 		leaf []byte
 		csr  *certificatesv1.CertificateSigningRequest
-		name string // of the CSR that waits
-		want string // "" means that nothing is said
+		name string // name of the pending CSR
+		want string // "" if nothing needs attention
 	}{
 		"waits":               {stored(8*time.Hour, 2*time.Hour), waiting, "good", "; the next one waits for approval of the serving CSR good for system:node:worker-1"},
 		"answered":            {stored(8*time.Hour, 2*time.Hour), answered, "", ""},
@@ -145,7 +145,8 @@ func TestRenewals(t *testing.T) {
 		}
 	}
 
-	// In the first part of its life nobody is asked: this would fail without a server.
+	// Early in the certificate's lifetime no request is sent: it would fail
+	// without a server.
 	s := servingOf(t)
 	write(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), stored(5*time.Hour, 5*time.Hour))
 	if got, err := s.Renewal(t.Context()); err != nil || got != (Renewal{}) {

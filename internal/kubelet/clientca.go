@@ -13,21 +13,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ClientCAPath is where a payload puts the authorities that vouch for who calls
-// kubelet: the API server, for logs and exec (authentication.x509.clientCAFile).
+// ClientCAPath is where a payload stores the CAs that kubelet verifies its
+// clients with (authentication.x509.clientCAFile). The main client is the API
+// server, for logs and exec.
 const ClientCAPath = "/etc/kubernetes/kubelet-ca.crt"
 
-// soon is how long before its end an authority is told of: a fresh stub and a
-// maintenance window take a person some weeks.
+// soon is how long before the expiry of a CA a warning is issued. Fetching new
+// user data in a maintenance window can take some weeks.
 const soon = 30 * 24 * time.Hour
 
-// Callers tells whether kubelet still knows who calls it. On platform None
-// nothing brings a node new authorities, and kubelet says in its journal alone
-// that it has refused the API server.
+// Callers checks whether kubelet still accepts its clients. On platform None no
+// controller distributes new CAs to a node, and kubelet reports rejected API
+// server requests only in its journal.
 func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Finding, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil // the payload has another place for them
+		return nil, nil // this payload stores the CAs elsewhere
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
@@ -39,8 +40,9 @@ func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Fin
 	return callers(authorities, lastErrors(ctx, Unit, 60, "--since=-1h"), file, now), nil
 }
 
-// callers decides what is to be said: kubelet's own word first, as more than
-// one authority can be there, and the newest is the one in use.
+// callers returns the findings about kubelet's client CAs. A rejected request
+// in the journal takes precedence, because the file can contain several CAs and
+// only the newest is in use.
 func callers(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
 	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
 	f := Finding{About: "kubelet's callers", Remedy: remedy}

@@ -16,7 +16,7 @@ func TestCallers(t *testing.T) {
 	for name, test := range map[string]struct {
 		authorities []*x509.Certificate
 		errors      []string
-		severity    report.Severity // "": nothing to say
+		severity    report.Severity // "" if there is no finding
 		text        string
 	}{
 		"all is well":              {[]*x509.Certificate{until(300)}, nil, "", ""},

@@ -13,15 +13,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// clockRemedy sets a clock that is wrong.
+// clockRemedy sets a wrong clock.
 const clockRemedy = "timedatectl; chronyc makestep"
 
-// tolerable is how far two clocks may be apart before it is worth a word; the
-// server's Date has whole seconds, and its answer takes a while.
+// tolerable is the smallest clock difference that is reported. The Date header
+// of the server has whole seconds, and the response takes some time.
 const tolerable = time.Minute
 
-// apart says how this machine's clock differs from the server's, in brackets;
-// "" when it does not, or when the server never said what time it is.
+// apart returns a note in parentheses about the difference between the local
+// clock and the server's. It returns "" if the difference is small or the time
+// of the server is unknown.
 func (c *serverClock) apart(local time.Time) string {
 	c.mu.Lock()
 	known := !c.date.IsZero()
@@ -33,8 +34,8 @@ func (c *serverClock) apart(local time.Time) string {
 	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", stamp(local), clockRemedy)
 }
 
-// explainClock tells a server's certificate that has expired from a clock of
-// this machine that is wrong, by asking the server for its time.
+// explainClock distinguishes an expired server certificate from a wrong local
+// clock. To do so, it requests the time from the server.
 func (a *api) explainClock(ctx context.Context, err error) (trouble, bool) {
 	var invalid x509.CertificateInvalidError
 	if a.tls == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
@@ -42,12 +43,13 @@ func (a *api) explainClock(ctx context.Context, err error) (trouble, bool) {
 	}
 	date, err := a.askDate(ctx, invalid.Cert)
 	if err != nil {
-		return explainTLS(err, a.server) // one whom nobody vouches for has no say in what time it is
+		return explainTLS(err, a.server) // the time of an unverified server is not trusted
 	}
 	return clockTrouble(a.server, invalid.Cert, date, time.Now()), true
 }
 
-// clockTrouble decides between the two, by what the server says of the time.
+// clockTrouble decides between an expired certificate and a wrong local clock,
+// by the date of the server.
 func clockTrouble(server string, certificate *x509.Certificate, date, local time.Time) trouble {
 	t := trouble{code: report.Failed, remedy: clockRemedy}
 	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server, stamp(certificate.NotBefore), stamp(certificate.NotAfter))
@@ -60,9 +62,8 @@ func clockTrouble(server string, certificate *x509.Certificate, date, local time
 	return t
 }
 
-// askDate asks the server what time it is. The server is verified as always,
-// but as if it were a moment at which this certificate of its is valid; no
-// credential is shown.
+// askDate requests the current time from the server. The server is verified as
+// usual, but for a time at which certificate is valid; no credential is sent.
 func (a *api) askDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
 	verify := a.tls.Clone()
 	verify.Certificates, verify.GetClientCertificate = nil, nil

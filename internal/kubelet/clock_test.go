@@ -16,14 +16,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A server whose certificate is not valid by this machine's clock says what
-// time it is, and so tells whose fault that is.
+// If a server's certificate is not valid by the local clock, the server's Date
+// header shows which of the two is wrong.
 func TestExpiredCertificateOrWrongClock(t *testing.T) {
 	now := time.Now()
 	tests := map[string]struct {
 		from, to time.Time // the certificate's validity
 		date     time.Time // the server's clock
-		foreign  bool      // signed by somebody else, so that nothing it says counts
+		foreign  bool      // signed by another CA, so that the server's date is not trusted
 		want     string
 		remedy   string
 	}{

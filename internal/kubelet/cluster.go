@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Cluster is what tells one cluster from another: where its API server is, and
-// who vouches for it.
+// Cluster identifies a cluster by its API server URL and the CAs of that
+// server.
 type Cluster struct {
 	Server string // URL
 	CA     []byte // PEM bundle
@@ -45,9 +45,9 @@ func clusterOf(config *rest.Config) (Cluster, error) {
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
 
-// Same tells whether other is the same cluster: the same URL, and at least one
-// certificate authority in common, because a bundle grows and shrinks while
-// authorities are rotated. The error says what differs.
+// Same returns an error that states the difference unless other is the same
+// cluster. The URL must be equal, and the CA bundles must share at least one
+// certificate, because a bundle grows and shrinks during a CA rotation.
 func (c Cluster) Same(other Cluster) error {
 	if normalServer(c.Server) != normalServer(other.Server) {
 		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
@@ -68,7 +68,8 @@ func (c Cluster) Same(other Cluster) error {
 	return otherAuthorities{server: other.Server}
 }
 
-// normalServer makes https://Host and https://host:443/ equal.
+// normalServer returns server in a form in which https://Host and
+// https://host:443/ are equal.
 func normalServer(server string) string {
 	parsed, err := url.Parse(server)
 	if err != nil {
@@ -81,7 +82,8 @@ func normalServer(server string) string {
 	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port + strings.TrimRight(parsed.Path, "/")
 }
 
-// certificates parses a PEM bundle; other kinds of blocks are passed over.
+// certificates parses the certificates of a PEM bundle and ignores other
+// blocks. It fails if there are none.
 func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for rest := bundle; ; {
@@ -104,14 +106,14 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// kubeconfigFor is the kubeconfig that kubelet itself would write after its TLS
-// bootstrap, byte for byte (writeKubeconfigFromBootstrapping in
-// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap), so that it finds its
-// work done and does not bootstrap again.
-func kubeconfigFor(cluster Cluster, pair string) ([]byte, error) {
+// kubeconfigFor returns the kubeconfig that kubelet itself would write after
+// its TLS bootstrap, byte for byte (writeKubeconfigFromBootstrapping in
+// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). kubelet accepts it and
+// does not bootstrap again.
+func kubeconfigFor(cluster Cluster, pairFile string) ([]byte, error) {
 	content, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"default-cluster": {Server: cluster.Server, CertificateAuthorityData: cluster.CA}},
-		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pair, ClientKey: pair}},
+		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pairFile, ClientKey: pairFile}},
 		Contexts:       map[string]*clientcmdapi.Context{"default-context": {Cluster: "default-cluster", AuthInfo: "default-auth", Namespace: "default"}},
 		CurrentContext: "default-context",
 	})
@@ -121,7 +123,7 @@ func kubeconfigFor(cluster Cluster, pair string) ([]byte, error) {
 	return content, nil
 }
 
-// readBootstrap reads the bootstrap kubeconfig.
+// readBootstrap parses the bootstrap kubeconfig.
 func readBootstrap(kubeconfig []byte) (*rest.Config, Cluster, error) {
 	const remedy = "# fetch the payload anew with a fresh user-data stub"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)

@@ -36,7 +36,7 @@ func TestSameCluster(t *testing.T) {
 	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
 	tests := map[string]struct {
 		theirs Cluster
-		want   string // "" means the same
+		want   string // "" if both are the same
 	}{
 		"equal":                     {ours, ""},
 		"one authority in common":   {Cluster{Server: "https://API.example.com:6443/", CA: old.PEM}, ""},
@@ -69,7 +69,7 @@ func TestCheck(t *testing.T) {
 	tests := map[string]struct {
 		cluster Cluster
 		pair    []byte
-		content string // of the kubeconfig, when it is not kubelet's
+		content string // of the kubeconfig; "" for kubelet's own
 		want    State
 		refused string
 	}{

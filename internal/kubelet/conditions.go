@@ -12,15 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// serviceNetwork is the first address of the usual service networks, where a
-// cluster has its API server.
+// serviceNetwork matches connections to the first address of the default
+// service networks, which is the address of the API server in the cluster.
 var serviceNetwork = regexp.MustCompile(`dial tcp (172\.30|10\.96|172\.31)\.0\.1:443`)
 
-// maxAhead is how far the clocks may be apart, as preflight has it.
+// maxAhead is the maximum clock difference, the same limit as in preflight.
 const maxAhead = 2 * time.Minute
 
-// diagnose lists what is not as it should be, the nearest cause first. It is
-// empty when the Node is Ready and takes pods.
+// diagnose returns the problems of the Node, the most direct cause first. The
+// list is empty if the Node is Ready and schedulable.
 func diagnose(f facts) []Finding {
 	ready := f.node != nil && isReady(f.node) && f.thisBoot()
 	var keeping []Finding
@@ -32,18 +32,18 @@ func diagnose(f facts) []Finding {
 	}
 	all := slices.Concat(unitFindings(f.machine.units), runtimeFinding(f.machine), clockFinding(f))
 	severity := report.SeverityWarning
-	var told *podTrouble
+	var namedPod *podTrouble
 	troubles := podTroubles(f)
 	if !ready {
 		severity = report.SeverityProblem
 		var state []Finding
-		state, told = f.state(troubles)
+		state, namedPod = f.state(troubles)
 		all = append(all, state...)
 	}
 	all = append(all, pressures(f)...)
 	all = append(all, keeping...)
 	for _, trouble := range troubles {
-		if trouble != told && (trouble.certain || !ready) {
+		if trouble != namedPod && (trouble.certain || !ready) {
 			all = append(all, trouble.finding(severity))
 		}
 	}
@@ -53,8 +53,8 @@ func diagnose(f facts) []Finding {
 	return all
 }
 
-// thisBoot tells whether the Node's status comes from this machine as it runs
-// now: a Node of an earlier join can still say Ready.
+// thisBoot reports whether the Node's status was reported since the current
+// boot. A Node from an earlier join can still be Ready.
 func (f facts) thisBoot() bool {
 	return f.boot == "" || f.node.Status.NodeInfo.BootID == f.boot
 }
@@ -74,66 +74,67 @@ func clockFinding(f facts) []Finding {
 	}}
 }
 
-// state tells why the Node is not Ready, or not there; told is the pod that is
-// named as the cause.
-func (f facts) state(troubles []*podTrouble) (all []Finding, told *podTrouble) {
+// state returns why the Node is not Ready or does not exist. namedPod is the pod
+// that the findings name as the cause.
+func (f facts) state(troubles []*podTrouble) (all []Finding, namedPod *podTrouble) {
 	const journal = "journalctl -u kubelet -b"
 	why, remedy := because(f.machine.recent)
 	if remedy == "" {
 		remedy = journal
 	}
-	said := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
+	finding := Finding{Severity: report.SeverityProblem, Remedy: remedy, Details: inWords(lastOf(f.machine.recent, 5)...)}
 	if f.deleted {
-		said.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a restart" + why
-		said.Remedy, said.About = "hcp-node-agent join # restarts kubelet", "the Node"
-		return []Finding{said}, nil
+		finding.Text = "Node " + f.name + " was deleted from the cluster; kubelet registers it again only after a restart" + why
+		finding.Remedy, finding.About = "hcp-node-agent join # restarts kubelet", "the Node"
+		return []Finding{finding}, nil
 	}
 	if f.node == nil {
-		said.Text, said.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
-		return []Finding{said}, nil
+		finding.Text, finding.passing = "kubelet has not registered Node "+f.name+" yet"+why, why == ""
+		return []Finding{finding}, nil
 	}
 	ready := conditionOf(f.node, corev1.NodeReady)
 	switch {
 	case !f.thisBoot() && f.node.Status.NodeInfo.BootID != "":
-		said.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
+		finding.Text = fmt.Sprintf("the cluster still has the Node of another boot (%s, this one is %s): kubelet has not reported yet, or another machine of this name does",
 			f.node.Status.NodeInfo.BootID, f.boot) + why
 	case ready == nil, !f.thisBoot():
-		said.Text, said.passing = "kubelet has not reported its state yet"+why, why == ""
+		finding.Text, finding.passing = "kubelet has not reported its state yet"+why, why == ""
 	case ready.Status == corev1.ConditionUnknown:
-		said.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
+		finding.Text = fmt.Sprintf("kubelet has not reported since %s (%s)", stamp(ready.LastHeartbeatTime.Time), ready.Reason) + why
 	case networkMissing(f.node):
 		return f.network(troubles)
 	default:
-		said = f.reported(ready)
+		finding = f.reported(ready)
 	}
-	return []Finding{said}, nil
+	return []Finding{finding}, nil
 }
 
-// reported is for what kubelet says about itself, but for the network.
+// reported returns the finding for the Ready condition that kubelet reports.
+// Network problems are handled elsewhere.
 func (f facts) reported(ready *corev1.NodeCondition) Finding {
-	said := Finding{
+	finding := Finding{
 		Severity: report.SeverityProblem, Remedy: "journalctl -u kubelet -b", Details: inWords(ready.Message),
 		Text: ready.Reason + ": " + shorten(ready.Message, brief),
 	}
 	switch message := ready.Message; {
 	case strings.Contains(message, "PLEG is not healthy"):
-		said.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow"
-		said.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
+		finding.Text = "kubelet gets no answers from CRI-O about its containers (PLEG is not healthy): CRI-O hangs, or the disk is too slow"
+		finding.Remedy = "crictl ps; journalctl -b -u crio; iostat -x 1 3"
 	case strings.Contains(message, "container runtime is down"), strings.Contains(message, "container runtime status check may not have completed yet"):
-		said.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, brief) + ")"
-		said.Remedy = "systemctl status crio; journalctl -b -u crio"
+		finding.Text = "kubelet has no contact with CRI-O yet (" + shorten(message, brief) + ")"
+		finding.Remedy = "systemctl status crio; journalctl -b -u crio"
 	case strings.Contains(message, "CSINode is not yet initialized"):
-		said.Text, said.passing = "kubelet has not made its CSINode yet; it needs the API server for that", true
+		finding.Text, finding.passing = "kubelet has not made its CSINode yet; it needs the API server for that", true
 	case strings.Contains(message, "missing node capacity"):
-		said.Text, said.passing = "kubelet has not measured this machine yet ("+shorten(message, brief)+")", true
+		finding.Text, finding.passing = "kubelet has not measured this machine yet ("+shorten(message, brief)+")", true
 	}
 	if c, _, known := knownCause([]string{ready.Message}, surroundings); known {
-		said.Text, said.Remedy = "kubelet is not well: "+c.text, c.remedy
+		finding.Text, finding.Remedy = "kubelet is not well: "+c.text, c.remedy
 	}
-	return said
+	return finding
 }
 
-// pressures tells of the other conditions, with the numbers as they are now.
+// pressures returns findings for the other conditions, with current figures.
 func pressures(f facts) []Finding {
 	var all []Finding
 	if f.node == nil {

@@ -11,15 +11,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// containers tells about the first container that is not well; false when all
-// are. An init container is well when it has ended with 0, or runs as a
-// sidecar.
+// containers explains the first container that is not running properly and
+// reports whether there is one. An init container must have exited with 0 or
+// run as a sidecar.
 func (t *podTrouble) containers(kind string, specs []corev1.Container, statuses []corev1.ContainerStatus, f facts) bool {
 	for n := range statuses {
 		s := &statuses[n]
 		image := s.Image
 		if i := slices.IndexFunc(specs, func(c corev1.Container) bool { return c.Name == s.Name }); i >= 0 {
-			image = specs[i].Image // as it was asked for; the status has what it was resolved to
+			image = specs[i].Image // as requested; the status contains the resolved name
 		}
 		named := kind + " " + s.Name
 		switch {
@@ -68,34 +68,36 @@ func (t *podTrouble) waiting(named, image string, s *corev1.ContainerStatus, f f
 	}
 }
 
-// pulling is for an image that does not come. While kubelet waits before it
-// tries again, older ones do not say why; then its journal does.
+// pulling explains why an image cannot be pulled. During the back-off older
+// kubelets do not report the reason in the status, so it is read from their
+// journal.
 func (t *podTrouble) pulling(image, reason, message string, f facts) {
-	said := message
+	detail := message
 	if _, last, found := strings.Cut(message, "Back-off pulling image "); found {
-		_, said, _ = strings.Cut(last, ": ")
+		_, detail, _ = strings.Cut(last, ": ")
 	}
-	if said == "" {
+	if detail == "" {
 		for _, line := range slices.Backward(f.machine.kubelet) {
 			if strings.Contains(line, "Back-off") || !strings.Contains(line, image) {
 				continue
 			}
-			said = plain(line)
+			detail = plain(line)
 			break
 		}
 	}
 	if reason == "InvalidImageName" {
-		said = reason
+		detail = reason
 	}
-	c := pulling(image, said, f.machine.auths)
+	c := pulling(image, detail, f.machine.auths)
 	t.certain = true
 	t.why = "image " + shortImage(image) + " cannot be pulled: " + c.text
 	t.remedy = c.remedy
-	t.details = inWords(said, "image "+image)
+	t.details = inWords(detail, "image "+image)
 }
 
-// crashed tells of a container's end. One that runs into the same end over and
-// over is waiting, running and ended in turn: the sentence stays the same.
+// crashed explains the exit of a container. A container in a crash loop
+// alternates between waiting, running and terminated; the text is the same for
+// all three.
 func (t *podTrouble) crashed(named string, end *corev1.ContainerStateTerminated) {
 	t.certain = true
 	message := redact.Text(strings.TrimSpace(end.Message))
@@ -125,8 +127,8 @@ func (t *podTrouble) crashed(named string, end *corev1.ContainerStateTerminated)
 	}
 }
 
-// running is for a container that runs and is not ready: mostly it needs a
-// moment, unless it has crashed before.
+// running explains a container that runs but is not ready. It usually only
+// needs more time, unless it has crashed before.
 func (t *podTrouble) running(named, kind string, s *corev1.ContainerStatus, f facts) {
 	if before := s.LastTerminationState.Terminated; before != nil && before.ExitCode != 0 && s.RestartCount > 0 {
 		t.crashed(named, before)
@@ -136,8 +138,8 @@ func (t *podTrouble) running(named, kind string, s *corev1.ContainerStatus, f fa
 	if kind != "container" {
 		t.why = named + " is running"
 	}
-	// field report: the containers that guard OVN's metrics wait for ever for
-	// a certificate that their pod can start without.
+	// Field report: the sidecars that protect OVN's metrics wait forever for a
+	// certificate that their pod can start without.
 	if r, absent := t.absent(f, true); absent {
 		t.missing(r)
 		t.why, t.certain = named+" runs, but is not ready; "+strings.Replace(t.why, "needs", "can use", 1), false

@@ -25,22 +25,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// plane is the real control plane that these tests share; each test has nodes
-// of its own.
+// plane is the real control plane that these tests share. Each test uses its
+// own nodes.
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
 	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, m.Run))
 }
 
-// admin is a client that may do everything.
+// admin returns a client with all rights.
 func admin(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
-	config.QPS = -1 // the tests look often
+	config.QPS = -1 // the tests send many requests
 	client, err := kubernetes.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
@@ -48,8 +48,8 @@ func admin(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-// bootstrap is the payload's bootstrap kubeconfig, with the server as it is
-// reached from here; change spoils it.
+// bootstrap returns the payload's bootstrap kubeconfig, with the server URL
+// that is reachable from here. change modifies it.
 func bootstrap(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo)) []byte {
 	t.Helper()
 	file, err := clientcmd.LoadFromFile(plane.BootstrapKubeconfig)
@@ -68,8 +68,8 @@ func bootstrap(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *cl
 	return content
 }
 
-// credential makes a bootstrap credential with a certificate of the cluster's own
-// signer.
+// credential returns a change that sets a bootstrap credential with a
+// certificate of the cluster's own signer.
 func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
 	t.Helper()
 	dir := filepath.Dir(plane.BootstrapKubeconfig)
@@ -101,8 +101,8 @@ func bootstrapper() pkix.Name {
 	}
 }
 
-// newNode is an identity to be obtained in directories of the test's own, and
-// what it says.
+// newNode returns an identity with directories of the test's own, and the
+// recorder of its events.
 func newNode(t *testing.T, name string) (*Identity, *recorder) {
 	t.Helper()
 	dir := t.TempDir()
@@ -125,7 +125,7 @@ func newNode(t *testing.T, name string) (*Identity, *recorder) {
 	}, said
 }
 
-// requestsOf lists the client CSRs for a node.
+// requestsOf returns the client CSRs for a node.
 func requestsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	list, err := admin(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
@@ -142,7 +142,7 @@ func requestsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRe
 	return found
 }
 
-// answer gives a CSR a condition, as a person with oc does.
+// answer adds a condition to a CSR, as an administrator with oc does.
 func answer(t *testing.T, name string, kind certificatesv1.RequestConditionType) {
 	t.Helper()
 	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
@@ -158,7 +158,7 @@ func answer(t *testing.T, name string, kind certificatesv1.RequestConditionType)
 	}
 }
 
-// byHand approves what an Obtain asks for.
+// byHand returns an Approver that approves every CSR.
 func byHand(t *testing.T) Approver {
 	t.Helper()
 	return func(_ context.Context, request Request) error {
@@ -167,7 +167,8 @@ func byHand(t *testing.T) Approver {
 	}
 }
 
-// until waits for something that another goroutine or the cluster brings about.
+// until waits until so returns true, because of another goroutine or the
+// cluster.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {

@@ -11,16 +11,16 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// cordonAnnotation marks a cordon as this agent's, so that the next join may
-// lift it. An administrator's cordon never has it.
+// cordonAnnotation marks a cordon by this agent, which the next join may
+// remove. A cordon by an administrator never has the annotation.
 const cordonAnnotation = "node.hcp-agent.io/cordoned-by-leave"
 
 func cordonedByLeave(node *corev1.Node) bool {
 	return node.Spec.Unschedulable && node.Annotations[cordonAnnotation] != ""
 }
 
-// Cordon marks this node's Node unschedulable, which a node may do itself. A
-// Node that is cordoned already, or does not exist, is left as it is.
+// Cordon marks this node's Node unschedulable, which the node's own credential
+// allows. A Node that is already cordoned or does not exist remains unchanged.
 func (n *Node) Cordon(ctx context.Context) error {
 	return n.api.persist(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
 		node, err := n.api.client.Nodes().Get(ctx, n.Name)
@@ -52,5 +52,6 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 	return err //nolint:wrapcheck // persist explains it
 }
 
-// DeleteCommand is the command that deletes the Node; a node itself may not.
+// DeleteCommand returns the command that deletes the Node. The node's own
+// credential does not allow that.
 func DeleteCommand(name string) string { return "oc delete node " + name }

@@ -7,7 +7,8 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 )
 
-// connectCRI prepares a connection to CRI-O, which is made with the first call.
+// connectCRI returns a connection to CRI-O that is established by the first
+// call.
 func connectCRI(socket string) (*grpc.ClientConn, error) {
 	connection, err := grpc.NewClient("unix://"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

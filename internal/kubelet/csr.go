@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// clientUsages is what kubelet asks for with an ECDSA key.
+// clientUsages returns the key usages that kubelet requests with an ECDSA key.
 func clientUsages() []certificatesv1.KeyUsage {
 	return []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageClientAuth}
 }
@@ -26,11 +26,11 @@ func nodeSubject(nodeName string) pkix.Name {
 	return pkix.Name{CommonName: userOf(nodeName), Organization: []string{"system:nodes"}}
 }
 
-// userOf is the user name of a node.
+// userOf returns the user name of a node.
 func userOf(nodeName string) string { return "system:node:" + nodeName }
 
-// clientRequest is the CSR that kubelet would submit when it bootstraps, down
-// to its name (requestNodeCertificate in
+// clientRequest returns the CSR that kubelet would submit when it bootstraps,
+// including its name (requestNodeCertificate in
 // k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
 func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
 	subject := nodeSubject(nodeName)
@@ -50,30 +50,31 @@ func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.Certificat
 	}, nil
 }
 
-// phase is how far a CSR has come.
+// phase is the progress of a CSR.
 type phase string
 
 const (
 	absent      phase = "absent"
 	pending     phase = "pending"
-	approved    phase = "approved" // and not issued yet
+	approved    phase = "approved" // but not issued yet
 	issued      phase = "issued"
 	denied      phase = "denied"
 	failed      phase = "failed"
-	somebodys   phase = "somebody else's" // of this name, but not this key's
-	outOfDate   phase = "out of date"     // its certificate has expired
-	notAskedFor phase = "not asked for"   // its certificate is not what was asked for
+	somebodys   phase = "somebody else's" // has the same name but another key
+	outOfDate   phase = "out of date"     // the issued certificate has expired
+	notAskedFor phase = "not asked for"   // the issued certificate does not match the request
 	otherTicket phase = "of another ticket, or of none"
 )
 
-// standing is a CSR in one glance.
+// standing is the evaluated status of a CSR.
 type standing struct {
 	phase       phase
-	detail      string // reason and message of a refusal, or what is wrong
-	certificate []byte // PEM, when issued
+	detail      string // reason and message of a denial, or the mismatch
+	certificate []byte // PEM; only if issued
 }
 
-// assess tells how far our CSR has come; found is nil when there is none.
+// assess evaluates the CSR found in the cluster against ours, the CSR that this
+// node submits. found is nil if none exists.
 func assess(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) standing {
 	if found == nil {
 		return standing{phase: absent}
@@ -128,7 +129,8 @@ func assessCertificate(content []byte, ours *certificatesv1.CertificateSigningRe
 	return standing{phase: issued, certificate: content}
 }
 
-// sameRequest tells whether a CSR that is there asks for the same.
+// sameRequest returns an error that states the difference unless found requests
+// the same certificate as ours.
 func sameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
 	theirs, err := parseRequest(found.Spec.Request)
 	if err != nil {

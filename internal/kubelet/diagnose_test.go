@@ -80,7 +80,7 @@ func TestDiagnose(t *testing.T) {
 
 	tests := map[string]struct {
 		facts facts
-		want  []string // "severity text | remedy", in their order
+		want  []string // "severity text | remedy", in order
 	}{
 		"all well":        {facts{node: nodeWith("True", "KubeletReady", ""), pods: []*corev1.Pod{ovn}}, nil},
 		"only preference": {facts{node: soft}, nil},
@@ -196,7 +196,7 @@ func TestDiagnose(t *testing.T) {
 	}
 }
 
-// An API server that does not answer is a finding like the others.
+// An API server that does not respond is a finding like the others.
 func TestFindingsWithoutAnAPIServer(t *testing.T) {
 	connection, err := connect(&rest.Config{Host: "https://127.0.0.1:1"}, func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
 	if err != nil {

@@ -11,8 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// remedy says what to leave out, of what a person can leave out: the labels
-// and taints that the cluster's words name, or all when they name none.
+// remedy returns the commands for a registration that the cluster rejects. They
+// omit the labels and taints that the message names, or all configured ones if
+// it names none.
 func (r Register) remedy(name, words string) string {
 	var flags, label, taint []string
 	named := strings.FieldsFunc(words, func(c rune) bool {
@@ -39,7 +40,8 @@ func (r Register) remedy(name, words string) string {
 	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" + commandsFor(name, label, taint, "")
 }
 
-// commandsFor are the commands that set labels and taints on a Node that exists.
+// commandsFor returns the commands that set labels and taints on an existing
+// Node.
 func commandsFor(name string, labels, taints []string, overwrite string) string {
 	var commands []string
 	if len(labels) > 0 {
@@ -51,9 +53,9 @@ func commandsFor(name string, labels, taints []string, overwrite string) string 
 	return strings.Join(commands, "; ")
 }
 
-// compare says what a Node that was registered before has not: kubelet sets
-// labels and taints only when it makes the Node. Taints are compared by a first
-// join alone, because some are there to be taken away once.
+// compare logs the labels and taints that an existing Node lacks: kubelet sets
+// them only when it creates the Node. Taints are compared only on the first
+// join, because some are meant to be removed later.
 func (r Register) compare(node *corev1.Node, log report.Log) {
 	var lacks, labels, taints []string
 	for _, text := range r.Wishes.labels() {

@@ -12,8 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Document is the Node as the cluster gives it, in JSON, without the record of
-// who set which of its fields.
+// Document returns the Node in JSON, without managedFields.
 func (n *Node) Document(ctx context.Context) ([]byte, error) {
 	node, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if err != nil {
@@ -23,14 +22,14 @@ func (n *Node) Document(ctx context.Context) ([]byte, error) {
 	return document(node)
 }
 
-// Requests are this node's CSRs as the cluster gives them, in JSON: its client
-// CSRs of these names, and the newest of kubelet for its serving certificate.
+// Requests returns CSRs of this node in JSON: the client CSRs with the given
+// names, and kubelet's newest CSR for its serving certificate.
 func (n *Node) Requests(ctx context.Context, names []string) ([]byte, error) {
 	return requests(ctx, n.api, n.Name, names)
 }
 
-// Requests is the same with the bootstrap credential, while the node has none
-// of its own.
+// Requests is like [Node.CSRsJSON], but uses the bootstrap credential. It
+// serves hosts that have no node credential yet.
 func (i *Identity) Requests(ctx context.Context, names []string) ([]byte, error) {
 	connection, err := i.bootstrapAPI()
 	if err != nil {
@@ -39,8 +38,8 @@ func (i *Identity) Requests(ctx context.Context, names []string) ([]byte, error)
 	return requests(ctx, connection, i.NodeName, names)
 }
 
-// RequestNames are the names that client CSRs of this node have, by the keys
-// that it has: that of its certificate, and that of a request under way.
+// RequestNames returns the names of this node's client CSRs, derived from its
+// keys: the key of the current certificate and the key of a pending request.
 func (i *Identity) RequestNames() []string {
 	var names []string
 	add := func(publicKey any) {
@@ -57,10 +56,10 @@ func (i *Identity) RequestNames() []string {
 	return names
 }
 
-// ServingCertificate is the path of kubelet's current serving certificate.
+// ServingCertificate returns the path of kubelet's current serving certificate.
 func ServingCertificate(dir string) string { return filepath.Join(dir, "kubelet-server-current.pem") }
 
-// ClientCertificate is the path of kubelet's current client certificate.
+// ClientCertificate returns the path of kubelet's current client certificate.
 func ClientCertificate(dir string) string { return (&Identity{Dir: dir}).current() }
 
 func requests(ctx context.Context, a *api, node string, names []string) ([]byte, error) {
@@ -71,7 +70,7 @@ func requests(ctx context.Context, a *api, node string, names []string) ([]byte,
 		switch {
 		case err == nil:
 			own[name] = csr
-		case !apierrors.IsNotFound(err): // they are collected an hour after their approval
+		case !apierrors.IsNotFound(err): // CSRs are deleted an hour after their approval
 			return nil, explain(err, a.server).failure("asking the cluster about the CSR "+name, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A request is known by its key from the first run on, whatever becomes of it.
+// The name of a CSR is derived from its key, from the first run on and in every
+// phase.
 func TestControlPlanePending(t *testing.T) {
 	identity, _ := newNode(t, "asks")
 	look := func() *Pending {
@@ -55,8 +56,7 @@ func TestControlPlanePending(t *testing.T) {
 	}
 }
 
-// What a node can give of itself from the cluster: its Node, its own CSRs, and
-// no other's.
+// A node can read its own Node and its own CSRs, and no others.
 func TestControlPlaneDocuments(t *testing.T) {
 	other, _, _ := joinedNode(t, "somebody")
 	node, identity, _ := joinedNode(t, "documented")

@@ -16,18 +16,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Evict moves this node's pods away through the eviction API, which a node may
-// use for its own pods, and waits until they are gone. Pods of DaemonSets,
-// static pods and pods that have ended stay. A pod that nothing would make
-// anew elsewhere is an error before anything is evicted, unless lose is set.
-// ctx bounds the wait for PodDisruptionBudgets.
-func (n *Node) Evict(ctx context.Context, lose bool) error {
+// Evict evicts this node's pods through the eviction API, which a node may use
+// for its own pods, and waits until they are gone. Pods of DaemonSets, static
+// pods and terminated pods remain. Evict fails before the first eviction if a
+// pod has no controller that would recreate it, unless allowLoss is set. ctx limits
+// the wait for PodDisruptionBudgets.
+func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
 	pods, err := n.allPods(ctx)
 	if err != nil {
 		return err
 	}
 	leaving, lost := whoLeaves(pods)
-	if len(lost) > 0 && !lose {
+	if len(lost) > 0 && !allowLoss {
 		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
 			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
 	}
@@ -52,8 +52,8 @@ func (n *Node) Evict(ctx context.Context, lose bool) error {
 	}
 }
 
-// whoLeaves sorts the pods into those to evict and, of those, the ones that
-// would be lost.
+// whoLeaves returns the pods to evict, and the names of those that no
+// controller would recreate.
 func whoLeaves(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
@@ -70,8 +70,8 @@ func whoLeaves(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
 	return leaving, lost
 }
 
-// evictOnce asks for the eviction of each pod, and tells which may not leave
-// and why.
+// evictOnce requests the eviction of each pod. blocked lists the pods that may
+// not be evicted yet, with the reason.
 func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []string, err error) {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
@@ -86,7 +86,7 @@ func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []str
 			case apierrors.IsTooManyRequests(err):
 				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, whyBlocked(err)))
 				return nil
-			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // gone, or another one of this name
+			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // deleted, or replaced by another pod of this name
 				return nil
 			}
 			return err //nolint:wrapcheck // persist explains it
@@ -98,8 +98,8 @@ func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []str
 	return blocked, nil
 }
 
-// whyBlocked names the PodDisruptionBudget, which the server puts into the
-// causes of a 429 and not into its message.
+// whyBlocked returns the PodDisruptionBudget's message. The server puts it into
+// the causes of a 429, not into its message.
 func whyBlocked(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
@@ -112,7 +112,7 @@ func whyBlocked(err error) string {
 	return err.Error()
 }
 
-// stillThere gives those of the pods that have not ended yet, as they are now.
+// stillThere returns the current state of those pods that still exist.
 func (n *Node) stillThere(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
 	all, err := n.allPods(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (n *Node) stillThere(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Po
 	return left, nil
 }
 
-// allPods lists this node's pods, however long it takes.
+// allPods lists this node's pods and retries until it succeeds or ctx ends.
 func (n *Node) allPods(ctx context.Context) (pods []*corev1.Pod, err error) {
 	err = n.api.persist(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
 		pods, err = n.pods(ctx)

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// RegistrationDropIn is the drop-in of labels and taints. It comes after the
-// payload's and those of the node's address (20-nodenet.conf), whose
-// CUSTOM_KUBELET_LABELS it takes over.
+// RegistrationDropIn is the drop-in for labels and taints. It sorts after the
+// payload's drop-ins and those for the node's address (20-nodenet.conf), whose
+// CUSTOM_KUBELET_LABELS it includes.
 const RegistrationDropIn = "30-hcp-node-agent-registration.conf"
 
-// labelsHook is the variable by which MCO's kubelet unit takes labels, from
-// OpenShift 4.19 on.
+// labelsHook is the variable through which MCO's kubelet unit accepts labels,
+// since OpenShift 4.19.
 const labelsHook = "CUSTOM_KUBELET_LABELS"
 
 const (
@@ -25,12 +25,14 @@ const (
 	taintsFlag = "--register-with-taints"
 )
 
-// DropIn is the content of RegistrationDropIn by which kubelet registers so; ""
-// when nothing is asked for. Labels go through the unit's own hook where it has
-// one; else, and for taints, the unit's ExecStart= is given once more with the
-// flags. registerWithTaints of a KubeletConfiguration is no way for taints: the
-// file is the cluster's, and the flag wins over it; so its taints are taken
-// into the flag. It is an error when the unit leaves no way.
+// DropIn returns the content of RegistrationDropIn, or "" if there are no labels
+// and taints. Labels use the unit's variable CUSTOM_KUBELET_LABELS if it has one.
+// Otherwise, and for taints, the drop-in repeats the unit's ExecStart= with the
+// flags added. RenderDropIn fails if the unit allows neither.
+//
+// The drop-in does not change registerWithTaints of the KubeletConfiguration,
+// because the cluster owns that file. The flag overrides that setting, so it
+// includes the configured taints.
 func (r Registration) DropIn(launch Launch) (string, error) {
 	if r.Empty() {
 		return "", nil
@@ -67,9 +69,9 @@ func (r Registration) DropIn(launch Launch) (string, error) {
 	return content, launch.free(hooked, rewritten != command)
 }
 
-// hook is the value that the unit's hook has already, and whether the hook can
-// be used: it is in the flag, no environment file sets it (which would win), and
-// its value needs no quotes.
+// hook returns the current value of CUSTOM_KUBELET_LABELS and whether the
+// drop-in can set it. The flag must use the variable, no environment file may
+// set it (which would override the drop-in), and its value must need no quotes.
 func (l Launch) hook(command string, settings unitSettings) (value string, usable bool) {
 	inFlag := slices.ContainsFunc(words(command), func(word string) bool {
 		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsHook+"}")
@@ -78,7 +80,8 @@ func (l Launch) hook(command string, settings unitSettings) (value string, usabl
 	return value, inFlag && !settings.fromFiles[labelsHook] && !strings.ContainsAny(value, "\"'\\ \t\n")
 }
 
-// free refuses when a drop-in that is read after ours would undo it.
+// free returns an error if a drop-in that systemd reads later would override
+// RegistrationDropIn.
 func (l Launch) free(hooked, rewritten bool) error {
 	for _, dropin := range l.after(RegistrationDropIn) {
 		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
@@ -97,14 +100,15 @@ func (l Launch) free(hooked, rewritten bool) error {
 	return nil
 }
 
-// allTaints is the value of the flag: what it, or kubelet's configuration, has
-// already, and ours in place of those of the same key and effect.
+// allTaints returns the value of the taints flag: the taints of the existing
+// flag or of kubelet's configuration, except those that r replaces by key and
+// effect, and the taints of r.
 func (r Registration) allTaints(launch Launch, command string) (string, error) {
 	var all []string
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
 		ours := slices.ContainsFunc(r.Taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
-		if text != "" && (err != nil || !ours) { // one with a variable in it is taken as it is
+		if text != "" && (err != nil || !ours) { // a taint with a variable in it is copied unchanged
 			all = append(all, text)
 		}
 	}
@@ -127,8 +131,8 @@ func (r Registration) allTaints(launch Launch, command string) (string, error) {
 	return strings.Join(all, ","), nil
 }
 
-// addLabels puts labels behind those of the last plain --node-labels=, or adds
-// the flag: kubelet joins the values when it is there more than once.
+// addLabels appends labels to the last plain --node-labels=, or adds the flag.
+// kubelet combines the values of repeated flags.
 func addLabels(command, labels string) string {
 	start := strings.LastIndex(command, labelsFlag+"=")
 	if start < 0 {
@@ -150,8 +154,8 @@ func addLabels(command, labels string) string {
 	return before + word + separator + labels + command[start+len(word):]
 }
 
-// addFlag adds a flag at the end of a command, on a line of its own where the
-// command has several.
+// addFlag appends a flag to a command, on a separate line if the command has
+// several lines.
 func addFlag(command, flag string) string {
 	command = strings.TrimRight(command, " \t\n\\")
 	if strings.Contains(command, "\\\n") {

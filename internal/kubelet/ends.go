@@ -2,13 +2,13 @@ package kubelet
 
 import "time"
 
-// CertificateEnd is when one of kubelet's certificates ends.
+// CertificateEnd is the expiry of one of kubelet's certificates.
 type CertificateEnd struct {
-	Name string // client or serving
+	Name string // "client" or "serving"
 	At   time.Time
 }
 
-// CertificateEnds tells when kubelet's certificates end, those that are there.
+// CertificateEnds returns when kubelet's existing certificates expire.
 func CertificateEnds(dir string) []CertificateEnd {
 	var ends []CertificateEnd
 	for _, one := range []struct{ name, file string }{{"client", ClientCertificate(dir)}, {"serving", ServingCertificate(dir)}} {

@@ -11,20 +11,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// component is who writes an Event.
+// component is the source of the Events.
 const component = "hcp-node-agent"
 
-// Event writes an Event about this machine's Node, which "oc describe node"
-// shows. A node may write Events, and cannot read them. The cluster keeps it
-// for some hours.
+// Event creates an Event about this host's Node, which "oc describe node"
+// shows. A node may create Events but not read them. The cluster deletes them
+// after some hours.
 func (n *Node) Event(ctx context.Context, warning bool, reason, message string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	now := metav1.Now()
 	event := &corev1.Event{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: n.Name + ".", Namespace: metav1.NamespaceDefault},
-		// The UID is the name, as in kubelet's own Events: it writes them before
-		// it knows its Node (nodeRef in k8s.io/kubernetes/pkg/kubelet).
+		// The UID is the name, as in kubelet's own Events: kubelet writes them before
+		// its Node exists (nodeRef in k8s.io/kubernetes/pkg/kubelet).
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
 		Type:           corev1.EventTypeNormal, Reason: reason, Message: firstRunes(message, longestEvent),
 		Source:         corev1.EventSource{Component: component, Host: n.Name},
@@ -41,8 +41,8 @@ func (n *Node) Event(ctx context.Context, warning bool, reason, message string) 
 	return nil
 }
 
-// longestEvent is what the API server takes as a message, in bytes; a rune has
-// four at most.
+// longestEvent is the maximum message length in runes. The API server limits it
+// in bytes, and a rune has at most four.
 const longestEvent = 1024 / 4
 
 func firstRunes(text string, count int) string {

@@ -9,48 +9,48 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// facts is all that is known about a node that is not as it should be. The
-// decisions are made from it alone.
+// facts contains all that is known about a node with problems. The diagnosis
+// depends on nothing else.
 type facts struct {
 	name    string
-	boot    string       // of this machine; "" when not known
-	node    *corev1.Node // nil when there is none
-	deleted bool         // node is nil, and existed before
+	boot    string       // boot ID of this host; "" if unknown
+	node    *corev1.Node // nil if it does not exist
+	deleted bool         // node is nil but existed before
 	machine machineFacts
-	ahead   time.Duration // how far this machine's clock is ahead of the API server's
-	pods    []*corev1.Pod // of this node
-	noPods  error         // why pods is not known
-	absent  []reference   // what these pods need and the cluster does not have
+	ahead   time.Duration // local clock minus the API server's clock
+	pods    []*corev1.Pod // pods of this node
+	noPods  error         // why pods is unknown; nil if it is known
+	absent  []reference   // Secrets and ConfigMaps that the pods need and the cluster lacks
 }
 
-// machineFacts is what the machine itself tells.
+// machineFacts contains the facts that the host itself provides.
 type machineFacts struct {
-	units    []unitFacts // that do not run, those that the others need first
-	kubelet  []string    // kubelet's errors of the last minutes, the newest last: it tries to pull every five
-	recent   []string    // those of the last minute, which are not over
-	runtime  error       // why CRI-O does not answer at its socket
+	units    []unitFacts // inactive units, dependencies first
+	kubelet  []string    // kubelet's errors of the last minutes, the newest last; kubelet retries a pull every five
+	recent   []string    // kubelet's errors of the last minute, which still persist
+	runtime  error       // why CRI-O does not respond on its socket
 	cniDir   string
-	networks []string // network configurations
+	networks []string // CNI network configurations
 	disks    []host.Usage
 	memory   memoryFacts
 	tasks    taskFacts
-	auths    []string // what the pull secret is for; nil when not known
+	auths    []string // registries in the pull secret; nil if unknown
 }
 
-type memoryFacts struct{ available, total int64 } // KiB
+type memoryFacts struct{ available, total int64 } // in KiB
 
 type taskFacts struct{ running, most int }
 
-// unitFacts is a unit that does not run.
+// unitFacts describes an inactive unit.
 type unitFacts struct {
 	name   string
-	needed string // by this unit; "" for kubelet itself
+	needed string // the unit that requires this one; "" for kubelet itself
 	state  host.UnitState
-	errors []string // its last errors, the newest last
+	errors []string // the last errors, the newest last
 }
 
-// look gathers the facts about the Node as it was last seen. What is gathered
-// while ctx ends is not whole, and worth nothing.
+// look gathers the facts about node as it was last seen. If ctx ends meanwhile,
+// the facts are incomplete and must not be used.
 func (n *Node) look(ctx context.Context, node *corev1.Node) facts {
 	f := facts{
 		name: n.Name, boot: n.BootID, node: node, deleted: node == nil && n.Registered,
@@ -62,8 +62,8 @@ func (n *Node) look(ctx context.Context, node *corev1.Node) facts {
 	return f
 }
 
-// ahead is how far this machine's clock is ahead of the API server's; an
-// answer's Date has whole seconds.
+// ahead returns how far the local clock is ahead of the API server's. The
+// result has whole seconds, like the Date header.
 func (a *api) ahead() time.Duration {
 	return time.Since(a.clock.now()).Truncate(time.Second)
 }

@@ -7,27 +7,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one thing that is not as it should be with this machine as a node.
+// Finding describes one problem of this host as a node.
 type Finding struct {
 	Severity report.Severity `json:"severity"`
-	Text     string          `json:"text"`             // one sentence: what, why, who can mend it
-	Remedy   string          `json:"remedy,omitempty"` // the next command to type
-	// Details are what the sentence was made from, in the words of those who
-	// said it, secrets masked.
+	Text     string          `json:"text"`             // one sentence: what failed, why, and who can fix it
+	Remedy   string          `json:"remedy,omitempty"` // the next command to run
+	// Details are the messages that Text summarizes, in their original words with
+	// secrets masked.
 	Details []string `json:"details,omitempty"`
 
-	About string `json:"about,omitempty"` // in two or three words; "" where a sentence about another cause needs no word of it
-	// Blind says that for this reason not everything could be looked at: other
-	// findings can be missing.
+	About string `json:"about,omitempty"` // subject in two or three words; "" if a summary need not list it
+	// Blind means that the checks are incomplete for this reason: other findings
+	// may be missing.
 	Blind   bool `json:"-"`
-	passing bool // it goes by itself, mostly within seconds
+	passing bool // usually disappears within seconds
 }
 
 func (f Finding) failure() error { return report.Fail(report.Failed, f.Remedy, "%s", f.Text) }
 
-// summary tells the nearest cause in one sentence, and names the other problems.
-// The prefix says what they keep from being; a cause that begins with it says
-// so itself.
+// summary returns the first finding, with the subjects of other problems added
+// to its text. The text starts with prefix.
 func summary(prefix string, findings []Finding) Finding {
 	first := findings[0]
 	if !strings.HasPrefix(first.Text, prefix) {
@@ -45,9 +44,9 @@ func summary(prefix string, findings []Finding) Finding {
 	return first
 }
 
-// listed names the first few.
+// listed joins the first names and counts the rest.
 func listed(names []string, shown int) string {
-	if len(names) > shown+1 { // "and 1 more" is no shorter than its name
+	if len(names) > shown+1 { // "and 1 more" is not shorter than the name
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 	}
 	return strings.Join(names, ", ")

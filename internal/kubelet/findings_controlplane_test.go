@@ -19,7 +19,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// namespace makes a namespace as OpenShift has it; several tests can ask.
+// namespace creates a namespace like those of OpenShift. Several tests can
+// create it.
 func namespace(t *testing.T, name string) {
 	t.Helper()
 	_, err := admin(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{})
@@ -28,7 +29,7 @@ func namespace(t *testing.T, name string) {
 	}
 }
 
-// bound makes a pod on the node, with a status as kubelet would write it.
+// bound creates a pod on the node, with a status as kubelet would report it.
 func bound(t *testing.T, node, space, name string, spec corev1.PodSpec, status corev1.PodStatus) {
 	t.Helper()
 	namespace(t, space)
@@ -65,7 +66,7 @@ func mounts(secret string) corev1.PodSpec {
 	}}}
 }
 
-// says are the findings as one text each.
+// says returns each finding as one string.
 func says(t *testing.T, node *Node) []string {
 	t.Helper()
 	findings, err := node.Findings(within(t, time.Minute))
@@ -79,7 +80,7 @@ func says(t *testing.T, node *Node) []string {
 	return all
 }
 
-// condition adds one to what kubelet has reported.
+// condition adds a condition to the status that kubelet has reported.
 func condition(t *testing.T, node *Node, kind corev1.NodeConditionType) {
 	t.Helper()
 	now := metav1.Now()
@@ -149,7 +150,7 @@ func TestControlPlaneTaints(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// As an administrator found them on a node that was Ready.
+	// The taints of a Ready node in a field report.
 	patch(`[{"key":"UpdateInProgress","effect":"PreferNoSchedule"},{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	err := node.Schedulable(within(t, 2*time.Second))
 	const want = "Node tainted takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule: kubelet sets it when it runs with --cloud-provider=external, " +
@@ -161,7 +162,7 @@ func TestControlPlaneTaints(t *testing.T) {
 		key := strings.Replace(known.key, "*", "x", 1)
 		patch(`[{"key":"` + key + `","effect":"NoSchedule"}]`)
 		var got []string
-		// The node lifecycle controller takes back its own that are not true.
+		// The node lifecycle controller removes its own taints if they do not apply.
 		until(t, "word of taint "+key, func() bool {
 			got = says(t, node)
 			return len(got) == 1 || (len(got) == 0 && strings.HasPrefix(key, "node.kubernetes.io/"))
@@ -176,8 +177,8 @@ func TestControlPlaneTaints(t *testing.T) {
 	}
 }
 
-// The node reads with its own rights what its own pods refer to, and is not
-// let near anything else; what it reads has no content.
+// The node reads with its own rights which objects its own pods refer to. It
+// may not read other objects, and receives no object data.
 func TestControlPlaneMissingSecret(t *testing.T) {
 	node, _, _ := joinedNode(t, "missing")
 	register(t, node)
@@ -213,11 +214,11 @@ func TestControlPlaneMissingSecret(t *testing.T) {
 	}
 }
 
-// A join that is stuck explains itself: this is all it says, from the first
-// moment to Ready.
+// A join that is stuck logs the cause: these are all messages, from the start
+// to Ready.
 func TestControlPlaneStuckJoin(t *testing.T) {
 	node, _, said := joinedNode(t, "stuck")
-	node.patience = 0 // every sentence at once
+	node.patience = 0 // log every message immediately
 	face := &strings.Builder{}
 	node.Log = report.Log{Sink: report.Sinks{said, &report.Text{W: face}}, Step: "ready"}
 	done := make(chan error)

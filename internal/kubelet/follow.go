@@ -10,21 +10,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// source is where a set of objects is listed and watched.
+// source defines how a set of objects is listed and watched.
 type source[T metav1.Object] struct {
-	doing    string       // "watching Node worker-1"
+	doing    string       // for messages: "watching Node worker-1"
 	selector string       // field selector, so that the cost does not grow with the cluster
-	keep     func(T) bool // picks among what the selector lets through; nil: all
+	keep     func(T) bool // filters what the selector returns; nil keeps all
 	list     func(context.Context, metav1.ListOptions) (items []T, at metav1.ListMeta, err error)
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
 
-// pageSize is how many objects are asked for at once, so that memory does not
-// grow with the cluster.
+// pageSize is the number of objects in one response. It limits memory use in
+// large clusters.
 const pageSize = 100
 
-// all lists the objects, page by page, and tells from which version on they
-// can be watched.
+// all lists the objects page by page and returns the resource version from
+// which they can be watched.
 func (s source[T]) all(ctx context.Context) (objects map[string]T, version string, err error) {
 	objects = map[string]T{}
 	options := metav1.ListOptions{FieldSelector: s.selector, Limit: pageSize}
@@ -45,14 +45,13 @@ func (s source[T]) all(ctx context.Context) (objects map[string]T, version strin
 	}
 }
 
-// follow shows see the objects, by name, as they are now, after every change,
-// and at least every tick, until see says that it is done. It lists them once,
-// and again only when the watch has lost its place, as when the API server was
-// away for a while, which it outlives; ctx bounds it, and its error is then
-// ctx.Err().
+// follow passes the current objects, by name, to see after every change and at
+// least every tick, until see returns true or an error. It lists them once, and
+// again only if the watch cannot be resumed. Interruptions of the API server
+// are retried. When ctx ends, follow returns ctx.Err().
 func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s source[T], tick time.Duration, see func(map[string]T) (bool, error)) error {
 	pause := pauses()
-	var version string // from which on to watch; "" when a list is needed
+	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
 	for {
 		if version == "" {
@@ -79,8 +78,9 @@ func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s sour
 	}
 }
 
-// watchFrom shows see the objects and what becomes of them, until it is done
-// or the watch ends. It tells where the next watch can go on; "" means nowhere.
+// watchFrom passes the objects and their changes to see until see is done or
+// the watch ends. It returns the version from which the next watch can resume,
+// or "" if a new list is needed.
 func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, string, error) {
 	if done, err := see(objects); done || err != nil {
 		return done, "", err
@@ -93,7 +93,7 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 		if problem := a.explain(ctx, err); problem.permanent {
 			return false, "", problem.failure(s.doing, err)
 		}
-		return false, "", nil // the next list tells why, and waits
+		return false, "", nil // the next list reports the error and retries
 	}
 	defer watcher.Stop()
 	ticker := time.NewTicker(tick)
@@ -121,9 +121,9 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 	}
 }
 
-// note takes an event into the objects, and tells whether that changed them
-// and which version they are of; "" means that the watch has lost its place
-// and a new list is needed.
+// note applies an event to objects. It reports whether objects changed, and
+// their resource version; "" means that the watch cannot be resumed and a new
+// list is needed.
 func (s source[T]) note(objects map[string]T, event watch.Event) (changed bool, version string) {
 	object, fits := event.Object.(T)
 	if !fits {

@@ -22,8 +22,8 @@ func nodeAt(name, version string) *corev1.Node {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, ResourceVersion: version}}
 }
 
-// What is listed and watched, from where on, when watches end in their several
-// ways.
+// The requests to list and watch, and their resource versions, when watches end
+// in different ways.
 func TestFollowListsOnceAndGoesOn(t *testing.T) {
 	type event struct {
 		kind   watch.EventType
@@ -37,8 +37,8 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 		"p2": {[]*corev1.Node{nodeAt("ours-2", "3")}, metav1.ListMeta{ResourceVersion: "10"}},
 	}
 	watches := [][]event{
-		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")}, {watch.Bookmark, nodeAt("", "20")}}, // then its time is up
-		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},                                 // it has lost its place
+		{{watch.Added, nodeAt("ours-3", "11")}, {watch.Added, nodeAt("other-2", "12")}, {watch.Bookmark, nodeAt("", "20")}}, // then its timeout expires
+		{{watch.Deleted, nodeAt("ours-1", "21")}, {watch.Error, &metav1.Status{Code: 410}}},                                 // it cannot be resumed
 		{{watch.Added, nodeAt("ours-9", "22")}},
 	}
 	var asked, seen []string
@@ -65,7 +65,7 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 		},
 	}
 	a := &api{server: "https://api.example.com:6443", clock: &serverClock{}}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // a wrong turn would wait without end
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // an error in follow would wait forever
 	defer cancel()
 	err := follow(ctx, a, report.Log{}, s, time.Hour, func(found map[string]*corev1.Node) (bool, error) {
 		var names []string
@@ -85,7 +85,7 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 	}
 	want := []string{
 		"ours-1 ours-2", "ours-1 ours-2 ours-3", // the first watch
-		"ours-1 ours-2 ours-3", "ours-2 ours-3", // the second, which goes on
+		"ours-1 ours-2 ours-3", "ours-2 ours-3", // the second, resumed
 		"ours-1 ours-2", "ours-1 ours-2 ours-9", // after the new list
 	}
 	if diff := cmp.Diff(want, seen); diff != "" {
@@ -93,8 +93,8 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 	}
 }
 
-// A CSR that is approved and not issued is told after a moment, and is not a
-// missing approval when the time is up.
+// A CSR that is approved but not issued is reported after a moment. At the
+// deadline it is not a missing approval.
 func TestApprovedAndNotIssued(t *testing.T) {
 	key := &pendingKey{private: certtest.NewKey(t), since: time.Now()}
 	ours, err := clientRequest(key, "worker-1")
@@ -122,7 +122,7 @@ func TestApprovedAndNotIssued(t *testing.T) {
 	if err := a.unanswered(); report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
 		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
 	}
-	// Whether a certificate has expired is for the server's clock to say.
+	// The server's clock decides whether a certificate has expired.
 	template := nodeCertificate("worker-1")
 	template.NotAfter = time.Now().Add(-time.Minute)
 	found.Status.Certificate = certtest.NewAuthority(t, "signer").Issue(t, key.private, template)

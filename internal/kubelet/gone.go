@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// collectedAfter is how long a CSR may be pending until the cluster's
-// collector removes it (pendingExpiration in
-// k8s.io/kubernetes/pkg/controller/certificates/cleaner; it looks once an hour).
+// collectedAfter is how long a CSR may be pending until the cluster deletes it
+// (pendingExpiration in k8s.io/kubernetes/pkg/controller/certificates/cleaner,
+// which runs once an hour).
 const collectedAfter = 24 * time.Hour
 
-// goneText says why a CSR is not there any more, that it is submitted again,
-// and since when it is waited for. asked is when the one was created that is
-// gone, since when its key was made; now is the server's time.
+// goneText explains why a CSR no longer exists and that it is submitted again.
+// asked is the creation time of the deleted CSR, since the creation time of its
+// key, now the server's time.
 func goneText(name string, before phase, asked, since, now time.Time) string {
 	again := "it is submitted again with the same key, which waits since " + stamp(since)
 	switch {
@@ -24,7 +24,8 @@ func goneText(name string, before phase, asked, since, now time.Time) string {
 	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
 }
 
-// sinceText is for a CSR that is not the first of its key.
+// sinceText returns a clause about the start of the wait, for a CSR that is not
+// the first of its key.
 func sinceText(asked, since time.Time) string {
 	if asked.Sub(since) < time.Minute {
 		return ""

@@ -12,13 +12,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// HealthURL is where kubelet tells whether it is well; it listens on loopback
-// alone, healthzPort in its configuration.
+// HealthURL is kubelet's health endpoint. kubelet serves it only on loopback;
+// the port is healthzPort in its configuration.
 const HealthURL = "http://127.0.0.1:10248/healthz"
 
-// Health waits until kubelet says that it is well, and says meanwhile how its
-// unit, or the one that it needs, is doing and what it said last. A unit that
-// systemd has given up on ends the wait.
+// Health waits until kubelet reports that it is healthy. Meanwhile it logs the
+// state and the last error of kubelet's unit, or of a unit that it requires. It
+// fails if systemd no longer restarts the unit, or when ctx ends.
 func Health(ctx context.Context, url string, machine Machine, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
@@ -67,7 +67,7 @@ func healthy(ctx context.Context, client *http.Client, url string) error {
 	return nil
 }
 
-// unwell says why kubelet is not well.
+// unwell returns why kubelet is not healthy.
 func unwell(answer error, m machineFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
@@ -81,22 +81,22 @@ func unwell(answer error, m machineFacts) Finding {
 	return f
 }
 
-// WhyNotStarted tells why a unit did not start or restart, where this can be
-// known: the service manager mostly says only that its job failed. err is what
-// it said.
+// WhyNotStarted returns err with the reason why a unit did not start or
+// restart, if it is known. The service manager usually reports only that the
+// job failed.
 func (m Machine) WhyNotStarted(ctx context.Context, unit string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	var idle []unitFacts
-	// A unit that runs goes on running when it cannot be started anew.
+	// A running unit keeps running if it cannot be restarted.
 	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
 		idle = []unitFacts{{name: missing[1], needed: unit, state: host.UnitState{Load: "not-found"}}}
 	} else {
 		idle = m.idle(ctx)
 	}
 	for _, unit := range idle {
-		if hinders(unit.name, unit.state) { // and not only one that nobody has started yet
+		if hinders(unit.name, unit.state) { // skips units that were simply not started yet
 			f := unitFinding(unit)
 			return report.Fail(report.Failed, f.Remedy, "%w", described{text: f.Text, err: err})
 		}
@@ -104,8 +104,9 @@ func (m Machine) WhyNotStarted(ctx context.Context, unit string, err error) erro
 	return err
 }
 
-// failedFor tells whether systemd has given kubelet up; with Restart=always it
-// does so only when it dies faster than the start limit allows.
+// failedFor reports whether systemd no longer restarts kubelet. With
+// Restart=always this happens only if kubelet exits faster than the start limit
+// allows.
 func failedFor(ctx context.Context, machine Machine) bool {
 	if machine.Systemd == nil {
 		return false

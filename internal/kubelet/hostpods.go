@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// hostPods returns what is wrong with the pods that the host itself needs, on a
-// Node that is Ready and takes pods. Such a Node may have lost its way to the API
-// server's webhooks, its DNS or its storage.
+// hostPods returns findings about the pods that the host itself needs, for a
+// Node that is Ready and schedulable. Without these pods the node may have no
+// connection to webhooks, DNS or storage.
 func (n *Node) hostPods(ctx context.Context, node *corev1.Node) []Finding {
 	f := facts{name: n.Name, boot: n.BootID, node: node}
 	f.pods, f.noPods = n.podsOf(ctx, "0")
@@ -21,7 +21,7 @@ func (n *Node) hostPods(ctx context.Context, node *corev1.Node) []Finding {
 		return nil
 	}
 	f.pods = slices.DeleteFunc(f.pods, func(pod *corev1.Pod) bool { return !neededByHost(pod) })
-	if len(failing(f)) > 0 { // only then the machine is searched for the cause
+	if len(failing(f)) > 0 { // the host is searched for the cause only in this case
 		f.machine, f.absent = n.Machine.look(ctx), n.absent(ctx, f.pods)
 	}
 	findings := failing(f)

@@ -15,8 +15,8 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// nodeServed returns a Node whose API server responds with these objects by path;
-// other paths are not found.
+// nodeServed returns a Node whose API server responds with these objects by
+// path, and with 404 for other paths.
 func nodeServed(t *testing.T, objects map[string]any) *Node {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
@@ -45,7 +45,8 @@ func nodeServed(t *testing.T, objects map[string]any) *Node {
 
 const nodePath, podsPath = "/api/v1/nodes/worker-1", "/api/v1/pods"
 
-// A Ready Node reports the pods that the host needs, and no user's.
+// For a Ready Node, findings include the pods that the host needs and no
+// user's.
 func TestFindingsOfAReadyNodeHaveTheHostsPods(t *testing.T) {
 	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "manifest unknown"}}
 	creating := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
@@ -95,7 +96,7 @@ func TestFindingsOfAReadyNodeWhosePodsAreNotKnown(t *testing.T) {
 	}
 }
 
-// A Node that existed before was deleted; one that never did is awaited.
+// A Node that existed before was deleted; one that never existed is awaited.
 func TestFindingsTellADeletedNodeFromOneThatIsAwaited(t *testing.T) {
 	for registered, want := range map[bool]string{
 		true:  "Node worker-1 was deleted from the cluster",

@@ -19,47 +19,46 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The places that kubelet's own unit names.
+// Paths that kubelet's own unit names.
 const (
 	PKIDirectory   = "/var/lib/kubelet/pki"
 	KubeconfigPath = "/var/lib/kubelet/kubeconfig"
 )
 
-// Identity gets this machine the client certificate of a node before kubelet
-// starts, so that a refusal is one clear error and not a crash loop.
+// Identity obtains the client certificate of this node before kubelet starts. A
+// rejected request then causes one clear error instead of a crash loop.
 type Identity struct {
-	Dir        string // kubelet's certificates, PKIDirectory
+	Dir        string // directory of kubelet's certificates, PKIDirectory
 	Kubeconfig string // kubelet's kubeconfig, KubeconfigPath
 	Bootstrap  []byte // the bootstrap kubeconfig; only Obtain needs it
 	NodeName   string
-	MachineID  string    // of this machine; "" leaves open whose a Node of this name is
-	Server     string    // URL of the API server; empty: that of Bootstrap
-	CA         []byte    // PEM; empty: that of Bootstrap
-	Register   *Register // the Node that kubelet will make, asked of the cluster; nil: not asked
-	KeyDir     string    // the agent's own directory, 0700, where a pending key is kept across runs
-	// Annotate gives what the client CSR with this public key is annotated
-	// with, so that an approver can know the node by it; nil for nothing.
+	MachineID  string    // of this host; "" skips the check that a Node of this name is this host's
+	Server     string    // URL of the API server; "" uses that of Bootstrap
+	CA         []byte    // PEM; empty uses that of Bootstrap
+	Register   *Register // checks the Node that kubelet will create; nil skips the check
+	KeyDir     string    // directory of the agent, 0700, that keeps a pending key across runs
+	// Annotate returns the annotations for the client CSR with this public key, by
+	// which an approver can identify the node. It can be nil.
 	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
 	Place    Place
 	Proxy    Proxy
 	Ledger   *ledger.Ledger
-	Log      report.Log // its step is the ledger's
+	Log      report.Log // its step is used for the ledger
 }
 
-// State is what kubelet has by way of identity.
+// State is the state of kubelet's identity.
 type State string
 
-// The states of an identity. One of another cluster or node is no state but an
-// error of Check.
+// States of an identity. For an identity of another cluster or node, Check
+// returns an error instead.
 const (
-	Missing State = "missing" // kubelet has none
-	Expired State = "expired" // it was this node's, and is too old
-	Valid   State = "valid"   // it is this node's, and still good
+	Missing State = "missing" // kubelet has no identity
+	Expired State = "expired" // the identity is this node's but has expired
+	Valid   State = "valid"   // the identity is this node's and has not expired
 )
 
-// Check looks at the files alone. An identity of another cluster or of another
-// node, which kubelet would use without a question (it looks only at the
-// expiry), is refused.
+// Check reads only local files. It fails for an identity of another cluster or
+// node, which kubelet would use without checking anything but its expiry.
 func (i *Identity) Check(_ context.Context) (State, error) {
 	cluster, err := i.cluster()
 	if err != nil {
@@ -78,8 +77,8 @@ func (i *Identity) Check(_ context.Context) (State, error) {
 	return i.checkCertificate(config.CertData)
 }
 
-// loadKubeconfig reads kubelet's kubeconfig. Its certificate may be missing:
-// that is how an interrupted bootstrap of kubelet's own leaves it.
+// loadKubeconfig reads kubelet's kubeconfig. Its certificate may be missing,
+// for example after an interrupted bootstrap of kubelet itself.
 func loadKubeconfig(path string) (config *rest.Config, certified bool, err error) {
 	file, err := clientcmd.LoadFromFile(path)
 	if err != nil {
@@ -116,7 +115,7 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 	return Valid, nil
 }
 
-// fits tells whether kubelet's kubeconfig is for this cluster.
+// fits returns an error unless config is for cluster.
 func (i *Identity) fits(cluster Cluster, config *rest.Config) error {
 	theirs, err := clusterOf(config)
 	if err != nil {
@@ -128,7 +127,8 @@ func (i *Identity) fits(cluster Cluster, config *rest.Config) error {
 	return nil
 }
 
-// foreign refuses what is there without touching it.
+// foreign returns the error for an existing identity of another cluster or
+// node, which remains unchanged.
 func (i *Identity) foreign(format string, args ...any) error {
 	remedy := fmt.Sprintf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not join it:\n"+
 		"systemctl stop kubelet; mv %s %s.old; mv %s %s.old", i.Kubeconfig, i.Kubeconfig, i.Dir, i.Dir)
@@ -136,7 +136,7 @@ func (i *Identity) foreign(format string, args ...any) error {
 		i.Kubeconfig, fmt.Errorf(format, args...))
 }
 
-// cluster is the one that the identity shall be for.
+// cluster returns the cluster that the identity must belong to.
 func (i *Identity) cluster() (Cluster, error) {
 	cluster := Cluster{Server: i.Server, CA: i.CA}
 	if cluster.Server != "" && len(cluster.CA) > 0 {
@@ -158,7 +158,8 @@ func (i *Identity) cluster() (Cluster, error) {
 // current returns the path of kubelet's current client certificate and key.
 func (i *Identity) current() string { return filepath.Join(i.Dir, currentClient) }
 
-// leafOf reads the first certificate in a file; nil when there is none.
+// leafOf reads the first certificate in a file. It returns nil if there is
+// none.
 func leafOf(path string) *x509.Certificate {
 	content, err := os.ReadFile(path)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 func TestControlPlaneApprovalByHand(t *testing.T) {
 	identity, said := newNode(t, "by-hand")
 
-	// Nobody approves: the wait ends, with the exact command.
+	// Without approval the wait ends, with the exact command.
 	_, err := identity.Obtain(within(t, 3*time.Second), nil)
 	first := requestsOf(t, "by-hand")
 	if len(first) != 1 {
@@ -49,7 +49,7 @@ func TestControlPlaneApprovalByHand(t *testing.T) {
 		t.Errorf("without a certificate kubelet's directory was touched: %v", err)
 	}
 
-	// The next run finds the same CSR, and goes on when it is approved.
+	// The next run finds the same CSR, and continues when it is approved.
 	type outcome struct {
 		result Result
 		err    error
@@ -73,13 +73,13 @@ func TestControlPlaneApprovalByHand(t *testing.T) {
 		t.Errorf("the API server takes kubelet's kubeconfig for %q", user)
 	}
 
-	// Once more is nothing.
+	// Another run changes nothing.
 	again, err := identity.Obtain(within(t, time.Minute), nil)
 	if err != nil || again.Changed || len(requestsOf(t, "by-hand")) != 1 {
 		t.Errorf("the second Obtain() = %+v, %v", again, err)
 	}
 
-	// And all of it can be taken back.
+	// All changes can be rolled back.
 	if _, err := identity.Ledger.Undo(t.Context()); err != nil {
 		t.Errorf("Undo() = %v", err)
 	}
@@ -88,7 +88,7 @@ func TestControlPlaneApprovalByHand(t *testing.T) {
 	}
 }
 
-// checkFiles looks at the files as kubelet would find them.
+// checkFiles checks the files that kubelet will read.
 func checkFiles(t *testing.T, identity *Identity) {
 	t.Helper()
 	if target, err := os.Readlink(identity.current()); err != nil || filepath.Dir(target) != identity.Dir {
@@ -135,7 +135,7 @@ func TestControlPlaneDenied(t *testing.T) {
 	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is denied (ByHand: a person did this)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
-	// The next run asks with another key.
+	// The next run submits a CSR with another key.
 	second, err := identity.Obtain(within(t, time.Minute), byHand(t))
 	if err != nil || second.CSR == result.CSR {
 		t.Errorf("Obtain() after a denial = %+v, %v", second, err)
@@ -159,7 +159,7 @@ func TestControlPlaneDeletedWhileWaiting(t *testing.T) {
 	identity, said := newNode(t, "deleted")
 	offered := 0
 	result, err := identity.Obtain(within(t, time.Minute), func(ctx context.Context, request Request) error {
-		if offered++; offered == 1 { // the cluster's collector does this after a day
+		if offered++; offered == 1 { // the cluster's CSR cleaner does this after a day
 			return admin(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name, metav1.DeleteOptions{})
 		}
 		return byHand(t)(ctx, request)

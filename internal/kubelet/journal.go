@@ -11,17 +11,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// lastErrors gives a unit's last errors of this boot, the newest last.
+// lastErrors returns a unit's last errors since boot, the newest last.
 func lastErrors(ctx context.Context, unit string, count int, more ...string) []string {
 	arguments := append([]string{"--unit=" + unit, "--boot", "--lines=400", "--output=cat", "--no-pager", "--quiet"}, more...)
 	text, err := host.Run(ctx, "journalctl", arguments...)
 	if err != nil {
-		return nil // a machine without a journal has nothing to say
+		return nil // no journal, no errors
 	}
 	return errorLines(text, count)
 }
 
-// errorLines picks the last distinct errors: lines of klog (E or F and the
+// errorLines returns the last distinct errors: lines of klog (E or F and the
 // date), of logrus, and of systemd about the process.
 func errorLines(text string, count int) []string {
 	klog := regexp.MustCompile(`^[EF]\d{4} [\d:.]+ +\d+ [^]]+\] `)
@@ -52,7 +52,7 @@ var (
 )
 
 // plain makes a line of a structured log readable: `"command failed" err="no"`
-// is command failed: no, and of logrus' fields the message is left.
+// becomes command failed: no. Of logrus fields it keeps the message.
 func plain(line string) string {
 	text := line
 	if m := structured.FindStringSubmatch(line); m != nil {
@@ -63,7 +63,8 @@ func plain(line string) string {
 	} else if m := logrus.FindStringSubmatch(line); m != nil {
 		text = unquoted(m[1])
 	}
-	// What differs from one try to the next would make a new sentence of each.
+	// Remove what differs between retries, so that each retry does not produce a
+	// new text.
 	text = mounting.ReplaceAllString(text, "$1: $2")
 	text = sandbox.ReplaceAllString(text, "")
 	return shorten(redact.Text(text), longest)
@@ -78,7 +79,7 @@ func unquoted(text string) string {
 
 func lastOf(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
 
-// inWords are lines as they were said, made readable, for the details.
+// inWords returns the distinct lines in readable form, for Finding.Details.
 func inWords(lines ...string) []string {
 	var all []string
 	for _, line := range lines {
@@ -90,14 +91,14 @@ func inWords(lines ...string) []string {
 }
 
 const (
-	longest = 300 // characters of somebody else's message
-	brief   = 160 // characters of one in a sentence of ours
+	longest = 300 // characters of a message from another program
+	brief   = 160 // characters of a message quoted within a sentence
 )
 
-func shorten(line string, most int) string {
+func shorten(line string, maxRunes int) string {
 	runes := []rune(strings.Join(strings.Fields(line), " "))
-	if len(runes) > most {
-		return string(runes[:most]) + "…"
+	if len(runes) > maxRunes {
+		return string(runes[:maxRunes]) + "…"
 	}
 	return string(runes)
 }

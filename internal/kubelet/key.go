@@ -18,20 +18,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// pendingKey is the key whose CSR may still wait for approval. It lives in the
-// agent's own directory, so that a later run finds the same CSR again; it goes
-// when the certificate is stored, or when its CSR can come to nothing.
+// pendingKey is the key of a CSR that may still be waiting for approval. The
+// file in the agent's own directory lets a later run find the same CSR. The
+// file is removed when the certificate is stored or the CSR cannot lead to a
+// certificate.
 type pendingKey struct {
 	path    string
 	private *ecdsa.PrivateKey
 	pem     []byte
-	since   time.Time // when it was made: since then its CSR is waited for
+	since   time.Time // when the key was created, the start of the wait for approval
 }
 
 const pendingKeyName = "kubelet-client.key"
 
-// loadOrMakeKey reads the pending key in dir, or makes one. A file that holds
-// no key is replaced: nothing can depend on it.
+// loadOrMakeKey reads the pending key in dir, or creates one. A file without a
+// key is replaced, because nothing can depend on it.
 func loadOrMakeKey(dir string) (*pendingKey, error) {
 	key, err := loadKey(dir)
 	if err != nil || key.private != nil {
@@ -46,7 +47,7 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 	return key, key.save()
 }
 
-// loadKey reads the pending key in dir; one without private has none.
+// loadKey reads the pending key in dir. private is nil if there is none.
 func loadKey(dir string) (*pendingKey, error) {
 	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), since: time.Now()}
 	content, err := os.ReadFile(key.path)
@@ -64,7 +65,7 @@ func loadKey(dir string) (*pendingKey, error) {
 	return key, nil
 }
 
-// save makes the key durable before anything is asked with it.
+// save writes the key to disk before a CSR uses it.
 func (k *pendingKey) save() error {
 	if err := host.WritePrivate(filepath.Dir(k.path), filepath.Base(k.path), k.pem); err != nil {
 		return fmt.Errorf("saving the pending key: %w", err)
@@ -72,7 +73,7 @@ func (k *pendingKey) save() error {
 	return nil
 }
 
-// drop forgets the key.
+// drop removes the key file.
 func (k *pendingKey) drop() error {
 	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the pending key: %w", err)
@@ -92,7 +93,8 @@ func syncDirectory(path string) error {
 	return nil
 }
 
-// Fingerprint is a public key as a person compares it.
+// Fingerprint returns the fingerprint of a public key, in the form for
+// comparison by people.
 func Fingerprint(publicKey any) string {
 	return cmp.Or(ticket.Fingerprint(publicKey), "SHA256:unknown")
 }

@@ -11,14 +11,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// JournalError is an error that a unit has told the journal.
+// JournalError is an error that a unit logged to the journal.
 type JournalError struct {
 	Time time.Time `json:"time"`
 	Text string    `json:"text"`
 }
 
-// LastError gives a unit's last error among its last 500 lines of this boot;
-// nil where there is none. Without root the journal shows only some of it.
+// LastError returns the last error among a unit's last 500 journal lines since
+// boot, or nil if there is none. Without root access the journal may be
+// incomplete.
 func LastError(ctx context.Context, unit string) (*JournalError, error) {
 	text, err := host.Run(ctx, "journalctl", "--unit="+unit, "--boot", "--lines=500", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
 	if err != nil {
@@ -34,14 +35,14 @@ func lastErrorOf(journal string) *JournalError {
 			Micros  string `json:"__REALTIME_TIMESTAMP"`
 		}
 		if json.Unmarshal([]byte(line), &entry) != nil {
-			continue // a message that is no text
+			continue // the message is not text
 		}
-		told := errorLines(entry.Message, 1)
+		messages := errorLines(entry.Message, 1)
 		micros, err := strconv.ParseInt(entry.Micros, 10, 64)
-		if len(told) == 0 || err != nil {
+		if len(messages) == 0 || err != nil {
 			continue
 		}
-		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: told[0]}
+		return &JournalError{Time: time.UnixMicro(micros).UTC(), Text: messages[0]}
 	}
 	return nil
 }

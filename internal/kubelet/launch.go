@@ -11,19 +11,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// DropIn is one drop-in of kubelet's unit.
+// DropIn is a drop-in of kubelet's unit.
 type DropIn struct{ Name, Content string }
 
-// Launch is all that decides on how systemd starts kubelet.
+// Launch contains the files that determine how systemd starts kubelet.
 type Launch struct {
 	Unit    string   // content of kubelet.service
-	DropIns []DropIn // of all directories, as systemd merges them; the order does not matter
-	// File reads a file as it will be when kubelet starts: environment files,
-	// kubelet's configuration.
+	DropIns []DropIn // from all directories, as systemd merges them; in any order
+	// File reads a file as it will be when kubelet starts, such as an environment
+	// file or kubelet's configuration.
 	File func(path string) (content []byte, found bool)
 }
 
-// after are the drop-ins that systemd reads after one of that name.
+// after returns the drop-ins that systemd reads after the drop-in name.
 func (l Launch) after(name string) []DropIn {
 	return l.sorted(func(d DropIn) bool { return d.Name > name })
 }
@@ -39,7 +39,7 @@ func (l Launch) sorted(want func(DropIn) bool) []DropIn {
 	return some
 }
 
-// settings reads unit and drop-ins.
+// settings parses the unit and its drop-ins.
 func (l Launch) settings() (unitSettings, error) {
 	sources := NameSources{Unit: l.Unit, File: l.File}
 	for _, dropin := range l.sorted(func(DropIn) bool { return true }) {
@@ -48,7 +48,7 @@ func (l Launch) settings() (unitSettings, error) {
 	return parseUnit(sources)
 }
 
-// command is the one ExecStart= that starts kubelet.
+// command returns the single ExecStart= that starts kubelet.
 func (s unitSettings) command() (string, error) {
 	if len(s.commands) != 1 {
 		return "", fmt.Errorf("kubelet's unit has %d lines ExecStart=, and not one", len(s.commands))
@@ -61,8 +61,8 @@ func (s unitSettings) command() (string, error) {
 	return "", fmt.Errorf("the ExecStart= of kubelet's unit does not start kubelet itself")
 }
 
-// configured are the taints in kubelet's configuration, which the flag
-// --register-with-taints replaces.
+// configured returns the taints in kubelet's configuration, which the flag
+// --register-with-taints overrides.
 func (l Launch) configured(command string) ([]config.Taint, error) {
 	file := flagValue(words(command), "--config")
 	if file == "" || l.File == nil {

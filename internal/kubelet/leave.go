@@ -12,11 +12,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Unmount takes off what kubelet left mounted for pods below directory, and
-// what CRI-O left mounted there, the newest first. All other mounts below it,
-// and the directory itself, can be the administrator's and stay. It never
-// unmounts lazily, because what is deleted below such a mount would be deleted
-// in the volume.
+// Unmount unmounts what kubelet and CRI-O left mounted below directory, the
+// newest first, and returns the mount points. Other mounts below directory, and
+// directory itself, may be the administrator's and remain. Unmount never
+// unmounts lazily, because a later deletion below such a mount would delete
+// data in the volume.
 func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, error) {
 	var done []string
 	var errs []error
@@ -37,8 +37,9 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 	return done, errors.Join(errs...)
 }
 
-// leftBehind knows the mounts of kubelet (volumes, device plugins) and the one
-// that CRI-O's storage library puts over its own overlay directory.
+// leftBehind reports whether point is a mount of kubelet (volumes, device
+// plugins) or the mount of CRI-O's storage library over its own overlay
+// directory.
 func leftBehind(point, directory string) bool {
 	if point == path.Join(directory, "storage/overlay") {
 		return true
@@ -51,7 +52,8 @@ func leftBehind(point, directory string) bool {
 	return false
 }
 
-// unmount tries for a while: a container that has just ended lets go late.
+// unmount retries for some seconds, because a container that has just ended can
+// keep the mount busy.
 func unmount(ctx context.Context, point string) error {
 	for try := 0; ; try++ {
 		err := host.Unmount(point)

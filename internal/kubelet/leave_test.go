@@ -16,7 +16,7 @@ func TestWhatIsUnmounted(t *testing.T) {
 	}{
 		{"/var/lib/kubelet/pods/1/volumes/kubernetes.io~projected/token", "/var/lib/kubelet", true},
 		{"/var/lib/kubelet/plugins/kubernetes.io/csi/pv/globalmount", "/var/lib/kubelet", true},
-		{"/var/lib/kubelet", "/var/lib/kubelet", false}, // a disk of its own
+		{"/var/lib/kubelet", "/var/lib/kubelet", false}, // a separate disk
 		{"/var/lib/kubelet/pods", "/var/lib/kubelet", false},
 		{"/var/lib/kubelet/pods-of-ours", "/var/lib/kubelet", false},
 		{"/var/lib/containers/storage/overlay", "/var/lib/containers", true},

@@ -12,21 +12,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// PullSecretPath is where a payload puts the pull secret of the node.
+// PullSecretPath is where a payload stores the node's pull secret.
 const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
-// Machine is where the machine itself is asked for reasons. What is left empty
-// is not asked.
+// Machine is the host as a source of facts for diagnosis. Empty fields are
+// skipped.
 type Machine struct {
-	Systemd      *host.Systemd // nil where no service manager answers
-	CNIDirectory string        // where CRI-O looks for network configurations, /etc/kubernetes/cni/net.d
+	Systemd      *host.Systemd // nil if systemd is not running
+	CNIDirectory string        // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
 	RuntimeUnit  string        // crio.service
-	Socket       string        // where CRI-O answers, CRIOSocket
+	Socket       string        // CRI-O's socket, CRIOSocket
 	PullSecret   string        // PullSecretPath
 	Disks        []string      // paths on the file systems that kubelet and CRI-O fill
 }
 
-// ThisMachine is how a joined host is asked.
+// ThisMachine returns the settings for a joined host.
 func ThisMachine(systemd *host.Systemd, cniDirectory string) Machine {
 	return Machine{
 		Systemd: systemd, CNIDirectory: cniDirectory, RuntimeUnit: "crio.service", Socket: CRIOSocket, PullSecret: PullSecretPath,
@@ -43,7 +43,7 @@ func (m Machine) look(ctx context.Context) machineFacts {
 		f.runtime = m.runtime(ctx)
 	}
 	for _, path := range m.Disks {
-		if usage, err := host.LookUsage(path); err == nil { // not there yet: no evidence
+		if usage, err := host.LookUsage(path); err == nil { // skips paths that do not exist yet
 			f.disks = append(f.disks, usage)
 		}
 	}
@@ -52,8 +52,9 @@ func (m Machine) look(ctx context.Context) machineFacts {
 	return f
 }
 
-// idle lists kubelet's unit and those that it needs, as far as they do not run.
-// What a unit needs comes before it: it is the nearer cause.
+// idle returns kubelet's unit and the units that it requires, as far as they
+// are inactive. A required unit precedes the units that require it, because it
+// is the more direct cause.
 func (m Machine) idle(ctx context.Context) []unitFacts {
 	if m.Systemd == nil {
 		return nil
@@ -70,10 +71,10 @@ func (m Machine) idleBelow(ctx context.Context, name, needed string, seen map[st
 	seen[name] = true
 	state, err := m.Systemd.UnitState(ctx, name)
 	if err != nil || state.Active == "active" {
-		return nil // systemd's own trouble is not evidence about the unit
+		return nil // an error of systemd is not evidence about the unit
 	}
 	var units []unitFacts
-	required, _ := m.Systemd.Requires(ctx, name) // as above
+	required, _ := m.Systemd.Requires(ctx, name) // ignored for the same reason
 	for _, unit := range required {
 		units = append(units, m.idleBelow(ctx, unit, name, seen)...)
 	}
@@ -83,19 +84,19 @@ func (m Machine) idleBelow(ctx context.Context, name, needed string, seen map[st
 	return append(units, unitFacts{name: name, needed: needed, state: state, errors: lastErrors(ctx, name, 4)})
 }
 
-// hinders tells whether a unit that another one needs, and that is not active,
-// can be the reason: a oneshot that has ended well is inactive and no trouble.
+// hinders reports whether an inactive required unit can be the cause. A oneshot
+// unit that has exited successfully is inactive but not a problem.
 func hinders(name string, state host.UnitState) bool {
 	switch {
 	case state.Load != "" && state.Load != "loaded":
 		return true
 	case strings.HasSuffix(name, ".target"), strings.HasSuffix(name, ".slice"):
-		return false // they tell only of others
+		return false // they only reflect other units
 	}
 	return state.Active == "failed" || state.Active == "activating"
 }
 
-// runtime asks CRI-O whether it is well.
+// runtime returns an error if CRI-O does not respond.
 func (m Machine) runtime(ctx context.Context) error {
 	if m.Socket == "" {
 		return nil
@@ -109,14 +110,15 @@ func (m Machine) runtime(ctx context.Context) error {
 	defer connection.Close()
 	_, err = cri.NewRuntimeServiceClient(connection).Version(bounded, &cri.VersionRequest{})
 	if ctx.Err() != nil {
-		return nil // our own time is over, which is no evidence about CRI-O
+		return nil // the caller's deadline passed, which is no evidence about CRI-O
 	}
 	return err //nolint:wrapcheck // told as it is, behind a sentence
 }
 
-// networks lists the network configurations as CNI counts them.
+// networks returns the network configurations, by the file name extensions of
+// CNI.
 func (m Machine) networks() []string {
-	entries, _ := os.ReadDir(m.CNIDirectory) // no directory, no configuration
+	entries, _ := os.ReadDir(m.CNIDirectory) // a missing directory contains no configurations
 	var names []string
 	for _, entry := range entries {
 		for _, suffix := range []string{".conf", ".conflist", ".json"} {
@@ -128,8 +130,8 @@ func (m Machine) networks() []string {
 	return names
 }
 
-// auths lists what the node's pull secret is for: registries, some with a path.
-// The credentials themselves are not kept.
+// auths returns the registries in the node's pull secret, some with a path. The
+// credentials are not kept.
 func (m Machine) auths() []string {
 	if m.PullSecret == "" {
 		return nil

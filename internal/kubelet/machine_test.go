@@ -36,7 +36,7 @@ func TestMachineLook(t *testing.T) {
 	}
 }
 
-// A socket that is not there, and one at which something else listens.
+// A missing socket, and a socket of another service.
 func TestRuntimeAnswers(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "s")
 	m := Machine{Socket: socket}
@@ -55,7 +55,7 @@ func TestRuntimeAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := grpc.NewServer() // it knows no service of CRI
+	server := grpc.NewServer() // without the services of CRI
 	go func() { _ = server.Serve(listener) }()
 	defer server.Stop()
 	if err := m.runtime(t.Context()); err == nil || !strings.Contains(err.Error(), "Unimplemented") {

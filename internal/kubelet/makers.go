@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// maker tells who makes an object, and how that is looked at; $NAMESPACE and
-// $NAME stand for the object's.
+// maker describes the owner of an object and how to check that owner.
+// $NAMESPACE and $NAME stand for the object's.
 type maker struct {
-	kind, namespace, name string // a namespace or name "" is any
+	kind, namespace, name string // an empty namespace or name matches any
 	who, remedy           string
 }
 
-// makers are those that nodes have waited for: from openshift/origin's table
-// of certificates (tls/ownership), cluster-network-operator's bindata, and
-// HyperShift's manifests.
+// makers returns the owners of objects for which nodes have waited: from
+// openshift/origin's table of certificates (tls/ownership),
+// cluster-network-operator's bindata, and HyperShift's manifests.
 func makers() []maker {
 	serviceCA := func(namespace, name, service string) maker {
 		return maker{
@@ -24,7 +24,8 @@ func makers() []maker {
 		}
 	}
 	return []maker{
-		// field report: a node stayed NotReady until its metrics certificates were there.
+		// Field report: a node stayed NotReady until its metrics certificates
+		// existed.
 		serviceCA("openshift-ovn-kubernetes", "ovn-node-metrics-cert", "ovn-kubernetes-node"),
 		{
 			kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "ovn-control-plane-metrics-cert",
@@ -75,7 +76,8 @@ func makers() []maker {
 	}
 }
 
-// madeBy tells who makes an object; who is "" when that is not known.
+// madeBy returns the owner of an object, and how to check it. who is "" if the
+// owner is unknown.
 func madeBy(r reference) (who, remedy string) {
 	for _, m := range makers() {
 		if m.kind == r.kind && (m.namespace == "" || m.namespace == r.namespace) && (m.name == "" || m.name == r.name) {

@@ -9,21 +9,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NameSources is what decides on the name that kubelet will take.
+// NameSources contains everything that determines the node name that kubelet
+// uses.
 type NameSources struct {
 	Unit     string   // content of kubelet.service
-	DropIns  []string // contents of its drop-ins, in the order of their names
+	DropIns  []string // contents of its drop-ins, sorted by name
 	Hostname string   // uname -n
-	// File reads a file as it will be when kubelet starts: the payload's, else
-	// the host's. It is asked for the unit's EnvironmentFile= paths.
+	// File reads a file as it will be when kubelet starts: the payload's version,
+	// or else the host's. It is called for the unit's EnvironmentFile= paths.
 	File func(path string) (content []byte, found bool)
 }
 
-// NodeName is the name that kubelet will register its Node with: the value of
-// --hostname-override in the unit, with the unit's environment filled in, else
-// the host name; lower-cased and trimmed as kubelet does (GetHostname in
-// k8s.io/component-helpers/node/util). Computed once, it serves for the CSR and
-// for every look at the Node.
+// NodeName returns the name with which kubelet will register its Node. That is
+// the value of --hostname-override in the unit, with the unit's environment
+// expanded, or else the host name. It is lower-cased and trimmed as kubelet
+// does (GetHostname in k8s.io/component-helpers/node/util). The CSR and all
+// requests for the Node use the same name.
 func NodeName(sources NameSources) (string, error) {
 	name, origin, err := rawName(sources)
 	if err != nil {
@@ -47,8 +48,8 @@ func rawName(sources NameSources) (name, origin string, err error) {
 	return sources.Hostname, fromHostname, nil
 }
 
-// checkName refuses what the API server would refuse later, when it is harder
-// to mend.
+// checkName rejects names that the API server would reject later, when they are
+// harder to change.
 func checkName(name, origin string) error {
 	remedy := "hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again"
 	if origin != fromHostname {
@@ -63,8 +64,8 @@ func checkName(name, origin string) error {
 	case len(problems) > 0:
 		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which Kubernetes does not allow: %s", name, origin, problems[0])
 	case len(name) > validation.LabelValueMaxLength:
-		// kubelet puts the name into the label kubernetes.io/hostname, and the
-		// API server refuses a Node whose label is longer.
+		// kubelet puts the name into the label kubernetes.io/hostname, and the API
+		// server rejects a Node with a longer label.
 		return report.Fail(report.Refused, remedy, "the node would be called %q (%s), which has %d characters: a node's name may have %d",
 			name, origin, len(name), validation.LabelValueMaxLength)
 	}

@@ -9,46 +9,48 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// networkMissing tells whether the Node is not Ready for want of a pod network.
+// networkMissing reports whether the Node is not Ready because it has no pod
+// network.
 func networkMissing(node *corev1.Node) bool {
 	ready := conditionOf(node, corev1.NodeReady)
 	return ready != nil && ready.Status == corev1.ConditionFalse &&
 		(strings.Contains(ready.Message, "NetworkPluginNotReady") || strings.Contains(ready.Message, "NetworkReady=false"))
 }
 
-// network is for the most common reason: the network plugin's pods come up
-// last, and write its configuration. told is the pod that is named first.
-func (f facts) network(troubles []*podTrouble) (all []Finding, told *podTrouble) {
-	said := Finding{
+// network explains a missing pod network, the most common reason for a Node
+// that is not Ready: the network plugin's pods start last and write its
+// configuration. namedPod is the pod that the findings name first.
+func (f facts) network(troubles []*podTrouble) (all []Finding, namedPod *podTrouble) {
+	finding := Finding{
 		Severity: report.SeverityProblem, About: "the network plugin", Text: "the network plugin is not up",
 		Remedy:  "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
 		Details: inWords(conditionOf(f.node, corev1.NodeReady).Message),
 	}
 	if len(f.machine.networks) == 0 {
-		said.Text = "the network plugin has not written its configuration (" + f.machine.cniDir + " is empty)"
+		finding.Text = "the network plugin has not written its configuration (" + f.machine.cniDir + " is empty)"
 	}
-	// What waits for the pod network is not its cause.
+	// Pods that wait for the pod network are not its cause.
 	causes := slices.DeleteFunc(slices.Clone(troubles), func(t *podTrouble) bool { return !t.certain && !t.pod.Spec.HostNetwork })
 	switch {
 	case f.noPods != nil:
-		return []Finding{said}, nil
+		return []Finding{finding}, nil
 	case len(f.pods) == 0:
-		said.Text += "; no pod is assigned to this node yet"
-		said.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
-		return []Finding{said}, nil
+		finding.Text += "; no pod is assigned to this node yet"
+		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
+		return []Finding{finding}, nil
 	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
-		said.Text += "; no pod of a network plugin is assigned to this node, only " + listed(podNames(f.pods), 3)
-		said.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
-		return []Finding{said}, nil
+		finding.Text += "; no pod of a network plugin is assigned to this node, only " + listed(podNames(f.pods), 3)
+		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
+		return []Finding{finding}, nil
 	case f.subnetMissing():
-		return append([]Finding{subnetFinding(f.name)}, said), nil
+		return append([]Finding{subnetFinding(f.name)}, finding), nil
 	case len(causes) == 0:
-		return []Finding{said}, nil
+		return []Finding{finding}, nil
 	}
-	told = causes[0]
-	said.Text += "; pod " + told.name() + " is not up: " + told.why
-	said.Remedy, said.Details, said.passing = told.command(), append(said.Details, told.details...), !told.certain
-	return []Finding{said}, told
+	namedPod = causes[0]
+	finding.Text += "; pod " + namedPod.name() + " is not up: " + namedPod.why
+	finding.Remedy, finding.Details, finding.passing = namedPod.command(), append(finding.Details, namedPod.details...), !namedPod.certain
+	return []Finding{finding}, namedPod
 }
 
 func podNames(pods []*corev1.Pod) []string {
@@ -60,23 +62,24 @@ func podNames(pods []*corev1.Pod) []string {
 	return names
 }
 
-// subnetMissing tells whether OVN-Kubernetes runs on this node and waits for
-// its control plane, which gives every node a range of pod addresses.
+// subnetMissing reports whether OVN-Kubernetes runs on this node and waits for
+// its control plane, which assigns a pod subnet to every node.
 func (f facts) subnetMissing() bool {
 	if f.node.Annotations["k8s.ovn.org/node-subnets"] != "" {
 		return false
 	}
 	return slices.ContainsFunc(f.pods, func(pod *corev1.Pod) bool {
 		return pod.Namespace == "openshift-ovn-kubernetes" && slices.ContainsFunc(pod.Status.ContainerStatuses, func(s corev1.ContainerStatus) bool {
-			// The names since 4.14 and before.
+			// The container names since 4.14 and before.
 			started := s.State.Running != nil || s.LastTerminationState.Terminated != nil
 			return (s.Name == "ovnkube-controller" || s.Name == "ovnkube-node") && started && !s.Ready
 		})
 	})
 }
 
-// field report: a missing certificate on the management cluster kept OVN's
-// control plane from starting; on the node only the missing range showed it.
+// subnetFinding returns the finding for a missing pod subnet. Field report: a
+// missing certificate on the management cluster kept OVN's control plane from
+// starting; on the node only the missing subnet was visible.
 func subnetFinding(node string) Finding {
 	return Finding{
 		Severity: report.SeverityProblem, About: "no range of pod addresses",

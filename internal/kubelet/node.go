@@ -14,22 +14,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Node is this machine's Node, looked at with the node's own credential.
+// Node is this host's Node, accessed with the node's own credential.
 type Node struct {
 	Name   string
-	BootID string // of this machine; "" leaves open whether the Node tells of this boot
-	// Registered reports that the Node existed before: when it does not any more,
-	// it was deleted.
+	BootID string // of this host; "" if the Node's status may be of any boot
+	// Registered means that the Node existed before. If it no longer exists, it
+	// was deleted.
 	Registered bool
 	Machine    Machine
 	Log        report.Log
 	api        *api
 
 	patience time.Duration
-	present  map[reference]bool // seen in the cluster, and not asked for again
+	present  map[reference]bool // objects known to exist, which are not requested again
 }
 
-// OpenNode connects to the API server with kubelet's kubeconfig.
+// OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
 func OpenNode(kubeconfig, name string, proxy Proxy, log report.Log) (*Node, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
@@ -42,17 +42,19 @@ func OpenNode(kubeconfig, name string, proxy Proxy, log report.Log) (*Node, erro
 	return &Node{Name: name, Log: log, api: connection, patience: patience}, nil
 }
 
-// evidenceEvery is how often the machine and its pods are asked for reasons.
+// evidenceEvery is the minimum interval between two searches for causes on the
+// host and in its pods.
 const evidenceEvery = 3 * time.Second
 
-// unseen is what to say when a wait ends before it has seen anything.
+// unseen returns the finding for a wait that ends before the Node was first
+// received.
 func (n *Node) unseen() Finding {
 	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
 }
 
-// Findings lists all that is not as it should be with this machine as a node,
-// the nearest cause first. It is empty when the Node is Ready, takes pods, and the
-// pods that the host itself needs run. A cluster that does not respond is a
+// Findings returns all problems of this host as a node, the most direct cause
+// first. It is empty when the Node is Ready and schedulable, and the pods that
+// the host itself needs are running. An API server that does not respond is a
 // finding too. The error is that of ctx.
 func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	bounded, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -78,8 +80,8 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	return append(diagnose(known), n.withoutPods(known)...), nil
 }
 
-// withoutPods is for a node whose pods could not be asked for: one of them can
-// be the cause of the rest.
+// withoutPods returns a finding if the node's pods could not be listed, because
+// one of them can be the cause of the other findings.
 func (n *Node) withoutPods(known facts) []Finding {
 	if known.noPods == nil {
 		return nil
@@ -91,7 +93,7 @@ func (n *Node) withoutPods(known facts) []Finding {
 	}}
 }
 
-// Ready waits until the Node is Ready, and says meanwhile what it lacks.
+// Ready waits until the Node is Ready, and logs meanwhile why it is not.
 func (n *Node) Ready(ctx context.Context) error {
 	tell := n.teller(n.unseen())
 	var looked time.Time
@@ -118,7 +120,7 @@ func (n *Node) Ready(ctx context.Context) error {
 	return tell.ended(ctx, err)
 }
 
-// source is our Node, by name.
+// source selects this host's Node by name.
 func (n *Node) source() source[*corev1.Node] {
 	nodes := n.api.client.Nodes()
 	return source[*corev1.Node]{
@@ -153,8 +155,8 @@ func conditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeC
 // pods lists this node's pods.
 func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsOf(ctx, "") }
 
-// podsOf lists this node's pods of a resource version. "0" takes them from the
-// API server's cache, which can be some seconds old and costs etcd nothing.
+// podsOf lists this node's pods at a resource version. "0" reads them from the
+// API server's cache, which can be some seconds old and does not load etcd.
 func (n *Node) podsOf(ctx context.Context, version string) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

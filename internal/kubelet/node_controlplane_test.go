@@ -24,7 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// joinedNode is a node with an identity, and its Node as kubelet would register it.
+// joinedNode returns a node with an identity, and its Node.
 func joinedNode(t *testing.T, name string) (*Node, *Identity, *recorder) {
 	t.Helper()
 	identity, said := newNode(t, name)
@@ -39,7 +39,7 @@ func joinedNode(t *testing.T, name string) (*Node, *Identity, *recorder) {
 	return node, identity, said
 }
 
-// register makes the Node with the node's own credential.
+// register creates the Node with the node's own credential.
 func register(t *testing.T, node *Node, taints ...corev1.Taint) {
 	t.Helper()
 	_, err := node.api.client.Nodes().Create(t.Context(), &corev1.Node{
@@ -165,7 +165,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 		t.Errorf("Evict() = %v", err)
 	}
 
-	// The next join lifts the agent's own cordon.
+	// The next join removes the agent's own cordon.
 	if err := node.Schedulable(within(t, time.Minute)); err != nil || !strings.Contains(said.text(), "the cordon is lifted") {
 		t.Errorf("Schedulable() after leave = %v", err)
 	}
@@ -178,7 +178,7 @@ func TestControlPlaneCordonAndEvict(t *testing.T) {
 	}
 }
 
-// pod makes a pod that is bound to the node and ready.
+// pod creates a ready pod that is bound to the node.
 func pod(t *testing.T, node, name string) *corev1.Pod {
 	t.Helper()
 	pods := admin(t).CoreV1().Pods("default")

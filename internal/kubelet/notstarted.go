@@ -8,9 +8,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// notStarted is for a pod of which no container has a word to say: a volume or
-// the sandbox is missing. Its status does not tell, so the cluster's objects
-// and kubelet's journal are asked.
+// notStarted explains a pod without a container status: a volume or the sandbox
+// is missing. The pod's status does not contain the cause, so it is searched
+// for in the cluster's objects and in kubelet's journal.
 func (t *podTrouble) notStarted(f facts) {
 	if r, absent := t.absent(f, false); absent {
 		t.missing(r)
@@ -24,7 +24,7 @@ func (t *podTrouble) notStarted(f facts) {
 		t.why, t.remedy, t.details, t.certain = "kubelet cannot start it: "+c.text, c.remedy, inWords(line), true
 		return
 	}
-	lines = slices.DeleteFunc(lines, func(line string) bool { // kubelet's own first moments with a pod
+	lines = slices.DeleteFunc(lines, func(line string) bool { // normal shortly after a pod is assigned
 		return strings.Contains(line, "network is not ready") || strings.Contains(line, "not registered")
 	})
 	if len(lines) > 0 {
@@ -37,8 +37,9 @@ func (t *podTrouble) notStarted(f facts) {
 	}
 }
 
-// pausing tells of a pause image that cannot be pulled. Without it no pod
-// starts, and no status says so: a pod has no word for its sandbox.
+// pausing reports whether the pause image cannot be pulled, and explains it.
+// Without that image no pod starts, and the status of a pod does not cover its
+// sandbox.
 func (t *podTrouble) pausing(lines []string, f facts) bool {
 	source := regexp.MustCompile(`creating pod sandbox.*(?:initializing source|pinging).*docker://([^\s"]+?): (.*)`)
 	for _, line := range slices.Backward(lines) {
@@ -53,7 +54,7 @@ func (t *podTrouble) pausing(lines []string, f facts) bool {
 	return false
 }
 
-// errorsAbout are kubelet's lines about one pod.
+// errorsAbout returns kubelet's log lines about one pod.
 func errorsAbout(lines []string, pod *corev1.Pod) []string {
 	var about []string
 	for _, line := range lines {
@@ -64,8 +65,8 @@ func errorsAbout(lines []string, pod *corev1.Pod) []string {
 	return about
 }
 
-// absent gives the first object that this pod needs and the cluster does not
-// have; with optional, one that it can start without.
+// absent returns the first object that this pod needs and the cluster lacks.
+// With optional, it considers only objects that the pod can start without.
 func (t *podTrouble) absent(f facts, optional bool) (reference, bool) {
 	for _, needed := range references(t.pod) {
 		if needed.optional == optional && slices.Contains(f.absent, needed) {

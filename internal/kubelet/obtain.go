@@ -8,27 +8,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Request is a CSR that waits for somebody to approve it.
+// Request is a CSR that waits for approval.
 type Request struct {
 	Name      string
-	PublicKey any // of the client CSR; nil for a serving CSR, whose key is kubelet's
+	PublicKey any // of the client CSR; nil for a serving CSR, whose key only kubelet has
 }
 
-// Approver approves a CSR. Where there is none, a person does it.
+// Approver approves a CSR. If there is none, an administrator does it manually.
 type Approver func(ctx context.Context, request Request) error
 
-// Result is how an identity was come by.
+// Result describes how an identity was obtained.
 type Result struct {
-	Changed     bool   // false: a valid one was there already
-	Authorities bool   // of the cluster have changed alone; certificate and key were there already
-	CSR         string // "" when it was there already
+	Changed     bool   // false if a valid identity existed
+	Authorities bool   // only the cluster's CAs changed; certificate and key existed
+	CSR         string // "" if the certificate existed
 	Fingerprint string // of the public key
 	NotAfter    time.Time
 }
 
-// Obtain makes sure that kubelet has an identity that the API server accepts
-// as this node's. It asks for one and waits for the approval where there is
-// none; ctx bounds the wait.
+// Obtain ensures that kubelet has an identity that the API server accepts as
+// this node's. If there is none, it submits a CSR and waits for the approval
+// until ctx ends.
 func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error) {
 	state, err := i.Known(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func (i *Identity) Obtain(ctx context.Context, approve Approver) (Result, error)
 	return result, nil
 }
 
-// ask gets a certificate by a CSR, shows it to the API server and stores it.
-// With the Node of another machine nothing is stored; the key is kept, so that
-// the certificate is found again when that Node is gone.
+// ask obtains a certificate by a CSR, verifies it with the API server and
+// stores it. If the Node belongs to another host, nothing is stored. The key is
+// kept, so that a later run finds the certificate after that Node is deleted.
 func (i *Identity) ask(ctx context.Context, approve Approver) (Result, error) {
 	cluster, err := i.cluster()
 	if err != nil {
@@ -86,11 +86,11 @@ func (i *Identity) ask(ctx context.Context, approve Approver) (Result, error) {
 	return Result{Changed: true, CSR: a.csr()}, errors.Join(verified, a.key.drop())
 }
 
-// timeUp gives the failure when a wait ended because its time was up, and err
-// when something better is known.
+// timeUp returns failure if err only means that the deadline of ctx has passed,
+// and err otherwise.
 func timeUp(ctx context.Context, err, failure error) error {
-	var told *report.Failure
-	if err == nil || ctx.Err() == nil || errors.As(err, &told) {
+	var known *report.Failure
+	if err == nil || ctx.Err() == nil || errors.As(err, &known) {
 		return err
 	}
 	return ended(ctx, failure)

@@ -12,13 +12,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// errForeignNode marks the refusal to be a Node that another machine is.
+// errForeignNode means that the Node belongs to another host.
 var errForeignNode = errors.New("another machine is the Node of this name")
 
-// owner refuses a Node that is another machine's: two kubelets of one name
-// would take each other's pods down. One without a machine-id was never
-// reported by a kubelet, and is taken. Of a Node that is this machine's it says
-// so when the identity is fresh.
+// owner fails if the Node belongs to another host: two kubelets with one name
+// would remove each other's pods. A Node without a machine ID was never
+// reported by a kubelet and is accepted. With fresh, an existing Node of this
+// host is logged.
 func (i *Identity) owner(ctx context.Context, connection *api, node *corev1.Node, fresh bool) error {
 	theirs := node.Status.NodeInfo.MachineID
 	switch {
@@ -34,7 +34,7 @@ func (i *Identity) owner(ctx context.Context, connection *api, node *corev1.Node
 	return foreignNode(node, i.MachineID, lastHeard(node, connection.leaseOf(ctx, node.Name)))
 }
 
-// foreignNode is the refusal.
+// foreignNode returns the error for a Node that belongs to another host.
 func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
 	when := "the cluster has never heard of it"
 	if !heard.IsZero() {
@@ -50,19 +50,20 @@ func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
 }
 
-// leaseOf is when kubelet last renewed its lease, zero when it is not known.
-// It does so every ten seconds, and tells the rest every five minutes.
+// leaseOf returns when kubelet last renewed its lease, or zero if that is
+// unknown. kubelet renews the lease every ten seconds, and reports its status
+// every five minutes.
 func (a *api) leaseOf(ctx context.Context, name string) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	lease, err := a.client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
 	if err != nil || lease.Spec.RenewTime == nil {
-		return time.Time{} // the Node's own word then
+		return time.Time{} // the conditions of the Node are used instead
 	}
 	return lease.Spec.RenewTime.Time
 }
 
-// lastHeard is the latest sign of life of the kubelet of a Node.
+// lastHeard returns the latest heartbeat of a Node's kubelet.
 func lastHeard(node *corev1.Node, lease time.Time) time.Time {
 	for _, condition := range node.Status.Conditions {
 		if condition.LastHeartbeatTime.After(lease) {

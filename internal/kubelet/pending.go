@@ -9,18 +9,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pending is the client CSR of a key that has no certificate yet.
+// Pending describes the client CSR of a key without a certificate.
 type Pending struct {
 	Name        string    `json:"name"`
 	Fingerprint string    `json:"fingerprint"`      // of the public key
-	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" when the cluster was not asked
-	Detail      string    `json:"detail,omitempty"` // reason and message of a refusal
+	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
+	Detail      string    `json:"detail,omitempty"` // reason and message of a denial
 	Since       time.Time `json:"since,omitzero"`   // when it was submitted
 }
 
-// Pending tells about the client CSR that an earlier run has submitted; nil
-// where there is no key of one. It makes nothing. With an error the cluster
-// could not be asked, and the name is known all the same.
+// Pending returns the client CSR that an earlier run has submitted, or nil if
+// there is no pending key. It creates nothing. If the cluster cannot be
+// queried, it returns the name of the CSR and an error.
 func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
 	key, err := loadKey(i.KeyDir)
 	if err != nil || key.private == nil {
@@ -50,7 +50,7 @@ func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
 	return pending, nil
 }
 
-// bootstrapAPI is a connection with the bootstrap credential.
+// bootstrapAPI returns a connection with the bootstrap credential.
 func (i *Identity) bootstrapAPI() (*api, error) {
 	if i.Bootstrap == nil {
 		return nil, errors.New("there is no bootstrap credential on this host (any more)")

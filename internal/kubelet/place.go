@@ -1,12 +1,14 @@
 package kubelet
 
-// Place is what kind of cluster a node is of, for what is said to people. The
-// zero value is a hosted cluster's NodePool of platform None.
+// Place is the kind of cluster that a node belongs to. It determines the
+// wording of messages. The zero value is a hosted cluster's NodePool of
+// platform None.
 type Place struct{ Standalone bool }
 
-// Nobody says who approves a CSR by itself. On a standalone cluster the machine
-// approver knows the hosts by their Machine objects (cluster-machine-approver),
-// and nobody makes one for a host like this.
+// Nobody returns a clause that states why no controller approves a CSR. On a
+// standalone cluster the machine approver identifies hosts by their Machine
+// objects (cluster-machine-approver), and no controller creates a Machine for a
+// host like this.
 func (p Place) Nobody() string {
 	if p.Standalone {
 		return "no Machine object stands for this host, so nobody approves it by itself"
@@ -14,7 +16,7 @@ func (p Place) Nobody() string {
 	return "on platform None nobody approves it by itself"
 }
 
-// OnCluster is where an administrator types commands.
+// OnCluster returns where an administrator runs commands.
 func (p Place) OnCluster() string {
 	if p.Standalone {
 		return "on the cluster"
@@ -22,7 +24,7 @@ func (p Place) OnCluster() string {
 	return "on the hosted cluster"
 }
 
-// Signer is what to do where an approved CSR is not issued.
+// Signer returns the remedy for an approved CSR that is not issued.
 func (p Place) Signer() string {
 	if p.Standalone {
 		return "oc get clusteroperator kube-controller-manager # its csrsigning controller"
@@ -30,7 +32,7 @@ func (p Place) Signer() string {
 	return "# look at the csrsigning controller in the hosted control plane's kube-controller-manager"
 }
 
-// renewed is what brings a new bootstrap credential.
+// renewed returns the remedy that provides a new bootstrap credential.
 func (p Place) renewed() string {
 	if p.Standalone {
 		return "# join again with --user-data or --endpoint: the machine-config server gives the current bootstrap credential"

@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What is said while somebody has to approve is right for the kind of cluster.
+// The messages while a CSR is pending match the kind of cluster.
 func TestWhoApprovesWhere(t *testing.T) {
 	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"}}
 	csr.Name = "csr-x"

@@ -11,11 +11,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// podTrouble is a pod that is not up, and why.
+// podTrouble describes why a pod is not running properly.
 type podTrouble struct {
 	pod     *corev1.Pod
-	why     string // goes behind "pod X is not up: "
-	remedy  string // "" for the usual one
+	why     string // completes "pod X is not up: "
+	remedy  string // "" for the default command
 	details []string
 	certain bool // the cause is known; otherwise the pod may only need time
 }
@@ -29,24 +29,24 @@ func (t *podTrouble) command() string {
 	return fmt.Sprintf("oc -n %s describe pod %s", t.pod.Namespace, t.pod.Name)
 }
 
-// finding tells about the pod alone.
+// finding returns the finding for this pod alone.
 func (t *podTrouble) finding(severity report.Severity) Finding {
 	f := Finding{
 		Severity: severity, Text: "pod " + t.name() + " is not up: " + t.why, Remedy: t.command(), Details: t.details, passing: !t.certain,
 	}
-	if t.certain || t.pod.Spec.HostNetwork { // the others wait for the pod network
+	if t.certain || t.pod.Spec.HostNetwork { // other pods wait for the pod network
 		f.About = "pod " + t.name()
 	}
 	return f
 }
 
-// podTroubles lists the pods that are not up, the likeliest reason for the
-// others first.
+// podTroubles returns the pods that are not running properly, the most likely
+// cause of other failures first.
 func podTroubles(f facts) []*podTrouble {
 	var troubles []*podTrouble
 	for _, pod := range f.pods {
 		if pod.DeletionTimestamp != nil {
-			continue // it is to go
+			continue // it is being deleted
 		}
 		if trouble := whyNotUp(pod, f); trouble != nil {
 			trouble.ofPlatform()
@@ -59,11 +59,11 @@ func podTroubles(f facts) []*podTrouble {
 	return troubles
 }
 
-// ofPlatform is for the static pods that hold a cluster's virtual addresses on
-// platforms of their own.
+// ofPlatform extends the explanation for static pods that manage a cluster's virtual
+// IP addresses on platforms other than None.
 //
-// field reports: they cannot work on a worker in another network, and take
-// half of a small machine's processor.
+// Field reports: they cannot work on a worker in another network, and use half
+// the CPU of a small host.
 func (t *podTrouble) ofPlatform() {
 	platform, found := strings.CutSuffix(strings.TrimPrefix(t.pod.Namespace, "openshift-"), "-infra")
 	if _, isStatic := t.pod.Annotations[corev1.MirrorPodAnnotationKey]; !found || !isStatic {
@@ -74,8 +74,9 @@ func (t *podTrouble) ofPlatform() {
 	t.remedy = "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop " + manifest
 }
 
-// rank orders pods by how much others wait for them: all for the way to the
-// API server, those with a network of their own for the network plugin.
+// rank orders pods by how many others depend on them. All pods depend on the
+// connection to the API server, and pods on the pod network depend on the
+// network plugin.
 func rank(t *podTrouble) int {
 	place := 30
 	switch {
@@ -90,12 +91,12 @@ func rank(t *podTrouble) int {
 		place = 20
 	}
 	if !t.certain {
-		place += 15 // behind those of the next kind whose cause is known
+		place += 15 // after pods of the next kind whose cause is known
 	}
 	return place
 }
 
-// isNetworkPlugin knows the pods whose work is to set up the pod network.
+// isNetworkPlugin reports whether the pod sets up the pod network.
 func isNetworkPlugin(pod *corev1.Pod) bool {
 	for _, namespace := range []string{"openshift-ovn-kubernetes", "openshift-multus", "openshift-sdn", "calico-system", "tigera-operator", "cilium", "kube-flannel"} {
 		if pod.Namespace == namespace {
@@ -105,7 +106,8 @@ func isNetworkPlugin(pod *corev1.Pod) bool {
 	return false
 }
 
-// whyNotUp is nil for a pod that runs, or has ended well.
+// whyNotUp explains why a pod is not running properly. It returns nil for a pod
+// that is running, or has succeeded.
 func whyNotUp(pod *corev1.Pod, f facts) *podTrouble {
 	t := &podTrouble{pod: pod}
 	switch {
@@ -127,7 +129,7 @@ func whyNotUp(pod *corev1.Pod, f facts) *podTrouble {
 	return t
 }
 
-// rejected is for a pod that kubelet did not take, or ended.
+// rejected explains a pod that kubelet rejected or evicted.
 func (t *podTrouble) rejected() {
 	reason, message := t.pod.Status.Reason, shorten(t.pod.Status.Message, brief)
 	t.certain = true

@@ -40,7 +40,7 @@ func TestWhyNotUp(t *testing.T) {
 		status corev1.PodStatus
 		facts  facts
 		want   string
-		remedy string // its beginning; "" for the usual one
+		remedy string // its prefix; "" for the default
 		sure   bool
 	}{
 		"runs":          {plainSpec, one("Running", corev1.ContainerStatus{Ready: true, State: running}), facts{}, "", "", false},

@@ -10,9 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// pressure tells of one condition that is not as it should be. The limits are
-// kubelet's own defaults (pkg/kubelet/eviction); a KubeletConfig can change
-// them.
+// pressure returns the finding for one abnormal condition. The limits are
+// kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
 func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
 	f := Finding{Severity: report.SeverityProblem, About: string(c.Type), Details: inWords(c.Reason + ": " + c.Message)}
 	switch c.Type {
@@ -40,7 +39,7 @@ func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
 	return f
 }
 
-// disks tells how full each file system is, the same one once.
+// disks describes the free space of each file system once.
 func disks(all []host.Usage) string {
 	var texts []string
 	seen := map[host.Usage]bool{}

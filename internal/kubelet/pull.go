@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// pulling is why an image cannot be pulled, for a person; text goes behind
-// "image X cannot be pulled: ".
+// pulling explains why an image cannot be pulled. The text completes "image X
+// cannot be pulled: ".
 func pulling(image, message string, auths []string) cause {
 	registry := registryOf(image)
-	// With a mirror it is the mirror that refuses.
+	// If a mirror is configured, the mirror rejected the request.
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
 		registry = m[1]
 	}
@@ -36,15 +36,17 @@ func pulling(image, message string, auths []string) cause {
 	return cause{text: shorten(message, brief), remedy: try}
 }
 
-// clustersOwn is where an administrator changes the pull secret that nodes get.
+// clustersOwn describes where an administrator changes the pull secret of the
+// nodes.
 const clustersOwn = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
 
-// refused is for a registry that wants a credential, or another one.
+// refused explains a registry that requires a credential, or rejects the
+// node's.
 func refused(registry, try string, auths []string) cause {
 	c := cause{
 		text: registry + " refuses this node's pull secret, or has no such image for it",
-		// A pull secret whose content changes does not reach nodes that have
-		// joined (openshift/hypershift#3259).
+		// A change of the pull secret's content does not reach joined nodes
+		// (openshift/hypershift#3259).
 		remedy: try + "\n# if " + clustersOwn + " is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
 	}
 	if auths != nil && !slices.ContainsFunc(auths, func(entry string) bool { return forRegistry(entry, registry) }) {
@@ -54,8 +56,8 @@ func refused(registry, try string, auths []string) cause {
 	return c
 }
 
-// forRegistry tells whether an entry of a pull secret is for a registry; some
-// have a scheme or a path (containers-auth.json(5)).
+// forRegistry reports whether an entry of a pull secret is for a registry. Some
+// entries have a scheme or a path (containers-auth.json(5)).
 func forRegistry(entry, registry string) bool {
 	entry = strings.TrimPrefix(strings.TrimPrefix(entry, "https://"), "http://")
 	host, _, _ := strings.Cut(entry, "/")
@@ -65,7 +67,7 @@ func forRegistry(entry, registry string) bool {
 	return host == registry
 }
 
-// registryOf is the registry that an image's name begins with.
+// registryOf returns the registry in an image name.
 func registryOf(image string) string {
 	first, _, hasPath := strings.Cut(image, "/")
 	if !hasPath || (!strings.ContainsAny(first, ".:") && first != "localhost") {
@@ -74,16 +76,16 @@ func registryOf(image string) string {
 	return first
 }
 
-// pullStory is one way in which a pull fails. text and remedy are templates of
-// regexp.Expand, with REGISTRY, and PULL for the command that tries again.
+// pullStory matches a pull error. text and remedy are templates of
+// regexp.Expand, with REGISTRY, and PULL for the command that retries the pull.
 type pullStory struct {
 	pattern      *regexp.Regexp
 	text, remedy string
-	refused      bool // see function refused
+	refused      bool // see function unauthorizedCause
 }
 
-// pullStories are what containers/image and kubelet say. The first that fits
-// counts: the way to the registry comes before what the registry says.
+// pullStories returns patterns for errors of containers/image and kubelet. The
+// first match counts: network errors precede the responses of the registry.
 func pullStories() []pullStory {
 	of := func(pattern, text, remedy string) pullStory {
 		return pullStory{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
@@ -116,8 +118,8 @@ func pullStories() []pullStory {
 	}
 }
 
-// shortImage is an image's name with a digest of the length that tells images
-// apart.
+// shortImage shortens the digest in an image name to a length that is still
+// distinguishable.
 func shortImage(image string) string {
 	name, digest, found := strings.Cut(image, "@sha256:")
 	if found && len(digest) > 12 {

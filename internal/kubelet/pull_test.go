@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The messages are those of containers/image as CRI-O passes them on.
+// The messages are those of containers/image, as CRI-O returns them.
 func TestPulling(t *testing.T) {
 	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1234"
 	reading := "rpc error: code = Unknown desc = initializing source docker://" + image + ": "

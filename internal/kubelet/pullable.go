@@ -9,9 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Pullable has CRI-O pull an image that it has, and gives what is wrong where
-// it cannot: with its mirrors, proxies and pull secret, which is all that tells
-// a node that its pull secret has gone stale before a new pod needs it. Only
+// Pullable has CRI-O pull an image that already exists on the host, and returns
+// a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
+// other check detects an outdated pull secret before a new pod needs it. Only
 // the manifest is fetched.
 func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) {
 	connection, err := connectCRI(m.Socket)

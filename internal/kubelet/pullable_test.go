@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// registry speaks the part of the runtime's interface that pulls an image, with a
-// registry behind it that refuses what it is told to.
+// registry implements the part of the runtime's interface that pulls an image.
+// Its registry rejects requests as configured.
 type registry struct {
 	cri.UnimplementedImageServiceServer
 	refuses error
@@ -28,14 +28,14 @@ func (r *registry) PullImage(_ context.Context, request *cri.PullImageRequest) (
 	return &cri.PullImageResponse{ImageRef: request.GetImage().GetImage()}, r.refuses
 }
 
-// A pull secret that the registry no longer accepts is found before a new pod
-// needs it.
+// A pull secret that the registry no longer accepts is detected before a new
+// pod needs it.
 func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
 	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1234"
 	for name, test := range map[string]struct {
 		refuses error
 		want    string
-		remedy  string // its beginning
+		remedy  string // its prefix
 	}{
 		"accepted": {nil, "", ""},
 		"stale": {
@@ -76,8 +76,8 @@ func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
 	}
 }
 
-// A check that CRI-O or the time keeps from being made finds nothing about the
-// pull secret.
+// A check that CRI-O or the deadline interrupts has no finding about the pull
+// secret.
 func TestPullSecretCheckThatIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// explain tells why a request was not answered, with what this side knows
-// beside the error: what time it is for the server, and the proxy between.
+// explain returns why a request failed. Besides err it considers the server's
+// clock and the proxy.
 func (a *api) explain(ctx context.Context, err error) trouble {
 	if t, known := a.explainClock(ctx, err); known {
 		return t
@@ -25,8 +25,8 @@ func (a *api) explain(ctx context.Context, err error) trouble {
 	return explain(err, a.server)
 }
 
-// via is the proxy by which the server is reached, chosen as client-go does;
-// nil when there is none.
+// via returns the proxy for requests to the server, selected as client-go does.
+// It returns nil if there is none.
 func (a *api) via() *url.URL {
 	choose := a.proxy
 	if choose == nil {
@@ -43,8 +43,8 @@ func (a *api) via() *url.URL {
 	return proxy
 }
 
-// explainProxy is for what happens before the server is reached. Of the proxy
-// only host and port are named: its URL can hold a password.
+// explainProxy explains errors that occur before the server is reached. It
+// names only the proxy's host and port, because its URL can contain a password.
 func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
 	if proxy == nil {
 		return trouble{}, false
@@ -71,8 +71,9 @@ func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
 	return t, true
 }
 
-// connectStatus is how a proxy refused to connect: Go makes the status text of
-// its answer the whole error (net/http, Transport.dialConn).
+// connectStatus returns the HTTP status with which a proxy rejected a CONNECT
+// request. Go returns only the status text as the error (net/http,
+// Transport.dialConn).
 func connectStatus(err error) int {
 	var asked *url.Error
 	if !errors.As(err, &asked) {

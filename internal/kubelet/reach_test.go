@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What a proxy between this machine and the API server answers, or does not.
+// Responses and failures of a proxy between this host and the API server.
 func TestExplainProxy(t *testing.T) {
 	answering := func(code int) string {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }))
@@ -61,7 +61,7 @@ func TestExplainProxy(t *testing.T) {
 	}
 }
 
-// Ways that loopback does not have.
+// Errors that loopback does not produce.
 func TestExplainConnection(t *testing.T) {
 	const server = "https://api.example.com:6443"
 	dial := func(number syscall.Errno) error {
@@ -86,13 +86,13 @@ func TestExplainConnection(t *testing.T) {
 	}
 }
 
-// A server that takes the connection and never says a word.
+// A server that accepts the connection and never responds.
 func TestExplainSilence(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close() // connections wait in its backlog
+	defer listener.Close() // connections remain in its backlog
 	a, err := connect(&rest.Config{Host: "https://" + listener.Addr().String()}, noProxy)
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// recorder keeps what a step said.
+// recorder stores the events of a step.
 type recorder struct {
 	mu     sync.Mutex
 	events []report.Event
 }
 
-// Emit keeps an event.
+// Emit stores an event.
 func (r *recorder) Emit(event report.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -22,7 +22,7 @@ func (r *recorder) Emit(event report.Event) {
 
 func (r *recorder) log() report.Log { return report.Log{Sink: r, Step: "test"} }
 
-// text is all that was said, with the remedies.
+// text returns all messages with their remedies.
 func (r *recorder) text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reference is a Secret or ConfigMap that a pod of this node needs.
+// reference is a Secret or ConfigMap that a pod of this node refers to.
 type reference struct {
 	kind      string // Secret, ConfigMap
 	namespace string
@@ -19,14 +19,14 @@ type reference struct {
 
 func (r reference) String() string { return r.kind + " " + r.namespace + "/" + r.name }
 
-// mostAsked bounds how many objects are asked for in one look, so that a node
-// with many pods is no burden.
+// mostAsked limits the requests of one check, so that a node with many pods
+// does not load the API server.
 const mostAsked = 30
 
-// absent lists what the pods that are not up refer to and the cluster does not
-// have. A node may read the Secrets and ConfigMaps of its own pods, one by one;
-// only their metadata is asked for, so that no secret comes here. One that is
-// there is not asked for again.
+// absent returns the objects that pods in need of them refer to and that the
+// cluster lacks. A node may read the Secrets and ConfigMaps of its own pods,
+// one by one. Only their metadata is requested, so that no secret data is
+// transferred. Known objects are not requested again.
 func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
 	if n.present == nil {
 		n.present = map[reference]bool{}
@@ -48,13 +48,13 @@ func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
 				n.present[key] = true
 			case apierrors.IsNotFound(err):
 				absent = append(absent, r)
-			} // anything else is not known: it can be that the API server has not linked the pod to this node yet
+			} // other errors prove nothing: the API server may not have linked the pod to this node yet
 		}
 	}
 	return absent
 }
 
-// metadata asks for an object without its data.
+// metadata requests an object without its data.
 func (n *Node) metadata(ctx context.Context, r reference) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -70,18 +70,19 @@ func (n *Node) request(r reference) *rest.Request {
 		SetHeader("Accept", "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1")
 }
 
-// awaitsObjects tells whether a missing object can be why a pod is not up.
+// awaitsObjects reports whether a missing object can be the reason why a pod is
+// not up.
 func awaitsObjects(pod *corev1.Pod) bool {
 	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return false
 	}
 	if _, isStatic := pod.Annotations[corev1.MirrorPodAnnotationKey]; isStatic {
-		return false // it comes from a file and may refer to nothing
+		return false // it comes from a file and must not refer to objects
 	}
 	return pod.Status.Phase == corev1.PodPending || slices.ContainsFunc(pod.Status.ContainerStatuses, func(c corev1.ContainerStatus) bool { return !c.Ready })
 }
 
-// references lists what a pod refers to.
+// references returns the objects that a pod refers to.
 func references(pod *corev1.Pod) []reference {
 	var all []reference
 	add := func(kind, name string, optional *bool) {
@@ -97,7 +98,7 @@ func references(pod *corev1.Pod) []reference {
 			environmentReferences(&containers[i], add)
 		}
 	}
-	yes := true // kubelet pulls without it, and says so only in an Event
+	yes := true // kubelet pulls without it, and reports that only in an Event
 	for _, secret := range pod.Spec.ImagePullSecrets {
 		add("Secret", secret.Name, &yes)
 	}

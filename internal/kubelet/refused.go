@@ -11,7 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// refused says more about a bootstrap credential that is not accepted.
+// refused returns err with an explanation if the API server rejected the
+// bootstrap credential.
 func (a *asking) refused(err error) error {
 	fresh := a.identity.Place.renewed()
 	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")

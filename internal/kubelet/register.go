@@ -15,17 +15,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Register is the Node that kubelet will register, to be asked of the cluster
-// before kubelet starts.
+// Register checks with the cluster, before kubelet starts, the Node that
+// kubelet will register.
 type Register struct {
-	Launch Launch // with RegistrationDropIn in it
+	Launch Launch // includes RegistrationDropIn
 	Wishes Registration
-	Arch   string // as Go names it
-	First  bool   // no join was finished before: a Node that is there already never had our taints
+	Arch   string // as in GOARCH
+	First  bool   // no join has completed before: an existing Node never had the desired taints
 }
 
-// Node is the Node as kubelet will ask for it (initialNode in
-// k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go), labels and taints.
+// Node returns the Node with the labels and taints that kubelet will request
+// (initialNode in k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go).
 func (r Register) Node(name string) (*corev1.Node, error) {
 	settings, err := r.Launch.settings()
 	if err != nil {
@@ -60,7 +60,8 @@ func (r Register) Node(name string) (*corev1.Node, error) {
 	return node, r.taint(node, command, flagValue(arguments, taintsFlag))
 }
 
-// taint adds those of the flag, else of the configuration.
+// taint adds the taints of the flag or, if it is empty, of kubelet's
+// configuration.
 func (r Register) taint(node *corev1.Node, command, flag string) error {
 	taints, err := r.Launch.configured(command)
 	if err != nil {
@@ -82,11 +83,11 @@ func (r Register) taint(node *corev1.Node, command, flag string) error {
 	return nil
 }
 
-// ask asks the cluster to make the Node without making it, with the node's own
-// right. What it refuses, it would refuse kubelet too. there is the Node when
-// it exists; then only its differences are told, and a refusal is no failure:
-// kubelet may go on with the Node that is there.
-func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, there *corev1.Node) error {
+// ask creates the Node in a dry run with the node's own credential. What the
+// API server rejects, it would also reject from kubelet. existing is the Node in
+// the cluster, or nil. For an existing Node, differences and a rejection are
+// only logged, because kubelet can use that Node.
+func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, existing *corev1.Node) error {
 	node, err := r.Node(name)
 	if err != nil {
 		return err
@@ -107,8 +108,8 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 	if err != nil {
 		return err
 	}
-	if there != nil {
-		r.compare(there, log)
+	if existing != nil {
+		r.compare(existing, log)
 	}
 	switch {
 	case refusal == nil:
@@ -116,7 +117,7 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 	case strings.Contains(refusal.Error(), "does not support dry run"):
 		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
 		return nil
-	case there != nil:
+	case existing != nil:
 		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.remedy(name, refusal.Error()))
 		return nil
 	}
@@ -124,7 +125,8 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 		"the cluster does not take the Node with its labels and taints (%s): %w", r.Wishes, refusal)
 }
 
-// decided tells an answer about the Node from one about the connection.
+// decided reports whether err is a response about the Node and not a connection
+// problem.
 func decided(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {

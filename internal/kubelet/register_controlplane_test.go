@@ -20,11 +20,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// bedLabels are those of a unit that upstream's kubelet and API server take;
-// OpenShift's take node-role.kubernetes.io/worker too.
+// bedLabels are labels of a unit that upstream's kubelet and API server accept.
+// OpenShift's also accept node-role.kubernetes.io/worker.
 const bedLabels = "--node-labels=node.openshift.io/os_id=${ID} \\\n      "
 
-// registering is what a node of the bed registers with these labels and taints.
+// registering returns the check of a node in the test environment with these
+// labels and taints.
 func registering(t *testing.T, labels, taints []string) *Register {
 	t.Helper()
 	wishes, err := NewRegistration(labels, taints, "clusters/demo-workers")
@@ -50,7 +51,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 		t.Errorf("the question has made the Node: %v", err)
 	}
 
-	// What was asked, made with the node's own right, as kubelet does.
+	// Create the checked Node with the node's own right, as kubelet does.
 	node, err := OpenNode(identity.Kubeconfig, "labelled", noProxy, said.log())
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 		t.Errorf("taints %s", taintsOf(made))
 	}
 
-	// Another run finds it, and what it lacks of other wishes.
+	// Another run finds the Node, and what it lacks of a different desired state.
 	identity.Register = registering(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
 	if _, err := identity.Obtain(within(t, time.Minute), nil); err != nil {
 		t.Errorf("Obtain() with the Node there = %v", err)
@@ -98,13 +99,14 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 		t.Errorf("the remedy is %q\nwant %q", report.RemedyOf(err), remedy)
 	}
 
-	// Without it, the identity is there already and nobody has to approve again.
+	// Without the label, the identity already exists and no new approval is
+	// needed.
 	identity.Register = registering(t, []string{"a=b"}, nil)
 	if second, err := identity.Obtain(within(t, time.Minute), nil); err != nil || second.Changed {
 		t.Errorf("Obtain() = %+v, %v after %s", second, err, first.CSR)
 	}
 
-	// Of a Node that is there a refusal is told, and is no failure.
+	// For an existing Node a rejection is logged and is not an error.
 	node, err := OpenNode(identity.Kubeconfig, "restricted", noProxy, said.log())
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +117,7 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
 	}
 
-	// A label that the payload's unit brings is not a person's to leave out.
+	// A label from the payload's unit cannot be excluded by the administrator.
 	unit, _ := newNode(t, "restricted-by-unit")
 	unit.Register = registering(t, nil, nil)
 	unit.Register.Launch.Unit = strings.ReplaceAll(unitWith(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
@@ -125,7 +127,7 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 	}
 }
 
-// The words of an administrator's own policy are shown as they are.
+// The message of an administrator's own policy is shown unchanged.
 func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
 	policies := admin(t).AdmissionregistrationV1()
 	policy := &admissionv1.ValidatingAdmissionPolicy{
@@ -165,8 +167,9 @@ func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
 	}
 }
 
-// kubelet's own parsing and validation of its flags takes every drop-in. It
-// ends, before it does anything, because its configuration is not there.
+// kubelet's own parsing and validation of its flags accepts every drop-in.
+// kubelet exits before it does anything, because its configuration does not
+// exist.
 func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
 	bin, err := bed.Build(t.Context())
 	if err != nil {
@@ -199,7 +202,7 @@ func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
 	all := maps.Clone(launches())
 	all["bed"] = Launch{Unit: unitWith(bedLabels)}
 	for name, launch := range all {
-		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "") // OpenShift's kubelet alone takes it
+		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "") // only OpenShift's kubelet accepts it
 		launch.Unit = strings.ReplaceAll(launch.Unit, ",x=${X}:NoExecute", "")
 		content, err := wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule").DropIn(launch)
 		if err != nil {

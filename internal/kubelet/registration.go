@@ -11,23 +11,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// NodePoolLabel is what HyperShift puts on a Node, with the NodePool's name
-// without its namespace (hosted cluster config operator, controllers/node).
-// It finds the NodePool by the Node's Machine, which platform None has not.
+// NodePoolLabel is the label that HyperShift sets on a Node, with the
+// NodePool's name without its namespace (hosted cluster config operator,
+// controllers/node). HyperShift finds the NodePool by the Node's Machine, which
+// does not exist on platform None.
 const NodePoolLabel = "hypershift.openshift.io/nodePool"
 
-// Registration is what a Node shall have beside what the payload's unit gives
-// it, from its registration on; kubelet sets it when it makes the Node, and
-// never after.
+// Registration contains the labels and taints of a Node in addition to those of
+// the payload's unit. kubelet sets them only when it creates the Node.
 type Registration struct {
 	Labels map[string]string
 	Taints []config.Taint
 }
 
-// NewRegistration reads labels (KEY=VALUE) and taints (KEY[=VALUE]:EFFECT), of
-// which later ones win, and adds the label of the NodePool (NAMESPACE/NAME, ""
-// for none) where they do not have it and it can be one: a label has no more
-// than 63 characters.
+// NewRegistration parses labels (KEY=VALUE) and taints (KEY[=VALUE]:EFFECT);
+// later ones override earlier ones. It adds the label of the NodePool
+// (NAMESPACE/NAME, "" for none) unless labels contain it or the name is no
+// valid label value: that has at most 63 characters.
 func NewRegistration(labels, taints []string, nodePool string) (Registration, error) {
 	r := Registration{Labels: map[string]string{}}
 	if name := nodePool[strings.LastIndex(nodePool, "/")+1:]; name != "" && len(validation.IsValidLabelValue(name)) == 0 {
@@ -50,12 +50,13 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 	return r, nil
 }
 
-// without leaves out the taint of the same key and effect: there can be one.
+// without removes the taint with the same key and effect, which must be unique.
 func without(taints []config.Taint, taint config.Taint) []config.Taint {
 	return slices.DeleteFunc(taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
-// labels lists them as kubelet and oc take them, in their order.
+// labels returns the labels in the form that kubelet and oc accept, sorted by
+// key.
 func (r Registration) labels() []string {
 	all := make([]string, 0, len(r.Labels))
 	for _, key := range slices.Sorted(maps.Keys(r.Labels)) {
@@ -64,10 +65,10 @@ func (r Registration) labels() []string {
 	return all
 }
 
-// Empty tells whether there is nothing to register with.
+// Empty reports whether there are no labels and taints.
 func (r Registration) Empty() bool { return len(r.Labels)+len(r.Taints) == 0 }
 
-// String says it in one line.
+// String returns the labels and taints in one line.
 func (r Registration) String() string {
 	var parts []string
 	if len(r.Labels) > 0 {

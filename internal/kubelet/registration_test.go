@@ -16,8 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// unitWith is kubelet's unit as the releases have it, but for flags that make no
-// difference here: what begins with labels is what they differ in.
+// unitWith returns kubelet's unit as in the releases, without flags that make
+// no difference here. The releases differ in labels, which begins the list.
 func unitWith(labels string) string {
 	return `[Unit]
 Requires=crio.service kubelet-dependencies.target
@@ -49,7 +49,7 @@ const (
 	hookedLabels = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID},${CUSTOM_KUBELET_LABELS} \\\n      "
 )
 
-// files are those of a host, by path.
+// files returns a function that reads the files of a host by path.
 func files(content map[string]string) func(string) ([]byte, bool) {
 	return func(path string) ([]byte, bool) {
 		text, found := content[path]
@@ -57,7 +57,7 @@ func files(content map[string]string) func(string) ([]byte, bool) {
 	}
 }
 
-// launches are the kinds of kubelet unit there are.
+// launches returns the kinds of kubelet units.
 func launches() map[string]Launch {
 	release := map[string]string{"/etc/os-release": "ID=\"rhel\"\n"}
 	with := func(path, content string) map[string]string {
@@ -89,8 +89,8 @@ func wishes(t *testing.T, taints ...string) Registration {
 	return r
 }
 
-// The drop-in for every kind of unit, with labels alone and with taints, and the
-// Node that kubelet then asks for.
+// The drop-in for every kind of unit, with labels alone and with taints, and
+// the Node that kubelet then requests.
 func TestRegistrationDropIn(t *testing.T) {
 	for name, launch := range launches() {
 		for suffix, r := range map[string]Registration{"labels": wishes(t), "taints": wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
@@ -116,8 +116,8 @@ func TestRegistrationDropIn(t *testing.T) {
 	}
 }
 
-// sent checks the Node that kubelet asks for against what it asked for without
-// the drop-in, and the wishes.
+// sent compares the Node that kubelet requests with its Node without the
+// drop-in, and with the desired labels and taints.
 func sent(t *testing.T, r Registration, launch Launch, content string) {
 	t.Helper()
 	before, err := Register{Launch: launch, Arch: "amd64"}.Node("worker-1")
@@ -228,7 +228,7 @@ func TestNodeLacks(t *testing.T) {
 
 	said.events = nil
 	node.Labels["zone"], node.Labels["example.com/rack"] = "b", "7"
-	r.First = false // somebody has taken the taint away since
+	r.First = false // the taint was removed in the meantime
 	if r.compare(node, said.log()); said.text() != "" {
 		t.Errorf("said %q of a Node that has all", said.text())
 	}

@@ -12,29 +12,31 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Renewal is what is to be said about a certificate near its end. kubelet asks
-// for the next one at a moment between 70 and 90 percent of a certificate's
-// life (nextRotationDeadline in k8s.io/client-go/util/certificate).
+// Renewal describes the renewal of a certificate. It is empty if nothing needs
+// attention. kubelet requests the next certificate between 70 and 90 percent of
+// a certificate's lifetime (nextRotationDeadline in
+// k8s.io/client-go/util/certificate).
 type Renewal struct {
-	CSR    string // that waits for an approval; "" when none does
-	Text   string // "" when all is well
+	CSR    string // a CSR that waits for approval; "" if there is none
+	Text   string // "" if nothing needs attention
 	Remedy string
 }
 
-// the shares of a certificate's life.
+// Fractions of a certificate's lifetime.
 const (
 	mayAsk     = 0.7
 	shouldHave = 0.9
 )
 
-// lived tells how much of a certificate's life is over, from 0 to 1 and beyond.
+// lived returns the elapsed fraction of a certificate's lifetime. It exceeds 1
+// after the expiry.
 func lived(from, until, now time.Time) float64 {
 	return float64(now.Sub(from)) / float64(until.Sub(from))
 }
 
-// Renewal tells how it stands with the next client certificate. On a hosted
-// cluster the controller manager approves it by itself, so that only one that
-// has not come is worth a word; it looks at files alone.
+// Renewal checks the renewal of the client certificate. On a hosted cluster the
+// controller manager approves its CSR automatically, so only an overdue renewal
+// is reported. It reads only local files.
 func (i *Identity) Renewal(now time.Time) Renewal {
 	leaf := leafOf(i.current())
 	if leaf == nil || lived(leaf.NotBefore, leaf.NotAfter, now) < shouldHave {
@@ -43,10 +45,10 @@ func (i *Identity) Renewal(now time.Time) Renewal {
 	return overdue("client", leaf, "the Node "+i.NodeName+" is lost to the cluster then")
 }
 
-// Renewal tells how it stands with the next serving certificate. Its CSR is one
-// that nobody approves by itself on platform None, and the certificate before
-// still works, so that it is easily overlooked. The API server is asked only
-// when kubelet can have asked for another one.
+// Renewal checks the renewal of the serving certificate. On platform None no
+// controller approves its CSR, and the current certificate still works, so a
+// pending CSR is easily overlooked. The API server is queried only if kubelet
+// may already have submitted the CSR.
 func (s *Serving) Renewal(ctx context.Context) (Renewal, error) {
 	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
 	if leaf == nil || lived(leaf.NotBefore, leaf.NotAfter, time.Now()) < mayAsk {
@@ -68,8 +70,8 @@ func (s *Serving) asked(ctx context.Context) (found map[string]*certificatesv1.C
 	return found, err
 }
 
-// First tells what a node without a serving certificate that fits waits for; it
-// is empty when there is one.
+// First describes what a node without a valid serving certificate waits for. It
+// is empty if the certificate is valid.
 func (s *Serving) First(ctx context.Context) (Renewal, error) {
 	if s.Check() == Valid {
 		return Renewal{}, nil
@@ -98,7 +100,8 @@ func (s *Serving) first(found map[string]*certificatesv1.CertificateSigningReque
 	return Renewal{Text: unasked, Remedy: "journalctl -b -u kubelet"}
 }
 
-// renewal decides what is to be said.
+// renewal returns the status of the renewal, from the current certificate leaf
+// and the CSRs.
 func (s *Serving) renewal(leaf *x509.Certificate, found map[string]*certificatesv1.CertificateSigningRequest, now time.Time) Renewal {
 	choice := s.choose(found)
 	switch csr := choice.csr; {
@@ -123,9 +126,8 @@ func overdue(kind string, leaf *x509.Certificate, then string) Renewal {
 	}
 }
 
-// renew tells of a renewal that waits, and has it approved where there is an
-// approver. Nothing about the present certificate is wrong, so that it is no
-// failure.
+// renew logs a renewal that needs attention, or passes its CSR to approve. The
+// current certificate is still valid, so neither is an error.
 func (s *Serving) renew(ctx context.Context, approve Approver) error {
 	renewal, err := s.Renewal(ctx)
 	switch {

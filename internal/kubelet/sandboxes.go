@@ -32,8 +32,8 @@ const (
 //
 // Pods on the pod network are stopped first, because the network plugin that
 // has to release their addresses is itself a pod on the host's network. A pod
-// whose plugin is gone already loses its network namespace instead. restart
-// restarts CRI-O; older releases of CRI-O remove such a pod only at their start.
+// whose plugin no longer runs loses its network namespace instead. restart must
+// restart CRI-O; older releases of CRI-O remove such a pod only at their start.
 //
 // A pod that cannot be stopped does not keep the others from being stopped; the
 // error names all of them. StopPods uses the runtime's own interface, because
@@ -90,7 +90,7 @@ func (s *stopper) list(ctx context.Context, options ...grpc.CallOption) ([]podSa
 	for _, item := range list.GetItems() {
 		pod := podSandbox{id: item.GetId(), name: item.GetMetadata().GetNamespace() + "/" + item.GetMetadata().GetName()}
 		status, err := s.runtime.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: pod.id})
-		if err == nil { // one that cannot be read is stopped among the first
+		if err == nil { // a pod with unknown network mode is stopped first
 			network := status.GetStatus().GetLinux().GetNamespaces().GetOptions().GetNetwork()
 			pod.hostNetwork = network == cri.NamespaceMode_NODE
 		}
@@ -146,8 +146,8 @@ func (s *stopper) stopOne(ctx context.Context, id string) error {
 
 // stopWithoutPlugin stops pods whose network plugin does not respond any more:
 // it ends their containers and removes their network namespaces. It returns the
-// pods that failed again, among them every pod with a container that does not
-// end, because that is not the plugin's fault.
+// pods that failed again, including every pod with a container that does not
+// end, because the plugin is not the cause.
 func (s *stopper) stopWithoutPlugin(ctx context.Context, pods []podSandbox, restart func(context.Context) error) []podSandbox {
 	var failed, detached []podSandbox
 	for _, pod := range pods {
@@ -161,8 +161,8 @@ func (s *stopper) stopWithoutPlugin(ctx context.Context, pods []podSandbox, rest
 	if len(stuck) == 0 {
 		return failed
 	}
-	// Older releases of CRI-O call the plugin whatever happens, but delete at
-	// their start the pods that have lost their network namespace.
+	// Older releases of CRI-O always call the plugin, but at their start they
+	// delete the pods without a network namespace.
 	s.log.Wait("for CRI-O to restart, which removes pods without a network namespace", "")
 	if err := restart(ctx); err != nil {
 		s.log.Note(err.Error())
@@ -182,8 +182,7 @@ func (s *stopper) stopWithoutPlugin(ctx context.Context, pods []podSandbox, rest
 }
 
 // detach ends the containers of a pod and removes its network namespace, and
-// reports whether both succeeded. The error of the pod stays the plugin's where
-// that explains more.
+// reports whether both succeeded. On failure it updates the error of the pod.
 func (s *stopper) detach(ctx context.Context, pod *podSandbox) bool {
 	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
 	defer cancel()

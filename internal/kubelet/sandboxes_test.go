@@ -20,15 +20,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// runtime is a CRI-O whose pods on the pod network need a network plugin, which
-// is the pod of that name, to stop.
+// runtime is a CRI-O whose pods on the pod network can only be stopped while
+// the pod of their network plugin is running.
 type runtime struct {
 	cri.UnimplementedRuntimeServiceServer
 	mu         sync.Mutex
 	pods       []string
-	onHost     []string          // those on the host's network
-	plugin     string            // the pod without which no other one stops; "" for none
-	containers map[string]string // pods with a container that runs; "stuck" for one that does not end
+	onHost     []string          // pods on the host's network
+	plugin     string            // the pod without which no other pod stops; "" for none
+	containers map[string]string // pods with a running container; "stuck" for a container that does not end
 	namespaces map[string]string // files of network namespaces by pod
 	always     bool              // an older CRI-O, which never stops a pod without its plugin
 	stopped    []string
@@ -87,9 +87,9 @@ func (r *runtime) StopContainer(_ context.Context, request *cri.StopContainerReq
 	return &cri.StopContainerResponse{}, nil
 }
 
-// StopPodSandbox calls the plugin first. Where that fails, CRI-O 1.34 removes
-// the file of the network namespace and stops the pod all the same, which works
-// only where no namespace is mounted on the file.
+// StopPodSandbox calls the plugin first. If that fails, CRI-O 1.34 removes the
+// file of the network namespace and stops the pod anyway, which works only if
+// no namespace is mounted on the file.
 func (r *runtime) StopPodSandbox(_ context.Context, request *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +117,8 @@ func (r *runtime) RemovePodSandbox(_ context.Context, request *cri.RemovePodSand
 	return &cri.RemovePodSandboxResponse{}, nil
 }
 
-// restart is a start of CRI-O, which deletes the pods whose file is no network
-// namespace.
+// restart simulates the start of CRI-O, which deletes the pods whose file is no
+// network namespace.
 func (r *runtime) restart(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -161,7 +161,7 @@ func namespaceFile(t *testing.T) string {
 	if err := unix.Mount("/proc/self/ns/net", file, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = unix.Unmount(file, unix.MNT_DETACH) }) // mounted only where the test failed
+	t.Cleanup(func() { _ = unix.Unmount(file, unix.MNT_DETACH) }) // mounted only if the test failed
 	return file
 }
 

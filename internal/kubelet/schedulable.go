@@ -11,10 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Schedulable waits until nothing keeps pods away from the Node: it is not
-// cordoned, and has no taint with the effect NoSchedule or NoExecute. What goes
-// by itself is given a moment before a word is said. A cordon of the agent's
-// own leave is lifted.
+// Schedulable waits until the Node is schedulable: it is not cordoned, and has
+// no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
+// only after a delay. A cordon by an earlier leave of the agent is removed.
 func (n *Node) Schedulable(ctx context.Context) error {
 	tell := n.teller(n.unseen())
 	known := facts{name: n.Name, boot: n.BootID}
@@ -53,7 +52,8 @@ func (n *Node) Schedulable(ctx context.Context) error {
 	return tell.ended(ctx, err)
 }
 
-// keepsPodsAway lists what keeps pods away, each with its story.
+// keepsPodsAway returns the reasons why pods are not scheduled on the Node,
+// each explained.
 func keepsPodsAway(node *corev1.Node) []Finding {
 	var staying, passing []Finding
 	add := func(taint corev1.Taint) {
@@ -74,7 +74,7 @@ func keepsPodsAway(node *corev1.Node) []Finding {
 	return append(staying, passing...)
 }
 
-// softTaints tells of the taints that only make other nodes preferred.
+// softTaints returns a note for each taint with the effect PreferNoSchedule.
 func softTaints(node *corev1.Node) []Finding {
 	var soft []Finding
 	for _, taint := range node.Spec.Taints {
@@ -87,7 +87,7 @@ func softTaints(node *corev1.Node) []Finding {
 	return soft
 }
 
-// explainTaint tells who sets a taint, who removes it, and what to do.
+// explainTaint returns who sets a taint, who removes it, and what to do.
 func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " + taint.ToString()}
 	if taint.TimeAdded != nil {

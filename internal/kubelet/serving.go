@@ -14,23 +14,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Serving follows the CSR that kubelet makes for its serving certificate, with
-// which the API server reaches it for logs and exec. Its key stays in kubelet's
-// memory, its name is generated, and after fifteen minutes without an answer
-// kubelet gives it up and makes another; so only the newest counts, and the
-// only proof of success is the stored certificate.
+// Serving follows the CSR that kubelet submits for its serving certificate,
+// with which the API server verifies kubelet for logs and exec. The key stays
+// in kubelet's memory, and the CSR's name is generated. After fifteen minutes
+// without approval kubelet submits another CSR. So only the newest counts, and
+// only the stored certificate proves success.
 type Serving struct {
 	*Node
 	Dir       string // kubelet's certificates, PKIDirectory
 	Addresses []netip.Addr
 	Place     Place
-	// Fits is the rule by which a CSR is this node's and asks for no more than
-	// it may; the error says what is wrong.
+	// Validate fails unless a CSR belongs to this node and requests no more than
+	// it may.
 	Fits func(*certificatesv1.CertificateSigningRequest) error
 }
 
-// Check looks at the stored certificate alone. One that names an address that
-// this machine does not have any more counts as missing.
+// Check reads only the stored certificate. A certificate with an address that
+// this host no longer has counts as missing.
 func (s *Serving) Check() State {
 	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
 	switch {
@@ -48,8 +48,8 @@ func (s *Serving) Check() State {
 	return Valid
 }
 
-// Obtain waits until kubelet has stored its serving certificate, and says
-// meanwhile which CSR is to be approved; ctx bounds the wait.
+// Obtain waits until kubelet has stored its serving certificate or ctx ends.
+// Meanwhile it logs the CSR that needs approval.
 func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) {
 	if s.Check() == Valid {
 		return Result{}, s.renew(ctx, approve)
@@ -62,8 +62,9 @@ func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) 
 	return Result{Changed: true, CSR: w.shown}, timeUp(ctx, err, w.unanswered)
 }
 
-// source is this node's serving CSRs. The API server cannot pick them by
-// requestor, so those of other nodes come too, in one list, and go at once.
+// source selects this node's serving CSRs. The API server cannot filter by
+// requestor, so the list includes those of other nodes, which are discarded
+// immediately.
 func (s *Serving) source() source[*certificatesv1.CertificateSigningRequest] {
 	all := csrSource(s.api, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
 	all.keep = func(csr *certificatesv1.CertificateSigningRequest) bool { return csr.Spec.Username == userOf(s.Name) }
@@ -75,9 +76,9 @@ type servingWait struct {
 	*Serving
 	approve    Approver
 	started    time.Time
-	offered    types.UID // the CSR that the approver was shown
-	shown      string    // the name of the CSR that is to be approved
-	unanswered error     // the failure, should the time be up now
+	offered    types.UID // the CSR that was passed to the approver
+	shown      string    // name of the CSR that needs approval
+	unanswered error     // the error if the deadline passed now
 }
 
 const unasked = "kubelet has not asked for its serving certificate yet (it does when its Node has addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
@@ -105,7 +106,8 @@ func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.
 	return false, w.judge(ctx, choice.csr)
 }
 
-// judge says what is to be done about a CSR that fits.
+// judge reports the state of an acceptable CSR, and passes it to the approver
+// once.
 func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
 	w.shown = csr.Name
 	log := w.Log.About(csr.Name)
@@ -148,8 +150,8 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerp
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
 }
 
-func servingText(csr *certificatesv1.CertificateSigningRequest, place Place) string {
+func servingText(csr *certificatesv1.CertificateSigningRequest, topology Place) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), place.Nobody(), place.OnCluster())
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), topology.Nobody(), place.OnCluster())
 }

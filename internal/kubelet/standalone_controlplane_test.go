@@ -16,8 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// workerKubeconfig is the bootstrap kubeconfig that a standalone cluster serves,
-// with a token and not a certificate, led to where its server is reached from here.
+// workerKubeconfig returns the bootstrap kubeconfig that a standalone cluster
+// serves, with a token instead of a certificate, and with the server URL that
+// is reachable from here.
 func workerKubeconfig(t *testing.T) []byte {
 	t.Helper()
 	body, err := os.ReadFile(plane.WorkerConfig)
@@ -63,8 +64,8 @@ func workerKubeconfig(t *testing.T) []byte {
 	return nil
 }
 
-// The identity comes by a token as it does by a certificate, and what is said
-// meanwhile is right for a cluster that is not hosted.
+// A token obtains the identity as a certificate does, and the messages match a
+// cluster that is not hosted.
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	identity, said := newNode(t, "standalone")
 	identity.Bootstrap, identity.Place = workerKubeconfig(t), Place{Standalone: true}
@@ -81,7 +82,7 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 	if text := said.text(); !strings.Contains(text, "no Machine object stands for this host, so nobody approves it by itself; run on the cluster:") || strings.Contains(text, "platform None") {
 		t.Errorf("it said %s", text)
 	}
-	// By these the approver of --approve-with knows a bootstrapper.
+	// The approver of --approve-with identifies a bootstrapper by these.
 	asked := requestsOf(t, "standalone")[0].Spec
 	slices.Sort(asked.Groups)
 	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"

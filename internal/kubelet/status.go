@@ -10,21 +10,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Unit is kubelet's service.
+// Unit is the name of kubelet's systemd unit.
 const Unit = "kubelet.service"
 
-// NodeStatus is how the cluster sees this machine's Node.
+// NodeStatus describes this host's Node in the cluster.
 type NodeStatus struct {
 	Name          string   `json:"name"`
 	Ready         bool     `json:"ready"`
-	Why           string   `json:"why,omitempty"` // it is not Ready
+	Why           string   `json:"why,omitempty"` // why it is not Ready
 	Unschedulable bool     `json:"unschedulable"`
 	Taints        []string `json:"taints,omitempty"`
 	Kubelet       string   `json:"kubeletVersion,omitempty"`
 	Addresses     []string `json:"addresses,omitempty"`
 }
 
-// Status asks the cluster once how it sees the Node.
+// Status gets the Node's status with one request.
 func (n *Node) Status(ctx context.Context) (NodeStatus, error) {
 	node, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if err != nil {
@@ -51,7 +51,7 @@ func statusOf(node *corev1.Node) NodeStatus {
 	return status
 }
 
-// String says it in one line.
+// String returns the status in one line.
 func (s NodeStatus) String() string {
 	text := s.Name + " is not Ready (" + s.Why + ")"
 	if s.Ready {

@@ -21,7 +21,7 @@ const (
 	currentClient = "kubelet-client-current.pem"
 )
 
-// pair is a client certificate with its key, PEM.
+// pair is a client certificate with its key, both PEM.
 type pair struct{ certificate, key []byte }
 
 // store writes the pair to the files that kubelet reads, and then the kubeconfig

@@ -22,7 +22,7 @@ func issuedPair(t *testing.T, ca *certtest.Authority) pair {
 	return pair{certificate: ca.Issue(t, key, nodeCertificate("worker-1")), key: certtest.KeyPEM(t, key)}
 }
 
-// kubeletStore is the certificate store of kubelet itself.
+// kubeletStore returns the certificate store implementation of kubelet.
 func kubeletStore(t *testing.T, dir string) certificate.FileStore {
 	t.Helper()
 	store, err := certificate.NewFileStoreWithLogger(logr.Discard(), "kubelet-client", dir, dir, "", "")

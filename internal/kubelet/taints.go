@@ -6,13 +6,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// knownTaint is the story of a taint: who sets it, who removes it. In story and
+// knownTaint describes a known taint: who sets it, who removes it. In explanation and
 // remedy NODE stands for the node's name and KEY for the taint's.
 type knownTaint struct {
-	key     string // a "*" at the beginning is anything
+	key     string // a leading "*" matches anything
 	story   string
-	remedy  string // "" when waiting is all
-	passing bool   // it goes by itself, within seconds of Ready
+	remedy  string // "" if waiting suffices
+	passing bool   // removed automatically, within seconds of Ready
 	more    func(*corev1.Node) []string
 }
 
@@ -23,7 +23,8 @@ func (k knownTaint) is(key string) bool {
 
 const machineConfig = "machineconfiguration.openshift.io/"
 
-// machineConfigState is what the machine-config daemon has written on the Node.
+// machineConfigState returns the machine-config daemon's annotations of the
+// Node.
 func machineConfigState(node *corev1.Node) []string {
 	var lines []string
 	for _, name := range []string{"state", "reason", "currentConfig", "desiredConfig"} {
@@ -34,13 +35,13 @@ func machineConfigState(node *corev1.Node) []string {
 	return lines
 }
 
-// knownTaints are the taints that Kubernetes, OpenShift and what usually runs
-// on them set by themselves.
+// knownTaints returns the taints that Kubernetes, OpenShift and common add-ons
+// set automatically.
 func knownTaints() []knownTaint {
 	return append(kubernetesTaints(), operatorTaints()...)
 }
 
-// kubernetesTaints are those of Kubernetes itself
+// kubernetesTaints returns the taints of Kubernetes itself
 // (k8s.io/api/core/v1/well_known_taints.go, cloud-provider/api).
 func kubernetesTaints() []knownTaint {
 	return []knownTaint{
@@ -85,8 +86,8 @@ func kubernetesTaints() []knownTaint {
 			remedy: "oc adm taint node NODE KEY-",
 		},
 		{
-			// field report: a node was Ready and yet tainted for days, because
-			// its payload came from a cluster of another platform.
+			// Field report: a node was Ready but tainted for days, because its payload
+			// came from a cluster of another platform.
 			key: "node.cloudprovider.kubernetes.io/uninitialized",
 			story: "kubelet sets it when it runs with --cloud-provider=external, and a cloud controller manager removes it; " +
 				"on platform None there is none and nobody does: the payload is of a NodePool or cluster of another platform",
@@ -115,7 +116,7 @@ func kubernetesTaints() []knownTaint {
 	}
 }
 
-// operatorTaints are those of OpenShift's and other operators.
+// operatorTaints returns the taints of OpenShift's and other operators.
 func operatorTaints() []knownTaint {
 	return []knownTaint{
 		{

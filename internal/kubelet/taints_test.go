@@ -17,7 +17,7 @@ func TestKeepsPodsAway(t *testing.T) {
 	}
 	tests := map[string]struct {
 		spec corev1.NodeSpec
-		want []string // part of text and remedy, one a finding
+		want []string // part of text and remedy, one per finding
 	}{
 		"nothing":              {corev1.NodeSpec{}, nil},
 		"only a preference":    {taint("UpdateInProgress", "PreferNoSchedule"), nil},
@@ -44,8 +44,8 @@ func TestKeepsPodsAway(t *testing.T) {
 	}
 }
 
-// Every story tells who sets a taint, who removes it, and, where that is no
-// machine that is at work already, what to do.
+// Every explanation states who sets a taint, who removes it, and what to do
+// unless a running controller removes it.
 func TestKnownTaintsTellEverything(t *testing.T) {
 	seen := map[string]bool{}
 	for _, taint := range knownTaints() {

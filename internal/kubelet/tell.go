@@ -9,26 +9,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// patience is how long what goes by itself is waited for without a word, and
-// how long a second problem has to last before it gets a line of its own: on
-// its way up a node has many that are gone a moment later.
+// patience is the delay before temporary findings and additional problems are
+// logged. While a node starts, many of them disappear within moments.
 const patience = 10 * time.Second
 
-// teller tells a wait's findings, each sentence once.
+// teller logs the findings of a wait, each text once.
 type teller struct {
 	log      report.Log
 	patience time.Duration
-	seen     map[string]time.Time // when a finding was first seen
+	seen     map[string]time.Time // when each finding was first seen
 	told     []string
-	last     Finding // the last sentence, for when the time is up
+	last     Finding // the last summary, for the error at the deadline
 }
 
 func (n *Node) teller(last Finding) *teller {
 	return &teller{log: n.Log, patience: n.patience, seen: map[string]time.Time{}, last: last}
 }
 
-// ended is the error for the end of a wait. With it goes what the last
-// sentence was made from.
+// ended returns the error for the end of a wait. If the deadline passed, it
+// logs the details of the last summary.
 func (t *teller) ended(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		for _, detail := range t.last.Details {
@@ -38,9 +37,9 @@ func (t *teller) ended(ctx context.Context, err error) error {
 	return timeUp(ctx, err, t.last.failure())
 }
 
-// tell says what is waited for: the nearest cause in one sentence, and those
-// behind it once they have lasted for a while. quiet keeps what goes by itself
-// unsaid for a moment.
+// tell logs the most direct cause as one sentence, and the other problems after
+// they have lasted for quietPeriod. quiet also delays a temporary first
+// finding.
 func (t *teller) tell(prefix string, findings []Finding, quiet bool) {
 	if len(findings) == 0 {
 		return

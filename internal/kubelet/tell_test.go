@@ -75,7 +75,7 @@ func TestTellerKeepsQuietForAMoment(t *testing.T) {
 	}
 }
 
-// At the end of its time a wait tells also what its sentence was made from.
+// At its deadline a wait also logs the details of its last summary.
 func TestTellerEndsWithTheDetails(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()

@@ -17,31 +17,30 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// trouble is why a request was not answered, for a person.
+// trouble explains why a request failed.
 type trouble struct {
 	text      string
 	remedy    string
 	code      report.Code
-	permanent bool // waiting does not help
+	permanent bool // retries do not help
 }
 
 func (t trouble) failure(doing string, err error) error {
 	return report.Fail(t.code, t.remedy, "%s: %w", doing, described{text: t.text, err: err})
 }
 
-// described is an error told in our own words.
+// described is an error with a replaced message.
 type described struct {
 	text string
 	err  error
 }
 
-// Error tells it in our words.
 func (d described) Error() string { return d.text }
 
-// Unwrap gives the original.
+// Unwrap returns the original error.
 func (d described) Unwrap() error { return d.err }
 
-// explain tells the stories behind a failed request apart.
+// explain returns the explanation of a failed request.
 func explain(err error, server string) trouble {
 	if t, known := explainAnswer(err); known {
 		return t
@@ -52,7 +51,7 @@ func explain(err error, server string) trouble {
 	return explainConnection(err, server)
 }
 
-// explainAnswer is for what the API server, or a proxy before it, answered.
+// explainAnswer explains an error response of the API server or of a proxy.
 func explainAnswer(err error) (trouble, bool) {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) {
@@ -165,5 +164,5 @@ func hostPort(server string) string {
 	return parsed.Host
 }
 
-// stamp is how times are shown: in UTC, to the second.
+// stamp formats a time for messages: in UTC, to the second.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }

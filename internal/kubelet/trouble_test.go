@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Each story comes from a real failed connection on loopback.
+// Each explanation comes from a real failed connection on loopback.
 func TestExplain(t *testing.T) {
 	answering := func(code int, body string) func(http.ResponseWriter, *http.Request) {
 		return func(w http.ResponseWriter, _ *http.Request) {

@@ -15,17 +15,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// otherAuthorities says that two bundles for one server have nothing in common.
+// otherAuthorities means that two CA bundles for one server have no certificate
+// in common.
 type otherAuthorities struct{ server string }
 
 func (o otherAuthorities) Error() string {
 	return "it trusts other certificate authorities for " + o.server + ", as after the cluster was made anew"
 }
 
-// Known is Check, and asks the API server where kubelet's kubeconfig has none of
-// the authorities that the cluster has now. A cluster that was made anew has
-// another signer of nodes' certificates, and refuses this one; one that has
-// replaced its authority takes it.
+// Known is like Check, but queries the API server if kubelet's kubeconfig
+// contains none of the cluster's current CAs. A cluster that was reinstalled
+// has another signer and rejects the node's certificate. A cluster that rotated
+// its CA accepts it.
 func (i *Identity) Known(ctx context.Context) (State, error) {
 	state, err := i.Check(ctx)
 	var others otherAuthorities
@@ -49,10 +50,10 @@ func (i *Identity) Known(ctx context.Context) (State, error) {
 	return Valid, nil
 }
 
-// keep goes on with the identity that is there. Its kubeconfig gets the
-// authorities of the payload where it has others: nothing else brings a node
-// those of a cluster that replaces its own. What the API server cannot be
-// reached with is not written: a payload can be older than the kubeconfig.
+// keep keeps the existing identity, and replaces the CAs in its kubeconfig if
+// those of the payload differ. No other component distributes rotated CAs to a
+// node. CAs with which the API server cannot be verified are not written,
+// because a payload can be older than the kubeconfig.
 func (i *Identity) keep(ctx context.Context) (Result, error) {
 	cluster, err := i.cluster()
 	if err != nil {
@@ -78,8 +79,8 @@ func (i *Identity) keep(ctx context.Context) (Result, error) {
 	return Result{Changed: true, Authorities: true}, i.verifyStored(ctx)
 }
 
-// accepted tells whether the API server that these authorities vouch for takes
-// the certificate that is there for this node's; it asks once.
+// accepted returns an error unless an API server that these CAs verify accepts
+// the existing certificate as this node's. It sends one request.
 func (i *Identity) accepted(ctx context.Context, cluster Cluster) error {
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil {
@@ -100,8 +101,8 @@ func (i *Identity) accepted(ctx context.Context, cluster Cluster) error {
 	return report.Fail(problem.code, problem.remedy, "%s", problem.text)
 }
 
-// trusting is a kubeconfig with the cluster's authorities, and whether it has
-// others now. Their order makes no difference.
+// trusting returns the kubeconfig with the cluster's CAs, and whether they
+// differ from the current ones. Their order is ignored.
 func trusting(path string, cluster Cluster) (content []byte, changed bool, err error) {
 	config, _, err := loadKubeconfig(path)
 	if err != nil {
@@ -145,7 +146,7 @@ func sameAuthorities(a, b []byte) (bool, error) {
 	return allAmong(ours, theirs) && allAmong(theirs, ours), nil
 }
 
-// allAmong tells whether all of some certificates are among others.
+// allAmong reports whether others contains all certificates of some.
 func allAmong(some, others []*x509.Certificate) bool {
 	return !slices.ContainsFunc(some, func(c *x509.Certificate) bool { return !slices.ContainsFunc(others, c.Equal) })
 }

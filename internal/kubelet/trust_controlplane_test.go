@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A cluster replaces its authority: first its payloads have the old and the new
-// one, then the new alone. The node keeps its certificate.
+// During a CA rotation the payloads first contain the old and the new CA, then
+// only the new one. The node keeps its certificate.
 func TestControlPlaneNewAuthority(t *testing.T) {
 	identity, said := newNode(t, "renewed")
 	own, err := identity.cluster()
@@ -28,7 +28,7 @@ func TestControlPlaneNewAuthority(t *testing.T) {
 		t.Fatal(err)
 	}
 	pair := read(t, identity.current())
-	// obtain goes on with a kubeconfig and a payload that have some authorities.
+	// obtain runs with the CAs of a kubeconfig and of a payload.
 	obtain := func(stored, payload []byte) (Result, []byte, error) {
 		t.Helper()
 		content, err := kubeconfigFor(Cluster{Server: own.Server, CA: stored}, identity.current())
@@ -69,7 +69,7 @@ func TestControlPlaneNewAuthority(t *testing.T) {
 			}
 		})
 	}
-	// Nobody vouches for the API server with these.
+	// These CAs do not verify the API server.
 	if _, got, err := obtain(own.CA, before.PEM); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "made anew") || !bytes.Equal(got, own.CA) {
 		t.Errorf("Obtain() = %v", err)
 	}

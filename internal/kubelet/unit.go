@@ -10,16 +10,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// unitSettings is what kubelet's unit says about its name and its start.
+// unitSettings contains the settings of kubelet's unit that determine its name
+// and command.
 type unitSettings struct {
 	environment      map[string]string
-	fromFiles        map[string]bool // the variables that a file sets, so that no Environment= counts
+	fromFiles        map[string]bool // variables set by files, which override Environment=
 	commands         []string        // ExecStart=, as written
-	hostnameOverride string          // as in ExecStart, variables not filled in
+	hostnameOverride string          // as in ExecStart, variables not expanded
 }
 
 // parseUnit reads a unit and its drop-ins as systemd does: a drop-in adds to a
-// setting, an empty value resets it, and files win over Environment=
+// setting, an empty value resets it, and files override Environment=
 // (systemd.exec(5)).
 func parseUnit(sources NameSources) (unitSettings, error) {
 	var inline, files, commands []string
@@ -68,9 +69,9 @@ func addOrReset(list []string, value string) []string {
 	return append(list, value)
 }
 
-// addFile reads one EnvironmentFile=. A missing file is no error here, with or
-// without the "-": some are made by units that run before kubelet, and none of
-// those carries the name.
+// addFile reads one EnvironmentFile=. A missing file is ignored, with or
+// without the "-": some are created by units that run before kubelet, and none
+// of them sets the node name.
 func (s *unitSettings) addFile(sources NameSources, file string) error {
 	path := strings.TrimPrefix(file, "-")
 	if strings.ContainsAny(path, "*?[") {
@@ -90,7 +91,8 @@ func (s *unitSettings) addFile(sources NameSources, file string) error {
 	return nil
 }
 
-// flagValue gives the value of a flag in either of its forms; the last counts.
+// flagValue returns the last value of a flag, given as --flag=value or --flag
+// value.
 func flagValue(arguments []string, flag string) string {
 	var value string
 	for i, argument := range arguments {
@@ -103,13 +105,13 @@ func flagValue(arguments []string, flag string) string {
 	return value
 }
 
-// expand fills in ${NAME} and $NAME; a variable that is not set is empty.
+// expand replaces ${NAME} and $NAME. Variables that are not set are empty.
 func expand(text string, environment map[string]string) string {
 	return os.Expand(text, func(name string) string { return environment[name] })
 }
 
-// words splits a line as systemd does: at blanks, outside quotes; backslash
-// escapes the next character.
+// words splits a line as systemd does: at whitespace outside quotes; a
+// backslash escapes the next character.
 func words(line string) []string {
 	line = strings.ReplaceAll(line, "\\\n", " ") // a continued line
 	var all []string

@@ -7,8 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// unitFindings tells about the units that do not run, those that the others
-// need first.
+// unitFindings returns the findings for inactive units, required units first.
 func unitFindings(units []unitFacts) []Finding {
 	var all []Finding
 	for _, unit := range units {
@@ -47,9 +46,9 @@ func unitFinding(unit unitFacts) Finding {
 	return f
 }
 
-// idleState says how a unit is that does not run. One that systemd starts over
-// and over goes through several states a second; they are one to a person, or
-// the same sentence would be told again and again.
+// idleState describes an inactive unit. A unit in a restart loop goes through
+// several states a second. They have one description, so that the message is
+// not logged repeatedly.
 func idleState(state host.UnitState) string {
 	failing := state.Result != "" && state.Result != "success"
 	switch {
@@ -63,13 +62,13 @@ func idleState(state host.UnitState) string {
 	return state.Active
 }
 
-// starting tells of a unit on its way up that has not failed yet.
+// starting reports whether a unit is starting and has not failed yet.
 func starting(state host.UnitState) bool {
 	return state.Active == "activating" && state.Sub != "auto-restart" && (state.Result == "" || state.Result == "success")
 }
 
-// unitPackage is how the package is found that brings a unit. The names of Open
-// vSwitch's differ by release.
+// unitPackage returns the command that installs the package of a unit. The
+// package names of Open vSwitch depend on the release.
 func unitPackage(unit string) string {
 	switch unit {
 	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
@@ -82,7 +81,7 @@ func unitPackage(unit string) string {
 	return "dnf provides '*/" + unit + "' # names the package to install"
 }
 
-// runtimeFinding tells of a CRI-O that runs and does not answer.
+// runtimeFinding returns a finding if CRI-O runs but does not respond.
 func runtimeFinding(m machineFacts) []Finding {
 	if m.runtime == nil {
 		return nil

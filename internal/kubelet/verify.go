@@ -14,14 +14,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// clientConfig is how a node connects with a certificate that is in no file.
+// clientConfig returns the connection settings for a certificate that is not
+// stored yet.
 func clientConfig(cluster Cluster, p pair) *rest.Config {
 	return &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{
 		CAData: cluster.CA, CertData: p.certificate, KeyData: p.key,
 	}}
 }
 
-// verifyStored verifies what kubelet's kubeconfig has.
+// verifyStored verifies the certificate in kubelet's kubeconfig.
 func (i *Identity) verifyStored(ctx context.Context) error {
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil {
@@ -30,12 +31,11 @@ func (i *Identity) verifyStored(ctx context.Context) error {
 	return i.verify(ctx, config, false)
 }
 
-// verify asks the API server whether it takes this node's certificate for what
-// it is: a node may read its own Node, also one that does not exist yet. It is
-// the first moment at which the Node can be seen, because the bootstrap
-// credential may read none (ClusterRole system:node-bootstrapper): one of
-// another machine is refused. Then the cluster is asked whether kubelet may
-// make the Node as it will.
+// verify checks that the API server accepts this node's certificate: a node may
+// read its own Node, even before it exists. This is the first request that can
+// return the Node, because the bootstrap credential may not read Nodes
+// (ClusterRole system:node-bootstrapper). A Node of another host is an error.
+// Then the cluster checks in a dry run whether kubelet may create the Node.
 func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) error {
 	connection, err := connect(config, i.Proxy)
 	if err != nil {
@@ -64,7 +64,8 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 	return i.Register.ask(ctx, connection, i.Log, i.NodeName, node)
 }
 
-// refusedNode says more about a node's certificate that is not accepted.
+// refusedNode returns err with an explanation if the API server rejected the
+// node's certificate.
 func (i *Identity) refusedNode(connection *api, err error) error {
 	if report.CodeOf(err) != report.CredentialRefused {
 		return err
@@ -83,14 +84,14 @@ func (i *Identity) refusedNode(connection *api, err error) error {
 		stamp(leaf.NotBefore), leaf.Issuer, stamp(leaf.NotAfter), err)
 }
 
-// doubt asks the API server about a certificate that has expired by this
-// machine's clock. Where the server's clock says otherwise, another
-// certificate would be of no use: kubelet would take that for expired too.
+// doubt compares the clocks if the certificate has expired by the local clock.
+// If it is valid by the server's clock, a new certificate does not help:
+// kubelet would consider that expired too.
 func (i *Identity) doubt(ctx context.Context) error {
 	leaf := leafOf(i.current())
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil || leaf == nil {
-		return nil // there is nothing to ask with
+		return nil // nothing to connect with
 	}
 	connection, err := connect(config, i.Proxy)
 	if err != nil {
@@ -98,14 +99,14 @@ func (i *Identity) doubt(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	// What it answers does not matter, only when; without an answer the way to
-	// a new certificate says what is wrong.
+	// Only the Date header of the response matters. If there is no response, the
+	// request for a new certificate reports why.
 	_, _ = connection.client.Nodes().Get(ctx, i.NodeName)
 	return clockOf(leaf, connection.clock.now(), time.Now())
 }
 
-// clockOf refuses to go on with a clock by which a good certificate has
-// expired.
+// clockOf returns an error if a certificate has expired by the local clock but
+// not by the server's.
 func clockOf(leaf *x509.Certificate, server, local time.Time) error {
 	if !local.After(leaf.NotAfter) || server.After(leaf.NotAfter) {
 		return nil

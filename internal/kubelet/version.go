@@ -15,8 +15,8 @@ import (
 // Version is a Kubernetes version.
 type Version struct{ parsed *version.Version }
 
-// ParseVersion reads "v1.31.4+0d2c0fe" as well as what "kubelet --version"
-// prints.
+// ParseVersion parses "v1.31.4+0d2c0fe" as well as the output of "kubelet
+// --version".
 func ParseVersion(text string) (Version, error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
@@ -29,9 +29,10 @@ func ParseVersion(text string) (Version, error) {
 	return Version{parsed: parsed}, nil
 }
 
-// ServerVersion asks the API server that a kubeconfig names for its version.
-// Any credential may ask; it is also the way to see that the server answers
-// and is whom the kubeconfig's CA vouches for. ctx bounds the tries.
+// ServerVersion requests the version of the API server that a kubeconfig names.
+// Any credential suffices. A response also proves that the server is reachable
+// and that the CA in the kubeconfig verifies it. Requests are retried until ctx
+// ends.
 func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log report.Log) (Version, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
@@ -58,7 +59,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 	return ParseVersion(answer.GitVersion)
 }
 
-// String gives major.minor.patch.
+// String returns major.minor.patch.
 func (v Version) String() string {
 	if v.parsed == nil {
 		return "unknown"
@@ -74,8 +75,9 @@ func (v Version) Minor() int {
 	return int(v.parsed.Minor()) //nolint:gosec // a minor version
 }
 
-// Skew refuses a kubelet that is newer than the API server, or more than three
-// minors older (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+// Skew fails for a kubelet that is newer than the API server, or more than
+// three minor versions older
+// (https://kubernetes.io/releases/version-skew-policy/#kubelet).
 func Skew(server, kubelet Version) error {
 	if server.parsed == nil || kubelet.parsed == nil {
 		return nil

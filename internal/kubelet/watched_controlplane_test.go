@@ -13,12 +13,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// A node may write Events about itself with its own credential; they are found
-// where "oc describe node" looks for them.
+// A node may create Events about itself with its own credential. "oc describe
+// node" finds them.
 func TestControlPlaneEvent(t *testing.T) {
 	node, _, _ := joinedNode(t, "telling")
 	register(t, node)
-	long := strings.Repeat("ü", 2000) // of two bytes each; the API server takes 1024
+	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
 	for message, warning := range map[string]bool{"a taint stays": true, "no longer: a taint stays": false, long: true} {
 		if err := node.Event(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
 			t.Fatal(err)
@@ -40,8 +40,8 @@ func TestControlPlaneEvent(t *testing.T) {
 	}
 }
 
-// A node hears of a new authority of the cluster by what its pods mount, with
-// no more right than it has.
+// A node detects a new CA of the cluster from a volume of its pods, without
+// additional rights.
 func TestControlPlaneNewAuthorities(t *testing.T) {
 	node, identity, _ := joinedNode(t, "trusting")
 	register(t, node)
@@ -64,7 +64,7 @@ func TestControlPlaneNewAuthorities(t *testing.T) {
 	if _, err := admin(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	// The cluster's own controller, or the test where none runs, makes it.
+	// The cluster's own controller creates it, or the test if none is running.
 	maps := admin(t).CoreV1().ConfigMaps(namespace)
 	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootBundle}, Data: map[string]string{"ca.crt": string(ours.CA)}}
 	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
@@ -83,7 +83,7 @@ func TestControlPlaneNewAuthorities(t *testing.T) {
 	if found := unknown(); len(found) > 0 {
 		t.Errorf("the authorities of now: %q", found)
 	}
-	// The node is asked as one of a cluster whose authority was another one.
+	// The node's kubeconfig contains the CA of another cluster.
 	ours.CA = certtest.NewAuthority(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
 		t.Errorf("a new authority: %q", found)
