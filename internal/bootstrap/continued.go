@@ -4,15 +4,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// given tells whether a join is told anew where its payload comes from. If it
-// is not, it goes on with all that the earlier one was told.
+// given reports whether c names a new source for the payload. Otherwise the
+// join resumes with the settings in state.
 func given(c config.Join, state State) bool {
 	return c.UserData != "" || c.Endpoint != "" || !state.Known()
 }
 
-// continued is the configuration of a join that goes on with what an earlier
-// one was told: what that one was told counts until something else is said, or
-// the join begins anew with a stub. What a run reads, or waits for, is its own.
+// continued returns c with unset fields filled from the saved configuration of the
+// earlier join. Inputs and timeouts apply to one run and are never inherited. A
+// configuration that names a new payload source is returned unchanged.
 func continued(c config.Join, state State) config.Join {
 	if given(c, state) {
 		return c
@@ -40,7 +40,7 @@ func continued(c config.Join, state State) config.Join {
 	return c
 }
 
-// untold gives a setting that has its default what an earlier run was told.
+// untold sets *now to the saved value if *now still has its default.
 func untold[T comparable](now *T, told, plain T) {
 	var none T
 	if *now == plain && told != none {
