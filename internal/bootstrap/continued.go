@@ -17,33 +17,33 @@ func continued(c config.Join, state State) config.Join {
 	if given(c, state) {
 		return c
 	}
-	told, plain := state.Config, config.Defaults()
-	untold(&c.ConnectTo, told.ConnectTo, plain.ConnectTo)
-	untold(&c.BridgeInterface, told.BridgeInterface, plain.BridgeInterface)
-	untold(&c.NetworkTimeout, told.NetworkTimeout, plain.NetworkTimeout)
-	untold(&c.PauseImage, told.PauseImage, plain.PauseImage)
-	untold(&c.OpenShiftRelease, told.OpenShiftRelease, plain.OpenShiftRelease)
-	untold(&c.InstallPackages, told.InstallPackages, plain.InstallPackages)
-	untold(&c.KeepBootstrap, told.KeepBootstrap, plain.KeepBootstrap)
-	for _, list := range []struct{ now, told *[]string }{
-		{&c.IgnitionOverrides, &told.IgnitionOverrides},
-		{&c.Payload.Drop, &told.Payload.Drop},
-		{&c.Labels, &told.Labels},
-		{&c.Taints, &told.Taints},
-		{&c.VerifyReach, &told.VerifyReach},
-		{&c.Skip, &told.Skip},
+	saved, defaults := state.Config, config.Defaults()
+	untold(&c.ConnectTo, saved.ConnectTo, defaults.ConnectTo)
+	untold(&c.BridgeInterface, saved.BridgeInterface, defaults.BridgeInterface)
+	untold(&c.NetworkTimeout, saved.NetworkTimeout, defaults.NetworkTimeout)
+	untold(&c.PauseImage, saved.PauseImage, defaults.PauseImage)
+	untold(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
+	untold(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
+	untold(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
+	for _, list := range []struct{ now, saved *[]string }{
+		{&c.IgnitionOverrides, &saved.IgnitionOverrides},
+		{&c.Payload.Drop, &saved.Payload.Drop},
+		{&c.Labels, &saved.Labels},
+		{&c.Taints, &saved.Taints},
+		{&c.VerifyReach, &saved.VerifyReach},
+		{&c.Skip, &saved.Skip},
 	} {
 		if len(*list.now) == 0 {
-			*list.now = *list.told
+			*list.now = *list.saved
 		}
 	}
 	return c
 }
 
 // untold sets *now to the saved value if *now still has its default.
-func untold[T comparable](now *T, told, plain T) {
+func untold[T comparable](now *T, saved, defaults T) {
 	var none T
-	if *now == plain && told != none {
-		*now = told
+	if *now == defaults && saved != none {
+		*now = saved
 	}
 }

@@ -17,7 +17,7 @@ import (
 type gatherer struct {
 	tree   *host.Tree
 	dir    string // state directory of the agent
-	run    func(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error)
+	run    func(ctx context.Context, maxBytes int, name string, args ...string) (last []byte, cut bool, err error)
 	limits bundle.Limits
 }
 

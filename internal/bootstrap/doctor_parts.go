@@ -80,12 +80,12 @@ func within[T any](ctx context.Context, limit time.Duration, do func(context.Con
 		defer cancel()
 		result <- do(ctx)
 	}()
-	patience := time.NewTimer(limit + 2*time.Second) // time for do to return why it timed out
-	defer patience.Stop()
+	timer := time.NewTimer(limit + 2*time.Second) // time for do to return why it timed out
+	defer timer.Stop()
 	select {
 	case value := <-result:
 		return value, nil
-	case <-patience.C:
+	case <-timer.C:
 		var none T
 		return none, context.DeadlineExceeded
 	}

@@ -104,9 +104,9 @@ func toldByUnits(d ledger.Difference) bool {
 
 // few joins the first elements of a list and the number of the others.
 func few(all []string) string {
-	const most = 5
-	if len(all) <= most {
+	const maxShown = 5
+	if len(all) <= maxShown {
 		return strings.Join(all, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(all[:most], "; "), len(all)-most)
+	return fmt.Sprintf("%s; and %d more", strings.Join(all[:maxShown], "; "), len(all)-maxShown)
 }
