@@ -13,27 +13,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ApplyDocument is what an apply wrote.
+// ApplyDocument is the result of an apply.
 type ApplyDocument struct {
 	report.TypeMeta
 	Root    string `json:"root"`
-	Entries int    `json:"entries"` // that the config has: files, directories, links, units, users, groups
-	Changes int    `json:"changes"` // that were made, with those that they imply; 0 when all was so already
+	Entries int    `json:"entries"` // in the config: files, directories, links, units, users and groups
+	Changes int    `json:"changes"` // number of changes made, implied ones included; 0 if the tree already matched the config
 }
 
-// ApplyOptions is what an apply is told.
+// ApplyOptions configures Apply.
 type ApplyOptions struct {
-	Config  string // path of the Ignition config or user-data stub, or "-"
-	Root    string // the directory that is the root of an image
-	Offline bool   // refuse a config that refers to anything elsewhere
+	Config  string // path of the Ignition config or the user data, or "-" for standard input
+	Root    string // root directory of the image
+	Offline bool   // refuse a config that refers to remote resources
 	Stdin   io.Reader
 	Sink    report.Sink // may be nil
 }
 
-// Apply writes an Ignition config, whole and as Ignition would, to the
-// directory tree root. It touches no service. After an error the tree is as it
-// was; after a kill the next apply to the tree, of whatever config, takes back
-// what was done before it begins.
+// Apply writes a complete Ignition config, as Ignition itself does, to the
+// directory tree o.Root. It does not touch running services. On failure the tree is
+// restored to its previous state. After a kill the next apply to the same tree,
+// with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
 	content, err := readInput(o.Config, o.Stdin, "--config")
@@ -60,7 +60,7 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	document.Entries = payload.Entries()
 	document.Changes, err = i.write(ctx, payload)
 	if err != nil {
-		// Also when ctx has ended: the tree must not stay half written.
+		// Roll back even if ctx has ended: the tree must not remain partially written.
 		document.Changes = 0
 		return document, errors.Join(err, i.takeBack(context.WithoutCancel(ctx)))
 	}
@@ -68,7 +68,8 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 }
 
 func openRoot(root string) (*host.Tree, error) {
-	// By whatever name: a link to / or /proc/self/root is the running host too.
+	// Compare inodes, not names: a link to / or /proc/self/root is the running host
+	// too.
 	given, err := os.Stat(root)
 	if err != nil {
 		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
@@ -81,7 +82,7 @@ func openRoot(root string) (*host.Tree, error) {
 		return nil, report.Fail(report.Usage, "hcp-node-agent join # changes the running host",
 			"--root is the root of the running host; apply writes to the tree of an image and touches no service")
 	}
-	// Absolute, as mounts are listed.
+	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)
 	if err != nil {
 		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))

@@ -43,7 +43,7 @@ func TestApplyOfUsersToAnEmptyDirectoryChangesNothing(t *testing.T) {
 	}
 }
 
-// What an earlier version left in an empty directory is taken back.
+// An apply must roll back what an earlier version left in an empty directory.
 func TestApplyGoesOnWhereOneFailedInAnEmptyDirectory(t *testing.T) {
 	root := t.TempDir()
 	tree, err := openRoot(root)

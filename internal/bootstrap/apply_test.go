@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// image is a tree of an image with a few files, and its listing.
+// image creates the tree of an image with a few files.
 func image(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -69,8 +69,8 @@ func listing(t *testing.T, root string) []string {
 	return lines
 }
 
-// entries is a config whose storage entries belong to whoever runs the test.
-// In the sections, OWNER stands for that.
+// entries returns a config with the sections. OWNER in the sections is replaced by
+// the user and group that run the test.
 func entries(sections string) string {
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	return `{"ignition":{"version":"3.2.0"},"storage":{` + strings.ReplaceAll(sections, "OWNER", owner) + `}}`
@@ -108,7 +108,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
 	for name, test := range map[string]struct {
 		config string
-		root   string // "" for a fresh image
+		root   string // "" for a new image
 		code   report.Code
 		want   string
 		remedy string
@@ -155,8 +155,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 	}
 }
 
-// A failure in the middle takes back what was made before it, also when the
-// caller has gone away.
+// A failure must roll back the changes made before it, even if ctx has ended.
 func TestWriteTakesBackWhatItMade(t *testing.T) {
 	root := image(t)
 	tree, err := host.OpenTree(root)
@@ -174,7 +173,7 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 		{Kind: ledger.Directory, Target: "/etc/made", Want: ours(ledger.DirectoryState(0o755))},
 		{Kind: ledger.Link, Target: "/etc/link", Want: ledger.State{Present: true, Link: "/x"}},
 		{Kind: ledger.File, Target: "/etc/there", Want: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
-		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // fails last
+		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // the last change fails
 	}
 	apply := func(ctx context.Context, changes []ledger.Change) error {
 		i, err := openImage(t.Context(), tree, report.Log{})
@@ -200,7 +199,7 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 	}
 }
 
-// What a killed apply has written is taken back by the next, of another config.
+// An apply must roll back what a killed apply of another config has written.
 func TestApplyAfterAKilledOne(t *testing.T) {
 	root, expected := image(t), image(t)
 	tree, err := host.OpenTree(root)
@@ -216,7 +215,7 @@ func TestApplyAfterAKilledOne(t *testing.T) {
 	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Want: killed}}); err != nil {
 		t.Fatal(err)
 	}
-	i.close() // as if killed: neither done nor taken back
+	i.close() // simulates a kill: neither committed nor rolled back
 	config := entries(`"files":[{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}]`)
 	for _, at := range []string{root, expected} {
 		if _, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: at}); err != nil {

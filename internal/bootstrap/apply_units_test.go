@@ -22,7 +22,7 @@ const disabledUnits = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[
 	{"name":"b.service","enabled":false},
 	{"name":"c.service","enabled":true}]}}`
 
-// imageWithUnit is an image in which b.service is enabled.
+// imageWithUnit creates an image in which b.service is enabled.
 func imageWithUnit(t *testing.T) string {
 	t.Helper()
 	root := image(t)
@@ -42,7 +42,8 @@ func imageWithUnit(t *testing.T) string {
 	return root
 }
 
-// systemctl disables the unit that is enabled, and an undo restores its link and the directory of the link.
+// systemctl disables an enabled unit; an undo restores its link and the directory
+// of the link.
 func TestApplyDisablesUnits(t *testing.T) {
 	if !host.HasProgram("systemctl") || os.Geteuid() != 0 {
 		t.Skip("needs systemctl, and root for the owner of unit files")
@@ -81,7 +82,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 		t.Errorf("after an undo (-before +after):\n%s", diff)
 	}
 
-	apply(5) // a.service, the link, its directory, the preset file, the directory of that
+	apply(5) // a.service, the link and its directory, the preset file and its directory
 	got := strings.Join(listing(t, root), "\n")
 	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
 		t.Errorf("the tree after it:\n%s", got)
@@ -102,7 +103,8 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	}
 }
 
-// An apply waits for a systemctl that a killed one has left running, which holds a lock of the record's directory.
+// An apply waits for a systemctl that a killed apply left running, which holds a
+// lock on the directory of the record.
 func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 	tree, err := host.OpenTree(image(t))
 	if err != nil {

@@ -12,14 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 )
 
-// Every binary that the units of a real payload call and that a minimal RHEL can
-// lack comes with a package of the table.
+// Every binary that the units of a real payload run and that a minimal RHEL may
+// lack must belong to a package of the table.
 func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 	const optional = `afterburn arping awk bc blkid chcon conntrack crictl curl dig dmidecode dnf ethtool file firewall-cmd free gawk
 		getenforce hostname ip ipsec iptables iscsiadm jq lspci lsof mdadm multipath nc ncat nft nmap nmcli nmstatectl nslookup numactl
 		openssl perl ping podman ps python python3 restorecon rpm rpm-ostree rsync semanage setsebool skopeo socat ss strace sysctl tar tc
 		tcpdump tuned-adm vdo vmtoolsd wget xz yq`
-	// Of packages without which there is no host to join; ipsec runs only where it is installed, afterburn on GCP alone.
+	// Exclude packages that every host has. ipsec runs only if it is installed,
+	// afterburn only on GCP.
 	provided := strings.Fields("nmcli rpm chcon getenforce sysctl ss ps ipsec afterburn")
 	table, err := packages.ReadTable()
 	if err != nil {
@@ -46,7 +47,7 @@ func TestEveryCommandOfRealPayloadsHasAPackage(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasSuffix(name, "-aws.ign") {
-			continue // refused
+			continue // must be refused
 		}
 		payload, err := ignition.LoadPayload(raw)
 		if err != nil {

@@ -4,46 +4,46 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// given tells whether a join is told anew where its payload comes from. If it
-// is not, it goes on with all that the earlier one was told.
+// given reports whether c names a new source for the payload. Otherwise the
+// join resumes with the settings in state.
 func given(c config.Join, state State) bool {
 	return c.UserData != "" || c.Endpoint != "" || !state.Known()
 }
 
-// continued is the configuration of a join that goes on with what an earlier
-// one was told: what that one was told counts until something else is said, or
-// the join begins anew with a stub. What a run reads, or waits for, is its own.
+// continued returns c with unset fields filled from the saved configuration of the
+// earlier join. Inputs and timeouts apply to one run and are never inherited. A
+// configuration that names a new payload source is returned unchanged.
 func continued(c config.Join, state State) config.Join {
 	if given(c, state) {
 		return c
 	}
-	told, plain := state.Config, config.Defaults()
-	untold(&c.ConnectTo, told.ConnectTo, plain.ConnectTo)
-	untold(&c.BridgeInterface, told.BridgeInterface, plain.BridgeInterface)
-	untold(&c.NetworkTimeout, told.NetworkTimeout, plain.NetworkTimeout)
-	untold(&c.PauseImage, told.PauseImage, plain.PauseImage)
-	untold(&c.OpenShiftRelease, told.OpenShiftRelease, plain.OpenShiftRelease)
-	untold(&c.InstallPackages, told.InstallPackages, plain.InstallPackages)
-	untold(&c.KeepBootstrap, told.KeepBootstrap, plain.KeepBootstrap)
-	for _, list := range []struct{ now, told *[]string }{
-		{&c.IgnitionOverrides, &told.IgnitionOverrides},
-		{&c.Payload.Drop, &told.Payload.Drop},
-		{&c.Labels, &told.Labels},
-		{&c.Taints, &told.Taints},
-		{&c.VerifyReach, &told.VerifyReach},
-		{&c.Skip, &told.Skip},
+	saved, defaults := state.Config, config.Defaults()
+	untold(&c.ConnectTo, saved.ConnectTo, defaults.ConnectTo)
+	untold(&c.BridgeInterface, saved.BridgeInterface, defaults.BridgeInterface)
+	untold(&c.NetworkTimeout, saved.NetworkTimeout, defaults.NetworkTimeout)
+	untold(&c.PauseImage, saved.PauseImage, defaults.PauseImage)
+	untold(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
+	untold(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
+	untold(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
+	for _, list := range []struct{ now, saved *[]string }{
+		{&c.IgnitionOverrides, &saved.IgnitionOverrides},
+		{&c.Payload.Drop, &saved.Payload.Drop},
+		{&c.Labels, &saved.Labels},
+		{&c.Taints, &saved.Taints},
+		{&c.VerifyReach, &saved.VerifyReach},
+		{&c.Skip, &saved.Skip},
 	} {
 		if len(*list.now) == 0 {
-			*list.now = *list.told
+			*list.now = *list.saved
 		}
 	}
 	return c
 }
 
-// untold gives a setting that has its default what an earlier run was told.
-func untold[T comparable](now *T, told, plain T) {
+// untold sets *now to the saved value if *now still has its default.
+func untold[T comparable](now *T, saved, defaults T) {
 	var none T
-	if *now == plain && told != none {
-		*now = told
+	if *now == defaults && saved != none {
+		*now = saved
 	}
 }

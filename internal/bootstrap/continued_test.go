@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// A join that goes on leaves out what it was told before to leave out.
+// A resumed join keeps the list of skipped steps.
 func TestContinued(t *testing.T) {
 	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Drop: []string{"/a"}}}}
 	for name, test := range map[string]struct {
@@ -31,7 +31,7 @@ func TestContinued(t *testing.T) {
 	}
 }
 
-// Every setting is either one that a join goes on with, or one run's own.
+// Every setting must be either inherited by a resumed join or specific to one run.
 func TestContinuedGoesOnWithEverySetting(t *testing.T) {
 	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "Ticket", "Until", "Timeout"}
 	var told config.Join
@@ -54,7 +54,7 @@ func TestContinuedGoesOnWithEverySetting(t *testing.T) {
 	}
 }
 
-// fill sets every field of a configuration to something.
+// fill sets every field of a configuration to a non-default value.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:

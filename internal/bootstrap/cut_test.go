@@ -21,18 +21,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// cutRoot and cutVerb make the test binary the process that loses its power.
+// cutRoot and cutVerb turn the test binary into the process that loses its power.
 const (
 	cutRoot = "HCP_TEST_CUT_ROOT"
 	cutVerb = "HCP_TEST_CUT_VERB"
 )
 
-// cutHost is a host with /etc and /var on file systems of their own, which write
-// nothing to their disks that is not synced.
+// cutHost is a host with /etc and /var on separate file systems. Their disks
+// contain only what was synced.
 type cutHost struct {
 	root   string
 	images map[string]string
-	byHand bool // nothing in /etc/hcp-node-agent belongs to the join
+	byHand bool // no file in /etc/hcp-node-agent belongs to the join
 }
 
 func (h cutHost) stateDir() string { return filepath.Join(h.root, "var/agent") }
@@ -51,8 +51,8 @@ func runOrFail(t *testing.T, name string, args ...string) {
 	}
 }
 
-// mounted returns a host with copies of the images as its disks; without images
-// they are new.
+// mounted returns a host whose disks are copies of the images, or new disks if
+// there are no images.
 func mounted(t *testing.T, images map[string]string) cutHost {
 	t.Helper()
 	h := cutHost{root: t.TempDir(), images: map[string]string{}}
@@ -86,7 +86,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// open returns the join of the host as a run opens it.
+// open opens the host as a run of a join does.
 func (h cutHost) open(t *testing.T) *join {
 	t.Helper()
 	tree, err := host.OpenTree(h.root)
@@ -98,11 +98,11 @@ func (h cutHost) open(t *testing.T) *join {
 	t.Cleanup(func() { m.ledger.Close() })
 	state, err := readState(h.stateDir())
 	must(t, err)
-	state.Config.UserData = filepath.Join(h.firstBoot().Dir, firstBootStub) // the disks are mounted elsewhere each time
+	state.Config.UserData = filepath.Join(h.firstBoot().Dir, firstBootStub) // mount points differ each time
 	return &join{dir: h.stateDir(), state: state, config: state.Config, machine: m, name: "worker-7"}
 }
 
-// prepared fills the host as a join leaves it before its last write.
+// prepared brings the host into the state before the last write of a join.
 func (h cutHost) prepared(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
@@ -133,7 +133,7 @@ func (h cutHost) prepared(t *testing.T) {
 	unix.Sync()
 }
 
-// cutVictim is the process that loses its power. It stays on one thread, so that
+// cutVictim is the process that loses its power. It runs on one OS thread, so that
 // its system calls can be counted.
 func cutVictim(t *testing.T) {
 	t.Helper()
@@ -149,7 +149,7 @@ func cutVictim(t *testing.T) {
 	fmt.Println("complete")
 }
 
-// cutLeave is a leave of a host without kubelet.
+// cutLeave returns the steps of a leave on a host without kubelet.
 func cutLeave() []Step {
 	return []Step{
 		{Name: "stop", run: func(context.Context, *join, report.Log) (outcome, error) {
@@ -163,7 +163,7 @@ func cutLeave() []Step {
 	}
 }
 
-// boot returns what the service does with the host when it boots.
+// boot returns the action of the service at boot.
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
 	state, err := readState(h.stateDir())
@@ -179,7 +179,7 @@ func (h cutHost) boot(t *testing.T) string {
 	return "none"
 }
 
-// secrets lists the files on the host's disks.
+// secrets returns the files on the disks of the host.
 func (h cutHost) secrets(t *testing.T) []string {
 	t.Helper()
 	var names []string
@@ -223,9 +223,9 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 	}
 }
 
-// A power cut at any moment of the end of a join, or of a leave, loses what is
-// not synced. What the host does at its next boot must be right all the same.
-// Between two syncs the disks do not change, so that one cut at each is enough.
+// A power failure during the end of a join or leave loses everything that was not
+// synced. The action at the next boot must be correct nevertheless. The disks do
+// not change between two syncs, so one power failure at each sync is sufficient.
 func TestPowerCutAtEveryDurableWrite(t *testing.T) {
 	if os.Getenv(cutRoot) != "" {
 		cutVictim(t)
@@ -237,7 +237,7 @@ func TestPowerCutAtEveryDurableWrite(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace, which kills at a certain system call, is not installed (Debian: apt-get install strace)")
 	}
-	for verb, calls := range map[string]map[string]int{ // and how often it makes each at least
+	for verb, calls := range map[string]map[string]int{ // with the minimum number of calls
 		"join":          {"fsync": 1, "syncfs": 0, "renameat": 1, "exit_group": 1},
 		"leave":         {"fsync": 4, "syncfs": 3, "exit_group": 1},
 		"leave by hand": {"fsync": 3, "syncfs": 3, "exit_group": 1},
@@ -259,8 +259,8 @@ func TestPowerCutAtEveryDurableWrite(t *testing.T) {
 	}
 }
 
-// cutAt cuts the power at the n-th of a process's system calls of one kind, and
-// checks what the host does then. It reports whether there were as many.
+// cutAt cuts the power at the n-th system call of one kind and checks the action at
+// the next boot. It reports whether the process made n such calls.
 func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
 	t.Helper()
 	reached := false

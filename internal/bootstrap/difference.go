@@ -13,12 +13,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// maxText is how large a text may be to be compared, in bytes.
+// maxText is the maximum size in bytes of a text that is compared.
 const maxText = 1 << 20
 
-// difference shows what a change does to the text of a file, as `diff -u`
-// would, without its secrets. Of a file that is a secret itself, or no text, it
-// tells the sizes alone. It is "" where no content changes.
+// difference returns a unified diff of the change to a text file, with secrets
+// masked. For files that are secret, binary or larger than maxDiffSize it returns
+// only the sizes. It returns "" if the content does not change.
 func difference(p ledger.Pending) string {
 	now, want := p.Now.Content, p.Want.Content
 	if p.Kind != ledger.File || (p.Want.Present && p.Want.Digest == "") || bytes.Equal(now, want) {
@@ -33,8 +33,8 @@ func difference(p ledger.Pending) string {
 	case !isText(now) || !isText(want):
 		return "binary, " + sizes
 	}
-	// Secrets are masked before the texts are compared: a line of context, or
-	// half of a key, would show them otherwise.
+	// Mask secrets before the comparison: a context line, or a hunk that contains only
+	// part of a key, would otherwise reveal them.
 	before, after := redact.Text(string(now)), redact.Text(string(want))
 	if before == after {
 		return "only secrets in it differ, " + sizes
@@ -49,7 +49,8 @@ func difference(p ledger.Pending) string {
 	return udiff.Unified(from, to, before, after)
 }
 
-// hidden tells whether a file, as it is or as it shall be, is a secret.
+// hidden reports whether the current or the desired state of the file is a
+// secret.
 func hidden(p ledger.Pending) bool {
 	for _, state := range []ledger.State{p.Now, p.Want} {
 		var modes []uint32
@@ -63,8 +64,9 @@ func hidden(p ledger.Pending) bool {
 	return false
 }
 
-// isText tells whether a content can be shown on a terminal: characters that
-// steer it could make it show something else than what is there.
+// isText reports whether content is text that is safe to print on a terminal.
+// Control characters could make the terminal display something other than the
+// content.
 func isText(content []byte) bool {
 	content = bytes.ReplaceAll(content, []byte("\r\n"), []byte("\n"))
 	return utf8.Valid(content) && !bytes.ContainsFunc(content, func(r rune) bool {

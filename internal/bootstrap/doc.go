@@ -1,3 +1,4 @@
-// Package bootstrap is the story of a join: its steps in their order, the plan
-// of what they will change, how they are resumed, and the way back.
+// Package bootstrap joins this host to a cluster as a worker node. It defines the
+// steps of a join, plans their changes, resumes interrupted runs, and rolls changes
+// back.
 package bootstrap

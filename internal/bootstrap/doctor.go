@@ -13,42 +13,43 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// DoctorFinding is one thing that doctor has found.
+// DoctorFinding is one finding of the diagnostics.
 type DoctorFinding struct {
-	Part     string          `json:"part"` // of the examination
+	Part     string          `json:"part"` // section of the diagnostics
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
-	Remedy   report.Remedy   `json:"remedy,omitempty"`  // the next commands
-	Refuses  bool            `json:"refuses,omitempty"` // a check that a join makes found it, and refuses for it
+	Remedy   report.Remedy   `json:"remedy,omitempty"`  // commands to run next
+	Refuses  bool            `json:"refuses,omitempty"` // a join would be refused because of the finding
 }
 
-// DoctorReport is all that doctor has found, the worst first.
+// DoctorReport contains all findings, the most severe first.
 type DoctorReport struct {
 	report.TypeMeta
 	Time     time.Time       `json:"time"`
 	Hostname string          `json:"hostname"`
 	Phase    string          `json:"phase"` // none, joining, joined, leaving, unknown
 	Findings []DoctorFinding `json:"findings"`
-	ExitCode report.Code     `json:"exitCode"` // that the findings amount to
+	ExitCode report.Code     `json:"exitCode"` // exit code that results from the findings
 	Bundle   *DoctorBundle   `json:"bundle,omitempty"`
 }
 
-// DoctorBundle is the file that was made for a support case.
+// DoctorBundle describes the archive that was created for a support case.
 type DoctorBundle struct {
 	File string `json:"file"`
 	bundle.Manifest
 }
 
-// DoctorOptions is what doctor is told.
+// DoctorOptions configures Doctor.
 type DoctorOptions struct {
 	Options
-	Bundle  string // file to make; "" for none
+	Bundle  string // archive to create; "" for none
 	Version string // of the agent
 }
 
-// Doctor examines this host, whether it has joined, is half joined or has not,
-// and changes nothing. Its failure is that it could not, or that no bundle could
-// be made; what the findings amount to is the report's own Err.
+// Doctor runs the diagnostics of this host and changes nothing. The host may have
+// joined, have a join in progress, or not have joined. Doctor fails if the
+// diagnostics cannot be run or the bundle cannot be created. The outcome of the
+// findings is in the Err of the report.
 func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 	if err := checkBundle(options.Bundle); err != nil {
 		return DoctorReport{TypeMeta: report.Meta("DoctorReport"), Findings: []DoctorFinding{}}, err
@@ -75,9 +76,9 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 	return document, nil
 }
 
-// Err is the failure that the findings amount to, nil when all is well. Its code
-// is Failed when something hinders the node now, else Refused when a join would
-// be refused.
+// Err returns the failure that results from the findings, nil if there is no
+// problem. Its code is Failed if a problem affects the node now, else Refused if a
+// join would be refused.
 func (r DoctorReport) Err() error {
 	now, refusals := 0, 0
 	for _, finding := range r.Findings {
@@ -98,7 +99,7 @@ func (r DoctorReport) Err() error {
 	return nil
 }
 
-// Count tells how many findings have a severity.
+// Count returns the number of findings with the severity.
 func (r DoctorReport) Count(severity report.Severity) int {
 	n := 0
 	for _, finding := range r.Findings {
@@ -109,8 +110,9 @@ func (r DoctorReport) Count(severity report.Severity) int {
 	return n
 }
 
-// sorted makes findings fit to be shown: the worst first, each once, in plain
-// characters and without secrets, which can be in what others have said.
+// sorted sorts findings by severity, the most severe first, and removes
+// duplicates. It masks secrets and control characters, which texts of other
+// programs may contain.
 func sorted(findings []DoctorFinding) []DoctorFinding {
 	order := report.Severities()
 	for i := range findings {
@@ -121,8 +123,8 @@ func sorted(findings []DoctorFinding) []DoctorFinding {
 	})
 	once := []DoctorFinding{}
 	for _, finding := range findings {
-		// Two parts that see the same by the same check say it in the same words;
-		// what hinders the node now counts more than what a join would refuse.
+		// Sections that run the same check report it with the same text. Keep the finding
+		// that affects the node now rather than the one that would only refuse a join.
 		at := slices.IndexFunc(once, func(one DoctorFinding) bool { return one.Text == finding.Text })
 		if at < 0 {
 			once = append(once, finding)
@@ -133,7 +135,7 @@ func sorted(findings []DoctorFinding) []DoctorFinding {
 	return once
 }
 
-// plain is a text without what would steer a terminal.
+// plain replaces characters that control a terminal by spaces.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {

@@ -15,7 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkBundle refuses a file that cannot be made, before anything is looked at.
+// checkBundle fails if the archive cannot be created. It runs before the
+// diagnostics.
 func checkBundle(file string) error {
 	switch file {
 	case "":
@@ -32,7 +33,7 @@ func checkBundle(file string) error {
 	return nil
 }
 
-// bundle makes the file for a support case.
+// bundle creates the archive for a support case.
 func (p *patient) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
 	g := gatherer{tree: p.tree, dir: p.dir, run: host.RunTail, limits: bundle.DefaultLimits()}
 	return p.writeBundle(ctx, g, options, document)
@@ -54,20 +55,20 @@ func (p *patient) writeBundle(ctx context.Context, g gatherer, options DoctorOpt
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
-		err = checkBundle(file) // somebody has just made it
+		err = checkBundle(file) // another process has just created it
 	}
 	return made, err
 }
 
-// mask hides the secrets of this host wherever they stand, and what looks like
-// a secret.
+// mask returns a function that masks the known secrets of this host and everything
+// that looks like a secret.
 func (p *patient) mask(ctx context.Context, g gatherer) func(string) string {
 	secrets := g.secrets(p.options.Config, p.state.Config)
 	if j, err := p.withPayload(ctx); err == nil && j != nil {
 		secrets = append(secrets, payloadSecrets(j.payload)...)
 	}
 	if stub := p.inputs.stub; stub != nil {
-		if content, err := stub.Encode(); err == nil { // also one that came from standard input
+		if content, err := stub.Encode(); err == nil { // includes user data from standard input
 			secrets = append(secrets, redact.Find(string(content))...)
 		}
 	}
@@ -75,7 +76,7 @@ func (p *patient) mask(ctx context.Context, g gatherer) func(string) string {
 	return func(text string) string { return redact.Text(known.Text(text)) }
 }
 
-// reportPieces are what doctor has found, for people and for programs.
+// reportPieces returns the report as text and as JSON.
 func reportPieces(document DoctorReport) []bundle.Piece {
 	var text, encoded bytes.Buffer
 	document.Print(&text)
@@ -86,7 +87,7 @@ func reportPieces(document DoctorReport) []bundle.Piece {
 	}
 }
 
-// ready is a piece that is there already.
+// ready returns a piece whose content is already known.
 func ready(name, source string, content []byte, err error) bundle.Piece {
 	return bundle.Piece{Name: name, Source: source, Get: func(context.Context) (bundle.Content, error) {
 		return bundle.Content{Bytes: content}, err

@@ -20,8 +20,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// canaries are secrets as a node has them, by the place where they are. The
-// places say which they are; what the programs print does not.
+// canaries returns realistic secrets of a node by their location. The locations
+// mark them as secrets; the output of programs does not.
 func canaries() map[string]string {
 	return map[string]string{
 		"token":        "dG9rZW4tY2FuYXJ5LTAwMDE=",
@@ -43,7 +43,7 @@ func canaries() map[string]string {
 	}
 }
 
-// canaryHost is a tree with a secret in every place that a node has for one.
+// canaryHost creates a tree with a secret in every location where a node has one.
 func canaryHost(t *testing.T) string {
 	t.Helper()
 	c := canaries()
@@ -51,7 +51,7 @@ func canaryHost(t *testing.T) string {
 	pem := func(line string) string {
 		return "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEEIFoXcm9sbGluZ0Fyb3VuZFRoZVdvcmxkQWdhaW5BbmRBZ2Fpbg\n" + line + "\n-----END EC PRIVATE KEY-----\n"
 	}
-	inJSON, err := json.Marshal(c["identity"]) // with \u0026, as some write it
+	inJSON, err := json.Marshal(c["identity"]) // with \u0026, as some encoders write it
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,8 +93,8 @@ func canaryHost(t *testing.T) string {
 	return root
 }
 
-// spoken is what a program prints that knows all secrets, in every form, with
-// nothing beside them that tells them.
+// spoken returns the output of a program that prints all secrets in every
+// form, without any context that marks them as secrets.
 func spoken() string {
 	var out strings.Builder
 	for _, secret := range canaries() {
@@ -109,14 +109,14 @@ func spoken() string {
 	return out.String()
 }
 
-// written are the forms of a secret but for base64.
+// written returns the forms of a secret except base64.
 func written(secret string) []string {
-	inJSON, _ := json.Marshal(secret) // a string has no error
+	inJSON, _ := json.Marshal(secret) // encoding a string never fails
 	return []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(inJSON), `"`)}
 }
 
-// traces are what is looked for: the forms, and what base64 makes of the secret
-// inside of a longer text.
+// traces returns the forms to search for, including the base64 encoding of the
+// secret within a longer text.
 func traces(secret string) []string {
 	all := written(secret)
 	for _, before := range []string{"", "b", "be"} {
@@ -131,7 +131,7 @@ func traces(secret string) []string {
 	return all
 }
 
-// seen lists which canaries are in a text, in whatever form.
+// seen returns the canaries that a text contains in any form.
 func seen(text string) []string {
 	var found []string
 	for place, secret := range canaries() {
@@ -144,7 +144,7 @@ func seen(text string) []string {
 	return found
 }
 
-// Nothing of any secret of a host is in its bundle, in no piece and no form.
+// No piece of a bundle may contain a secret of the host in any form.
 func TestBundleHasNoSecret(t *testing.T) {
 	root := canaryHost(t)
 	tree, err := host.OpenTree(root)
@@ -179,7 +179,7 @@ func TestBundleHasNoSecret(t *testing.T) {
 			t.Errorf("%s has %s", name, canary)
 		}
 	}
-	// The same without the mask: every secret would have been there.
+	// Without the mask, every secret must be found.
 	plain := ""
 	for _, piece := range append(g.pieces(), reportPieces(document)...) {
 		if content, err := piece.Get(t.Context()); err == nil {
@@ -227,7 +227,7 @@ func checkManifest(t *testing.T, made DoctorBundle, pieces map[string]string) {
 	}
 }
 
-// unpack reads all files of a bundle.
+// unpack returns the contents of all files of a bundle by name.
 func unpack(t *testing.T, file string) map[string]string {
 	t.Helper()
 	f, err := os.Open(file)

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// examineHost asks the checks that a join makes before it has the payload.
+// examineHost runs the checks that a join makes before it has the payload.
 func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	var said notes
 	facts, err := p.hostFacts(ctx, report.Log{Sink: &said})
 	if err != nil && p.systemd != nil {
-		// A service manager that does not answer any more is one finding, and hides
-		// none of the others.
+		// If systemd no longer responds, report it as one finding and run the other checks
+		// without it.
 		j, m := *p.join, *p.machine
 		m.systemd, m.noBus, j.machine = nil, err, &m
 		facts, err = j.hostFacts(ctx, report.Log{Sink: &said})
@@ -27,7 +27,8 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	}
 	checks := preflight.Host()
 	if !p.facts.Root {
-		// Those that would misjudge what they cannot see; that root is missing is told once.
+		// Skip checks whose result would be wrong without root. The lack of root is
+		// reported once.
 		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
 			return slices.Contains([]string{"root", "uplink", "other-cluster"}, c.Name)
 		})
@@ -44,8 +45,8 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return findings, nil
 }
 
-// examineAdmission runs the checks that a join makes with the payload: the one
-// that an earlier run has kept, else the one that given user data names.
+// examineAdmission runs the checks that a join makes with the payload: the one that
+// an earlier run saved, else the one of the given user data.
 func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	j, err := p.withPayload(ctx)
 	if err != nil {
@@ -75,8 +76,9 @@ func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) 
 	return checked(preflight.Run(preflight.Admission(), facts)), nil
 }
 
-// refusal is what ends a join at its plan: a sentence for people is a finding,
-// another error means that it is not known.
+// refusal converts an error that ends a join at its plan. A report.Failure
+// becomes a finding; any other error means that the result is unknown and is
+// returned.
 func refusal(err error) ([]DoctorFinding, error) {
 	var failure *report.Failure
 	if !errors.As(err, &failure) {
@@ -85,7 +87,7 @@ func refusal(err error) ([]DoctorFinding, error) {
 	return []DoctorFinding{{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(failure.Remedy), Refuses: true}}, nil
 }
 
-// withPayload returns a copy of the join with the payload that was kept, nil if
+// withPayload returns a copy of the operation with the saved payload, or nil if
 // there is none.
 func (p *patient) withPayload(ctx context.Context) (*join, error) {
 	payload, err := p.keptPayload()
@@ -95,11 +97,11 @@ func (p *patient) withPayload(ctx context.Context) (*join, error) {
 	return p.overlaid(ctx, payload)
 }
 
-// fetched returns a copy of the join with the payload that the ignition server
-// has now. Nothing is kept.
+// fetched returns a copy of the operation with the current payload of
+// the ignition server. It saves nothing.
 func (p *patient) fetched(ctx context.Context) (*join, error) {
 	fetcher := p.fetcher(report.Log{})
-	fetcher.Budget = 10 * time.Second // of the 30 that this part has
+	fetcher.Budget = 10 * time.Second // of the 30 seconds of this section
 	payload, err := fetcher.Fetch(ctx, p.inputs.stub)
 	if err != nil {
 		return nil, err
@@ -107,17 +109,17 @@ func (p *patient) fetched(ctx context.Context) (*join, error) {
 	return p.overlaid(ctx, payload)
 }
 
-// overlaid returns a copy of the join with a payload, and the overrides merged
-// over it.
+// overlaid returns a copy of the operation with the payload and the overrides
+// merged over it.
 func (p *patient) overlaid(ctx context.Context, payload *ignition.Payload) (*join, error) {
 	j := *p.join
-	j.inputs.overrides = slices.Clone(j.inputs.overrides) // they are read again
+	j.inputs.overrides = slices.Clone(j.inputs.overrides) // applyOverrides changes the slice
 	var err error
 	j.payload, err = j.overridden(ctx, payload, report.Log{})
 	return &j, err
 }
 
-// checked are the findings of checks as doctor tells them.
+// checked converts the findings of preflight checks.
 func checked(result preflight.Result) []DoctorFinding {
 	var findings []DoctorFinding
 	if result.Err() == nil {
@@ -133,10 +135,11 @@ func checked(result preflight.Result) []DoctorFinding {
 	return findings
 }
 
-// notes gathers what a look at the host says by the way.
+// notes collects the notes and warnings that are logged while facts are
+// gathered.
 type notes []string
 
-// Emit takes one event.
+// Emit collects the message of the event if the event is a note or warning.
 func (n *notes) Emit(event report.Event) {
 	if event.Kind == report.Note || event.Kind == report.Warning {
 		*n = append(*n, event.Message)

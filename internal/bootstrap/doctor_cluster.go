@@ -11,7 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ledgerPieces are what was changed here and when; never a content.
+// ledgerPieces returns the recorded changes of the host with their times, without
+// contents.
 func (p *patient) ledgerPieces() []bundle.Piece {
 	if p.ledger == nil {
 		return []bundle.Piece{ready("state/ledger.json", "the ledger", nil, p.ledgerErr)}
@@ -21,7 +22,8 @@ func (p *patient) ledgerPieces() []bundle.Piece {
 	return []bundle.Piece{ready("state/ledger.json", "the ledger", out.Bytes(), err)}
 }
 
-// clusterPieces are Node and CSRs as the cluster gives them to this node.
+// clusterPieces returns the Node and its CSRs as the API server returns them to
+// this node.
 func (p *patient) clusterPieces() []bundle.Piece {
 	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.Piece {
 		return bundle.Piece{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
@@ -55,7 +57,8 @@ func (p *patient) clusterPieces() []bundle.Piece {
 	}
 }
 
-// ownNode is this machine's Node, once it has a credential for it.
+// ownNode returns a client for this host's Node. It fails if the host has no
+// credential for it.
 func (p *patient) ownNode() (*kubelet.Node, error) {
 	if p.name == "" {
 		return nil, fmt.Errorf("the node has no name yet")

@@ -13,15 +13,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 )
 
-// gatherer gathers what a bundle has of the host's files and programs.
+// gatherer collects files and command output of the host for a bundle.
 type gatherer struct {
 	tree   *host.Tree
-	dir    string // of the agent's state
-	run    func(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error)
+	dir    string // state directory of the agent
+	run    func(ctx context.Context, maxBytes int, name string, args ...string) (last []byte, cut bool, err error)
 	limits bundle.Limits
 }
 
-// pieces are the table of what is gathered.
+// pieces returns the pieces that the collector can provide.
 func (g gatherer) pieces() []bundle.Piece {
 	return slices.Concat(
 		g.file("state/join.json", path.Join(g.dir, stateFile)),
@@ -69,7 +69,8 @@ func (g gatherer) pieces() []bundle.Piece {
 	)
 }
 
-// command is what a program prints. Its arguments have no secrets, as any.
+// command returns the output of a command. No argument of a command may be a
+// secret.
 func (g gatherer) command(name, program string, args ...string) []bundle.Piece {
 	return []bundle.Piece{{Name: name, Source: strings.Join(append([]string{program}, args...), " "), Get: func(ctx context.Context) (bundle.Content, error) {
 		out, cut, err := g.run(ctx, g.limits.Piece, program, args...)
@@ -77,7 +78,7 @@ func (g gatherer) command(name, program string, args ...string) []bundle.Piece {
 	}}}
 }
 
-// journal is what units have said since the boot, the last 5000 lines of it.
+// journal returns the last 5000 journal lines of the units since the last boot.
 func (g gatherer) journal(name string, units ...string) []bundle.Piece {
 	args := []string{"--boot", "--no-pager", "--quiet", "--output=short-iso-precise", "--lines=5000"}
 	for _, unit := range units {
@@ -86,7 +87,8 @@ func (g gatherer) journal(name string, units ...string) []bundle.Piece {
 	return g.command("journal/"+name+".log", "journalctl", args...)
 }
 
-// unit is a unit's file and drop-ins, wherever systemd looks for them.
+// unit returns the unit file and the drop-ins of a unit from all directories of
+// systemd.
 func (g gatherer) unit(name string) []bundle.Piece {
 	var pieces []bundle.Piece
 	for _, dir := range []string{"/usr/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
@@ -98,7 +100,7 @@ func (g gatherer) unit(name string) []bundle.Piece {
 	return pieces
 }
 
-// file is a file of the host.
+// file returns a file of the host.
 func (g gatherer) file(name, file string) []bundle.Piece {
 	return []bundle.Piece{{Name: name, Source: file, Get: func(context.Context) (bundle.Content, error) {
 		content, err := g.read(file)
@@ -122,7 +124,7 @@ func (g gatherer) read(file string) ([]byte, error) {
 	return content, err
 }
 
-// files are all files in a directory; none where there is no such directory.
+// files returns all files in a directory; none if the directory does not exist.
 func (g gatherer) files(name, dir string) []bundle.Piece {
 	var pieces []bundle.Piece
 	for _, base := range g.names(dir) {
@@ -136,12 +138,13 @@ func (g gatherer) files(name, dir string) []bundle.Piece {
 func (g gatherer) names(dir string) []string {
 	names, err := g.tree.ReadDir(dir)
 	if err != nil {
-		return nil // it is not there, or not ours to read; the listings tell
+		return nil // missing or not readable; the listings contain the error
 	}
 	return names
 }
 
-// listing tells what is in directories, without contents.
+// listing returns the names and attributes of the files in directories, without
+// contents.
 func (g gatherer) listing(name string, dirs ...string) []bundle.Piece {
 	return []bundle.Piece{{Name: name, Source: "names in " + strings.Join(dirs, ", "), Get: func(context.Context) (bundle.Content, error) {
 		var out strings.Builder
@@ -163,8 +166,8 @@ func (g gatherer) listing(name string, dirs ...string) []bundle.Piece {
 	}}}
 }
 
-// certificates tells what the certificates in a directory say. The keys beside
-// them are not read further than to that.
+// certificates returns the decoded certificates of a directory. Private keys in the
+// same files are not decoded.
 func (g gatherer) certificates(name, dir string) []bundle.Piece {
 	return []bundle.Piece{{Name: name, Source: "certificates in " + dir, Get: func(context.Context) (bundle.Content, error) {
 		names, err := g.tree.ReadDir(dir)

@@ -10,12 +10,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// certificateFacts is what kubelet has by way of certificates.
+// certificateFacts contains the facts about kubelet's certificates.
 type certificateFacts struct {
-	Client, Serving             *kubelet.Certificate // nil: there is none
-	WantsClient                 bool                 // it has to be there by now
-	Foreign                     error                // why kubelet's identity is not this node's in this cluster
-	Fits                        kubelet.State        // how the serving certificate fits this host
+	Client, Serving             *kubelet.Certificate // nil if there is none
+	WantsClient                 bool                 // a client certificate must exist
+	Foreign                     error                // nil if kubelet's identity is this node's
+	Fits                        kubelet.State        // state of the serving certificate
 	Now                         time.Time
 	clientUnread, servingUnread error
 }
@@ -40,7 +40,8 @@ func examineCertificates(ctx context.Context, p *patient) ([]DoctorFinding, erro
 	return f.judge(), err
 }
 
-// identityFor is the identity that the join has got, or will get, this node.
+// identityFor returns the identity that the join has obtained, or will obtain, for
+// this node.
 func (p *patient) identityFor(bootstrap []byte) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: bootstrap, NodeName: p.name,
@@ -73,7 +74,8 @@ func (f certificateFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// lifetime tells whose a certificate is, until when, and whether that is well.
+// lifetime reports the subject and validity of a certificate, and whether it
+// must be renewed.
 func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew string) DoctorFinding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
@@ -94,10 +96,10 @@ func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew str
 	return DoctorFinding{Severity: report.SeverityOK, Text: whose + " is good until " + until}
 }
 
-// requestFacts is the client CSR of a node that has no certificate yet.
+// requestFacts describes the client CSR of a node that has no certificate yet.
 type requestFacts struct {
-	Pending *kubelet.Pending // nil: none was submitted from here
-	Err     error            // why the cluster could not be asked about it
+	Pending *kubelet.Pending // nil if this host has submitted none
+	Err     error            // why the cluster could not be queried
 	Now     time.Time
 	Place   kubelet.Place
 }
@@ -121,8 +123,8 @@ func examineRequest(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return f.judge(), nil
 }
 
-// bootstrapCredential is the kubeconfig that may ask for the node's identity:
-// the kept payload's; nil where it is gone.
+// bootstrapCredential returns the kubeconfig of the saved payload that can request
+// the node's client certificate, or nil if it was removed.
 func (p *patient) bootstrapCredential() ([]byte, error) {
 	payload, err := p.keptPayload()
 	if err != nil || payload == nil {
@@ -157,7 +159,7 @@ func (f requestFacts) judge() []DoctorFinding {
 	return []DoctorFinding{finding}
 }
 
-// ago is a time that has passed, in few words.
+// ago returns the time since then in a short form.
 func ago(now, then time.Time) string {
 	passed := now.Sub(then)
 	if passed < time.Minute {

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// joinFacts is what is known of the join itself.
+// joinFacts contains the facts about the join itself.
 type joinFacts struct {
 	State   State
-	Err     error // why the state is not known
-	Inputs  error // why what it was begun with is not known
+	Err     error // why the state is unknown
+	Inputs  error // why the inputs of the join are unknown
 	Root    bool
-	Busy    bool   // another agent changes this host
+	Busy    bool   // another run of the agent is changing this host
 	Machine string // machine-id
 	Dir     string
 }
@@ -88,7 +88,7 @@ func (f joinFacts) phase() DoctorFinding {
 	return DoctorFinding{Severity: report.SeverityOK, Text: text}
 }
 
-// cloned refuses a state that another machine has written.
+// cloned fails if the state was written on another machine.
 func cloned(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// told are findings in lines: severity, text, remedy.
+// told formats findings as lines of severity, text and remedy.
 func told(findings []DoctorFinding) []string {
 	lines := []string{}
 	for _, f := range findings {

@@ -11,16 +11,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// bridgeFacts is how br-ex is.
+// bridgeFacts describes the state of br-ex.
 type bridgeFacts struct {
-	Wanted bool // it has to be there by now
+	Wanted bool // br-ex must exist
 	Status ovs.Status
-	Told   nodeip.Addresses // the addresses that kubelet is told
+	Told   nodeip.Addresses // addresses in kubelet's configuration
 }
 
 func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.facts.Root {
-		return nil, nil // Open vSwitch answers root alone, and would seem not to run
+		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, p.nm)
 	told, unread := writtenNodeIPs()

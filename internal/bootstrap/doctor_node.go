@@ -13,9 +13,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// journalFacts is what kubelet and CRI-O have complained about last.
+// journalFacts contains the most recent errors of kubelet and CRI-O.
 type journalFacts struct {
-	Kubelet, CRIO *kubelet.JournalError // nil: nothing
+	Kubelet, CRIO *kubelet.JournalError // nil if there is none
 	Now           time.Time
 }
 
@@ -33,7 +33,8 @@ func examineJournal(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return facts.judge(), nil
 }
 
-// judge only tells: a unit that is well complains too, at its start above all.
+// judge reports errors as notes only, because healthy units log errors too,
+// especially at startup.
 func (f journalFacts) judge() []DoctorFinding {
 	var findings []DoctorFinding
 	var quiet []string
@@ -56,8 +57,8 @@ func (f journalFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// examineNode asks the cluster how it sees the Node, once the node has a
-// credential for that.
+// examineNode gets the status of the Node from the cluster once the host has a
+// credential.
 func examineNode(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.begun() || p.name == "" || !p.facts.Root {
 		return nil, nil
@@ -72,12 +73,11 @@ func examineNode(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return nodeFindings(ctx, node)
 }
 
-// networkDirectory is where CRI-O of a release looks for network
-// configurations.
+// networkDirectory is the directory in which CRI-O looks for CNI configurations in
+// an OpenShift release.
 const networkDirectory = "/etc/kubernetes/cni/net.d"
 
-// nodeFindings is what is not as it should be of a Node, the nearest cause
-// first.
+// nodeFindings returns the problems of a Node, the most direct cause first.
 func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
 	found, err := node.Findings(ctx)
 	if err != nil {

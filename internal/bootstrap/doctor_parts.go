@@ -10,15 +10,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// doctorPart is one part of the examination. It looks at the host in its own
-// time, and what becomes of it does not touch the others.
+// doctorPart is one section of the diagnostics. It has its own time limit, and its
+// failure does not affect other sections.
 type doctorPart struct {
 	name  string
 	limit time.Duration
 	look  func(ctx context.Context, p *patient) ([]DoctorFinding, error)
 }
 
-// doctorParts are the parts in the order of a join.
+// doctorParts returns the sections in the order of a join.
 func doctorParts() []doctorPart {
 	return []doctorPart{
 		{"join", 10 * time.Second, examineJoin},
@@ -36,7 +36,7 @@ func doctorParts() []doctorPart {
 	}
 }
 
-// examine looks at one part; what it cannot see it says.
+// examine runs the section. A failure or timeout becomes a finding.
 func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
 	type seen struct {
 		findings []DoctorFinding
@@ -60,7 +60,7 @@ func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
 	return found.findings
 }
 
-// unseen says that something could not be looked at, and why.
+// unseen returns a finding about something that could not be inspected.
 func unseen(err error, root bool) DoctorFinding {
 	if !root && errors.Is(err, fs.ErrPermission) {
 		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
@@ -70,9 +70,9 @@ func unseen(err error, root bool) DoctorFinding {
 
 const asRoot = "sudo hcp-node-agent doctor"
 
-// within gives what do gives, or the error of a context that has ended before.
-// A do that does not heed its context is left behind; it shall change nothing
-// that others read.
+// within returns the result of do, or context.DeadlineExceeded if do exceeds
+// the limit. A do that ignores its context continues in the background. It must not
+// change data that others read.
 func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) T) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	result := make(chan T, 1)
@@ -80,12 +80,12 @@ func within[T any](ctx context.Context, limit time.Duration, do func(context.Con
 		defer cancel()
 		result <- do(ctx)
 	}()
-	patience := time.NewTimer(limit + 2*time.Second) // to say what it waited for
-	defer patience.Stop()
+	timer := time.NewTimer(limit + 2*time.Second) // time for do to return why it timed out
+	defer timer.Stop()
 	select {
 	case value := <-result:
 		return value, nil
-	case <-patience.C:
+	case <-timer.C:
 		var none T
 		return none, context.DeadlineExceeded
 	}

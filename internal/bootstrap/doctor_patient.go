@@ -11,25 +11,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// patient is the host that is examined. Nothing in it changes meanwhile: who
-// needs a plan or a payload makes it in a copy of the join.
+// patient is a diagnostics session of this host. It is not modified after it
+// was opened: checks that need a plan or a payload create a copy of the operation.
 type patient struct {
 	*join
 	options   Options
-	stateErr  error // why the state is not known
-	inputErr  error // why the inputs are not known
-	ledgerErr error // why the ledger is not known
-	busy      bool  // another agent changes this host
+	stateErr  error // why the state is unknown
+	inputErr  error // why the inputs are unknown
+	ledgerErr error // why the ledger is unknown
+	busy      bool  // another run of the agent is changing this host
 	now       time.Time
 }
 
-// meet opens what can be opened of the host.
+// meet opens the parts of the host that can be opened.
 func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 	p := &patient{options: options, now: time.Now()}
 	j := &join{dir: options.StateDir}
 	p.join = j
 	j.state, p.stateErr = readState(j.dir)
-	options.Config.ApproveWith = "" // nothing is approved here
+	options.Config.ApproveWith = "" // the diagnostics approve nothing
 	j.config = continued(options.Config, j.state)
 	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.state.Known() {
 		j.inputs, p.inputErr = readInputs(options.Config, j.state, j.dir, false, options.Stdin)
@@ -38,8 +38,9 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 		j.state.of(j.inputs.stub)
 	}
 	j.name = j.state.NodeName
-	p.busy, _ = ledger.Locked(j.dir) // without root it is not seen
-	// With the context of all: the connection to systemd ends with its own.
+	p.busy, _ = ledger.Locked(j.dir) // cannot be determined without root
+	// Use ctx, because the connection to systemd is closed when the context of the
+	// limit ends.
 	opened, err := within(ctx, 20*time.Second, func(context.Context) opening {
 		m, err := openHost(ctx, j.dir)
 		return opening{m, err}
@@ -50,7 +51,7 @@ func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
 	}
 	if j.machine = opened.machine; j.machine == nil {
 		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
-		j.tree, _ = host.OpenTree("/") // it has been there before this program
+		j.tree, _ = host.OpenTree("/") // succeeded when the process started
 		j.facts, _ = host.LookFacts(ctx)
 		j.bridge.Tree = j.tree
 	}
@@ -70,7 +71,7 @@ type opening struct {
 	err     error
 }
 
-// phase is how far this host is.
+// phase returns the phase of the join, "unknown" if the state cannot be read.
 func (p *patient) phase() string {
 	if p.stateErr != nil {
 		return "unknown"
@@ -78,5 +79,6 @@ func (p *patient) phase() string {
 	return p.state.phase()
 }
 
-// begun tells whether a join was begun here and is not being taken back.
+// begun reports whether a join was started on this host and no leave is in
+// progress.
 func (p *patient) begun() bool { return p.phase() == "joining" || p.phase() == "joined" }

@@ -15,8 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// The remedy for checks that were skipped for want of a payload must end the
-// finding that names it.
+// The finding about skipped checks must disappear after its remedy was applied.
 func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"ignition":{"version":"3.2.0"}}`) //nolint:errcheck // the client reports it

@@ -10,16 +10,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// leftoverFacts is what a run left that was killed.
+// leftoverFacts describes what an interrupted run left behind.
 type leftoverFacts struct {
-	Move    string // the uplink of a move into br-ex that was not ended
+	Move    string // uplink of an unfinished migration to br-ex
 	Moving  bool
-	Changes []ledger.Item // begun, and not noted as made
+	Changes []ledger.Item // started, but not recorded as complete
 }
 
 func examineLeftovers(_ context.Context, p *patient) ([]DoctorFinding, error) {
 	if p.busy {
-		return nil, nil // they are somebody's work
+		return nil, nil // another run is making these changes
 	}
 	var facts leftoverFacts
 	var err error
@@ -53,11 +53,11 @@ func (f leftoverFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// driftFacts is what somebody has changed of what the join made.
+// driftFacts describes how the host differs from the state that the join created.
 type driftFacts struct {
 	Drift   []ledger.Difference
-	Changes int  // that the ledger holds
-	Partial bool // some of them could not be looked at
+	Changes int  // changes in the ledger
+	Partial bool // some of them could not be inspected
 }
 
 func examineDrift(ctx context.Context, p *patient) ([]DoctorFinding, error) {
@@ -87,8 +87,8 @@ func (f driftFacts) judge() []DoctorFinding {
 	return nil
 }
 
-// toldByUnits tells whether a difference is only that a service of the node
-// does not run, which another part tells.
+// toldByUnits reports whether the only difference is that a service of the node
+// does not run, which the units section reports.
 func toldByUnits(d ledger.Difference) bool {
 	if d.Kind != ledger.Unit {
 		return false
@@ -102,11 +102,11 @@ func toldByUnits(d ledger.Difference) bool {
 	return false
 }
 
-// few names the first of many.
+// few joins the first elements of a list and the number of the others.
 func few(all []string) string {
-	const most = 5
-	if len(all) <= most {
+	const maxShown = 5
+	if len(all) <= maxShown {
 		return strings.Join(all, "; ")
 	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(all[:most], "; "), len(all)-most)
+	return fmt.Sprintf("%s; and %d more", strings.Join(all[:maxShown], "; "), len(all)-maxShown)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// secretFiles are the files of a node that have secrets in them, and those of
-// an administrator who has given them by name.
+// secretFiles returns the files of a node that contain secrets, and the input files
+// in the configurations.
 func (g gatherer) secretFiles(configs ...config.Join) []string {
 	files := []string{
 		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapPath, kubelet.KubeconfigPath,
@@ -39,7 +39,7 @@ func (g gatherer) secretFiles(configs ...config.Join) []string {
 	return files
 }
 
-// secrets lists the secrets in such files, as far as they can be read.
+// secrets returns the secrets in the files that can be read.
 func (g gatherer) secrets(configs ...config.Join) []string {
 	var secrets []string
 	for _, file := range g.secretFiles(configs...) {
@@ -52,14 +52,14 @@ func (g gatherer) secrets(configs ...config.Join) []string {
 		}
 		secrets = append(secrets, redact.Find(string(content))...)
 		if slices.ContainsFunc(configs, func(c config.Join) bool { return path.Base(c.TokenFile) == path.Base(file) }) {
-			secrets = append(secrets, strings.TrimSpace(string(content))) // all of it
+			secrets = append(secrets, strings.TrimSpace(string(content))) // the whole file is the token
 		}
 	}
 	return secrets
 }
 
-// payloadSecrets lists the secrets of a payload: in what it says itself, and in
-// those of its files that are secrets or have the names of proxies.
+// payloadSecrets returns the secrets in the payload itself and in those of its
+// files that are secret or contain proxy settings.
 func payloadSecrets(payload *ignition.Payload) []string {
 	secrets := redact.Find(string(payload.Raw))
 	for _, file := range payload.Config.Storage.Files {

@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
-// The password of the cluster's proxy is masked wherever it stands in a bundle,
-// also where the payload has it in a static pod alone.
+// The password of the cluster's proxy must be masked in the whole bundle, even if
+// the payload contains it only in a static pod.
 func TestPayloadSecretsHaveTheProxyPasswordOfAStaticPod(t *testing.T) {
 	pod := "spec:\n  containers:\n  - command:\n    - kubernetes-default-proxy\n    - --proxy-addr=me:s3cr3t-word@proxy.example.com:3128\n"
 	payload, err := ignition.LoadPayload(fmt.Appendf(nil,

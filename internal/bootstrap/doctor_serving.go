@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// examineServing finds what a kubelet that runs waits for where it has no serving
-// certificate, or has it for an address of before.
+// examineServing returns findings if a running kubelet has no serving certificate,
+// or one for a previous address.
 func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if !p.begun() || !p.state.behind("kubelet") || !p.facts.Root {
 		return nil, nil
@@ -24,7 +24,8 @@ func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return servingFindings(ctx, serving), nil
 }
 
-// servingFindings is empty where kubelet has a serving certificate for this host.
+// servingFindings returns the reason why kubelet has no serving certificate for
+// this host, or nothing if it has one.
 func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFinding {
 	if serving.Check() == kubelet.Valid {
 		return nil

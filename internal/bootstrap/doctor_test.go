@@ -92,8 +92,8 @@ func TestDoctorTellsChecksAndCodes(t *testing.T) {
 	}
 }
 
-// The worst comes first; what two parts see is said once; what others have said
-// is made fit to be shown.
+// Findings are sorted by severity, duplicates are removed, and texts of other
+// programs are made printable.
 func TestDoctorSorts(t *testing.T) {
 	got := sorted([]DoctorFinding{
 		{Part: "a", Severity: report.SeverityOK, Text: "fine"},
@@ -115,11 +115,12 @@ func TestDoctorSorts(t *testing.T) {
 	}
 }
 
-// A part that fails, hangs, or may not look says so, and no more.
+// A section that fails, times out or lacks permission reports that and does not
+// affect others.
 func TestDoctorPartsAreApart(t *testing.T) {
 	p := &patient{join: &join{machine: &machine{}}}
 	forever := make(chan struct{})
-	t.Cleanup(func() { close(forever) }) // after the last of them
+	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
 		look func(context.Context, *patient) ([]DoctorFinding, error)
@@ -137,7 +138,7 @@ func TestDoctorPartsAreApart(t *testing.T) {
 			t.Parallel()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			limit := time.Hour // a busy machine is slow at what takes no time
+			limit := time.Hour // a busy machine can be slow
 			switch name {
 			case "hangs":
 				limit = 10 * time.Millisecond
@@ -155,8 +156,8 @@ func TestDoctorPartsAreApart(t *testing.T) {
 	}
 }
 
-// The machine that runs the tests: whatever it is, it is examined to the end,
-// and nothing is made on it.
+// The diagnostics must complete on any machine that runs the tests, and must create
+// nothing.
 func TestDoctorExaminesThisMachine(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() DoctorReport {
@@ -176,7 +177,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 	if _, err := os.Stat(dir); err == nil {
 		t.Error("it made the state directory")
 	}
-	// With a state that cannot be read, the rest is looked at all the same.
+	// If the state cannot be read, everything else is still inspected.
 	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
@@ -239,7 +240,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	if content, err := os.ReadFile(there); err != nil || string(content) != "kept" {
 		t.Errorf("%q, %v", content, err)
 	}
-	// One that comes while the others are gathered.
+	// The file may be created while the pieces are collected.
 	late := filepath.Join(dir, "late")
 	g := gatherer{dir: "/none", limits: bundle.DefaultLimits()}
 	var err error

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Print writes the report for a person.
+// Print writes the report as text.
 func (r DoctorReport) Print(w io.Writer) {
 	for _, finding := range r.Findings {
 		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Part, indented(finding.Text))

@@ -14,16 +14,16 @@ import (
 const (
 	agentUnit   = "hcp-node-agent.service"
 	switchUnit  = "openvswitch.service"
-	networkUnit = "NetworkManager.service" // that it runs is a check of preflight
+	networkUnit = "NetworkManager.service" // a preflight check covers it
 )
 
-// nodeUnits are the services of a node, each with the step that starts it, in
-// the order in which they need each other.
+// nodeUnits returns the services of a node with the steps that start them, in the
+// order of their dependencies.
 func nodeUnits() []struct{ name, step string } {
 	return []struct{ name, step string }{{switchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.Unit, "kubelet"}}
 }
 
-// ownUnits are the agent's, with what it means that one has failed.
+// ownUnits returns the units of the agent with the meaning of a failure.
 func ownUnits() []struct{ name, means string } {
 	return []struct{ name, means string }{
 		{agentUnit, "a join that was interrupted did not go on"},
@@ -32,15 +32,15 @@ func ownUnits() []struct{ name, means string } {
 	}
 }
 
-// unitFacts is how the services are.
+// unitFacts describes the state of the services.
 type unitFacts struct {
 	States map[string]host.UnitState
-	Wanted map[string]bool // those that have to run by now
+	Wanted map[string]bool // services that must be running
 }
 
 func examineUnits(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	if p.systemd == nil {
-		return nil, nil // a check of the host says why
+		return nil, nil // a check of the host reports the reason
 	}
 	facts := unitFacts{States: map[string]host.UnitState{}, Wanted: map[string]bool{}}
 	names := []string{networkUnit}
@@ -90,7 +90,7 @@ func (f unitFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// idle tells of a unit that does not run and should.
+// idle returns a finding about a unit that does not run but must.
 func idle(name string, state host.UnitState) DoctorFinding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")

@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What somebody changes of what the join made is a finding of the service, and
-// makes status exit with 8; both end when it is as it was.
+// Drift must be a finding of the service and make status exit with code 8. Both
+// must end when the original state is restored.
 func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
 	tree, err := host.OpenTree("/")

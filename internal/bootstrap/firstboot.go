@@ -14,25 +14,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// FirstBootDir is where an administrator leaves what a host joins with by
-// itself: stub.ign, and node.ticket where there is one.
+// FirstBootDir is the directory in which an administrator or an image provides the
+// files for an automatic join: stub.ign and, optionally, node.ticket.
 const FirstBootDir = "/etc/hcp-node-agent"
 
-// The files that the service begins a join with, in FirstBootDir or among the
-// credentials that systemd gives it. The units name them too.
+// The files that start an automatic join, in AutoJoinDir or in the systemd
+// credentials of the service. The unit files contain these names too.
 const (
 	firstBootStub   = "stub.ign"
 	firstBootTicket = "node.ticket"
 )
 
-// FirstBoot is where the service looks for what to begin a join with, when no
-// join is known.
+// FirstBoot locates the files with which the service starts a join if none has been
+// recorded.
 type FirstBoot struct {
-	Dir         string // files in it are removed when the join has ended; "": none
-	Credentials string // $CREDENTIALS_DIRECTORY of the unit; "": none
+	Dir         string // the files in it are removed after the join; "" for none
+	Credentials string // $CREDENTIALS_DIRECTORY of the unit; "" for none
 }
 
-// files are the stub and the ticket, each "" where there is none.
+// files returns the paths of the user data and the join token, "" for a file that
+// does not exist.
 func (b FirstBoot) files() (stub, ticket string, err error) {
 	for _, dir := range []string{b.Dir, b.Credentials} {
 		for name, found := range map[string]*string{firstBootStub: &stub, firstBootTicket: &ticket} {
@@ -52,8 +53,9 @@ func (b FirstBoot) files() (stub, ticket string, err error) {
 	return stub, ticket, nil
 }
 
-// ours tells whether a file is there. One that somebody else could have written
-// is refused: it says to which cluster the host belongs, and so what root runs.
+// ours reports whether the file exists. It fails if users other than
+// root can write the file: the user data selects the cluster, and thereby the code
+// that runs as root.
 func ours(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -70,8 +72,8 @@ func ours(path string) (bool, error) {
 		"%s is not used: others than root can write to it (%s)", path, info.Mode().Perm())
 }
 
-// configure adds what was found to a configuration that names no way into a
-// cluster itself; it tells whether there is one now.
+// configure adds the files to c if c does not name a payload source or a join token
+// itself. It reports whether the result names any.
 func (b FirstBoot) configure(c config.Join) (config.Join, bool, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
@@ -86,9 +88,10 @@ func (b FirstBoot) configure(c config.Join) (config.Join, bool, error) {
 	return c, c.UserData != "" || c.Endpoint != "" || c.Ticket != "", nil
 }
 
-// renewed gives what goes on with a join that is known: what it was begun with,
-// unless somebody has put a fresh stub there while it has no payload yet, or a
-// fresh ticket. Those of an expired token or ticket are mended so.
+// renewed returns the options that resume the recorded join. User data that
+// is newer than a join without a payload replaces the recorded user data, and a
+// newer join token replaces the recorded one. An administrator can thus replace an
+// expired token.
 func (b FirstBoot) renewed(o Options, state State) (Options, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
@@ -107,20 +110,22 @@ func (b FirstBoot) renewed(o Options, state State) (Options, error) {
 		return o, nil
 	}
 	given := o.Config
-	o.Config = state.Config // without files that can be gone: their contents are kept
+	o.Config = state.Config // input files may no longer exist; their contents are saved
 	o.Config.Timeout, o.Config.Ticket = given.Timeout, ticket
 	o.Config.UserData, o.Config.Endpoint, o.Config.TokenFile, o.Config.CAFile, o.Config.ApproveWith = "", "", "", "", ""
 	o.Config.IgnitionOverrides = nil
 	return o, nil
 }
 
-// newer tells whether a file is there that was written after a time.
+// newer reports whether the file exists and was modified after the given
+// time.
 func newer(path string, when time.Time) bool {
 	info, err := os.Stat(path)
 	return path != "" && err == nil && info.ModTime().After(when)
 }
 
-// marks changes when a stub or a ticket comes, goes or is replaced.
+// marks returns a string that changes if the user data or the join token is
+// created, removed or replaced.
 func (b FirstBoot) marks() string {
 	var marks strings.Builder
 	for _, name := range []string{firstBootStub, firstBootTicket} {
@@ -132,11 +137,10 @@ func (b FirstBoot) marks() string {
 	return marks.String()
 }
 
-// tidy removes what a join that has ended was begun with: the token in it is of
-// no use any more, and a host that has left shall not join again by itself, as
-// Ignition's own configuration is deleted once it is applied
-// (ignition-delete-config.service). A file that came later is not this join's:
-// it stays, and is told of.
+// tidy removes the files that a finished join used. Their token is no
+// longer useful, and the host must not join again automatically after a leave.
+// Ignition deletes its own configuration likewise (ignition-delete-config.service).
+// Files that were created later are kept and reported.
 func (b FirstBoot) tidy(state State, log report.Log) {
 	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) parting {
 		return parting{
@@ -147,8 +151,8 @@ func (b FirstBoot) tidy(state State, log report.Log) {
 	})
 }
 
-// clear removes what a host that leaves has joined with: else it would join
-// again at its next boot. What it has not joined with stays, and is told of.
+// clear removes the files that the join used, because the host would
+// otherwise join again at its next boot. Other files are kept and reported.
 func (b FirstBoot) clear(state State, log report.Log) {
 	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) parting {
 		return parting{
@@ -159,11 +163,11 @@ func (b FirstBoot) clear(state State, log report.Log) {
 	})
 }
 
-// parting is what is said of a file that is removed, or that stays.
+// parting contains the log messages for a file that is removed or kept.
 type parting struct{ removed, stays, remedy string }
 
-// remove removes the files that a join was begun with, if they are its own, and
-// tells of those that stay.
+// remove removes the files that the recorded join used and that own accepts. It
+// reports the files that are kept.
 func (b FirstBoot) remove(state State, log report.Log, own func(fs.FileInfo) bool, say func(path string) parting) {
 	if b.Dir == "" {
 		return

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// put writes a file of a mode and age, and gives its path.
+// put writes a file with the mode and modification time and returns its path.
 func put(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -59,7 +59,7 @@ func TestFirstBootAddsOnlyWhatIsNotSaid(t *testing.T) {
 	}
 }
 
-// Who can write the stub decides what runs as root here.
+// Whoever can write the user data controls what runs as root.
 func TestFirstBootStubOfSomebodyElseIsRefused(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
@@ -81,7 +81,7 @@ func TestFirstBootStubOfSomebodyElseIsRefused(t *testing.T) {
 	}
 }
 
-// A known join goes on with what it has, unless something fresh was put there.
+// A recorded join is resumed with its inputs unless newer files exist.
 func TestFirstBootRenews(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
 	before, after := began.Add(-time.Minute), began.Add(time.Minute)
@@ -123,8 +123,8 @@ func TestFirstBootRenews(t *testing.T) {
 	}
 }
 
-// What the join was begun with goes when it has ended; what came later, and
-// what it did not use, stays.
+// The input files of a finished join are removed. Files that were created later or
+// not used are kept.
 func TestFirstBootIsTidied(t *testing.T) {
 	ended := time.Now().Add(-time.Hour)
 	for name, test := range map[string]struct {
@@ -171,8 +171,8 @@ func TestFirstBootIsTidied(t *testing.T) {
 	}
 }
 
-// A host that has left does not join again by what it has joined with, finished
-// or not; what somebody has put there for another join is not thrown away.
+// A host that has left must not join again with its old input files, whether the
+// join had finished or not. Files for another join are kept.
 func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
@@ -197,8 +197,8 @@ func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
 	}
 }
 
-// A leave that a reboot interrupted does not become a join, and a host that is
-// partly restored is not watched.
+// A leave that a reboot interrupted must not become a join, and a partially
+// restored host must not be watched.
 func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
@@ -228,8 +228,9 @@ func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
 	}
 }
 
-// An administrator who names a cluster joins it instead of finishing the leave;
-// the join begins from nothing, as the leave may have undone any part of the last.
+// If an administrator names a cluster, the host joins it instead of finishing the
+// leave. The join starts over, because the leave may have undone any part of the
+// last join.
 func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	dir := t.TempDir()
 	stub := filepath.Join(t.TempDir(), "stub.ign")

@@ -16,27 +16,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// wayBack is where an apply keeps, in the tree itself, what it needs to take
-// its changes back; it is gone when the apply has ended.
+// wayBack is the directory in the tree that contains the rollback data of an
+// apply. It is removed when the apply ends.
 const wayBack = "/.hcp-node-agent-apply"
 
-// imageTree is a directory tree that a config is being applied to.
+// imageTree is a directory tree to which a config is applied.
 type imageTree struct {
 	tree   *host.Tree
 	dir    *os.File
 	ledger *ledger.Ledger
 }
 
-// openImage opens the tree for changes. What a killed apply has left half
-// written is taken back first; what somebody has changed since stays, and is
-// told of.
+// openImage opens the tree for changes. It first rolls back an apply that was
+// killed. Changes that others have made since are kept and reported.
 func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree, error) {
 	dir, err := tree.PrivateDir(wayBack)
 	if err != nil {
 		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
 	}
 	i := &imageTree{tree: tree, dir: dir}
-	// By descriptor: nobody can put another directory in its place meanwhile.
+	// Open the directory by descriptor, so that it cannot be replaced in the meantime.
 	i.ledger, err = ledger.Open(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()), imageDrivers(tree))
 	if err != nil {
 		dir.Close()
@@ -45,7 +44,7 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 		}
 		return nil, err
 	}
-	// A systemctl that a killed apply left running holds the lock too.
+	// A systemctl process that a killed apply left running holds the lock too.
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
 		i.close()
 		return nil, fmt.Errorf("locking %s: %w", wayBack, err)
@@ -75,8 +74,9 @@ func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
 	return drivers
 }
 
-// write makes accounts, entries and units. All is decided before the first of
-// it is made; entries once more after accounts, whose numbers are known then.
+// write creates accounts, entries and units. It determines all changes before
+// it makes the first one. It determines the entries again after the accounts exist,
+// because their numeric IDs are known only then.
 func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (changed int, err error) {
 	passwd := payload.Config.Passwd
 	users, groups, err := accounts.Names(i.tree)
@@ -168,8 +168,8 @@ func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, 
 	return true, systemctl("disable")
 }
 
-// takeBack undoes everything and ends. What somebody has changed meanwhile is
-// named in its error, and stays.
+// takeBack reverts all changes and closes the tree. Its error lists the changes of
+// others, which are kept.
 func (i *imageTree) takeBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
@@ -183,7 +183,7 @@ func (i *imageTree) takeBack(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// done gives up the way back.
+// done discards the rollback data and closes the tree.
 func (i *imageTree) done() error {
 	defer i.close()
 	if err := i.ledger.Discard(); err != nil {

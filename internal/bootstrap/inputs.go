@@ -13,17 +13,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// inputs is what a join reads before it touches anything. All of it is secret.
+// inputs contains everything that a join reads before it changes the host. All of
+// it is secret.
 type inputs struct {
 	stub      *ignition.Stub
-	approver  []byte     // kubeconfig that may approve; nil when nobody gave one
-	overrides []override // merged over the payload, in this order
+	approver  []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
+	overrides []override // merged over the payload in this order
 	ticket    *ticket.Ticket
-	fresh     bool // the stub was given in this run, or the join that it was given to has ended
+	fresh     bool // the user data was given in this run, or the join that used it has finished
 }
 
-// readInputs reads the stub, single values, the approver's kubeconfig and what
-// is merged over the payload.
+// readInputs reads the user data, the values that replace parts of it, the
+// approver's kubeconfig, the join token and the Ignition overrides.
 func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (inputs, error) {
 	var in inputs
 	if err := oneOfStandardInput(c); err != nil {
@@ -46,7 +47,7 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	case !resume && c.UserData == "" && c.Endpoint == "" && in.ticket != nil && in.ticket.Stub != nil:
 		raw = in.ticket.Stub
 	case resume || (c.UserData == "" && c.Endpoint == "" && state.Known()):
-		// The stub of the unfinished join; a finished one needs none.
+		// Use the user data of the unfinished join. A finished join needs none.
 		raw, err = read(dir, stubFile)
 	case c.UserData != "":
 		raw, err = readInput(c.UserData, stdin, "--user-data")
@@ -55,7 +56,7 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		return in, err
 	}
 	if resume {
-		// Single values are in the kept stub; their files can be gone by now.
+		// The saved user data contains the single values. Their files may no longer exist.
 		if raw != nil {
 			in.stub, err = ignition.ParseStub(raw)
 		}
@@ -83,7 +84,8 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		"no user-data stub was given")
 }
 
-// oneOfStandardInput refuses a second reader of standard input.
+// oneOfStandardInput fails if more than one input is to be read from standard
+// input.
 func oneOfStandardInput(c config.Join) error {
 	var readers []string
 	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.Ticket}, c.IgnitionOverrides) {
@@ -97,7 +99,8 @@ func oneOfStandardInput(c config.Join) error {
 	return nil
 }
 
-// singleValues reads what is given beside the stub, or instead of it.
+// singleValues reads the values that are given in addition to the user data
+// or instead of it.
 func singleValues(c config.Join) (ignition.Values, error) {
 	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
 	var errs [2]error
@@ -110,7 +113,7 @@ func singleValues(c config.Join) (ignition.Values, error) {
 	return values, errors.Join(errs[:]...)
 }
 
-const inputLimit = 32 << 20 // bytes; a stub has two thousand, a whole payload half a million
+const inputLimit = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
 
 func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin

@@ -17,9 +17,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // the token, of no server
+const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a token that no server accepts
 
-// stubOf is an encoded stub of a server.
+// stubOf returns encoded user data for a server.
 func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
 	t.Helper()
 	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
@@ -49,10 +49,10 @@ func TestReadInputs(t *testing.T) {
 	for name, test := range map[string]struct {
 		config   config.Join
 		state    State
-		kept     []byte // in the state directory
+		kept     []byte // content of the file in the state directory
 		resume   bool
 		stdin    string
-		pool     string // of the stub, "" when there shall be none
+		pool     string // NodePool in the user data, "" if no user data is expected
 		host     string
 		approver string
 	}{

@@ -16,18 +16,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Options is what a verb is told.
+// Options configures a command.
 type Options struct {
 	Config   config.Join
-	Service  bool // the run is the service's own: it waits for any other, and takes nothing over
-	Resume   bool // go on with an unfinished join, with the settings that it was begun with
+	Service  bool // started by the service: waits for other runs, never takes over
+	Resume   bool // resume the unfinished join with its recorded settings
 	StateDir string
 	Sink     report.Sink
 	Stdin    io.Reader
-	Diff     bool // of a plan: show what changes in texts
+	Diff     bool // for a plan: include differences of text files
 }
 
-// join is one run: what the steps are given and what they hand on.
+// join is one run of a command: its configuration and the data that its steps
+// share.
 type join struct {
 	config config.Join
 	dir    string
@@ -39,18 +40,18 @@ type join struct {
 
 	payload *ignition.Payload
 	plan    *ignition.Plan
-	name    string // of the node
+	name    string // node name
 
-	packages dnf.Host           // where packages are installed: this host, but in tests
-	server   kubelet.Version    // of the API server, once it was asked
-	software *packages.Decision // what packages a node lacks, once that was looked for
-	before   bool               // the packages step is still to come in this run
-	unseen   bool               // preflight has left the uplink to it, for want of a package
+	packages dnf.Host           // where packages are installed: this host, except in tests
+	server   kubelet.Version    // version of the API server; zero before the server was queried
+	software *packages.Decision // the packages that the host lacks; nil before they were determined
+	before   bool               // the packages step has not run yet in this run
+	unseen   bool               // preflight did not check the uplink because a package is missing
 }
 
-// Join makes this host a worker. It tells whether it changed anything.
+// Join makes this host a worker node. It reports whether anything changed.
 func Join(ctx context.Context, options Options) (bool, error) {
-	var read bytes.Buffer // standard input can be read once
+	var read bytes.Buffer // standard input can be read only once
 	if options.Stdin != nil {
 		options.Stdin = io.TeeReader(options.Stdin, &read)
 	}
@@ -80,8 +81,9 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	return changed, err
 }
 
-// join goes through all steps, from the agent's own state to the headline that
-// tells the end. One that was resumed is gone on with later, whatever happens.
+// join runs all steps and emits the first and the final headline. If a new join
+// fails before it changes the host, its records are removed. A resumed join always
+// keeps them.
 func (j *join) join(ctx context.Context, resumed bool) (bool, error) {
 	if err := j.start(); err != nil {
 		return false, err
@@ -92,15 +94,14 @@ func (j *join) join(ctx context.Context, resumed bool) (bool, error) {
 		return changed, j.finish(changed)
 	}
 	if len(j.ledger.Items()) == 0 && !resumed {
-		// Nothing of the host was changed: nothing is to be resumed at the next
-		// boot, and no secret has a reason to stay. The service goes on all the
-		// same, with what it was given.
+		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
+		// must not remain. The service still retries with the files it was given.
 		err = errors.Join(err, j.forget())
 	}
 	return changed, err
 }
 
-// withTimeout bounds a run by its --timeout; none is without end.
+// withTimeout limits a run to its --timeout. A timeout of 0 means no limit.
 func withTimeout(ctx context.Context, timeout config.Duration) (context.Context, context.CancelFunc) {
 	if timeout > 0 {
 		return context.WithTimeout(ctx, time.Duration(timeout))
@@ -108,7 +109,7 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 	return context.WithCancel(ctx)
 }
 
-// prepare reads the inputs of a run; it changes nothing.
+// prepare reads the inputs of a run. It changes nothing.
 func prepare(options Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
@@ -117,7 +118,8 @@ func prepare(options Options) (*join, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only an administrator who names a cluster turns an unfinished leave into a join.
+	// Only an administrator who names a cluster can turn an unfinished leave into a
+	// join.
 	if c := options.Config; options.Service || options.Resume || (c.Ticket == "" && !given(c, state)) {
 		if err := state.stays(); err != nil {
 			return nil, err
@@ -139,7 +141,8 @@ func prepare(options Options) (*join, error) {
 	return j, j.fits()
 }
 
-// fits refuses a join to another NodePool while this host is a node.
+// fits fails if the user data belongs to a NodePool other than the one
+// this host has joined.
 func (j *join) fits() error {
 	stub, state := j.inputs.stub, j.state
 	if stub == nil || !state.Known() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
@@ -150,7 +153,8 @@ func (j *join) fits() error {
 		state.NodePool, state.Started.Format(time.DateOnly), stub.NodePool())
 }
 
-// start notes that a join goes on, so that the unit resumes it after a reboot.
+// start saves the state and the inputs of the join, so that the unit can
+// resume the join after a reboot.
 func (j *join) start() error {
 	if err := cloned(j.state, j.facts.MachineID, j.dir); err != nil {
 		return err
@@ -159,8 +163,8 @@ func (j *join) start() error {
 		j.state.Started = time.Now().UTC()
 	}
 	if !j.state.Leaving.IsZero() {
-		// The leave may have undone any part of the join, and the kept payload
-		// has no bootstrap credential any more.
+		// The leave may have undone any part of the join, and the saved payload no longer
+		// contains the bootstrap credential.
 		j.state.Leaving, j.state.Finished = time.Time{}, time.Time{}
 		j.state.Payload, j.state.PayloadOf, j.state.PayloadBy, j.state.Registered = "", "", "", false
 	}
@@ -182,18 +186,19 @@ func (j *join) start() error {
 	return writeState(j.dir, j.state)
 }
 
-// remember notes that a step is behind us.
+// remember records the last completed step.
 func (j *join) remember(step string) error {
 	j.state.LastStep = step
 	return writeState(j.dir, j.state)
 }
 
-// finish removes the token and the join token, which the node no longer needs,
-// and then records that the join has finished. A power cut in between leaves an
-// unfinished join, which is resumed without them: its payload is kept.
+// finish removes the user data's token and the join token, which the node no longer
+// needs, and then records the end of the join. A power failure in between leaves an
+// unfinished join. It resumes without the tokens, because its payload is saved.
 func (j *join) finish(changed bool) error {
 	secrets := []string{ticketFile}
-	// A standalone cluster's has no token, and leads to what the configuration is by then.
+	// User data of a standalone cluster contains no token. It is kept because it leads
+	// to the current configuration of the pool.
 	if stub := j.inputs.stub; j.hosted() || (stub != nil && stub.HasToken()) {
 		secrets = append(secrets, stubFile)
 	}

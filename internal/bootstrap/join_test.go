@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What a join cannot begin with is said before anything is opened or written.
+// Invalid inputs must be reported before anything is opened or written.
 func TestJoinRefusesBeforeItTouchesAnything(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
@@ -76,7 +76,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}
 }
 
-// The state of a machine that was cloned is not that of its clone.
+// The state of a cloned machine is not valid on its clone.
 func TestStateOfAnotherMachineIsRefused(t *testing.T) {
 	stub, err := ignition.ParseStub(stubOf(t, "a.example.com", "clusters/one", "11"))
 	if err != nil {

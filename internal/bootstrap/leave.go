@@ -17,18 +17,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// LeaveDocument is what a leave did.
+// LeaveDocument is the result of a leave.
 type LeaveDocument struct {
 	report.TypeMeta
 	NodeName    string              `json:"nodeName,omitempty"`
 	Restored    int                 `json:"restored"`
 	Removed     []string            `json:"removed,omitempty"`     // paths that kubelet, CRI-O and pods had created
 	Kept        []ledger.Difference `json:"kept,omitempty"`        // changed or created by others since the join
-	NotRestored []string            `json:"notRestored,omitempty"` // what cannot be given back, in words
-	Next        string              `json:"next,omitempty"`        // the command that deletes the Node object
+	NotRestored []string            `json:"notRestored,omitempty"` // changes that cannot be reverted, as messages
+	Next        string              `json:"next,omitempty"`        // command that deletes the Node object
 }
 
-// LeaveSteps lists the steps of a leave in their order.
+// leaveSteps returns the steps of a leave in order.
 func leaveSteps(document *LeaveDocument, evict bool) []Step {
 	steps := []Step{
 		{Name: "drain", Does: "move the pods away", run: drain},
@@ -42,16 +42,16 @@ func leaveSteps(document *LeaveDocument, evict bool) []Step {
 	return steps
 }
 
-// LeaveOptions are what a leave is told.
+// LeaveOptions configures Leave.
 type LeaveOptions struct {
 	Options
-	Evict bool // move the pods away first
-	Purge bool // remove files, too, that others than the cluster can have created
-	// FirstBoot is where the host would find what to join with again.
+	Evict bool // drain the node first
+	Purge bool // also remove files that may not have been created by the cluster
+	// FirstBoot locates the files with which the host would join again.
 	FirstBoot FirstBoot
 }
 
-// Leave gives the host back as it was before the join.
+// Leave restores the host to its state before the join.
 func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
 	m, _, err := takeTurn(ctx, options.Options)
@@ -74,7 +74,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
-	// The removal of the stub can have started the service once more.
+	// The removal of the user data may have started the service again.
 	if err := j.endService(ctx); err != nil {
 		report.Log{Sink: j.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+serviceUnit)
 	}
@@ -82,8 +82,8 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 }
 
 // leave records the leave durably, runs its steps, and removes the agent's
-// records. The record of the leave is the last to go: until then the next boot
-// neither joins again nor takes the host for a node.
+// records. The record of the leave is removed last. Until then the next boot
+// neither joins again nor treats the host as a node.
 func (j *join) leave(ctx context.Context, steps []Step, firstBoot FirstBoot) error {
 	j.emit(report.Event{Kind: report.Headline, Message: j.leaving()})
 	if j.state.Known() && j.state.Leaving.IsZero() {
@@ -106,8 +106,9 @@ func (j *join) leaving() string {
 	return fmt.Sprintf("%s leaves NodePool %s", j.state.NodeName, j.state.NodePool)
 }
 
-// forget removes the agent's own records durably, once all is given back. The
-// state goes last: it is what makes the next run remove the others.
+// forget removes the agent's own records durably after the host is restored.
+// The state is removed last, because the next run uses it to remove the other
+// records.
 func (j *join) forget() error {
 	if err := j.ledger.Forget(); err != nil {
 		return err
@@ -118,11 +119,12 @@ func (j *join) forget() error {
 	return drop(j.dir, stateFile)
 }
 
-// drainTime bounds how long a leave waits for pods to go.
+// drainTime is the maximum time a leave waits for pods to terminate.
 const drainTime = 5 * time.Minute
 
-// drain cordons the node and evicts its pods with the node's own credential.
-// A cluster that does not answer does not keep a host from leaving it.
+// drain cordons the node and evicts its pods with the node's own credential. If the
+// cluster is unreachable, drain fails after drainTimeout and its remedy names
+// --no-drain.
 func drain(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	there, err := j.tree.Exists(kubelet.KubeconfigPath)
 	if err != nil {
@@ -146,7 +148,7 @@ func drain(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	return changed("the Node is cordoned and its pods have moved away")
 }
 
-// withoutDrain adds how to go on when pods cannot be moved away.
+// withoutDrain adds the command that leaves without a drain to the remedy of err.
 func withoutDrain(err error) error {
 	remedy := report.RemedyOf(err)
 	if remedy != "" {
@@ -155,7 +157,7 @@ func withoutDrain(err error) error {
 	return report.Fail(report.CodeOf(err), remedy+"hcp-node-agent leave --no-drain # goes on and ends the pods where they are", "%w", err)
 }
 
-// stopNode stops kubelet, then every container that it started.
+// stopNode stops the service, kubelet and all containers that kubelet started.
 func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if j.systemd == nil {
 		return outcome{}, j.noBus
@@ -177,7 +179,7 @@ func stopNode(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	// kubelet's cgroups are slices that systemd keeps by themselves.
+	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
 	slice, err := j.systemd.UnitState(ctx, "kubepods.slice")
 	if err == nil && slice.Active == "active" {
 		err = j.systemd.Stop(ctx, "kubepods.slice")
@@ -203,13 +205,13 @@ func unmount(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return changed("%d file systems were unmounted", len(all))
 }
 
-// undo gives everything back that the ledger holds.
+// undo returns the step that reverts all changes in the ledger.
 func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (outcome, error) {
 	return func(ctx context.Context, j *join, log report.Log) (outcome, error) {
 		j.bridge.Prepare(ovs.Migration{}, log, nil)
 		services, err := ignition.ClusterDNS(j.tree)
 		if err != nil {
-			log.Note(err.Error()) // a leave does not depend on it
+			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
 		j.plugin.Prepare(log, services)
 		found, err := j.leftovers(j.ledger.Items())
@@ -229,7 +231,7 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 		if j.systemd != nil {
 			err = errors.Join(err, j.systemd.Reload(ctx))
 		}
-		if j.state.Known() { // in an earlier run, too, the undo can have removed CAs of the cluster
+		if j.state.Known() { // even an earlier run of the undo may have removed CAs of the cluster
 			err = errors.Join(err, updateTrust(ctx))
 		}
 		if err != nil {
@@ -242,8 +244,8 @@ func undo(document *LeaveDocument) func(context.Context, *join, report.Log) (out
 	}
 }
 
-// goesOn adds to what mends a failed undo how to go on then. An interruption is
-// nothing to mend.
+// goesOn adds the command that resumes the leave to the remedy of err. It
+// returns err unchanged if ctx has ended, because an interruption needs no repair.
 func goesOn(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -255,7 +257,8 @@ func goesOn(ctx context.Context, err error) error {
 	return report.Fail(report.Failed, "# fix that, then:\n"+again, "%w", err)
 }
 
-// notRestored says what an undo leaves as it is on purpose.
+// notRestored returns messages about changes that an undo does not revert by
+// design.
 func (j *join) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
 	for _, item := range items {

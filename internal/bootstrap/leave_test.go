@@ -107,7 +107,8 @@ func TestForgetRemovesTheAgentsRecords(t *testing.T) {
 	}
 }
 
-// What interrupted a leave is told as an interruption, not as something to mend.
+// An interrupted leave must be reported as an interruption, not as a failure to
+// repair.
 func TestAnUndoThatFailsSaysHowToGoOn(t *testing.T) {
 	mend := report.Fail(report.Failed, "umount /a", "a file system is mounted")
 	if err := goesOn(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// looks is what is looked at, and how often. Nothing here costs the cluster
-// more than a few requests a minute for a hundred nodes.
+// looks returns the checks of the service and their intervals. For 100 nodes they
+// cause at most a few API requests per minute.
 func (s *service) looks() []watch.Look {
 	return []watch.Look{
 		{Name: "node", Every: time.Minute, Find: s.lookNode},
@@ -26,12 +26,13 @@ func (s *service) looks() []watch.Look {
 	}
 }
 
-// lookNode finds what keeps the Node from being Ready and pods away from it.
+// lookNode returns the reasons why the Node is not Ready or not schedulable.
 func (s *service) lookNode(ctx context.Context) ([]watch.Finding, error) {
 	return s.found(s.node.Findings(ctx))
 }
 
-// lookDrift finds what somebody has changed of what the join made.
+// lookDrift returns a finding if the host differs from the state that the join
+// created.
 func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 	m, err := openMachine(ctx, s.StateDir, false)
 	if err != nil {
@@ -56,7 +57,7 @@ func (s *service) lookDrift(ctx context.Context) ([]watch.Finding, error) {
 	}}, nil
 }
 
-// lookCertificates finds what is to be said about the next certificates.
+// lookCertificates returns findings about the renewal of kubelet's certificates.
 func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
 	serving, err := servingOf(s.node, s.state.place())
@@ -67,9 +68,9 @@ func (s *service) lookCertificates(ctx context.Context) ([]watch.Finding, error)
 	return append(renewal("client certificate", identity.Renewal(time.Now())), found...), err
 }
 
-// lookServing finds what the next serving certificate waits for, or the first
-// where the host has none: when its address changes kubelet asks for another,
-// which nobody approves by itself on platform None.
+// lookServing returns a finding if a CSR for the serving certificate awaits
+// approval. kubelet submits a CSR if it has no certificate or if the host's address
+// changes. On platform None no controller approves it.
 func lookServing(ctx context.Context, serving *kubelet.Serving) ([]watch.Finding, error) {
 	const about = "serving certificate"
 	if found := servingFindings(ctx, serving); len(found) > 0 {
@@ -86,8 +87,8 @@ func renewal(about string, next kubelet.Renewal) []watch.Finding {
 	return []watch.Finding{{Severity: report.SeverityWarning, About: about, Text: next.Text, Remedy: next.Remedy}}
 }
 
-// lookAuthorities finds authorities that the node lacks, of the API server's
-// certificate and of those who call kubelet.
+// lookAuthorities returns findings about certificate authorities that the node does not
+// trust: those of the API server's certificate and those of kubelet's clients.
 func (s *service) lookAuthorities(ctx context.Context) ([]watch.Finding, error) {
 	found, err := s.found(s.node.Machine.Callers(ctx, kubelet.ClientCAPath, time.Now()))
 	if err != nil {
@@ -113,8 +114,9 @@ func (s *service) lookAuthorities(ctx context.Context) ([]watch.Finding, error) 
 	}), nil
 }
 
-// lookImages finds whether images can still be pulled, with the pause image,
-// which is there: a pull secret goes stale without a word.
+// lookImages returns a finding if images can no longer be pulled. It tests this
+// with the pause image, which exists locally. An expired pull secret otherwise goes
+// unnoticed.
 func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
 	effective, err := crio.Effective(ctx)
 	if err != nil {
@@ -123,7 +125,7 @@ func (s *service) lookImages(ctx context.Context) ([]watch.Finding, error) {
 	return s.found(s.node.Machine.Pullable(ctx, effective.PauseImage))
 }
 
-// found takes over what is found about a node.
+// found converts findings of package kubelet to those of package watch.
 func (s *service) found(all []kubelet.Finding, err error) ([]watch.Finding, error) {
 	found := make([]watch.Finding, 0, len(all))
 	for _, f := range all {

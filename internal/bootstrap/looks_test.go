@@ -17,8 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A kubelet without a serving certificate for the host's address of now is told
-// of, also where nobody can be asked what has become of its CSR.
+// A missing serving certificate for the host's current address must be reported,
+// even if the status of its CSR cannot be queried.
 func TestLookServing(t *testing.T) {
 	key := certtest.NewKey(t)
 	certificate := certtest.NewAuthority(t, "signer").Issue(t, key, &x509.Certificate{

@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// machine is the host and its ledger, opened.
+// machine is the opened host and its ledger.
 type machine struct {
 	tree    *host.Tree
 	systemd *host.Systemd
@@ -27,11 +27,11 @@ type machine struct {
 	nm      *networkmanager.Client
 	bridge  *migrate.Driver
 	plugin  *networkplugin.Driver
-	shared  *ledger.SharedOf // the ledger's driver
+	shared  *ledger.SharedOf // also a driver of the ledger
 }
 
-// openMachine opens the running host. To change it, the ledger is opened for
-// writing, which needs root and excludes others.
+// openMachine opens the running host. If write is true, it opens the ledger for
+// writing, which requires root and locks out other runs.
 func openMachine(ctx context.Context, stateDir string, write bool) (*machine, error) {
 	m, err := openHost(ctx, stateDir)
 	if err != nil {
@@ -58,8 +58,8 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 	return m, nil
 }
 
-// openHost opens the running host without its ledger. With an error there can
-// be a machine all the same, of which less is known.
+// openHost opens the running host without its ledger. It may return both
+// an error and a host for which some facts are unknown.
 func openHost(ctx context.Context, stateDir string) (*machine, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
@@ -72,12 +72,12 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
 	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
-		m.bridge.NM = m.nm // when it does not answer, a check says so
+		m.bridge.NM = m.nm // if NetworkManager is unreachable, a check reports it
 	}
 	return m, unknown
 }
 
-// drivers are what can change this host.
+// drivers returns the ledger drivers for this host.
 func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 	selinux := host.SELinux{Tree: m.tree}
 	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}

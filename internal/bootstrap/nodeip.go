@@ -14,21 +14,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// nodeIPTime is how long addresses may take to appear at boot.
+// nodeIPTime is the maximum time to wait for addresses at boot.
 const nodeIPTime = 30 * time.Second
 
-// NodeIPDocument is what became of the node's addresses.
+// NodeIPDocument is the result of RefreshNodeIP.
 type NodeIPDocument struct {
 	report.TypeMeta
-	Addresses []netip.Addr `json:"addresses"` // that kubelet is told, the primary first
-	Before    []netip.Addr `json:"before"`    // that it was told before
+	Addresses []netip.Addr `json:"addresses"` // configured for kubelet, the primary address first
+	Before    []netip.Addr `json:"before"`    // configured before
 	Changed   bool         `json:"changed"`
-	Note      string       `json:"note,omitempty"` // why there was nothing to do
+	Note      string       `json:"note,omitempty"` // why nothing was done
 }
 
-// RefreshNodeIP tells kubelet and CRI-O which addresses the node has, when they
-// are not those of the last boot: a DHCP server can give another one. kubelet
-// and CRI-O take them when they start; nothing is started or stopped here.
+// RefreshNodeIP updates the node's addresses in the configuration of kubelet and
+// CRI-O. A DHCP server may have assigned other addresses than at the last boot.
+// kubelet and CRI-O read the configuration when they start; RefreshNodeIP does not
+// start or stop them.
 func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error) {
 	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
 	ours, err := toldBefore(options.StateDir)
@@ -51,15 +52,15 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 	document.Addresses = append(document.Addresses, chosen.All()...)
 	document.Changed, err = tellNodeIP(ctx, options, chosen)
 	if errors.Is(err, ledger.ErrLocked) {
-		// Everything that changes the host at boot tells the address itself.
+		// Every run that changes the host at boot updates the addresses itself.
 		document.Note = "another hcp-node-agent is at work on this host, and sees to it"
 		return document, nil
 	}
 	return document, err
 }
 
-// toldBefore tells whether the address is the agent's to tell: another program
-// can have written a file of the same name.
+// toldBefore reports whether the ledger contains kubelet's drop-in. Another
+// program may have written a file of the same name.
 func toldBefore(dir string) (bool, error) {
 	records, err := ledger.View(dir, nil)
 	if err != nil {
@@ -68,8 +69,8 @@ func toldBefore(dir string) (bool, error) {
 	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
 }
 
-// writtenNodeIPs are those that kubelet is told now, none when somebody has
-// removed the file.
+// writtenNodeIPs returns the addresses that kubelet's drop-in contains, or none
+// if the drop-in does not exist.
 func writtenNodeIPs() (nodeip.Addresses, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
@@ -95,8 +96,8 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 	return chosen, err
 }
 
-// tellNodeIP writes the files and tells whether kubelet is told something else
-// than before. The files in /run are missing after every boot.
+// tellNodeIP writes the files and reports whether kubelet's configuration
+// changed. The files in /run never exist after a boot, so they do not count.
 func tellNodeIP(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
 	m, err := openMachine(ctx, options.StateDir, true)
 	if err != nil {

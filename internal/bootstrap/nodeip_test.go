@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// On a host where nobody has told kubelet an address through the ledger nothing
-// is looked for, waited for or written.
+// If the ledger does not contain kubelet's address configuration, nothing must be
+// searched, awaited or written.
 func TestNodeIPOfAHostThatIsNotOurs(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	told, err := RefreshNodeIP(t.Context(), Options{StateDir: dir})

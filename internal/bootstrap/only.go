@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// Only runs the named steps of a join alone, on a host that has joined or not:
-// to move the uplink into br-ex before anything else, or once more. No join
-// begins with it, and none counts as further than it was; leave undoes it. It
-// tells whether it changed anything.
+// Only runs only the named steps, for example to attach the uplink to br-ex
+// before a join. The host does not have to be joined. RunOnly starts no join and
+// does not change the recorded progress; leave undoes the changes. It reports
+// whether anything changed.
 func Only(ctx context.Context, options Options, names []string) (bool, error) {
 	if options.Resume {
 		return false, usage("--only and --resume cannot be given together")
@@ -54,7 +54,8 @@ func (j *join) only(ctx context.Context, options Options, steps []Step) (bool, e
 	return changed, nil
 }
 
-// alone finds the steps of these names, in the order of a join.
+// alone returns the named steps in the order of a join. It fails if a step
+// depends on the result of an earlier one.
 func alone(names []string) ([]Step, error) {
 	var possible []string
 	var steps []Step

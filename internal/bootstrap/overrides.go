@@ -11,16 +11,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// override is an Ignition config that is merged over the payload. It is as
-// secret as the payload is.
+// override is an Ignition config that is merged over the payload. It is as secret
+// as the payload.
 type override struct {
-	Name   string `json:"name"` // as it was given
+	Name   string `json:"name"` // as given on the command line
 	Config []byte `json:"config"`
 }
 
-// readOverrides reads what is merged over the payload: the files that are given
-// now, else those that an earlier run has kept. Their files can be gone then,
-// as those of cloud-init are. Each is looked at before anything is touched.
+// readOverrides returns the overrides of this run, or the saved overrides of an
+// earlier run if none are given. The original files may no longer exist, for
+// example those of cloud-init. Each new override is checked before the host is
+// changed.
 func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]override, error) {
 	if resume || (len(c.IgnitionOverrides) == 0 && !given(c, state)) {
 		return keptOverrides(dir)
@@ -51,7 +52,7 @@ func keptOverrides(dir string) ([]override, error) {
 	return list, nil
 }
 
-// keepOverrides keeps what is merged over the payload for the runs to come.
+// keepOverrides saves the overrides for later runs.
 func keepOverrides(dir string, list []override) error {
 	if len(list) == 0 {
 		return drop(dir, overridesFile)
@@ -63,9 +64,9 @@ func keepOverrides(dir string, list []override) error {
 	return keep(dir, overridesFile, content)
 }
 
-// overridden merges the overrides over a payload. What they refer to elsewhere
-// is fetched before, with the stub's proxy and CAs; from then on they have all
-// in them.
+// overridden merges the overrides over a payload. It first fetches the
+// resources to which the overrides refer, with the proxy and CAs of the user data,
+// and embeds them.
 func (j *join) overridden(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
 	configs := make([][]byte, 0, len(j.inputs.overrides))
 	for i, one := range j.inputs.overrides {
@@ -79,8 +80,8 @@ func (j *join) overridden(ctx context.Context, p *ignition.Payload, log report.L
 	return p.Override(configs...)
 }
 
-// keepWithout keeps payload and overrides for the runs to come without one
-// file, which the host shall not have any more.
+// keepWithout saves the payload and the overrides without the file at path, so that
+// later runs do not write it again.
 func (j *join) keepWithout(path string) error {
 	raw, err := ignition.Without(j.payload.Raw, path)
 	if err != nil {

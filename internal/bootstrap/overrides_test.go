@@ -21,8 +21,8 @@ const (
 	second = `{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"/etc/second","mode":384,"contents":{"source":"data:,b"}}]}}`
 )
 
-// Which overrides count: those given now, those of the join that goes on, or
-// none, when it begins anew without them.
+// A run uses the given overrides or, if it resumes a join, the saved ones. A join
+// that starts over without overrides has none.
 func TestReadOverrides(t *testing.T) {
 	begun := State{Started: time.Now()}
 	kept := []override{{"/gone/kept.ign", []byte(first)}}
@@ -31,7 +31,7 @@ func TestReadOverrides(t *testing.T) {
 		config config.Join
 		state  State
 		resume bool
-		want   []string // their configs
+		want   []string // configs of the overrides
 	}{
 		"none":                      {config.Join{UserData: stub}, State{}, false, nil},
 		"given":                     {config.Join{UserData: stub, IgnitionOverrides: []string{file(t, []byte(second)), "-"}}, State{}, false, []string{second, first}},
@@ -90,7 +90,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 	}
 }
 
-// What is merged over the payload is kept as the secret that it is, and goes.
+// Saved overrides must be protected as secrets, and must be removed with the join.
 func TestOverridesAreKept(t *testing.T) {
 	dir := t.TempDir()
 	list := []override{{"a.ign", []byte(first)}, {"-", []byte(second)}}
@@ -123,7 +123,7 @@ func TestOverridesAreKept(t *testing.T) {
 	}
 }
 
-// payload is a payload in the state directory, and a join that knows it.
+// payload saves a payload and returns an operation that refers to it.
 func payload(t *testing.T, overrides ...string) *join {
 	t.Helper()
 	j := &join{dir: t.TempDir()}
@@ -156,7 +156,7 @@ func TestPayloadIsOverridden(t *testing.T) {
 	}
 }
 
-// What an override refers to is fetched once, and kept with it.
+// The resources to which an override refers are fetched once and saved with it.
 func TestOverrideFromElsewhere(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -190,7 +190,8 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	}
 }
 
-// The bootstrap credential goes out of what is kept, wherever it came from.
+// The bootstrap credential must be removed from everything that is saved, whatever
+// its origin.
 func TestKeepWithoutTheBootstrapCredential(t *testing.T) {
 	j := payload(t, first, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+bootstrapPath+`","mode":384},{"path":"/etc/c"}]}}`)
 	if _, err := j.obtain(t.Context(), report.Log{}); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
-// onBench is a join on a RHEL 9 whose packages are those of a bench.
+// onBench returns an operation on a RHEL 9 host that has the packages of the bench.
 func onBench(t *testing.T, b *rpms.Bench, install bool) *join {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
@@ -30,8 +30,9 @@ func onBench(t *testing.T, b *rpms.Bench, install bool) *join {
 	}
 }
 
-// A # join without --install-packages is refused with the command, before anything
-// is changed; one with it installs, and leave names the command that undoes it.
+// A join without --install-packages must be refused with the install command before
+// any change. With it the join installs the packages, and leave prints the command
+// that removes them.
 func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
 	b := rpms.New(t)
 	key := b.Key("mirror")
@@ -77,7 +78,7 @@ func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
 	}
 }
 
-// What dnf refuses leaves nothing that leave would have to name.
+// If dnf rejects the packages, leave must not list them.
 func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")

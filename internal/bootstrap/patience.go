@@ -9,55 +9,54 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// How long the service waits before it tries a join again.
+// Backoff of the service between attempts to join.
 const (
 	firstPatience   = 10 * time.Second
 	longestPatience = 5 * time.Minute
-	lookAround      = 5 * time.Second // between looks for a new stub or ticket
+	lookAround      = 5 * time.Second // interval of checks for new input files
 )
 
-// attempt is how a try to join has ended.
+// attempt describes a failed attempt to join.
 type attempt struct {
-	step string // that failed; "" when none had begun
+	step string // the step that failed; "" if no step had started
 	err  error
 }
 
-// waits tells whether a try that failed is made again by the service itself,
-// because time, or somebody elsewhere, can mend the cause: a network or a clock
-// that is not there yet at boot, an ignition server that is away, a token that
-// has expired and a stub that will be replaced, packages that are being
-// installed. No step that it is so for has changed the host. Everything else is
-// left to the unit, which knows by the exit code what does not mend itself.
+// waits reports whether the service retries the join itself. This covers
+// failures that end with time or by a remote change: network or clock not ready at
+// boot, ignition server unavailable, expired token, replaced user data, packages
+// being installed. None of these steps has changed the host when it fails. On other
+// failures the service exits, and systemd decides by the exit code.
 func (a attempt) waits() bool {
 	code := report.CodeOf(a.err)
 	switch {
 	case code == report.Interrupted || code == report.RebootNeeded:
 		return false
-	case a.step == "": // what is to be joined with could not be read, or somebody else is at it
+	case a.step == "": // the inputs could not be read, or another process holds the lock
 		return code == report.Failed || code == report.CredentialRefused
 	}
 	return slices.Contains([]string{"preflight", "fetch", "admission", "packages"}, a.step)
 }
 
-// alike tells whether two tries failed for the same reason. What a message says
-// of times and counts differs from try to try.
+// alike reports whether two attempts failed for the same reason. Messages are
+// not compared, because they contain times and counts.
 func (a attempt) alike(b attempt) bool {
 	return a.step == b.step && report.CodeOf(a.err) == report.CodeOf(b.err) && report.RemedyOf(a.err) == report.RemedyOf(b.err)
 }
 
-// pause is how long to wait after so many tries that failed alike: twice as
-// long each time, up to five minutes.
+// pause returns the wait after the given number of identical failures. It doubles
+// with each failure, up to maxBackoff.
 func pause(tries int) time.Duration {
 	return min(firstPatience<<min(tries-1, 10), longestPatience)
 }
 
-// retrier tries a join until it succeeds, until waiting helps no more, or until
-// ctx ends. Tries that fail alike are told once; systemd's status always says
-// what is waited for.
+// retrier retries a join until it succeeds, a failure is not retryable, or ctx
+// ends. Identical failures are reported once. The systemd status always contains
+// the reason for the wait.
 type retrier struct {
 	sink  report.Sink
 	try   func(context.Context, report.Sink) error
-	marks func() string // changes when there is something new to join with
+	marks func() string // changes if there are new input files
 	wait  func(context.Context, time.Duration) error
 	tell  func(status string)
 }
@@ -90,19 +89,19 @@ func (r retrier) join(ctx context.Context) error {
 	}
 }
 
-// note tells that the service goes on by itself.
+// note logs that the service retries automatically.
 func (r retrier) note(a attempt) {
 	log := report.Log{Sink: r.sink, Step: a.step}
 	if a.step == "" {
-		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has told it
+		log.Warn(a.err.Error(), report.RemedyOf(a.err)) // no step has reported the failure
 	}
 	log.Note("it is tried again by itself, first after " + pause(1).String() + ", then more and more seldom, and at once when there is a new stub or ticket")
 }
 
-// rest waits until the next try, or until there is something new to join with.
+// rest waits until the next attempt is due or new input files exist.
 func (r retrier) rest(ctx context.Context, a attempt, since time.Time, long time.Duration, marks string) error {
 	until := time.Now().Add(long)
-	what := a.err.Error() // names the step, where there is one
+	what := a.err.Error() // contains the name of the step, if any
 	r.tell(fmt.Sprintf("waits since %s, tries again at %s: %s", since.Format("Jan 2 15:04"), until.Format(time.TimeOnly), what))
 	for rested := time.Duration(0); rested < long && r.marks() == marks; rested += lookAround {
 		if err := r.wait(ctx, min(lookAround, long-rested)); err != nil {
@@ -112,7 +111,7 @@ func (r retrier) rest(ctx context.Context, a attempt, since time.Time, long time
 	return nil
 }
 
-// sleep waits for a time, or until ctx ends.
+// sleep waits for the duration or until ctx ends.
 func sleep(ctx context.Context, long time.Duration) error {
 	select {
 	case <-time.After(long):
@@ -122,18 +121,18 @@ func sleep(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// retelling holds back the story of a try while it is that of the one before:
-// until it has come past the step that failed then, or to the first step where
-// none had begun.
+// retelling buffers the events of an attempt while they repeat the previous
+// attempt. It passes all events on once the attempt gets past the step that failed
+// before, or starts a first step where none had started before.
 type retelling struct {
 	sink  report.Sink
-	known attempt // the try before; without an error all is told
+	known attempt // the previous attempt; if its err is nil, all events are passed on
 	held  []report.Event
-	step  string // that failed
+	step  string // the step that failed
 	over  bool
 }
 
-// Emit tells an event, now or never.
+// Emit buffers the event or passes it on.
 func (r *retelling) Emit(event report.Event) {
 	if event.Kind == report.StepFailed {
 		r.step = event.Step
@@ -146,7 +145,8 @@ func (r *retelling) Emit(event report.Event) {
 	}
 }
 
-// flush tells what was held back, and all that follows at once.
+// flush passes on the buffered events and, from then on, all later ones
+// immediately.
 func (r *retelling) flush() {
 	r.over = true
 	if r.sink != nil {

@@ -45,7 +45,7 @@ func TestPausesGrow(t *testing.T) {
 	}
 }
 
-// tries plays a service whose joins end as told, one after the other.
+// tries runs a service whose attempts end as specified, one after the other.
 func tries(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story events, statuses []string, err error) { //nolint:revive // the test's own first
 	t.Helper()
 	n := 0
@@ -76,8 +76,8 @@ func tries(t *testing.T, ctx context.Context, marks func() string, wait func(tim
 
 func unmoved() string { return "" }
 
-// An expired token is told once, waited for in systemd's status, and mended by
-// whatever lets the next try succeed.
+// An expired token must be reported once. Meanwhile systemd's status must contain
+// the reason, and the join continues once an attempt succeeds.
 func TestServiceWaitsCalmly(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
 	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
@@ -103,7 +103,7 @@ func TestServiceWaitsCalmly(t *testing.T) {
 	}
 }
 
-// A fresh stub does not wait for the end of the pause.
+// New user data must end the backoff immediately.
 func TestServiceTriesAtOnceWithAFreshStub(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
 	stub, waits := "old", 0
@@ -131,7 +131,7 @@ func TestServiceEndsWithWhatStays(t *testing.T) {
 	}
 }
 
-// systemctl stop ends the wait.
+// systemctl stop must end the wait.
 func TestServiceIsStoppedWhileItWaits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := tries(t, ctx, unmoved, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
@@ -140,7 +140,7 @@ func TestServiceIsStoppedWhileItWaits(t *testing.T) {
 	}
 }
 
-// Before a step there is nobody else who tells what is wrong.
+// If no step has started, the retrier itself must report the failure.
 func TestServiceTellsWhatNoStepTold(t *testing.T) {
 	story, _, err := tries(t, t.Context(), unmoved, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}, attempt{})
 	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the ticket has expired") {
@@ -148,8 +148,9 @@ func TestServiceTellsWhatNoStepTold(t *testing.T) {
 	}
 }
 
-// What a try tells once it has come further than the one before, that had not
-// even begun, is told at once: it can wait for an approval from then on.
+// If an attempt gets further than the previous one, which had not started a step,
+// its events must be passed on immediately. The attempt may wait for an approval
+// from then on.
 func TestServiceTellsATryThatBegins(t *testing.T) {
 	var story events
 	told := &retelling{sink: &story, known: attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}}

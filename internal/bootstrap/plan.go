@@ -12,26 +12,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// PlanDocument is what a join would change. Contents are not in it, only
-// digests; differences of texts are, when they were asked for, without secrets.
+// PlanDocument lists the changes that a join would make. It contains digests
+// instead of contents, and diffs with secrets masked if they were requested.
 type PlanDocument struct {
 	report.TypeMeta
 	NodeName  string          `json:"nodeName,omitempty"`
 	NodePool  string          `json:"nodePool,omitempty"`
-	Empty     bool            `json:"empty"` // nothing is left to do
+	Empty     bool            `json:"empty"` // no changes are necessary
 	Overrides []string        `json:"overrides,omitempty"`
 	Changes   []PlannedChange `json:"changes"`
-	Network   []string        `json:"network"` // what becomes of the uplink, line by line
+	Network   []string        `json:"network"` // result of the plan for the uplink, line by line
 	Move      *ovs.Migration  `json:"move,omitempty"`
 	Notes     []ignition.Note `json:"notes"`
-	Missing   []string        `json:"missing,omitempty"` // units that nobody has
+	Missing   []string        `json:"missing,omitempty"` // units that do not exist
 }
 
 // Err returns nil: a plan has no outcome of its own.
 func (PlanDocument) Err() error { return nil }
 
-// Plan tells what a join would change. It fetches the payload and changes
-// nothing, the agent's own state included.
+// Plan returns the changes that a join would make. It fetches the payload but
+// changes nothing, not even the agent's own state.
 func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	document := PlanDocument{TypeMeta: report.Meta("Plan")}
 	j, err := look(ctx, options)
@@ -69,8 +69,8 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	return document, nil
 }
 
-// planned are all changes that the steps would make and that can be told
-// beforehand, but for the network's.
+// planned returns the changes of all steps that can be determined in
+// advance, except those of the network.
 func (j *join) planned(ctx context.Context, diff bool) ([]PlannedChange, error) {
 	wanted, err := j.wantedRuntime()
 	if err != nil {
@@ -96,7 +96,7 @@ func (j *join) planned(ctx context.Context, diff bool) ([]PlannedChange, error) 
 	return changes, nil
 }
 
-// look is begin for a run that changes nothing.
+// look prepares a run that changes nothing, as prepareJoin does for a join.
 func look(ctx context.Context, options Options) (*join, error) {
 	state, err := readState(options.StateDir)
 	if err != nil {

@@ -6,11 +6,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Group is what a change is shown with in a plan.
+// Group is the heading under which a plan lists a change.
 type Group string
 
-// The groups, in the order in which a plan shows them. Changes of other kinds
-// are in a group that is called as their kind.
+// The groups in the order of a plan. Changes of other kinds have a group named
+// after their kind.
 const (
 	GroupFiles   Group = "files"
 	GroupUnits   Group = "units"
@@ -19,23 +19,23 @@ const (
 	GroupRuntime Group = "runtime"
 )
 
-// Action is what is done to a thing.
+// Action is the effect of a change on its target.
 type Action string
 
-// The actions.
+// Actions of planned changes.
 const (
 	ActionAdd        Action = "add"
 	ActionChange     Action = "change"
 	ActionRemove     Action = "remove"
-	ActionAttributes Action = "attributes" // its mode or owner alone
+	ActionAttributes Action = "attributes" // only the mode or owner changes
 )
 
-// PlannedChange is one change of a plan.
+// PlannedChange is a change that a join would make.
 type PlannedChange struct {
 	ledger.Pending
 	Group  Group  `json:"group"`
 	Action Action `json:"action"`
-	Diff   string `json:"diff,omitempty"` // a unified difference without secrets, or why there is none
+	Diff   string `json:"diff,omitempty"` // unified diff with secrets masked, or the reason why there is none
 }
 
 func plannedChange(p ledger.Pending, runtime bool) PlannedChange {
@@ -75,7 +75,7 @@ func actionOf(p ledger.Pending) Action {
 	return ActionChange
 }
 
-// onlyAttributes tells whether a path is all that it shall be but for its mode
+// onlyAttributes reports whether a path differs from its desired state only in mode
 // or owner.
 func onlyAttributes(p ledger.Pending) bool {
 	alike := p.Change

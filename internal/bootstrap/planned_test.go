@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// there is a file as the ledger finds it.
+// there returns the state of an existing file as the ledger reads it.
 func there(content string, mode uint32) ledger.State {
 	state := ledger.FileState([]byte(content), mode)
 	state.Type = "file"
@@ -108,7 +108,7 @@ func TestDifference(t *testing.T) {
 	}
 }
 
-// No content is in the document but in differences.
+// The JSON must contain no file content except in diffs.
 func TestPlannedChangeAsJSON(t *testing.T) {
 	change := plannedChange(pendingFile("/etc/a", there("before-it", 0o644), there("after-it", 0o644)), false)
 	encoded, err := json.Marshal(change)

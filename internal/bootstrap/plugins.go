@@ -12,13 +12,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// maxPlugin is the size up to which a file in a directory of plugins is copied
-// before the join. A plugin has 5 MiB, and a large directory of them 100 MiB.
+// maxPlugin is the maximum size in bytes of a plugin file that is backed up
+// before the join. A plugin has about 5 MiB, a large directory of plugins 100 MiB.
 const maxPlugin = 32 << 20
 
-// pluginBrackets returns what to record of the plugin directories before the
-// cluster's pods write there: the names in them, and each file that they can
-// replace.
+// pluginBrackets returns the changes that record the plugin directories before
+// pods write to them: the names they contain, and each file that pods can replace.
 func (j *join) pluginBrackets() ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
 	for _, dir := range pluginDirectories() {
@@ -43,15 +42,17 @@ func (j *join) pluginBrackets() ([]ledger.Change, error) {
 	return slices.Concat(files, dirs), nil
 }
 
-// leftover is what kubelet, CRI-O and pods have put into one directory.
+// leftover lists the paths that kubelet, CRI-O and pods have created in one
+// directory.
 type leftover struct {
 	dir    string
-	shared bool // with administrators
+	shared bool // administrators write to the directory too
 	paths  []string
 }
 
-// leftovers returns what came into the directories of items since the join. For
-// plugins every file is listed; for the node's own directories the topmost paths.
+// leftovers returns the paths that were created in the directories of items
+// since the join. For plugin directories it lists every file, for the node's own
+// directories the topmost paths.
 func (j *join) leftovers(items []ledger.Item) ([]leftover, error) {
 	contents := &ledger.ContentsOf{Tree: j.tree}
 	var all []leftover
@@ -93,7 +94,7 @@ func (j *join) onlyFiles(paths []string) ([]string, error) {
 	return files, nil
 }
 
-// topmost returns those of an item's paths that are not below another one.
+// topmost returns the paths of an item that are not below another one.
 func (j *join) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
 		there, err := j.tree.Exists(item.Target)
@@ -109,8 +110,8 @@ func (j *join) topmost(item ledger.Item, paths []string) ([]string, error) {
 	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] }), nil
 }
 
-// reportLeftovers adds to the document which leftovers an undo removed and which
-// it kept, and logs those that an administrator can miss.
+// reportLeftovers adds the paths that an undo removed or kept to the document. It
+// logs those that are relevant to an administrator.
 func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log report.Log) error {
 	for _, l := range found {
 		var removed, kept []string
@@ -123,7 +124,7 @@ func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log re
 				removed = append(removed, p)
 			}
 			if info.Type == host.Absent || !l.shared {
-				continue // what an undo that failed left of the node's own is tried again
+				continue // a later run retries what a failed undo left of the node's own files
 			}
 			kept = append(kept, p)
 			change := ledger.Change{Kind: ledger.File, Target: p, Why: "it came since the join, and others can need it"}
@@ -144,7 +145,7 @@ func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log re
 	return nil
 }
 
-// removal returns the shell command that removes files.
+// removal returns the shell command that removes the files.
 func removal(paths []string) string {
 	words := []string{"rm", "--"}
 	for _, p := range paths {

@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// write makes files below a root, with their directories.
+// write creates files below a root, with their directories.
 func write(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
@@ -29,7 +29,8 @@ func write(t *testing.T, root string, files map[string]string) {
 	}
 }
 
-// machineIn returns a machine below root with a ledger of its own, closed with the test.
+// machineIn returns a host below root with a ledger of its own, which the test
+// closes.
 func machineIn(t *testing.T, root string) *machine {
 	t.Helper()
 	tree, err := host.OpenTree(root)
@@ -58,12 +59,12 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	}
 	for name, purge := range map[string]bool{"leave": false, "leave --purge": true} {
 		t.Run(name, func(t *testing.T) {
-			// An undo deletes empty bridges that came since the join.
+			// An undo deletes empty bridges that were created after the join.
 			runtime.LockOSThread()
 			must(t, unix.Unshare(unix.CLONE_NEWNET))
 			root := t.TempDir()
 			write(t, root, before)
-			must(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM has it
+			must(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
 			m := machineIn(t, root)
 			m.shared.Purge = purge
 			var story events

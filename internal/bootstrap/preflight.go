@@ -7,14 +7,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// PreflightDocument is what stands in the way of a join.
+// PreflightDocument is the result of the checks that a join makes before it has the
+// payload.
 type PreflightDocument struct {
 	report.TypeMeta
 	preflight.Result
 }
 
-// Preflight runs the checks that need no payload. It fails if the checks cannot
-// be run; what they find is in the document, and in its Err.
+// Preflight runs the checks that need no payload. It fails if the checks cannot be
+// run; their findings are in the document and in its Err.
 func Preflight(ctx context.Context, options Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
 	j, err := look(ctx, options)
@@ -34,8 +35,8 @@ func Preflight(ctx context.Context, options Options) (PreflightDocument, error) 
 	return document, nil
 }
 
-// Err returns the failure that the findings amount to, nil if a join would not be
-// refused. It counts the findings; the document has their messages and remedies.
+// Err returns a failure if a join would be refused because of the findings, else
+// nil. It counts the findings; the document contains their messages and remedies.
 func (d PreflightDocument) Err() error {
 	err := d.Result.Err()
 	if err == nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// reach is who has to answer before the uplink is moved and after: the API
-// server, without which the node is lost to the cluster, the ignition server,
-// and whom the administrator has named.
+// reach returns the endpoints that must be reachable before and after
+// the migration of the uplink: the API server, without which the node is lost to
+// the cluster, the ignition server, and those of --verify-reach.
 func (j *join) reach() []migrate.Endpoint {
 	var all []migrate.Endpoint
 	if server, err := url.Parse(j.state.APIServer); err == nil && server.Hostname() != "" {
@@ -30,15 +30,15 @@ func (j *join) reach() []migrate.Endpoint {
 		}
 	}
 	for _, peer := range j.config.VerifyReach {
-		host, _, _ := net.SplitHostPort(peer) // it was validated
+		host, _, _ := net.SplitHostPort(peer) // was validated before
 		all = append(all, migrate.Endpoint{Name: "peer " + host, Address: peer})
 	}
 	return all
 }
 
-// needsIgnition tells whether the ignition server has to answer. A join that
-// goes on with a payload which an earlier run has kept does not need it any
-// more, and shall not fail because it is gone.
+// needsIgnition reports whether the ignition server must be reachable. A join that
+// resumes with a saved payload no longer needs the server and must not fail because
+// of it.
 func (j *join) needsIgnition() bool {
 	return j.inputs.stub != nil && (j.payload == nil || j.payload.Server != "")
 }

@@ -12,8 +12,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// A join restarts kubelet, which registers a Node only at its start, when the
-// Node was deleted; not while the API server is away, nor before the first time.
+// A join must restart kubelet if the Node was deleted, because kubelet registers a
+// Node only when it starts. It must not do so if the API server is unreachable or
+// before the first registration.
 func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 	const path = "/api/v1/nodes/worker-0"
 	for name, test := range map[string]struct {

@@ -11,11 +11,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// registrationPath is where kubelet is told its Node's labels and taints.
+// registrationPath is the path of kubelet's drop-in with the labels and taints of
+// its Node.
 const registrationPath = "/etc/systemd/system/" + kubelet.Unit + ".d/" + kubelet.RegistrationDropIn
 
-// registration is what the Node shall be registered with: what was asked for,
-// and the NodePool's label on a hosted cluster.
+// registration returns the labels and taints with which kubelet must register the
+// Node: the configured ones and, on a hosted cluster, the NodePool's label.
 func (j *join) registration() (kubelet.Registration, error) {
 	pool := ""
 	if j.hosted() {
@@ -24,9 +25,9 @@ func (j *join) registration() (kubelet.Registration, error) {
 	return kubelet.NewRegistration(j.config.Labels, j.config.Taints, pool)
 }
 
-// planRegistration adds the drop-in that tells kubelet. A unit that leaves no
-// way to do so is an error when somebody has asked for labels or taints; for
-// the NodePool's label alone it is worth a note.
+// planRegistration adds the drop-in with labels and taints to the plan. If the unit
+// does not allow such a drop-in, planRegistration fails if labels or taints are
+// configured. For the NodePool's label alone it adds a note.
 func (j *join) planRegistration() error {
 	wishes, err := j.registration()
 	if err != nil {
@@ -61,8 +62,8 @@ func (j *join) planRegistration() error {
 	return nil
 }
 
-// register is the Node that is asked of the cluster before kubelet starts; nil
-// where there is no plan yet.
+// register returns the Node that is submitted as a dry run before kubelet
+// starts, or nil if there is no plan yet.
 func (j *join) register() *kubelet.Register {
 	wishes, err := j.registration()
 	if j.plan == nil || err != nil {
@@ -71,8 +72,9 @@ func (j *join) register() *kubelet.Register {
 	return &kubelet.Register{Launch: j.launch(true), Wishes: wishes, Arch: j.facts.Arch, First: j.state.Finished.IsZero()}
 }
 
-// launch is how systemd will start kubelet, with or without our own drop-in:
-// the plan's files over the host's, in the directories of systemd.unit(5).
+// launch returns the unit file and drop-ins with which systemd will start
+// kubelet, with or without the agent's own drop-in. Planned files replace the
+// host's, in the directories of systemd.unit(5).
 func (j *join) launch(ours bool) kubelet.Launch {
 	launch := kubelet.Launch{File: j.asPlanned}
 	dropins := map[string]string{}
@@ -82,7 +84,7 @@ func (j *join) launch(ours bool) kubelet.Launch {
 		}
 		for _, name := range j.plannedNames(path.Join(dir, kubelet.Unit+".d")) {
 			if content, found := j.asPlanned(path.Join(dir, kubelet.Unit+".d", name)); found {
-				dropins[name] = string(content) // hides one of the same name in the directories before
+				dropins[name] = string(content) // overrides the same name in earlier directories
 			}
 		}
 	}
@@ -94,8 +96,8 @@ func (j *join) launch(ours bool) kubelet.Launch {
 	return launch
 }
 
-// asPlanned reads a file as it will be when the plan's files are written. A link
-// reads as empty: systemd takes one to /dev/null for a file without content.
+// asPlanned returns the content of a file after the plan is applied. A link reads
+// as empty, because systemd treats a link to /dev/null as a file without content.
 func (j *join) asPlanned(p string) ([]byte, bool) {
 	for _, change := range slices.Backward(j.plan.Files) {
 		switch {
@@ -109,10 +111,10 @@ func (j *join) asPlanned(p string) ([]byte, bool) {
 	return j.asOnHost(p)
 }
 
-// asOnHost reads a file of the host as those read it who follow links:
-// /etc/os-release is one, and so are some drop-ins.
+// asOnHost reads a file of the host and follows links. /etc/os-release is a link,
+// and so are some drop-ins.
 func (j *join) asOnHost(p string) ([]byte, bool) {
-	for range 10 { // more links than that lead in a circle
+	for range 10 { // more links indicate a loop
 		info, err := j.tree.Lstat(p)
 		switch {
 		case err != nil:
@@ -131,12 +133,12 @@ func (j *join) asOnHost(p string) ([]byte, bool) {
 	return nil, false
 }
 
-// plannedNames lists a directory as it will be, and the names of files too that
-// will be gone.
+// plannedNames returns the names in a directory after the plan is applied. The
+// result also contains files that the plan removes.
 func (j *join) plannedNames(dir string) []string {
 	names, err := j.tree.ReadDir(dir)
 	if err != nil {
-		names = nil // there is none, or nobody may read it
+		names = nil // the directory does not exist or is not readable
 	}
 	for _, change := range j.plan.Files {
 		if path.Dir(change.Target) == dir {

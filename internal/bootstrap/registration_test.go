@@ -22,7 +22,8 @@ func plannedUnit(content string) ledger.Change {
 	return ledger.Change{Kind: ledger.File, Target: units, Want: ledger.FileState([]byte(content), 0o644)}
 }
 
-// joining is a join of the NodePool with a plan, on a host with these files.
+// joining returns an operation with the plan that joins the NodePool, on a host
+// with the files.
 func joining(t *testing.T, files map[string]string, plan ...ledger.Change) *join {
 	t.Helper()
 	root := t.TempDir()
@@ -58,7 +59,7 @@ func joining(t *testing.T, files map[string]string, plan ...ledger.Change) *join
 	}
 }
 
-// dropin gives what the plan makes of the drop-in, "" when nothing.
+// dropin returns the planned content of the drop-in, "" if none is planned.
 func dropin(j *join) string {
 	content := ""
 	for _, change := range j.plan.Files {
@@ -74,7 +75,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		files map[string]string
 		plan  []ledger.Change
 		join  func(*join)
-		want  string // in the drop-in; "" means that there is none
+		want  string // part of the drop-in; "" if there must be none
 		note  string
 		fails string
 	}{
@@ -148,7 +149,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 	}
 }
 
-// Labels that are not asked for any more go with the next join.
+// Labels that are no longer configured must be removed by the next join.
 func TestRegistrationIsTakenBack(t *testing.T) {
 	j := joining(t, nil, plannedUnit(kubeletUnit))
 	if err := j.planRegistration(); err != nil {
@@ -171,8 +172,8 @@ func TestRegistrationIsTakenBack(t *testing.T) {
 	}
 }
 
-// What is asked of the cluster is what kubelet will send: with our drop-in, and
-// the environment as it will be.
+// The dry run must submit the Node that kubelet will submit: with the agent's
+// drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 	j := joining(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
 	j.config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
@@ -195,7 +196,7 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 	}
 }
 
-// Labels and taints stay with a join that goes on.
+// A resumed join keeps labels and taints.
 func TestRegistrationGoesOn(t *testing.T) {
 	earlier := State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)

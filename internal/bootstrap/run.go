@@ -11,19 +11,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// RunOptions are what the service is told.
+// RunOptions configures the service.
 type RunOptions struct {
 	Options
-	Version string // of this program, for the metrics
-	Metrics string // file for node_exporter's textfile collector; "": none
-	// FirstBoot is where a join begins when none is known.
+	Version string // of the agent, for the metrics
+	Metrics string // output file for node_exporter's textfile collector; "" for none
+	// FirstBoot locates the files that start a join if none has been recorded.
 	FirstBoot FirstBoot
 }
 
-// Run is the service: it begins a join with what it finds in FirstBoot, or goes
-// on with an unfinished one, and then watches the node until ctx ends or the
-// host has left the cluster. It changes nothing of the host itself once the join
-// has ended.
+// Run runs the service. It resumes an unfinished join, or starts one with the files
+// of AutoJoin. Then it watches the node until ctx ends or the host has left the
+// cluster. After the join it does not change the host.
 func Run(ctx context.Context, options RunOptions) error {
 	state, err := readState(options.StateDir)
 	if err != nil {
@@ -46,8 +45,9 @@ func Run(ctx context.Context, options RunOptions) error {
 		return err
 	}
 	defer s.close()
-	// Not only when the node is Ready, which can take a day: a unit that is being
-	// started is one that joins, which a join by hand stops.
+	// Report readiness even if the node is not Ready, which can take a day. An
+	// administrator's join stops the service while it is being started, because it
+	// joins then.
 	report.Notify{}.Ready(lookingAt(state.NodeName))
 	return (&watch.Watcher{
 		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
@@ -55,14 +55,15 @@ func Run(ctx context.Context, options RunOptions) error {
 	}).Run(ctx)
 }
 
-// joinPatiently makes this host a node, however long that takes.
+// joinPatiently joins the host to the cluster, however long that takes.
 func joinPatiently(ctx context.Context, options RunOptions) error {
 	return retrier{
 		sink: options.Sink, try: options.try, marks: options.FirstBoot.marks, wait: sleep, tell: report.Notify{}.Status,
 	}.join(ctx)
 }
 
-// try joins once. Somebody can have joined by hand since the last try.
+// try attempts the join once. An administrator may have joined the host since
+// the last attempt.
 func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
 	state, err := readState(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
@@ -80,8 +81,8 @@ func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
 	return err
 }
 
-// next is what the service joins with: it goes on with a join that is known,
-// else it begins one.
+// next returns the options of the next attempt: they resume the recorded
+// join or, if there is none, start a new one.
 func (o RunOptions) next(state State) (Options, error) {
 	if state.Known() {
 		return o.FirstBoot.renewed(o.Options, state)
@@ -98,13 +99,13 @@ func (o RunOptions) next(state State) (Options, error) {
 	return next, nil
 }
 
-// notFoundOut makes a finding of a look that could not be taken.
+// notFoundOut returns a finding about a check that could not be run.
 func notFoundOut(err error) watch.Finding {
 	return watch.Finding{Severity: report.SeverityWarning, About: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
 }
 
-// over tells whether the host has left the cluster, or joins anew: the next
-// start of the service goes on with that.
+// over reports whether the host has left the cluster or has joined again. The
+// next start of the service handles the new state.
 func (s *service) over() (bool, error) {
 	state, err := readState(s.StateDir)
 	if err != nil {
@@ -121,9 +122,9 @@ func (s *service) over() (bool, error) {
 	return false, nil
 }
 
-// renewed tells whether a join has changed what the service trusts: the state has
-// a cluster's new authorities some steps before kubelet's kubeconfig has them.
+// renewed reports whether a join has changed kubelet's kubeconfig. The
+// state contains the new CAs of a cluster some steps before the kubeconfig does.
 func (s *service) renewed() bool {
 	now, err := os.ReadFile(s.kubeconfig)
-	return err == nil && !bytes.Equal(now, s.trusted) // gone, it is a leave that goes on
+	return err == nil && !bytes.Equal(now, s.trusted) // if it does not exist, a leave is in progress
 }

@@ -11,40 +11,38 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Step is one part of a join.
+// Step is one step of a join or leave.
 type Step struct {
 	Name string
-	Does string // for help and documents
-	// Until is the state that the node has come to after the step, as
-	// --until names it; "" for none.
+	Does string // for help texts and documents
+	// Until is the value of --until that ends the join after the step; "" for none.
 	Until string
-	// Needed steps cannot be skipped: those after them would have nothing to
-	// work with.
+	// Needed steps cannot be skipped, because later steps use their results.
 	Needed bool
-	// Alone tells a step that works with the host as it is, without what the
-	// steps before it hand on.
+	// Alone steps do not use the results of earlier steps, and can be run with
+	// --only.
 	Alone bool
 	run   func(ctx context.Context, j *join, log report.Log) (outcome, error)
 }
 
-// outcome is how a step ended well.
+// outcome is the result of a successful step.
 type outcome struct {
 	summary string
-	changed bool // it changed something; otherwise all was as it should be
+	changed bool // the step changed something; false if everything was up to date
 }
 
-// same is the outcome of a step that found nothing to do.
+// same returns the outcome of a step that changed nothing.
 func same(format string, args ...any) (outcome, error) {
 	return outcome{summary: fmt.Sprintf(format, args...)}, nil
 }
 
-// changed is the outcome of a step that did something.
+// changed returns the outcome of a step that changed something.
 func changed(format string, args ...any) (outcome, error) {
 	return outcome{summary: fmt.Sprintf(format, args...), changed: true}, nil
 }
 
-// run goes through the steps until the wished state, tells about each, and
-// says whether any of them changed something.
+// run runs the steps up to the one that --until names, and reports whether any
+// of them changed something.
 func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 	any := false
 	for _, step := range steps {
@@ -58,7 +56,7 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 			return any, err
 		}
 		any = any || did
-		if j.state.Leaving.IsZero() { // LastStep is of the join
+		if j.state.Leaving.IsZero() { // LastStep is the last step of the join
 			if err := j.remember(step.Name); err != nil {
 				return any, err
 			}
@@ -70,7 +68,7 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 	return any, nil
 }
 
-// one runs one step.
+// one runs one step and reports whether it changed something.
 func (j *join) one(ctx context.Context, step Step) (bool, error) {
 	started := time.Now()
 	j.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
@@ -95,8 +93,8 @@ func (j *join) one(ctx context.Context, step Step) (bool, error) {
 	return out.changed, nil
 }
 
-// inWords says an interruption and the end of the given time as a person
-// would; everything done so far is kept, and the same command goes on with it.
+// inWords describes a cancellation or timeout of ctx in a message with
+// a remedy. Completed work is kept; the same command resumes it.
 func inWords(ctx context.Context, err error) error {
 	const again = "# run the same command again: it goes on where this one ended"
 	var failure *report.Failure

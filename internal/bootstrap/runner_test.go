@@ -13,20 +13,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// events is a Sink that keeps the story, one line an event.
+// events is a Sink that formats each event as one line.
 type events []string
 
 func (e *events) Emit(event report.Event) {
 	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
 }
 
-// end is how a step of a script ends.
+// end describes how a step of a script ends.
 type end struct {
 	outcome outcome
 	err     error
 }
 
-// script makes steps that note their names and end as told, else well.
+// script returns steps that record their names and end as specified, or
+// successfully.
 func script(ran *[]string, ends map[string]end) []Step {
 	steps := Steps()
 	for i := range steps {
@@ -187,7 +188,7 @@ func TestCheckSkip(t *testing.T) {
 	}
 }
 
-// Every state that --until can name is reached by exactly one step, in order.
+// Every value of --until must be reached by exactly one step, in order.
 func TestUntilNamesTheStatesOfSteps(t *testing.T) {
 	var states []string
 	seen := map[string]bool{}

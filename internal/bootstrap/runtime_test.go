@@ -12,7 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
-// joinOf is a join of a payload with these files, on a host with those.
+// joinOf returns an operation with the payload files, on a host with the other
+// files.
 func joinOf(t *testing.T, payload, onHost map[string]string) *join {
 	t.Helper()
 	var files []string
@@ -41,7 +42,8 @@ func joinOf(t *testing.T, payload, onHost map[string]string) *join {
 	return &join{payload: loaded, machine: &machine{tree: tree}}
 }
 
-// CRI-O takes the last of all files of its directory, whoever has written it.
+// CRI-O uses the last file of its directory, whether it belongs to the payload or
+// the host.
 func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 	const dir = "/etc/crio/crio.conf.d/"
 	runtime := func(name string) string { return "[crio.runtime]\ndefault_runtime = \"" + name + "\"\n" }
@@ -64,7 +66,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 	}
 }
 
-// The package of the runtime that the pool asks for is required.
+// The package of the pool's default runtime is required.
 func TestCommandsHaveTheDefaultRuntime(t *testing.T) {
 	j := joinOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
 	j.plan = &ignition.Plan{}

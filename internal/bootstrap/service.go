@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// serviceUnit runs the service.
+// serviceUnit is the unit of the service.
 const serviceUnit = "hcp-node-agent.service"
 
 // service watches a node that has joined.
@@ -22,12 +22,12 @@ type service struct {
 	RunOptions
 	state   State
 	log     report.Log
-	systemd *host.Systemd // nil: it does not answer
+	systemd *host.Systemd // nil if systemd is unreachable
 	node    *kubelet.Node
-	known   bool // how the node is, so that there is something to count
+	known   bool // a check has run, so the metrics are meaningful
 
-	kubeconfig string // path of kubelet's
-	trusted    []byte // what was in it when node was opened
+	kubeconfig string // path of kubelet's kubeconfig
+	trusted    []byte // its content when node was opened
 }
 
 func (s *service) open(ctx context.Context) error {
@@ -35,13 +35,13 @@ func (s *service) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.systemd, _ = host.OpenSystemd(ctx) // without it there is less evidence
+	s.systemd, _ = host.OpenSystemd(ctx) // without systemd, findings have less detail
 	s.trusted, err = os.ReadFile(s.kubeconfig)
 	if err != nil {
 		s.close()
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	// What the node waits for when a request is repeated is no news here.
+	// Discard the log output about retried requests.
 	s.node, err = kubelet.OpenNode(s.kubeconfig, s.state.NodeName, nil, report.Log{})
 	if err != nil {
 		s.close()
@@ -58,8 +58,9 @@ func (s *service) close() {
 	}
 }
 
-// beat shows that the watch is alive, and how the node is. There are no metrics
-// before that is known: that there is no problem is not to be read from them then.
+// beat reports to systemd that the watcher is alive, and writes the
+// metrics. It writes no metrics before the first findings or the end of all checks,
+// because zero findings would then read as healthy.
 func (s *service) beat(ctx context.Context, standing []watch.Change, settled bool) {
 	report.Notify{}.Alive(status(s.state.NodeName, standing, settled))
 	s.known = s.known || settled || len(standing) > 0
@@ -76,7 +77,7 @@ func (s *service) beat(ctx context.Context, standing []watch.Change, settled boo
 	}
 }
 
-// status is one line for systemctl status.
+// status returns the line that systemctl status prints.
 func status(name string, standing []watch.Change, settled bool) string {
 	switch {
 	case len(standing) == 0 && settled:
@@ -91,11 +92,11 @@ func status(name string, standing []watch.Change, settled bool) string {
 	return text
 }
 
-// lookingAt is the status until it is known how the node is.
+// lookingAt returns the status until the first checks are complete.
 func lookingAt(name string) string { return "looking at " + name }
 
-// beginService starts the service that watches the node from now on, or goes on
-// with its join, where it is enabled; a join of its own is that service already.
+// beginService starts the service if it is enabled and not running. The service
+// then watches the node or continues its join.
 func (j *join) beginService(ctx context.Context) {
 	err := func() error {
 		systemd, err := host.OpenSystemd(ctx)
@@ -114,8 +115,8 @@ func (j *join) beginService(ctx context.Context) {
 	}
 }
 
-// endService stops the service, which has nothing to watch on a host that
-// leaves, and clears its failed state: it refuses to start during a leave.
+// endService stops the service, which has nothing to watch on a host that leaves,
+// and resets its failed state. The service refuses to start during a leave.
 func (j *join) endService(ctx context.Context) error {
 	unit, err := j.systemd.UnitState(ctx, serviceUnit)
 	if err != nil || unit.Load != "loaded" {

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// metrics tell how the node is.
+// metrics returns the metrics about the node.
 func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metric {
 	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}

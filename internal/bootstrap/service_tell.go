@@ -8,11 +8,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// eventsTimeout bounds all Events of one look together: systemd takes a service
-// that says nothing for WatchdogSec for stuck.
+// eventsTimeout is the maximum time for all Events of one check. systemd considers
+// the service hung if it sends no notification within WatchdogSec.
 const eventsTimeout = 30 * time.Second
 
-// tell says the changes of a look in the journal, and to the cluster.
+// tell writes the changes found by a check to the journal, and then to
+// the cluster as Events.
 func (s *service) tell(ctx context.Context, changes []watch.Change) {
 	for _, change := range changes {
 		if text := sentence(change); change.Gone {
@@ -21,8 +22,9 @@ func (s *service) tell(ctx context.Context, changes []watch.Change) {
 			s.log.Warn(text, change.Remedy)
 		}
 	}
-	// Where the cluster does not answer there is a finding about that already,
-	// and the next Event would not be answered either: the journal has them all.
+	// Stop at the first failure. If the cluster is unreachable, there is a finding
+	// about that already, further Events would fail too, and the journal contains all
+	// changes.
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	for _, change := range changes {
@@ -35,7 +37,7 @@ func (s *service) tell(ctx context.Context, changes []watch.Change) {
 	}
 }
 
-// event writes a change where "oc describe node" shows it.
+// event records the change as an Event, which "oc describe node" prints.
 func (s *service) event(ctx context.Context, change watch.Change) error {
 	text := sentence(change)
 	if remedy := report.Remedy(change.Remedy).Inline(); !change.Gone && remedy != "" {
@@ -44,7 +46,7 @@ func (s *service) event(ctx context.Context, change watch.Change) error {
 	return s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text)
 }
 
-// sentence is what is said of a change.
+// sentence returns the log message for a change.
 func sentence(change watch.Change) string {
 	if change.Gone {
 		return "no longer: " + change.Text
@@ -52,7 +54,7 @@ func sentence(change watch.Change) string {
 	return change.Text
 }
 
-// reason is the Event's, in CamelCase as Kubernetes has them.
+// reason returns the reason of the Event, in CamelCase as Kubernetes requires.
 func reason(change watch.Change) string {
 	if change.Gone {
 		return "HCPNodeAgentResolved"

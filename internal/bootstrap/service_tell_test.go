@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// nodeOf is a node of an API server that may be of no use.
+// nodeOf returns a node of the API server at that address, which need not work.
 func nodeOf(t *testing.T, server string) *kubelet.Node {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "kubeconfig")
@@ -32,8 +32,8 @@ func nodeOf(t *testing.T, server string) *kubelet.Node {
 	return node
 }
 
-// Where the cluster takes no Event it is asked once, however much is to be told:
-// each could cost the time of a request. The journal has it all.
+// Each failed Event can take as long as a request timeout. If the first Event
+// fails, no other one is sent; the journal contains all changes.
 func TestTellIsNotHeldUpByTheCluster(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

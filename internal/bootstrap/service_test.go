@@ -40,8 +40,8 @@ func TestServiceStatus(t *testing.T) {
 	}
 }
 
-// No metrics say that all is well before that is known; later a look that is
-// taken again is no reason to keep them back.
+// Metrics without findings must not be written before the checks are complete.
+// After that, a repeated check must not suppress them.
 func TestServiceCountsWhatItKnows(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
 	s := &service{RunOptions: RunOptions{Metrics: file}, state: State{NodeName: "worker-0"}}
@@ -68,7 +68,7 @@ func TestServiceMetrics(t *testing.T) {
 	}
 	var got []string
 	for line := range strings.Lines(out.String()) {
-		// A build machine has no certificates of a kubelet.
+		// A build machine has no kubelet certificates.
 		if !strings.HasPrefix(line, "#") && !strings.Contains(line, "certificate_end") {
 			got = append(got, strings.TrimSpace(line))
 		}
@@ -87,8 +87,8 @@ func TestServiceMetrics(t *testing.T) {
 	}
 }
 
-// There is nothing to watch on a host that has not joined; that does not mend
-// itself, so that the unit is not started again.
+// A host that has not joined has nothing to watch. Retries do not change that, so
+// systemd must not restart the unit.
 func TestRunNeedsAJoin(t *testing.T) {
 	err := Run(t.Context(), RunOptions{Options: Options{StateDir: t.TempDir()}})
 	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "join --user-data") {
@@ -96,8 +96,7 @@ func TestRunNeedsAJoin(t *testing.T) {
 	}
 }
 
-// The watch ends when the host has left, and starts over when it has joined
-// another cluster.
+// The service ends after a leave, and starts over after a join to another cluster.
 func TestServiceIsOver(t *testing.T) {
 	dir := t.TempDir()
 	joined := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
@@ -141,7 +140,7 @@ func TestServiceIsOver(t *testing.T) {
 	check("after leave", true, false)
 }
 
-// Whatever stands in the way of a look is a finding with a remedy.
+// A check that cannot be run is a finding with a remedy.
 func TestNotFoundOut(t *testing.T) {
 	f := notFoundOut(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
 	if f.Severity != report.SeverityWarning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.About == "" {

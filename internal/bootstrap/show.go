@@ -6,8 +6,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// WithTicketOf gives a configuration with what its ticket adds, as a join has
-// it. Nothing of a join that has begun is read.
+// WithTicketOf returns c with the labels and taints of its join token, as a join
+// uses it. It does not read the state of a recorded join.
 func WithTicketOf(c config.Join, stdin io.Reader) (config.Join, error) {
 	if c.Ticket == "" {
 		return c, nil

@@ -15,48 +15,49 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// StateDir is where the agent keeps what it needs across runs, 0700.
+// StateDir is the directory of the agent's persistent state, mode 0700.
 const StateDir = "/var/lib/hcp-node-agent"
 
-// The files in it. The stub and the payload are secrets, 0600.
+// The files in StateDir. The user data and the payload are secrets, mode 0600.
 const (
 	stateFile   = "join.json"
 	stubFile    = "stub.ign"    // while a join is unfinished, so that the unit can resume it
-	payloadFile = "payload.ign" // so that a restart never asks for the token again
+	payloadFile = "payload.ign" // so that a restart never needs the token again
 	keyDir      = "keys"
 	ticketFile  = "ticket" // while a join is unfinished
 
-	bridgeFile = "bridge.json" // the move into br-ex that was made, and its gap
+	bridgeFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 
-	overridesFile = "overrides.json" // what is merged over the payload; secret too, and its files can be gone
+	overridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
 )
 
-// State is what is known of a join across runs.
+// State is the persistent state of a join.
 type State struct {
 	report.TypeMeta
 	Config      config.Join `json:"config"`
 	NodeName    string      `json:"nodeName,omitempty"`
-	MachineID   string      `json:"machineID,omitempty"` // of the host that joined; a clone is not joined
+	MachineID   string      `json:"machineID,omitempty"` // of the host that joined; a clone has another one
 	Endpoint    string      `json:"endpoint,omitempty"`
 	NodePool    string      `json:"nodePool,omitempty"`
-	Hosted      bool        `json:"hosted"` // a NodePool's, not a standalone cluster's
+	Hosted      bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
 	ConfigHash  string      `json:"configHash,omitempty"`
 	APIServer   string      `json:"apiServer,omitempty"`
-	APIServerCA []byte      `json:"apiServerCA,omitempty"` // PEM; an existing identity is compared with it
-	Payload     string      `json:"payload,omitempty"`     // SHA-256 of what was served
-	PayloadOf   string      `json:"payloadOf,omitempty"`   // the config hash that it is of
-	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the stub that it was fetched with
+	APIServerCA []byte      `json:"apiServerCA,omitempty"` // PEM; existing client certificates are checked against it
+	Payload     string      `json:"payload,omitempty"`     // SHA-256 of the payload as served
+	PayloadOf   string      `json:"payloadOf,omitempty"`   // config hash of the payload
+	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the user data that fetched the payload
 	LastStep    string      `json:"lastStep,omitempty"`
-	Registered  bool        `json:"registered,omitempty"` // the Node was seen Ready
+	Registered  bool        `json:"registered,omitempty"` // the Node has been Ready
 	Started     time.Time   `json:"started"`
-	Finished    time.Time   `json:"finished,omitzero"` // zero while the join goes on
-	Leaving     time.Time   `json:"leaving,omitzero"`  // when the unfinished leave began
+	Finished    time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
+	Leaving     time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
 }
 
-// Known tells whether a join was ever begun here.
+// Known reports whether a join was ever started on this host.
 func (s State) Known() bool { return !s.Started.IsZero() }
 
-// of notes which cluster and NodePool a stub leads to; nil changes nothing.
+// of sets the cluster and NodePool to those of the user data. It does
+// nothing if stub is nil.
 func (s *State) of(stub *ignition.Stub) {
 	if stub == nil {
 		return
@@ -65,7 +66,7 @@ func (s *State) of(stub *ignition.Stub) {
 	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
 }
 
-// readState reads what is known; nothing known is no error.
+// readState reads the state. A missing file yields the zero State and no error.
 func readState(dir string) (State, error) {
 	content, err := os.ReadFile(filepath.Join(dir, stateFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -107,7 +108,8 @@ func drop(dir string, names ...string) error {
 	return host.RemoveSynced(paths...)
 }
 
-// read reads one of the agent's own files; nil when it is not there.
+// read reads one of the agent's own files. It returns nil if the file does not
+// exist.
 func read(dir, name string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {

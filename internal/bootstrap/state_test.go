@@ -59,7 +59,7 @@ func TestDamagedStateIsAnError(t *testing.T) {
 	}
 }
 
-// What is kept is a secret, also where an older file was not.
+// Saved files must be protected as secrets, even if an older file was not.
 func TestKeepProtectsAndDropRemoves(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, stubFile)

@@ -12,26 +12,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// StatusDocument is how the node is.
+// StatusDocument describes the state of the node.
 type StatusDocument struct {
 	report.TypeMeta
 	Phase   string                    `json:"phase"` // none, joining, joined, leaving
 	State   State                     `json:"state"`
-	Changes int                       `json:"changes"` // that leave would give back
+	Changes int                       `json:"changes"` // changes that leave would revert
 	Drift   []ledger.Difference       `json:"drift"`
 	Units   map[string]host.UnitState `json:"units"`
 	Bridge  *ovs.Status               `json:"bridge,omitempty"`
 	Node    *kubelet.NodeStatus       `json:"node,omitempty"`
-	Trouble []string                  `json:"trouble,omitempty"` // what could not be found out, and why
+	Trouble []string                  `json:"trouble,omitempty"` // what could not be determined, and why
 }
 
-// watched are the services whose state tells how the node is.
+// watched returns the units whose state is part of the status.
 func watched() []string {
 	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit, ovs.NodeIPUnit}
 }
 
-// Status gathers the state of the node. It fails if the state cannot be read;
-// drift is in the document, and in its Err.
+// Status gathers the state of the node. It fails if the state cannot be read. Drift
+// is in the document and in its Err.
 func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]host.UnitState{}}
 	state, err := readState(options.StateDir)
@@ -69,8 +69,8 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	return document, nil
 }
 
-// Err returns a failure with the code DriftFound if the host differs from what
-// the join made of it, else nil.
+// Err returns a failure with the code DriftFound if the host differs from the state
+// that the join created, else nil.
 func (d StatusDocument) Err() error {
 	if len(d.Drift) == 0 {
 		return nil
@@ -78,7 +78,8 @@ func (d StatusDocument) Err() error {
 	return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", len(d.Drift), d.Changes)
 }
 
-// lookBridge tells how br-ex is, and what is remembered of its making.
+// lookBridge returns the current state of br-ex and the saved record of its
+// creation.
 func lookBridge(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	trouble(err)

@@ -16,10 +16,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// apiPatience bounds how long admission tries to reach the API server.
+// apiPatience is the maximum time to reach the API server.
 const apiPatience = 90 * time.Second
 
-// checkAdmission is the admission step: the last one that changes nothing.
+// checkAdmission runs the checks that need the payload. It is the last step that
+// changes nothing.
 func checkAdmission(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	facts, err := j.admissionFacts(ctx, log)
 	if err != nil {
@@ -45,7 +46,7 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	if err != nil {
 		return preflight.AdmissionFacts{}, err
 	}
-	api := j.checkAPI(ctx, log) // first: the control plane's release bounds that of the packages
+	api := j.checkAPI(ctx, log) // first: its version limits that of the packages
 	facts := preflight.AdmissionFacts{
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, SwapRefused: swapRefused,
@@ -59,14 +60,14 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 	}
 	facts.Packages, err = j.checkSoftware(ctx)
 	if j.software != nil && len(j.software.Missing) > 0 {
-		// What packages bring is asked for again when they are installed.
+		// Missing binaries are checked again after the packages are installed.
 		facts.MissingUnits, facts.MissingPrograms = nil, nil
 	}
 	return facts, err
 }
 
-// checkAPI tells why the API server cannot be used, nil when it can; the
-// certificate is checked against the payload's CA.
+// checkAPI returns an error if the API server cannot be used. It verifies the
+// server certificate with the payload's CA.
 func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	kubeconfig := j.bootstrapKubeconfig()
 	if kubeconfig == nil {
@@ -81,7 +82,7 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	j.server = server
 	said, err := host.Run(ctx, "kubelet", "--version")
 	if err != nil {
-		return nil // the check for programs says so
+		return nil // the check for missing binaries reports this
 	}
 	own, err := kubelet.ParseVersion(said)
 	if err != nil {
@@ -90,13 +91,14 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	return kubelet.Skew(server, own)
 }
 
-// checkIdentity refuses a host whose kubelet already is somebody else.
+// checkIdentity fails if kubelet's identity belongs to another node or cluster.
 func (j *join) checkIdentity(ctx context.Context, log report.Log) error {
 	_, err := j.identity(log).Known(ctx)
 	return err
 }
 
-// bootstrapKubeconfig is the payload's, nil once it was removed.
+// bootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
+// removed.
 func (j *join) bootstrapKubeconfig() []byte {
 	content, _, found := j.payload.File(bootstrapPath)
 	if !found {
@@ -105,11 +107,11 @@ func (j *join) bootstrapKubeconfig() []byte {
 	return content
 }
 
-// bootstrapPath is where the payload has the credential that may ask for any
-// node's identity.
+// bootstrapPath is the path of the payload's bootstrap kubeconfig. Its
+// credential can request a client certificate for any node.
 const bootstrapPath = "/etc/kubernetes/kubeconfig"
 
-// nodeName is the name that kubelet will take.
+// nodeName returns the node name that kubelet will use.
 func (j *join) nodeName() (string, error) {
 	unit, dropins, _, _ := j.payload.Unit(kubelet.Unit)
 	sources := kubelet.NameSources{Unit: unit, Hostname: j.facts.Hostname, File: j.asWillBe}
@@ -119,7 +121,8 @@ func (j *join) nodeName() (string, error) {
 	return kubelet.NodeName(sources)
 }
 
-// asWillBe reads a file as it will be: the payload's, else the host's.
+// asWillBe returns the content of a file after the join: the payload's, else
+// the host's.
 func (j *join) asWillBe(p string) ([]byte, bool) {
 	if content, _, found := j.payload.File(p); found {
 		return content, true
@@ -128,16 +131,16 @@ func (j *join) asWillBe(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// crioConfigs is where CRI-O reads files in the order of their names; the last
-// one wins.
+// crioConfigs is the drop-in directory of CRI-O. CRI-O reads the files in lexical
+// order, and the last one takes precedence.
 const crioConfigs = "/etc/crio/crio.conf.d"
 
-// defaultRuntime returns the container runtime that CRI-O will use by the files
-// of the payload and of the host, "" where none names one.
+// defaultRuntime returns the container runtime that CRI-O will use according to the
+// files of the payload and of the host, or "" if no file names one.
 func (j *join) defaultRuntime() string {
 	names, err := j.tree.ReadDir(crioConfigs)
 	if err != nil {
-		names = nil // it does not exist yet
+		names = nil // the directory does not exist yet
 	}
 	for _, file := range j.payload.Config.Storage.Files {
 		if path.Dir(file.Path) == crioConfigs {
@@ -154,9 +157,9 @@ func (j *join) defaultRuntime() string {
 	return runtime
 }
 
-// internalAddresses returns the address that the payload puts on lo for the API
-// server's proxy, in HyperShift's setup script. The script gives every address
-// the prefix length 32, also fd00::1.
+// internalAddresses returns the address that HyperShift's setup script adds to lo
+// for the API server's proxy. The script uses the prefix length 32 for every
+// address, also for fd00::1.
 func internalAddresses(file func(string) ([]byte, uint32, bool)) []netip.Addr {
 	content, _, found := file("/usr/local/bin/setup-apiserver-ip.sh")
 	if !found {

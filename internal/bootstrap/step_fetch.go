@@ -9,14 +9,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// fetch gets the payload, from the server or from what an earlier run of the
-// same join has kept: a restart never asks for the token again.
+// fetch gets the payload from the ignition server, or the payload that an earlier
+// run of the same join saved. A restart never needs the token again.
 func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	kept, err := j.obtain(ctx, log)
 	if err != nil {
 		return outcome{}, j.notRenewed(err)
 	}
-	// With all that they refer to: the next run has perhaps no network yet.
+	// Save the resources to which the overrides refer. The next run may have no network
+	// yet.
 	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
 		return outcome{}, err
 	}
@@ -41,8 +42,8 @@ func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	return changed("%s from %s", j.size(), j.payload.Server)
 }
 
-// obtain gets the payload, and merges over it what an administrator has given
-// for this host.
+// obtain gets the payload and merges the administrator's overrides over it. It
+// reports whether the payload was saved by an earlier run.
 func (j *join) obtain(ctx context.Context, log report.Log) (kept bool, err error) {
 	if kept, err = j.base(ctx, log); err != nil {
 		return kept, err
@@ -51,7 +52,7 @@ func (j *join) obtain(ctx context.Context, log report.Log) (kept bool, err error
 	return kept, err
 }
 
-// base gets the payload as it was served: the one that was kept, else the
+// base gets the payload without overrides: the saved one, else the
 // server's.
 func (j *join) base(ctx context.Context, log report.Log) (kept bool, err error) {
 	if j.payload, err = j.keptPayload(); err != nil || j.payload != nil {
@@ -81,18 +82,20 @@ func (j *join) size() string {
 	}
 }
 
-// keptPayload gives the payload that an earlier run has kept, if it is what the
-// stub asks for.
+// keptPayload returns the payload that an earlier run saved, or nil if the user
+// data requires another one.
 //
-// The hash in the stub of a NodePool is of its configuration and release, and of
-// the names of its pull secret and CAs, not of what is in these. While a join is
-// unfinished that is enough, for the token can be gone by now. A host that has
-// joined and is given a stub with another token is to be renewed: it gets what the
-// cluster has now, with the bootstrap credential that was removed.
+// The config hash in the user data of a NodePool covers its configuration and
+// release, and the names of its pull secret and CAs, but not their contents. While
+// a join is unfinished, an equal hash is sufficient, because the token may have
+// expired. If a host that has joined is given user data with another token, the
+// payload is fetched again. The host then gets the current contents and the
+// bootstrap credential that was removed.
 //
-// The stub of a standalone cluster does not say which configuration it is of, and
-// its server asks for no token: who gives that stub again, or joins again later,
-// gets what the cluster has now, for its own daemon has brought the host there.
+// The user data of a standalone cluster does not identify a configuration, and its
+// server requires no token. A join with that user data, and a later join, therefore
+// get the current configuration. The cluster's own machine-config-daemon has
+// brought the host there already.
 func (j *join) keptPayload() (*ignition.Payload, error) {
 	raw, err := read(j.dir, payloadFile)
 	if err != nil || raw == nil {
@@ -112,8 +115,8 @@ func (j *join) keptPayload() (*ignition.Payload, error) {
 	return payload, nil
 }
 
-// renews tells whether the stub asks for what the cluster has now, whatever was
-// kept.
+// renews reports whether the user data requires the current payload, even if
+// one was saved.
 func (j *join) renews() (bool, error) {
 	stub := j.inputs.stub
 	switch {
@@ -128,8 +131,9 @@ func (j *join) renews() (bool, error) {
 	return by != j.state.PayloadBy, err
 }
 
-// notRenewed lets a host that has joined go on with what it has: a later join
-// without a stub is not to fail by the one that has led nowhere.
+// notRenewed removes user data that failed to fetch a payload from a
+// host that has joined. A later join without user data then succeeds with the saved
+// payload.
 func (j *join) notRenewed(err error) error {
 	if j.state.Finished.IsZero() || !j.state.Hosted {
 		return err

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A payload that is kept counts as long as it can be the one that is asked for:
-// a token may be gone by now. A standalone cluster asks for none, and its stub
-// does not say of which configuration it is.
+// A saved payload is used as long as it can be the required one, because the token
+// may have expired. The server of a standalone cluster requires no token, and its
+// user data does not identify a configuration.
 func TestKeptPayload(t *testing.T) {
 	stub := func(endpoint, pool, hash string) *ignition.Stub {
 		stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
@@ -65,8 +65,8 @@ func TestKeptPayload(t *testing.T) {
 	}
 }
 
-// A stub that leads nowhere stays for an unfinished join, which waits for the
-// server; a host that has joined goes on with what it has.
+// An unfinished join keeps user data that fails, because it waits for the server. A
+// host that has joined continues with its saved payload.
 func TestStubThatLeadsNowhere(t *testing.T) {
 	for name, test := range map[string]struct {
 		state State
@@ -94,8 +94,8 @@ func TestStubThatLeadsNowhere(t *testing.T) {
 	}
 }
 
-// What leads to a standalone cluster's configuration stays, so that a later join
-// gets what it is by then; a token does not.
+// User data of a standalone cluster is kept, so that a later join gets the current
+// configuration. User data with a token is removed.
 func TestFinishKeepsTheStubOfAStandaloneCluster(t *testing.T) {
 	for token, kept := range map[string]bool{"": true, uuid: false} {
 		stub, err := ignition.NewStub(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewAuthority(t, "ca").PEM, Token: []byte(token)})
@@ -116,7 +116,7 @@ func TestFinishKeepsTheStubOfAStandaloneCluster(t *testing.T) {
 	}
 }
 
-// A stub that this run was given is told from one that an earlier run has kept.
+// User data that is given in this run differs from that of an earlier run.
 func TestWhichStubIsFresh(t *testing.T) {
 	begun := State{Started: time.Unix(1, 0)}
 	ended := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}

@@ -13,13 +13,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// madeByOthers are the directories in which only kubelet, CRI-O and the cluster's
-// pods write. What was in them before is recorded, so that leave can remove what
-// came: credentials of the cluster among it.
+// madeByOthers returns the directories to which only kubelet, CRI-O and the
+// cluster's pods write. Their original contents are recorded, so that leave can
+// remove what was added, including credentials of the cluster.
 //
-// /etc/cni/multus and /etc/cni/tuning are Multus' (hostPath volumes of
-// cluster-network-operator's multus.yaml), the directories of OVN those of
-// ovnkube-node; /run/ofport_requests.br-ex is of the payload's 10-ofport-request.sh.
+// /etc/cni/multus and /etc/cni/tuning belong to Multus (hostPath volumes of
+// cluster-network-operator's multus.yaml), the directories of OVN to ovnkube-node,
+// and /run/ofport_requests.br-ex to the payload's 10-ofport-request.sh.
 func madeByOthers() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
@@ -31,23 +31,22 @@ func madeByOthers() []string {
 	}
 }
 
-// sharedWithPeople are the directories in which the cluster's programs make
-// directories, and people put files: networks of podman, hooks of CRI-O, drop-ins
-// of kubelet.
+// sharedWithPeople returns the directories in which the cluster creates directories and
+// administrators create files: podman networks, CRI-O hooks, kubelet drop-ins.
 func sharedWithPeople() []string {
 	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
 }
 
-// pluginDirectories are the directories into which pods install plugins, and an
-// administrator can do the same. Where one held files before the join, nobody can
-// tell who made those that came; otherwise they belong to the node.
+// pluginDirectories returns the directories into which pods, and possibly
+// administrators, install plugins. If a directory contained files before the join,
+// the origin of new files cannot be determined. Otherwise they belong to the node.
 func pluginDirectories() []string {
 	return []string{
 		"/opt/cni", "/etc/kubernetes/cni", "/etc/kubernetes/kubelet-plugins", "/etc/kubernetes/static-pod-resources",
 	}
 }
 
-// writeFiles makes the payload's files, directories, links and unit files.
+// writeFiles creates the payload's files, directories, links and unit files.
 func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		there := ledger.State{Present: true}
@@ -87,8 +86,9 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return changed("%d changes, %d of them replace something", len(made), replaced(made))
 }
 
-// makeAccounts makes the plan's groups, users and keys. Who owns a file can have
-// his number only now, so that the plan is made once more.
+// makeAccounts creates the plan's groups, users and keys. It then adapts the
+// payload again, because the numeric IDs of file owners are known only after the
+// accounts exist.
 func (j *join) makeAccounts(ctx context.Context) ([]ledger.Pending, error) {
 	if len(j.plan.Accounts.Users)+len(j.plan.Accounts.Groups) == 0 {
 		return nil, nil
@@ -114,7 +114,8 @@ func replaced(made []ledger.Pending) int {
 	return n
 }
 
-// setUpHost brings kernel, trust store and units to what the files say.
+// setUpHost applies kernel modules and sysctls, updates the trust store, and
+// enables and starts units.
 func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	kernel, err := j.ledger.Apply(ctx, "host", append(j.plan.Modules, j.plan.Sysctls...))
 	if err != nil {
@@ -137,8 +138,8 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return changed("%s", summary)
 }
 
-// trust builds the trust store when the payload has a CA for it. A payload
-// without additional CAs has an empty file for them.
+// trust updates the trust store if the payload contains a CA for it.
+// A payload without additional CAs contains an empty file.
 func (j *join) trust(ctx context.Context) error {
 	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }
 	if !slices.ContainsFunc(j.plan.Files, hasCA) {
@@ -147,8 +148,8 @@ func (j *join) trust(ctx context.Context) error {
 	return updateTrust(ctx)
 }
 
-// updateTrust builds the trust store from the CAs on this host, where it is
-// built by a program.
+// updateTrust updates the trust store from the CAs on this host if
+// update-ca-trust is installed.
 func updateTrust(ctx context.Context) error {
 	if !host.HasProgram("update-ca-trust") {
 		return nil

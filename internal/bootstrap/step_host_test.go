@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// From 4.21 on kubelet.service and its script for reserved resources make files
-// in /etc/openshift. An undo removes them, and keeps what a person put there.
+// Since OpenShift 4.21 kubelet.service and its script for reserved resources create
+// files in /etc/openshift. An undo removes them and keeps an administrator's files.
 func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 	for name, own := range map[string]string{"nobody else's": "", "an administrator's file": "etc/openshift/kubelet.conf.d/50-site.conf"} {
 		t.Run(name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// identity is what gets the node its client certificate.
+// identity returns the client certificate manager of the node.
 func (j *join) identity(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
 		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
@@ -22,7 +22,8 @@ func (j *join) identity(log report.Log) *kubelet.Identity {
 	}
 }
 
-// getIdentity gets the node its client certificate, before kubelet starts.
+// getIdentity obtains the node's client certificate before kubelet
+// starts.
 func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	identity := j.identity(log)
 	result, err := identity.Obtain(ctx, j.approveOwn(nil))
@@ -42,8 +43,9 @@ func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	return changed("%s (CSR %s)", summary, result.CSR)
 }
 
-// approveOwn approves the node's own CSRs with --approve-with; nil when no
-// approver was given, so that a person does it.
+// approveOwn returns a function that approves the node's own CSRs with the
+// kubeconfig of --approve-with. It returns nil without that option; an
+// administrator then approves the CSRs.
 func (j *join) approveOwn(addresses []netip.Addr) kubelet.Approver {
 	if j.inputs.approver == nil {
 		return nil
@@ -54,7 +56,8 @@ func (j *join) approveOwn(addresses []netip.Addr) kubelet.Approver {
 	}
 }
 
-// node is this machine's Node, with the node's own credential.
+// node returns a client for this host's Node that uses the node's own
+// credential.
 func (j *join) node(log report.Log) (*kubelet.Node, error) {
 	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
 	if err != nil {
@@ -64,7 +67,7 @@ func (j *join) node(log report.Log) (*kubelet.Node, error) {
 	return node, nil
 }
 
-// witness is where reasons are looked for on this machine.
+// witness returns the host on which the causes of failures are searched.
 func (j *join) witness() kubelet.Machine {
 	dir := networkDirectory
 	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
@@ -73,7 +76,7 @@ func (j *join) witness() kubelet.Machine {
 	return kubelet.ThisMachine(j.systemd, dir)
 }
 
-// awaitServing gets kubelet its serving certificate.
+// awaitServing waits until kubelet has its serving certificate.
 func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	node, err := j.node(log)
 	if err != nil {
@@ -93,20 +96,20 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if !result.Changed {
 		return same("kubelet has its serving certificate")
 	}
-	if result.CSR == "" { // it was approved before it was seen
+	if result.CSR == "" { // approved before the agent saw the CSR
 		return changed("kubelet has its serving certificate")
 	}
 	return changed("kubelet has its serving certificate (CSR %s)", result.CSR)
 }
 
-// servingOf is the serving certificate of a node on this host.
+// servingOf returns the serving certificate of the node on this host.
 func servingOf(node *kubelet.Node, place kubelet.Place) (*kubelet.Serving, error) {
 	addresses, err := hostAddresses()
 	want := approver.Want{NodeName: node.Name, Addresses: addresses}
 	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving, Place: place}, err
 }
 
-// hostAddresses are those that peers can know this machine by.
+// hostAddresses returns the addresses under which peers can reach this host.
 func hostAddresses() ([]netip.Addr, error) {
 	links, err := host.Links()
 	if err != nil {
@@ -115,7 +118,7 @@ func hostAddresses() ([]netip.Addr, error) {
 	var addresses []netip.Addr
 	for _, link := range links {
 		if link.Name == "lo" {
-			continue // the API server's internal address is there, on every node
+			continue // contains the API server's internal address, on every node
 		}
 		for _, prefix := range link.Addresses {
 			addresses = append(addresses, prefix.Addr())

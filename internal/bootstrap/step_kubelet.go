@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// kubeletInputs are the files and directories that kubelet reads when it
+// kubeletInputs returns the files and directories that kubelet reads when it
 // starts.
 func kubeletInputs() []string {
 	return []string{
@@ -22,18 +22,19 @@ func kubeletInputs() []string {
 	}
 }
 
-// staticPods is a directory that kubelet makes when the payload, as a standalone
-// cluster's, has nothing in it; leave would not know of it.
+// staticPods returns the change that creates the directory of static pods.
+// kubelet creates it if the payload has no static pods, as on a standalone cluster,
+// and a leave would not remove it.
 func staticPods() ledger.Change {
 	return ledger.Change{
 		Kind: ledger.Directory, Target: "/etc/kubernetes/manifests", Why: "kubelet looks for static pods there", Want: ledger.State{Present: true},
 	}
 }
 
-// startKubelet enables kubelet and starts it, or restarts it when one of its
-// inputs has changed, and waits until it says that it is well.
+// startKubelet enables kubelet and starts it, or restarts it if one of its inputs
+// has changed. Then it waits until kubelet reports that it is healthy.
 func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	// The address is in a drop-in that systemd has to know before.
+	// systemd must have read the drop-in with the address before kubelet starts.
 	if err := j.systemd.Reload(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -68,8 +69,9 @@ func startKubelet(ctx context.Context, j *join, log report.Log) (outcome, error)
 	return changed("kubelet %s is healthy", lastWord(version))
 }
 
-// deleted reports whether the Node was Ready before and does not exist any more.
-// Where the API server does not respond, a later step waits for it.
+// deleted reports whether the Node was Ready before and does not exist any
+// more. If the API server does not respond, it returns false; a later step waits
+// for the server.
 func (j *join) deleted(ctx context.Context, kubeconfig string) bool {
 	if !j.state.Registered {
 		return false
@@ -82,8 +84,8 @@ func (j *join) deleted(ctx context.Context, kubeconfig string) bool {
 	return err == nil && !exists
 }
 
-// beginKubelet starts kubelet without waiting for the job: kubelet says that
-// it is ready by its health, and the job waits for units that may be slow.
+// beginKubelet starts kubelet without waiting for the systemd job, which waits for
+// units that may be slow. kubelet's health endpoint reports readiness instead.
 func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
 	wish := running(kubelet.Unit)
 	_, err := j.ledger.Bracket(ctx, "kubelet", wish)
@@ -96,8 +98,9 @@ func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
 	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.Unit), j.systemd.Begin(ctx, kubelet.Unit))
 }
 
-// startNow lists the payload's units that stay active and that a boot would have
-// started: without them static pods have no API server.
+// startNow returns the changes that start those units of the payload that
+// remain active and that a boot would have started. Without them static pods cannot
+// reach the API server.
 func (j *join) startNow() []ledger.Change {
 	var changes []ledger.Change
 	for _, name := range j.plan.Starts {
@@ -106,8 +109,8 @@ func (j *join) startNow() []ledger.Change {
 	return changes
 }
 
-// awaitReady waits until the cluster reports the node Ready, and then takes
-// the bootstrap credential off it.
+// awaitReady waits until the cluster reports the node Ready, and then removes the
+// bootstrap credential from the host.
 func awaitReady(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	node, err := j.node(log)
 	if err != nil {
@@ -127,8 +130,9 @@ func awaitReady(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	return same("the cluster reports %s Ready", j.name)
 }
 
-// removeBootstrap takes the bootstrap credential off a hosted cluster's node:
-// it is good for a year, and enough to ask for the identity of any node.
+// removeBootstrap removes the bootstrap credential from a node of a
+// hosted cluster. The credential is valid for a year and can request a client
+// certificate for any node.
 func (j *join) removeBootstrap(ctx context.Context) (bool, error) {
 	if j.config.KeepBootstrap || !j.hosted() || j.bootstrapKubeconfig() == nil {
 		return false, nil
@@ -142,7 +146,7 @@ func (j *join) removeBootstrap(ctx context.Context) (bool, error) {
 	return len(made) > 0, j.keepWithout(bootstrapPath)
 }
 
-// awaitSchedulable waits until no taint keeps pods away.
+// awaitSchedulable waits until no taint makes the node unschedulable.
 func awaitSchedulable(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	node, err := j.node(log)
 	if err != nil {

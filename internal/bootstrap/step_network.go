@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// move decides what becomes of the uplink.
+// move plans the migration of the uplink to br-ex.
 func (j *join) move(ctx context.Context) (ovs.Migration, error) {
 	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
@@ -21,22 +21,23 @@ func (j *join) move(ctx context.Context) (ovs.Migration, error) {
 	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.config.BridgeInterface})
 }
 
-// buildBridge moves the uplink into br-ex and tells others where it is.
+// buildBridge attaches the uplink to br-ex and configures the services that use
+// the bridge.
 func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	j.bridge.RollbackTimeout = time.Duration(j.config.NetworkTimeout)
 	j.bridge.Prepare(ovs.Migration{}, log, nil)
 	if err := j.bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return outcome{}, err
 	}
-	// Before Open vSwitch is started, which would take the NIC again.
+	// Recover before Open vSwitch is started, which would claim the NIC again.
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
 	}
 	if err := j.startSwitch(ctx); err != nil {
 		return outcome{}, err
 	}
-	// After Open vSwitch is started and before br-ex exists: leave then removes the
-	// plugin's state after br-ex and before it stops Open vSwitch.
+	// Record after Open vSwitch is started and before br-ex exists: leave then removes
+	// the plugin's state after br-ex and before it stops Open vSwitch.
 	if err := j.recordPlugin(ctx, "network"); err != nil {
 		return outcome{}, err
 	}
@@ -69,8 +70,9 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 }
 
 // recordPlugin records, once, the state of the host's network before the network
-// plugin changes it. On a host on which the plugin can have run already, since
-// the agent that joined it did not record that state, it is unknown for good.
+// plugin changes it. If the plugin may have run already, the original state cannot
+// be determined and is not recorded. This is the case if an older agent, which did
+// not record that state, joined the host.
 func (j *join) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.state.behind("kubelet") {
@@ -80,9 +82,9 @@ func (j *join) recordPlugin(ctx context.Context, step string) error {
 	return err
 }
 
-// startSwitch starts Open vSwitch, now and at every boot: without it the host
-// would have no network after the next one. Where a preset, an alias or another
-// unit starts it at boot that stays so.
+// startSwitch starts Open vSwitch and enables it at boot; otherwise the host
+// would have no network after the next boot. If a preset, an alias or another unit
+// starts it at boot, that configuration remains unchanged.
 func (j *join) startSwitch(ctx context.Context) error {
 	const unit = "openvswitch.service"
 	vswitch := running(unit)
@@ -101,8 +103,9 @@ func (j *join) startSwitch(ctx context.Context) error {
 	return j.bridge.SyncDatabase()
 }
 
-// tellBridge writes what others look for where the uplink is in br-ex, and has
-// it seen to at every boot. It tells how many changes that took.
+// tellBridge writes the files that other services read about br-ex,
+// and enables the units that maintain them at boot. It returns the number of
+// changes.
 func (j *join) tellBridge(ctx context.Context) (int, error) {
 	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
@@ -130,10 +133,10 @@ func (j *join) tellBridge(ctx context.Context) (int, error) {
 	return len(told) + len(enabled), err
 }
 
-// payloadClearsRemote tells whether the payload's own unit clears ovn-remote at
-// every boot: it is there and enabled, and where its script does not do it, a
-// rule of package ignition adds that. Without a payload, which a step that runs
-// alone has not, an earlier join can have enabled the unit.
+// payloadClearsRemote reports whether the payload's own unit clears ovn-remote at
+// every boot. The unit must exist and be enabled; if its script does not clear
+// ovn-remote, a rule of package ignition adds that. A step that is run alone has no
+// payload, but an earlier join may have enabled the unit.
 func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
 	if j.plan != nil || !j.state.Known() {
 		return enablesConfiguration(j.plan), nil
@@ -150,7 +153,7 @@ func enablesConfiguration(plan *ignition.Plan) bool {
 	})
 }
 
-// recordMove keeps for status how the move went that was just made.
+// recordMove saves a record of the finished migration for the status command.
 func (j *join) recordMove(status ovs.Status) error {
 	content, err := j.bridge.Record(status, time.Now()).Encode()
 	if err != nil {

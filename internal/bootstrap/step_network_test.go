@@ -12,7 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 )
 
-// What the network plugin has made already must never count as the host's own.
+// Changes that the network plugin has made must never be recorded as the host's
+// original state.
 func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("reading the packet filter needs root")

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// startRuntime gives CRI-O its pause image and starts it, or restarts it when
+// startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
 func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	wanted, err := j.wantedRuntime()
@@ -58,12 +58,12 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	}, nil
 }
 
-// running is the wish that a service runs.
+// running returns the change that starts a service.
 func running(unit string) ledger.Change {
 	return ledger.Change{Kind: ledger.Unit, Target: unit, Why: "a node runs it", Want: ledger.State{Present: true, Active: "active"}}
 }
 
-// wantedRuntime reads what the release asks of CRI-O.
+// wantedRuntime returns the CRI-O configuration that the release requires.
 func (j *join) wantedRuntime() (crio.Config, error) {
 	content, _, found := j.payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
@@ -76,8 +76,8 @@ func (j *join) wantedRuntime() (crio.Config, error) {
 	return crio.Wanted(payload, j.config.PauseImage)
 }
 
-// serviceAction tells whether a service is to be started or restarted so that
-// it runs with its inputs as they are now.
+// serviceAction returns whether a service must be started or restarted to run with
+// its current inputs.
 func (j *join) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
 	state, err := j.systemd.UnitState(ctx, unit)
 	if err != nil {

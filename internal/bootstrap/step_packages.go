@@ -17,9 +17,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkPackages is the packages step: it installs what is missing, when that
-// was asked for. On a host without rpm and dnf, or that is not like RHEL,
-// admission has looked for the programs alone.
+// checkPackages checks the packages of a node and installs the missing ones if
+// requested. On a host without rpm and dnf, or that is not RHEL-like, it does
+// nothing, because the checks before it cover the required binaries.
 func checkPackages(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	if !j.packaged() {
 		all := preflight.Programs()
@@ -46,14 +46,15 @@ func checkPackages(ctx context.Context, j *join, log report.Log) (outcome, error
 		strings.Join(specs, " "), j.software.Present, j.software.Needed, ofRelease(j.software.Release))
 }
 
-// packaged tells whether this host's packages are the agent's business.
+// packaged reports whether the agent checks and installs packages on this
+// host.
 func (j *join) packaged() bool {
 	return packages.RHEL(j.facts.OS) > 0 && dnf.Has() && !slices.Contains(j.config.Skip, "packages")
 }
 
-// checkSoftware decides what is to be done about packages, once in a run. The
-// first error tells why a node cannot be made of this host as it is, nil when it
-// can; the second why that is not known.
+// checkSoftware determines, once in a run, which packages are missing. The
+// first error is the reason why the host cannot be a node as it is, nil if there is
+// none. The second error means that this could not be determined.
 func (j *join) checkSoftware(ctx context.Context) (refused, err error) {
 	if !j.packaged() {
 		return nil, nil
@@ -86,8 +87,8 @@ func (j *join) lookPackages(ctx context.Context) error {
 	return nil
 }
 
-// dnf is the host's, with the way out of the network that the stub names where
-// the environment names none. dnf's own configuration wins over both.
+// dnf returns the host's dnf, with the proxy of the user data if the environment
+// names none. dnf's own configuration takes precedence over both.
 func (j *join) dnf() dnf.Host {
 	var named []string
 	if stub := j.inputs.stub; stub != nil {
@@ -98,7 +99,8 @@ func (j *join) dnf() dnf.Host {
 	return on
 }
 
-// installPackages brackets dnf's transaction in the ledger.
+// installPackages installs packages with dnf and records the transaction in the
+// ledger.
 func (j *join) installPackages(ctx context.Context, log report.Log, specs []string) error {
 	on := j.dnf()
 	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
@@ -118,8 +120,8 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	return done()
 }
 
-// afterPackages sees that what was installed is what was missing, and brings
-// what runs already to know it.
+// afterPackages verifies the installed packages, and reloads systemd and
+// NetworkManager so that running services notice them.
 func (j *join) afterPackages(ctx context.Context, log report.Log) error {
 	if err := j.lookPackages(ctx); err != nil {
 		return err
@@ -148,8 +150,8 @@ func (j *join) afterPackages(ctx context.Context, log report.Log) error {
 	return cmp.Or(err, j.lookAgain(ctx))
 }
 
-// commands returns the binaries that the payload runs on this host; true: in a
-// unit. It returns none before the plan is made.
+// commands returns the binaries that the payload runs on this host; the value is
+// true for binaries that a unit runs. It returns nil before the plan is made.
 func (j *join) commands() map[string]bool {
 	if j.plan == nil {
 		return nil
@@ -159,12 +161,12 @@ func (j *join) commands() map[string]bool {
 		commands[c.Name] = commands[c.Name] || c.InUnit
 	}
 	if runtime := j.defaultRuntime(); runtime != "" {
-		commands[runtime] = true // CRI-O does not start without
+		commands[runtime] = true // CRI-O does not start without it
 	}
 	return commands
 }
 
-// missingPrograms lists the binaries that kubelet, CRI-O and the payload's units
+// missingPrograms returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
 func (j *join) missingPrograms() ([]preflight.Program, error) {
 	table, err := packages.ReadTable()
@@ -181,7 +183,7 @@ func (j *join) missingPrograms() ([]preflight.Program, error) {
 	return preflight.LookPrograms(j.defaultRuntime(), run), nil
 }
 
-// lookAgain looks at the uplink, when preflight could not.
+// lookAgain checks the uplink if preflight could not.
 func (j *join) lookAgain(ctx context.Context) error {
 	j.before = false
 	if !j.unseen {
@@ -190,8 +192,9 @@ func (j *join) lookAgain(ctx context.Context) error {
 	return j.lookNetwork(ctx)
 }
 
-// loadPlugin restarts NetworkManager when it does not have its Open vSwitch
-// plugin, which it looks for only when it starts. Addresses stay meanwhile.
+// loadPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
+// NetworkManager loads plugins only at startup. Addresses are kept during the
+// restart.
 func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
 	if j.nm == nil || j.systemd == nil {
 		return nil
@@ -204,12 +207,13 @@ func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
 	if err := j.systemd.Restart(ctx, "NetworkManager.service"); err != nil {
 		return err
 	}
-	// Until it has taken the connections over again it knows no uplink.
+	// NetworkManager reports no uplink until it has taken over the connections again.
 	_, err = host.Run(ctx, "nm-online", "--wait-for-startup", "--quiet", "--timeout", "60")
 	return err
 }
 
-// lacksSwitch tells whether br-ex cannot be planned for want of a package.
+// lacksSwitch reports whether br-ex cannot be planned because a package is
+// missing.
 func (j *join) lacksSwitch(ctx context.Context) bool {
 	if !j.packaged() {
 		return false
@@ -229,7 +233,7 @@ func tellPackages(decision packages.Decision, log report.Log) {
 	}
 }
 
-// packageFindings are those of the packages, for the preflight alone.
+// packageFindings returns the findings about packages for the preflight command.
 func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
 	if _, err := j.checkSoftware(ctx); err != nil {
 		return []preflight.Finding{{Check: "packages", Severity: preflight.Error, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}

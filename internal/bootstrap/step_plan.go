@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// makePlan adapts the payload to this host; it changes nothing.
+// makePlan adapts the payload to this host. It changes nothing.
 func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if err := j.adapt(ctx); err != nil {
 		return outcome{}, err
@@ -32,8 +32,8 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	return outcome{summary: j.plan.Summary() + " (see: hcp-node-agent plan)", changed: true}, nil
 }
 
-// learn notes who the node will be and in which cluster. The payload of an
-// earlier join has no bootstrap kubeconfig any more; the state knows then.
+// learn records the node name and the cluster. The payload of an earlier join
+// no longer contains the bootstrap kubeconfig; the state then contains the cluster.
 func (j *join) learn() error {
 	var err error
 	if j.name, err = j.nodeName(); err != nil {
@@ -53,7 +53,7 @@ func (j *join) learn() error {
 	return j.ticketFits()
 }
 
-// adapt turns the payload into the plan for this host.
+// adapt creates the plan for this host from the payload.
 func (j *join) adapt(ctx context.Context) error {
 	units := map[string]host.UnitState{}
 	unit := func(name string) host.UnitState {
@@ -85,9 +85,10 @@ func (j *join) adapt(ctx context.Context) error {
 	return j.planRegistration()
 }
 
-// hosted tells a NodePool of a hosted cluster from the machine-config pool of
-// a standalone one, whose own daemon compares every file.
+// hosted reports whether the host joins a NodePool of a hosted cluster, as
+// opposed to the machine config pool of a standalone cluster, whose own daemon
+// compares every file.
 func (j *join) hosted() bool { return j.state.Hosted }
 
-// place is what kind of cluster this host is a node of.
+// place returns whether the host is a node of a hosted or a standalone cluster.
 func (s State) place() kubelet.Place { return kubelet.Place{Standalone: s.Known() && !s.Hosted} }

@@ -9,10 +9,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkHost is the preflight step.
+// checkHost runs the preflight checks.
 func checkHost(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	// A move of the uplink that was not finished is taken back first: what
-	// comes after it looks at the network.
+	// Roll back an unfinished migration of the uplink first, because the checks read
+	// the network configuration.
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
 	}
@@ -24,7 +24,8 @@ func checkHost(ctx context.Context, j *join, log report.Log) (outcome, error) {
 	return tell(preflight.Run(preflight.Host(), facts), log)
 }
 
-// tell shows what checks found; an error refuses the join.
+// tell logs the warnings of the checks, and fails if a finding refuses
+// the join.
 func tell(result preflight.Result, log report.Log) (outcome, error) {
 	for _, finding := range result.Findings {
 		if finding.Severity == preflight.Warning {
@@ -37,7 +38,7 @@ func tell(result preflight.Result, log report.Log) (outcome, error) {
 	return same("%s", result.Summary())
 }
 
-// hostFacts looks at what the checks before the payload need.
+// hostFacts gathers the facts for the checks that need no payload.
 func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFacts, error) {
 	facts := preflight.HostFacts{Host: j.facts, Systemd: j.noBus}
 	var err error
@@ -63,21 +64,21 @@ func (j *join) hostFacts(ctx context.Context, log report.Log) (preflight.HostFac
 	return facts, nil
 }
 
-// lookNetwork tells why br-ex cannot be built, nil when it can, or is there.
+// lookNetwork returns an error if br-ex does not exist and cannot be created.
 func (j *join) lookNetwork(ctx context.Context) error {
 	if j.nm == nil {
-		return nil // the check for NetworkManager says so
+		return nil // the check for NetworkManager reports this
 	}
 	if j.before && j.lacksSwitch(ctx) {
 		j.unseen = true
-		return nil // the packages step says so, or installs it, and looks again
+		return nil // the packages step reports this, or installs the package and checks again
 	}
 	_, err := j.move(ctx)
 	return err
 }
 
-// foreign tells that kubelet here belongs to a cluster that this agent did not
-// join.
+// foreign fails if kubelet on this host belongs to a cluster that the agent
+// did not join.
 func (j *join) foreign() error {
 	if j.state.LastStep != "" {
 		return nil // the identity step compares cluster and name

@@ -1,8 +1,7 @@
 package bootstrap
 
-// Steps lists the steps of a join in their order. Help, --skip, --until,
-// progress and documents come from this list. Nothing is changed before
-// preflight and admission have passed.
+// Steps returns the steps of a join in order. Help, --skip, --until, progress and
+// documents use this list. No step before admission has passed changes the host.
 func Steps() []Step {
 	return []Step{
 		{Name: "preflight", Does: "check the host and the ignition endpoint", run: checkHost},
@@ -22,7 +21,7 @@ func Steps() []Step {
 	}
 }
 
-// checkSkip refuses names of --skip that are no steps, or cannot be skipped.
+// checkSkip fails if --skip names a step that does not exist or cannot be skipped.
 func checkSkip(names []string) error {
 	for _, name := range names {
 		found := false

@@ -15,9 +15,9 @@ import (
 
 const freshTicket = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
-// readTicket reads the ticket that is given now, else the one that an
-// unfinished join has kept; nil when there is none. A kept one may have expired:
-// it matters only if the node still has to ask for something with it.
+// readTicket returns the join token of this run, else the saved one of an
+// unfinished join, or nil. A saved join token may have expired. That matters only
+// if the node still has to submit a CSR with it.
 func readTicket(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*ticket.Ticket, error) {
 	if resume || (c.Ticket == "" && !given(c, state)) {
 		content, err := read(dir, ticketFile)
@@ -35,7 +35,7 @@ func readTicket(c config.Join, state State, dir string, resume bool, stdin io.Re
 	}
 	t, err := parseTicket(content)
 	if err != nil || !state.Finished.IsZero() {
-		return t, err // a node that has joined does not need it any more
+		return t, err // a node that has joined no longer needs it
 	}
 	return t, inTime(t)
 }
@@ -56,8 +56,8 @@ func inTime(t *ticket.Ticket) error {
 	return nil
 }
 
-// keepTicket keeps the ticket for the runs to come; its stub is kept as every
-// stub is.
+// keepTicket saves the join token for later runs. Its user data is saved
+// separately, like other user data.
 func keepTicket(dir string, t *ticket.Ticket) error {
 	if t == nil {
 		return drop(dir, ticketFile)
@@ -71,8 +71,9 @@ func keepTicket(dir string, t *ticket.Ticket) error {
 	return keep(dir, ticketFile, content)
 }
 
-// withTicket adds the ticket's labels and taints to those of the
-// configuration, which win: they are nearer to the host.
+// withTicket adds the labels and taints of the join token to the configuration.
+// Those of the configuration take precedence, because they are specific to the
+// host.
 func withTicket(c config.Join, t *ticket.Ticket) config.Join {
 	if t == nil {
 		return c
@@ -89,7 +90,8 @@ func withTicket(c config.Join, t *ticket.Ticket) config.Join {
 	return c
 }
 
-// unlessNamed gives the list with those of more that it has none of that name of.
+// unlessNamed returns list plus the elements of more whose key list does not
+// contain.
 func unlessNamed(list, more []string, name func(string) string) []string {
 	list = slices.Clone(list)
 	for _, one := range more {
@@ -100,8 +102,8 @@ func unlessNamed(list, more []string, name func(string) string) []string {
 	return list
 }
 
-// ticketFits refuses a ticket of another node or another cluster, while
-// nothing is changed yet.
+// ticketFits fails if the join token is for another node or another cluster. It
+// runs before the host is changed.
 func (j *join) ticketFits() error {
 	t := j.inputs.ticket
 	if t == nil {
@@ -121,7 +123,9 @@ func (j *join) ticketFits() error {
 	return nil
 }
 
-// annotate proves the ticket in the client CSR; nil when there is no ticket.
+// annotate returns a function that returns the annotations with which the
+// client CSR proves possession of the join token. It returns nil if there is no
+// join token.
 func (j *join) annotate() func(crypto.PublicKey) (map[string]string, error) {
 	t := j.inputs.ticket
 	if t == nil {

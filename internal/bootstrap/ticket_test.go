@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// ticketOf is an encoded ticket that was made a while ago.
+// ticketOf returns an encoded join token that was created the given time ago.
 func ticketOf(t *testing.T, ca, stub []byte, ago time.Duration) []byte {
 	t.Helper()
 	made, _, err := ticket.New(ticket.Wish{
@@ -49,9 +49,9 @@ func TestReadTicket(t *testing.T) {
 		kept   []byte
 		resume bool
 		stdin  string
-		pool   string // of the stub that is used
-		there  bool   // a ticket
-		want   string // of the error
+		pool   string // NodePool in the user data that is used
+		there  bool   // whether there is a join token
+		want   string // part of the error
 		code   report.Code
 	}{
 		"none":                    {config: config.Join{UserData: file(t, other)}, pool: "clusters/given"},
@@ -98,8 +98,9 @@ func TestReadTicket(t *testing.T) {
 	}
 }
 
-// The ticket is kept while the join goes on, for root alone and without the
-// stub, and is gone when it has ended or is forgotten.
+// An unfinished join keeps the join token, readable only by root and without its
+// user data. The token is removed when the join has finished or its records are
+// removed.
 func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")

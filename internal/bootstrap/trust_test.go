@@ -12,8 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// trustStore puts an update-ca-trust first on the PATH that builds its store
-// from the anchors below root, as ca-certificates' does, and returns the store.
+// trustStore puts an update-ca-trust first in PATH that builds its store from the
+// anchors below root, as the one of ca-certificates does. It returns the path of
+// the store.
 func trustStore(t *testing.T, root string) string {
 	t.Helper()
 	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")

@@ -10,15 +10,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// turn is how a run came to be the only one that changes this host.
+// turn describes how a run acquired the lock on the host.
 type turn struct {
-	waited  bool // for another run, which can have changed the agent's own records
-	stopped bool // the service, which was going on with a join
+	waited  bool // for another run, which may have changed the agent's records
+	stopped bool // stopped the service, which was joining
 }
 
-// takeTurn opens the running host to change it, once nobody else does. What the
-// service goes on with is taken over from it: it can be waiting, for a day,
-// for what this run was given. Any other run is waited for.
+// takeTurn opens the host for changes once no other run holds the lock. It stops
+// the service if the service is joining, which may wait up to a day for inputs that
+// this run was given. It waits for any other run.
 func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 	var t turn
 	log := report.Log{Sink: options.Sink, Step: "begin"}
@@ -42,12 +42,12 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 	}
 }
 
-// stopJoiningService stops the service while it joins. A service that has
-// joined changes nothing and is in nobody's way.
+// stopJoiningService stops the service while it joins. After the join the service
+// changes nothing, so it need not be stopped.
 func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 	systemd, err := host.OpenSystemd(ctx)
 	if err != nil {
-		return false, nil // without it there is no service
+		return false, nil // without systemd there is no service
 	}
 	defer systemd.Close()
 	unit, err := systemd.UnitState(ctx, serviceUnit)

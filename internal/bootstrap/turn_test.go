@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A run by hand finds another one at work, as one at first boot is.
+// A run of an administrator must wait for another run, such as one at first boot.
 func TestTakeTurnWaits(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root changes a host")

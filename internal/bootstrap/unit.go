@@ -6,11 +6,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 )
 
-// runtimeOf reads which container runtime one CRI-O file makes the default.
+// runtimeOf returns the default container runtime in one CRI-O configuration
+// file.
 func runtimeOf(content []byte) string {
 	config, err := crio.Parse(content)
 	if err != nil {
-		return "" // CRI-O itself refuses the file with a better sentence
+		return "" // CRI-O rejects the file with a better message
 	}
 	return config.Runtime
 }

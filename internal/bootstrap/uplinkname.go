@@ -8,16 +8,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// UplinkNameDocument tells what the uplink of br-ex is called.
+// UplinkNameDocument contains the interface name of br-ex's uplink.
 type UplinkNameDocument struct {
 	report.TypeMeta
-	Before string `json:"before,omitempty"` // as its profiles had it; "" where the agent has made no br-ex whose NIC is known by its MAC
+	Before string `json:"before,omitempty"` // in the profiles of br-ex; "" if the agent has created no br-ex that identifies its NIC by MAC address
 	Now    string `json:"now,omitempty"`
 }
 
-// FollowUplink is what a unit does at boot, before NetworkManager starts. It is
-// not in the ledger: br-ex is, whatever its NIC is called, and leave takes the
-// profiles away.
+// FollowUplink updates the profiles of br-ex after a rename of the NIC. A unit runs
+// it at boot before NetworkManager starts. The ledger does not record the update:
+// it records br-ex, whatever the name of its NIC, and leave removes the profiles.
 func FollowUplink(ctx context.Context) (UplinkNameDocument, error) {
 	document := UplinkNameDocument{TypeMeta: report.Meta("UplinkNameResult")}
 	tree, err := host.OpenTree("/")
