@@ -91,7 +91,8 @@ func (i Item) asWished(now State) bool {
 	case File:
 		want := i.Want.Digest
 		if want == "" {
-			want = digest(nil) // only attributes change: the file was created empty or kept its content
+			// Only attributes change: the file was created empty or kept its content.
+			want = digest(nil)
 			if i.Before.Type == string(host.Regular) {
 				want = i.Before.Digest
 			}
