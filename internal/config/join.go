@@ -19,15 +19,19 @@ type Join struct {
 	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion"`
 	Kind       string `json:"kind,omitempty" yaml:"kind"`
 
-	UserData string `json:"userData,omitempty" yaml:"userData"` // path of the user data, or "-"
+	// Path of the user data, or "-".
+	UserData string `json:"userData,omitempty" yaml:"userData"`
 
 	// HOST, HOST:PORT or URL of the ignition server.
-	Endpoint  string `json:"endpoint,omitempty" yaml:"endpoint"`
-	TokenFile string `json:"tokenFile,omitempty" yaml:"tokenFile"` // path of the ignition token
+	Endpoint string `json:"endpoint,omitempty" yaml:"endpoint"`
+	// Path of the ignition token.
+	TokenFile string `json:"tokenFile,omitempty" yaml:"tokenFile"`
 	// Path of the ignition server's CA, PEM.
-	CAFile     string `json:"caFile,omitempty" yaml:"caFile"`
-	NodePool   string `json:"nodePool,omitempty" yaml:"nodePool"`     // NAMESPACE/NAME
-	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"` // TargetConfigVersionHash
+	CAFile string `json:"caFile,omitempty" yaml:"caFile"`
+	// NAMESPACE/NAME.
+	NodePool string `json:"nodePool,omitempty" yaml:"nodePool"`
+	// TargetConfigVersionHash.
+	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"`
 	// HOST:PORT to dial instead of the endpoint.
 	ConnectTo string `json:"connectTo,omitempty" yaml:"connectTo"`
 
@@ -59,7 +63,7 @@ type Join struct {
 	InstallPackages bool `json:"installPackages,omitempty" yaml:"installPackages"`
 
 	Until string `json:"until,omitempty" yaml:"until"`
-	// Of the whole join; 0 means no timeout.
+	// Timeout of the whole join; 0 means no timeout.
 	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout"`
 	Skip          []string `json:"skip,omitempty" yaml:"skip"`
 	KeepBootstrap bool     `json:"keepBootstrap,omitempty" yaml:"keepBootstrap"`
