@@ -12,7 +12,7 @@ import (
 // directory.
 const Storage = "/var/lib/containers"
 
-// StorageKind is the ledger's kind for Storage.
+// StorageKind is the ledger's kind for StorageDir.
 const StorageKind ledger.Kind = "image storage"
 
 // StorageDriver records whether an image storage existed before CRI-O first ran. An undo

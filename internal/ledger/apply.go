@@ -67,7 +67,8 @@ func (l *Ledger) tell(c Change) {
 func (l *Ledger) unfinishedChanges() []Change {
 	var changes []Change
 	for _, item := range l.Items() {
-		if !item.Done && (!item.bracket || !item.onPath()) { // TrackExternal never writes files itself
+		// Files that TrackExternal records are not written by the agent.
+		if !item.Done && (!item.bracket || !item.onPath()) {
 			changes = append(changes, item.Change)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// SharedOf is a ContentsOf for directories in which administrators also create files, such
+// SharedOf is a DirSnapshot for directories in which administrators also create files, such
 // as a podman network in /etc/cni/net.d. The creator of a file is unknown, so an undo
 // removes only new empty directories and keeps all files.
 type SharedOf struct {

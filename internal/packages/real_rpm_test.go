@@ -81,7 +81,8 @@ func TestRealInstall(t *testing.T) {
 	if err := Install(t.Context(), b.Root, report.Log{Sink: told}, decision.Specs()...); err != nil {
 		t.Fatal(err)
 	}
-	for _, phase := range []string{"for dnf to try", "for dnf to install"} { // nothing is downloaded from a file: repository
+	// Nothing is downloaded from a file: repository.
+	for _, phase := range []string{"for dnf to try", "for dnf to install"} {
 		if !slices.ContainsFunc(told.said, func(s string) bool { return strings.HasPrefix(s, phase) }) {
 			t.Errorf("%q was not told of: %q", phase, told.said)
 		}

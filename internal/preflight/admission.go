@@ -33,7 +33,7 @@ type Program struct {
 	Package string `json:"package"`
 }
 
-// Software returns the checks of Admission that depend on installed packages.
+// Software returns the checks of PayloadChecks that depend on installed packages.
 func Software() []Check[AdmissionFacts] {
 	return slices.DeleteFunc(Admission(), func(c Check[AdmissionFacts]) bool { return c.Name != "units" && c.Name != "programs" })
 }

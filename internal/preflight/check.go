@@ -1,5 +1,5 @@
-// Package preflight checks whether a host can join. Host returns the checks that do not
-// need the payload, and Admission those that do. Checks change nothing and report all
+// Package preflight checks whether a host can join. HostChecks returns the checks that do not
+// need the payload, and PayloadChecks those that do. Checks change nothing and report all
 // problems at once, each with a remedy. The commands preflight, join and doctor run the
 // same checks.
 package preflight
