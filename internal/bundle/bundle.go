@@ -13,33 +13,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Content is what a piece has.
+// Content is the content of a file.
 type Content struct {
 	Bytes []byte
-	Cut   bool // there was more before it
+	Cut   bool // earlier content is missing
 }
 
-// Piece is one thing that goes into a bundle.
+// Piece is one file of a bundle.
 type Piece struct {
-	Name   string // in the bundle
-	Source string // as Entry has it
+	Name   string // name in the bundle
+	Source string // as in Entry
 	Get    func(ctx context.Context) (Content, error)
 }
 
-// Limits bound a bundle.
+// Limits are the limits of a bundle.
 type Limits struct {
-	Piece int           // bytes of one piece; of a larger one the end is kept
-	Total int           // bytes of all, before compression
-	Time  time.Duration // for one piece
+	Piece int           // bytes per file; only the end of a larger file is kept
+	Total int           // bytes of all files before compression
+	Time  time.Duration // timeout per file
 }
 
-// DefaultLimits are 5 MiB and 20 seconds a piece, and 64 MiB in all.
+// DefaultLimits returns limits of 5 MiB and 20 seconds per file, and 64 MiB in total.
 func DefaultLimits() Limits { return Limits{Piece: 5 << 20, Total: 64 << 20, Time: 20 * time.Second} }
 
-// Write writes a bundle: a compressed tar archive. Every piece goes through mask
-// before it is cut, and so does what the manifest says of it. A piece that
-// cannot be had, or not in time, is noted in the manifest; it keeps no other
-// from being written.
+// Write writes a bundle: a compressed tar archive. Each file is masked before it is
+// truncated, and its entry in the manifest is masked too. A file that cannot be read in
+// time is noted in the manifest, and Write continues.
 func Write(ctx context.Context, w io.Writer, about Manifest, pieces []Piece, mask func(string) string, limits Limits) (Manifest, error) {
 	about.TypeMeta = report.Meta("BundleManifest")
 	about.Pieces = make([]Entry, 0, len(pieces))
@@ -68,10 +67,11 @@ func Write(ctx context.Context, w io.Writer, about Manifest, pieces []Piece, mas
 type archive struct {
 	tar  *tar.Writer
 	time time.Time
-	room int // bytes that pieces may still have
+	room int // remaining bytes for files
 }
 
-// take gets a piece and writes it. Only what ends the whole bundle is an error.
+// take reads a file and writes it to the archive. It returns an error only if the bundle
+// cannot be continued.
 func (a *archive) take(ctx context.Context, piece Piece, mask func(string) string, limits Limits) (Entry, error) {
 	entry := Entry{Name: mask(piece.Name), Source: mask(piece.Source)}
 	content, err := get(ctx, piece, limits.Time)
@@ -84,7 +84,7 @@ func (a *archive) take(ctx context.Context, piece Piece, mask func(string) strin
 	}
 	text := string(content.Bytes)
 	if content.Cut {
-		text = wholeLines(text) // half a secret would not be known as one
+		text = wholeLines(text) // mask does not recognize half a secret
 	}
 	masked := mask(text)
 	kept, cut := end(masked, min(limits.Piece, a.room))
@@ -97,7 +97,7 @@ func (a *archive) take(ctx context.Context, piece Piece, mask func(string) strin
 	return entry, a.add(entry.Name, []byte(kept))
 }
 
-// get gets a piece in its time, also one that does not heed its context.
+// get reads a file and enforces the timeout, even if the file's Get ignores its context.
 func get(ctx context.Context, piece Piece, limit time.Duration) (Content, error) {
 	type gotten struct {
 		content Content

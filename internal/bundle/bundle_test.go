@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// text is a piece with this content.
+// text returns a file with this content.
 func text(name, content string, cut bool) Piece {
 	return Piece{Name: name, Source: "test", Get: func(context.Context) (Content, error) {
 		return Content{Bytes: []byte(content), Cut: cut}, nil
@@ -24,7 +24,7 @@ func text(name, content string, cut bool) Piece {
 
 func mask(text string) string { return strings.ReplaceAll(text, "secret", "***") }
 
-// written writes a bundle and reads it back.
+// written writes a bundle and returns its content.
 func written(t *testing.T, limits Limits, pieces ...Piece) (Manifest, map[string]string) {
 	t.Helper()
 	var file bytes.Buffer
@@ -62,7 +62,7 @@ func written(t *testing.T, limits Limits, pieces ...Piece) (Manifest, map[string
 	return manifest, contents
 }
 
-// Of what is too long the end is kept, in whole lines, and it is said.
+// Of a file that is too long, the last complete lines are kept, and the manifest notes it.
 func TestBundleIsBounded(t *testing.T) {
 	manifest, got := written(t, Limits{Piece: 12, Total: 27, Time: time.Minute},
 		text("whole", "one\nsecret\n", false),
@@ -94,7 +94,8 @@ func TestBundleIsBounded(t *testing.T) {
 	}
 }
 
-// What cannot be had keeps nothing else out; and is told without its secrets.
+// A file that cannot be read does not affect other files. Its error is noted without
+// secrets.
 func TestBundleGoesOnPastWhatIsMissing(t *testing.T) {
 	refused := Piece{Name: "refused", Source: "a secret", Get: func(context.Context) (Content, error) { return Content{}, errors.New("no secret for you") }}
 	manifest, got := written(t, Limits{Piece: 100, Total: 100, Time: time.Hour}, refused, text("a secret name", "x\n", false))
@@ -107,7 +108,7 @@ func TestBundleGoesOnPastWhatIsMissing(t *testing.T) {
 	}
 }
 
-// Nor does what hangs, and does not heed that its time is over.
+// A file that hangs and ignores its timeout does not affect other files.
 func TestBundleGoesOnPastWhatHangs(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)
@@ -119,7 +120,7 @@ func TestBundleGoesOnPastWhatHangs(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends it.
+// Ctrl-C cancels the bundle.
 func TestBundleIsInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	interrupting := Piece{Name: "a", Get: func(context.Context) (Content, error) { cancel(); return Content{}, nil }}

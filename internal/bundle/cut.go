@@ -2,8 +2,8 @@ package bundle
 
 import "strings"
 
-// end gives the end of a text, in whole lines of at most so many bytes, and
-// tells whether something was cut.
+// end returns the last complete lines of a text with at most this number of bytes, and
+// reports whether it truncated the text.
 func end(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false
@@ -15,8 +15,7 @@ func end(text string, most int) (string, bool) {
 	return wholeLines(text[from:]), true
 }
 
-// wholeLines leaves out the first line of a text, of which the beginning is
-// missing.
+// wholeLines removes the first line of a text whose beginning is missing.
 func wholeLines(text string) string {
 	_, rest, _ := strings.Cut(text, "\n")
 	return rest

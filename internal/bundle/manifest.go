@@ -1,5 +1,5 @@
-// Package bundle writes what a support case needs to know of a host into one
-// file, with its secrets masked and its size bounded.
+// Package bundle collects the information for a support case in one file, with secrets
+// masked and with a limited size.
 package bundle
 
 import (
@@ -9,29 +9,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ManifestName is the last file of a bundle, which lists the others.
+// ManifestName is the name of the last file of a bundle, which lists the others.
 const ManifestName = "manifest.json"
 
-// Manifest lists what is in a bundle, and what is missing.
+// Manifest lists the files of a bundle and the missing files.
 type Manifest struct {
 	report.TypeMeta
 	Created  time.Time `json:"created"`
 	Hostname string    `json:"hostname"`
-	Version  string    `json:"version"` // of the agent
+	Version  string    `json:"version"` // version of the agent
 	Pieces   []Entry   `json:"pieces"`
 }
 
-// Entry is one piece as it is in the bundle.
+// Entry describes one file of a bundle.
 type Entry struct {
 	Name    string `json:"name"`
-	Source  string `json:"source"`            // a command, a path, or words
-	Bytes   int    `json:"bytes"`             // in the bundle
-	Cut     bool   `json:"cut,omitempty"`     // only its last part is there
-	Masked  bool   `json:"masked,omitempty"`  // something in it was a secret, or looked like one
-	Missing string `json:"missing,omitempty"` // why it is not there
+	Source  string `json:"source"`            // a command, a path, or a description
+	Bytes   int    `json:"bytes"`             // size in the bundle
+	Cut     bool   `json:"cut,omitempty"`     // only the end is included
+	Masked  bool   `json:"masked,omitempty"`  // the content contained possible secrets
+	Missing string `json:"missing,omitempty"` // reason why it is missing
 }
 
-// String sums the bundle up.
+// String returns a summary of the bundle.
 func (m Manifest) String() string {
 	there, missing, cut, bytes := 0, 0, 0, 0
 	for _, entry := range m.Pieces {

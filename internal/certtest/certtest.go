@@ -1,4 +1,4 @@
-// Package certtest makes keys, authorities and certificates for tests.
+// Package certtest creates keys, certificate authorities (CAs) and certificates for tests.
 package certtest
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// NewKey makes a key.
+// NewKey returns a new key.
 func NewKey(t testing.TB) *ecdsa.PrivateKey {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -25,7 +25,7 @@ func NewKey(t testing.TB) *ecdsa.PrivateKey {
 	return key
 }
 
-// KeyPEM is a key as kubelet writes it.
+// KeyPEM returns a key in the format that kubelet writes.
 func KeyPEM(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	t.Helper()
 	der, err := x509.MarshalECPrivateKey(key)
@@ -35,7 +35,7 @@ func KeyPEM(t testing.TB, key *ecdsa.PrivateKey) []byte {
 	return PEM("EC PRIVATE KEY", der)
 }
 
-// PEM encodes a block.
+// PEM returns an encoded PEM block.
 func PEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
@@ -43,11 +43,11 @@ func PEM(kind string, der []byte) []byte {
 // Authority is a certificate authority.
 type Authority struct {
 	Certificate *x509.Certificate
-	PEM         []byte // the certificate
+	PEM         []byte // certificate
 	Key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority, as HyperShift names its own.
+// NewAuthority returns a new CA with names like those of HyperShift.
 func NewAuthority(t testing.TB, name string) *Authority {
 	t.Helper()
 	key := NewKey(t)
@@ -64,15 +64,15 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	return &Authority{Certificate: certificate, PEM: PEM("CERTIFICATE", der), Key: key}
 }
 
-// Issue signs a certificate for a key, in PEM. What the template does not say
-// of the time is an hour before and after now.
+// Issue returns a signed certificate for a key, in PEM. If the template has no validity
+// period, the certificate is valid from one hour ago until one hour from now.
 func (a *Authority) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
 	t.Helper()
 	return PEM("CERTIFICATE", a.sign(t, key, template))
 }
 
-// Serve makes a serving certificate with one name or address, as HyperShift's
-// servers have.
+// Serve returns a serving certificate for one name or address, like those of HyperShift's
+// servers.
 func (a *Authority) Serve(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{

@@ -8,9 +8,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
 )
 
-// checkDrop tells what is wrong with a pattern of payload.drop. One that could
-// never match is an error too: it is a typing error, and what somebody wanted
-// to keep off a host would be written.
+// checkDrop returns an error for an invalid pattern of payload.drop. A pattern that can
+// never match is also an error: it is a typing error, and the object to exclude would be
+// written to the host.
 func checkDrop(pattern string) error {
 	switch {
 	case pattern == "":

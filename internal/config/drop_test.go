@@ -22,7 +22,7 @@ func TestPatternsOfDrop(t *testing.T) {
 	}
 }
 
-// Lists too are given by each source, and those of the last one count.
+// Each source can set lists too, and a list of a later source replaces an earlier one.
 func TestListsOfEachSource(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, file, head+"ignitionOverrides: [/file/a, /file/b]\npayload:\n  drop: [/file/a, b.service]\n")

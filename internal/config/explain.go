@@ -15,23 +15,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// Setting is one value, and where it comes from.
+// Setting is one value and its origin.
 type Setting struct {
-	Key    string `json:"key"` // as the file has it
+	Key    string `json:"key"` // key in the file
 	Value  any    `json:"value"`
 	Origin Origin `json:"origin"`
 }
 
-// Explained is a configuration with its origins and all that is wrong with it.
+// Explained is a configuration with the origins of its settings and all of its problems.
 type Explained struct {
 	Join     Join
-	Files    []string  // that were read, in this order
-	Settings []Setting // that have a value, in the order of help; secrets in URLs are masked
+	Files    []string  // files that were read, in this order
+	Settings []Setting // settings with a value, in the order of help; secrets in URLs are masked
 	Problems []Problem
 }
 
-// Explain puts a join's configuration together, and tells where each value comes
-// from. It goes on after what is wrong, to tell it all.
+// Explain loads a join's configuration with the origin of each value. It continues after a
+// problem to report all problems at once.
 func Explain(source Source) Explained {
 	e := Explained{Join: Defaults()}
 	keys := Keys()
@@ -63,7 +63,7 @@ func Explain(source Source) Explained {
 		}
 	}
 	if len(untrusted) > 0 {
-		e.Problems = untrusted // what somebody else may have written is not worth explaining
+		e.Problems = untrusted // do not report the content of a file that others can write
 		return e
 	}
 	if err := fromEnvironment(&e.Join, source.Lookup, func(flag string) {
@@ -83,9 +83,10 @@ func Explain(source Source) Explained {
 	return e
 }
 
-// files are those that there may be: the file, and its drop-ins by name.
+// files returns the configuration file and its drop-ins, sorted by name. The file may not
+// exist.
 func (s Source) files() []string {
-	// The pattern is good, and what cannot be listed has no drop-ins.
+	// The pattern is valid. A directory that cannot be read counts as empty.
 	dropins, _ := filepath.Glob(filepath.Join(filepath.Dir(s.File), "config.d", "*.yaml"))
 	if s.Alone {
 		dropins = nil
@@ -94,13 +95,13 @@ func (s Source) files() []string {
 	return append([]string{s.File}, dropins...)
 }
 
-// place is the line of a file that has a setting.
+// place is a line of a file that contains a setting.
 type place struct {
 	file string
 	line int
 }
 
-// validate adds the problems of the values, each with the place of its setting.
+// validate adds the problems of the values, each with the position of its setting.
 func (e *Explained) validate(at map[string]place, more func(Join) []Problem) {
 	problems := e.Join.problems()
 	if more != nil {
@@ -112,7 +113,7 @@ func (e *Explained) validate(at map[string]place, more func(Join) []Problem) {
 	}
 }
 
-// list makes the settings from what the configuration has come to.
+// list adds the settings of the resulting configuration.
 func (e *Explained) list(keys map[string]string, origins map[string]Origin) {
 	var object map[string]any
 	if content, err := json.Marshal(e.Join); err != nil || json.Unmarshal(content, &object) != nil {
@@ -136,7 +137,7 @@ func (e *Explained) list(keys map[string]string, origins map[string]Origin) {
 	})
 }
 
-// masked is a value that can be shown.
+// masked returns a value with its secrets masked.
 func masked(value any) any {
 	switch v := value.(type) {
 	case string:

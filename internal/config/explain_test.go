@@ -15,7 +15,7 @@ func nobody(string) (string, bool) { return "", false }
 func TestProblemsOfAFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		content string
-		want    []string // FILE is cut off
+		want    []string // without the prefix FILE
 	}{
 		"valid": {head + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\nuntil:\nnetworkTimeout:\n", nil},
 		"unknown keys": {head + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
@@ -93,7 +93,7 @@ func TestOrigins(t *testing.T) {
 	if diff := cmp.Diff(want, e.Settings); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	// What a later source has replaced is not wrong in the file.
+	// A value that a later source replaces is not a problem of the file.
 	problems := []Problem{{Key: "nodePool", File: dropin, Line: 4, Message: "nodePool is c/d"}, {Key: "until", Message: "no"}}
 	if diff := cmp.Diff(problems, e.Problems); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// readFile sets in join what a configuration file contains, as far as the file
-// can be decoded. It returns the lines of the settings and all problems.
+// readFile sets the values of a configuration file in join, as far as the file can be
+// decoded. It returns the lines of the settings and all problems.
 func readFile(name string, content []byte, join *Join) (lines map[string]int, problems []Problem) {
 	lines = map[string]int{}
 	var document yaml.Node

@@ -1,6 +1,6 @@
-// Package config is the agent's configuration: one list of settings, given by
-// defaults, /etc/hcp-node-agent/config.yaml, its drop-ins, the environment and
-// flags, each winning over those before it.
+// Package config loads the agent's configuration. Each setting can come from the defaults,
+// /etc/hcp-node-agent/config.yaml, its drop-ins, the environment and flags. Later sources
+// override earlier ones.
 package config
 
 import (
@@ -14,59 +14,77 @@ import (
 // Kind is the kind of the configuration file.
 const Kind = "JoinConfig"
 
-// Join is what a join is told. Secrets are not in it, only where they are.
+// Join is the configuration of a join. It contains paths of secrets, but no secrets.
 type Join struct {
 	APIVersion string `json:"apiVersion,omitempty" yaml:"apiVersion"`
 	Kind       string `json:"kind,omitempty" yaml:"kind"`
 
-	UserData string `json:"userData,omitempty" yaml:"userData"` // path of the stub, or "-"
+	// Path of the user data, or "-".
+	UserData string `json:"userData,omitempty" yaml:"userData"`
 
-	Endpoint   string `json:"endpoint,omitempty" yaml:"endpoint"`     // HOST, HOST:PORT or URL of the ignition server
-	TokenFile  string `json:"tokenFile,omitempty" yaml:"tokenFile"`   // the ignition token
-	CAFile     string `json:"caFile,omitempty" yaml:"caFile"`         // the ignition server's CA, PEM
-	NodePool   string `json:"nodePool,omitempty" yaml:"nodePool"`     // NAMESPACE/NAME
-	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"` // TargetConfigVersionHash
-	ConnectTo  string `json:"connectTo,omitempty" yaml:"connectTo"`   // HOST:PORT to dial instead of the endpoint's
+	// HOST, HOST:PORT or URL of the ignition server.
+	Endpoint string `json:"endpoint,omitempty" yaml:"endpoint"`
+	// Path of the ignition token.
+	TokenFile string `json:"tokenFile,omitempty" yaml:"tokenFile"`
+	// Path of the ignition server's CA, PEM.
+	CAFile string `json:"caFile,omitempty" yaml:"caFile"`
+	// NAMESPACE/NAME.
+	NodePool string `json:"nodePool,omitempty" yaml:"nodePool"`
+	// TargetConfigVersionHash.
+	ConfigHash string `json:"configHash,omitempty" yaml:"configHash"`
+	// HOST:PORT to dial instead of the endpoint.
+	ConnectTo string `json:"connectTo,omitempty" yaml:"connectTo"`
 
-	IgnitionOverrides []string `json:"ignitionOverrides,omitempty" yaml:"ignitionOverrides"` // paths of Ignition configs, or "-", merged over the payload in this order
+	// Paths of Ignition configs, or "-", merged over the payload in this order.
+	IgnitionOverrides []string `json:"ignitionOverrides,omitempty" yaml:"ignitionOverrides"`
 	Payload           Payload  `json:"payload,omitzero" yaml:"payload"`
 
-	BridgeInterface string   `json:"bridgeInterface,omitempty" yaml:"bridgeInterface"` // the uplink that br-ex takes
-	VerifyReach     []string `json:"verifyReach,omitempty" yaml:"verifyReach"`         // HOST:PORT that has to answer by TCP before the network is changed and after
-	NetworkTimeout  Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout"`   // how long a change of the network may take until the old one comes back; 0 is the default
+	// Uplink for br-ex.
+	BridgeInterface string `json:"bridgeInterface,omitempty" yaml:"bridgeInterface"`
+	// HOST:PORT that must be reachable by TCP before and after the network change.
+	VerifyReach []string `json:"verifyReach,omitempty" yaml:"verifyReach"`
+	// Timeout of the network change, after which it is rolled back; 0 is the default.
+	NetworkTimeout Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout"`
 
-	Labels []string `json:"nodeLabels,omitempty" yaml:"nodeLabels"` // KEY=VALUE that the Node is registered with
-	Taints []string `json:"nodeTaints,omitempty" yaml:"nodeTaints"` // KEY[=VALUE]:Effect, likewise
+	// KEY=VALUE for the Node's registration.
+	Labels []string `json:"nodeLabels,omitempty" yaml:"nodeLabels"`
+	// KEY[=VALUE]:Effect for the Node's registration.
+	Taints []string `json:"nodeTaints,omitempty" yaml:"nodeTaints"`
 
-	PauseImage  string `json:"pauseImage,omitempty" yaml:"pauseImage"`
-	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"` // kubeconfig that may approve the node's two CSRs
-	Ticket      string `json:"ticket,omitempty" yaml:"ticket"`           // path of the node's ticket, or "-"
+	PauseImage string `json:"pauseImage,omitempty" yaml:"pauseImage"`
+	// Kubeconfig that may approve the node's two CSRs.
+	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"`
+	// Path of the join token, or "-".
+	Ticket string `json:"ticket,omitempty" yaml:"ticket"`
 
-	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"` // of the NodePool, 4.18: packages are looked for by it
-	InstallPackages  bool   `json:"installPackages,omitempty" yaml:"installPackages"`   // with dnf, what is missing
+	// Release of the NodePool, such as 4.18, which selects the packages.
+	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"`
+	// Install missing packages with dnf.
+	InstallPackages bool `json:"installPackages,omitempty" yaml:"installPackages"`
 
-	Until         string   `json:"until,omitempty" yaml:"until"`
-	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout"` // of the whole join; 0 is without end
+	Until string `json:"until,omitempty" yaml:"until"`
+	// Timeout of the whole join; 0 means no timeout.
+	Timeout       Duration `json:"timeout,omitempty" yaml:"timeout"`
 	Skip          []string `json:"skip,omitempty" yaml:"skip"`
 	KeepBootstrap bool     `json:"keepBootstrap,omitempty" yaml:"keepBootstrap"`
 }
 
-// Payload is what becomes of the payload before it is adapted.
+// Payload contains settings for processing the payload before it is adapted.
 type Payload struct {
-	// Drop are patterns of what is left out: absolute paths of files,
-	// directories and links, names of units, or UNIT/DROP-IN.
+	// Drop are patterns of excluded objects: absolute paths of files, directories and
+	// links, names of units, or UNIT/DROP-IN.
 	Drop []string `json:"drop,omitempty" yaml:"drop"`
 }
 
-// Untils are the states that a join can end at, in their order.
+// Untils returns the states at which a join can end, in their order.
 func Untils() []string { return []string{"identity", "kubelet", "ready", "schedulable"} }
 
-// Defaults is a join as it is when nothing else is said.
+// Defaults returns the default configuration of a join.
 func Defaults() Join {
 	return Join{Until: "schedulable", Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
-// problems tells what in the configuration makes no sense, by its settings.
+// problems returns the invalid settings of the configuration.
 func (j Join) problems() []Problem {
 	var all []Problem
 	wrong := func(key, format string, args ...any) {
@@ -103,7 +121,7 @@ func (j Join) problems() []Problem {
 	return all
 }
 
-// Duration is a time.Duration that is written as 90s or 1h30m.
+// Duration is a time.Duration with the text format 90s or 1h30m.
 type Duration time.Duration
 
 // UnmarshalText parses "90s" in JSON.
@@ -116,8 +134,8 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// UnmarshalYAML parses 90s in YAML. Its error names the line, as the other errors
-// of the decoder do.
+// UnmarshalYAML parses 90s in YAML. Its error contains the line, like other errors of the
+// decoder.
 func (d *Duration) UnmarshalYAML(node *yaml.Node) error {
 	if err := d.UnmarshalText([]byte(node.Value)); err != nil {
 		return &yaml.TypeError{Errors: []string{fmt.Sprintf("line %d: %v", node.Line, err)}}

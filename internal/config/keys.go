@@ -6,7 +6,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// irregularKeys are the keys in the file that do not follow from the flag's name.
+// irregularKeys maps flags to their keys in the file where the key cannot be derived from
+// the flag.
 var irregularKeys = map[string]string{
 	"nodepool":          "nodePool",
 	"ignition-override": "ignitionOverrides",

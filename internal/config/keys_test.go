@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Each flag of a setting has a key of its own, under which the file sets the same
-// value as the flag.
+// The file has a separate key for the setting of each flag, and the key sets the same value
+// as the flag.
 func TestKeys(t *testing.T) {
 	keys := Keys()
 	flags := pflag.NewFlagSet("all", pflag.ContinueOnError)

@@ -6,23 +6,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// DefaultFile is where the configuration is when no flag says otherwise; its
-// drop-ins are in config.d beside it.
+// DefaultFile is the default path of the configuration file. Its drop-ins are in config.d
+// beside it.
 const DefaultFile = "/etc/hcp-node-agent/config.yaml"
 
-// Source is where settings come from.
+// Source describes where settings come from.
 type Source struct {
-	File     string // of configuration; one that is missing is no error when it is DefaultFile
+	File     string // configuration file; DefaultFile may be missing
 	Lookup   func(string) (string, bool)
 	Given    *pflag.FlagSet // parsed flags
-	Required bool           // the file was named by a person, so it must exist
-	Alone    bool           // leave out the drop-ins
-	// Check finds more that makes no sense; nil: nothing.
+	Required bool           // the user named the file, so it must exist
+	Alone    bool           // ignore drop-ins
+	// Check returns additional problems. It can be nil.
 	Check func(Join) []Problem
 }
 
-// Load puts a join's configuration together. Its errors have the exit code of
-// bad input.
+// Load returns a join's configuration. Its errors have the exit code of invalid input.
 func Load(source Source) (Join, error) {
 	e := Explain(source)
 	if len(e.Problems) == 0 {
@@ -31,7 +30,7 @@ func Load(source Source) (Join, error) {
 	return Join{}, fail(e.Problems)
 }
 
-// fail is the error for problems.
+// fail returns the error for problems.
 func fail(problems []Problem) error {
 	remedy := "hcp-node-agent join --help"
 	if problems[0].File != "" {

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A change of the network takes two to ten seconds and the checks after it up
-// to a minute when somebody does not answer; a host that is out of reach for
-// longer than ten minutes is one that somebody drives to.
+// A network change takes two to ten seconds, and the checks after it up to a minute if an
+// endpoint does not respond. If a host is unreachable for more than ten minutes,
+// administrators start to drive to its site.
 const (
 	leastNetworkTimeout = 30 * time.Second
 	mostNetworkTimeout  = 10 * time.Minute
 )
 
-// hostName is a name of DNS (RFC 1123), or one of /etc/hosts.
+// hostName matches a DNS name (RFC 1123) or a name in /etc/hosts.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 
-// checkPeer tells what is wrong with HOST:PORT.
+// checkPeer returns an error for an invalid HOST:PORT.
 func checkPeer(peer string) error {
 	host, port, err := net.SplitHostPort(peer)
 	if err != nil {

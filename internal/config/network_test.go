@@ -37,8 +37,8 @@ func TestNetworkTimeout(t *testing.T) {
 	}
 }
 
-// The settings of the network from file, environment and flags; a list of a
-// later source takes the place of an earlier one's.
+// The network settings come from file, environment and flags. A list of a later source
+// replaces an earlier one.
 func TestNetworkSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, file, head+"verifyReach: [file:22]\nnetworkTimeout: 2m\n")

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// Problem is one thing that is wrong with a configuration, and where.
+// Problem is one problem of a configuration and its position.
 type Problem struct {
-	Key     string `json:"key,omitempty"`  // as the file has it
-	File    string `json:"file,omitempty"` // "" where it comes from the environment or a flag
+	Key     string `json:"key,omitempty"`  // key in the file
+	File    string `json:"file,omitempty"` // "" for the environment and flags
 	Line    int    `json:"line,omitempty"` // from 1
-	Message string `json:"message"`        // one sentence, without values that are secrets
+	Message string `json:"message"`        // one sentence without secret values
 	Remedy  string `json:"remedy,omitempty"`
 }
 
@@ -25,7 +25,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// inWords are problems as one sentence.
+// inWords returns the problems as one sentence.
 func inWords(problems []Problem) string {
 	texts := make([]string, 0, len(problems))
 	for _, p := range problems {
@@ -34,13 +34,13 @@ func inWords(problems []Problem) string {
 	return strings.Join(texts, "; ")
 }
 
-// Origin is where the value of a setting comes from.
+// Origin describes where the value of a setting comes from.
 type Origin struct {
 	From  From   `json:"from"`
 	Place string `json:"place,omitempty"` // FILE:LINE, the variable, or the flag
 }
 
-// String is the place, as nothing says more where there is one.
+// String returns the location, or the kind of source if there is no location.
 func (o Origin) String() string {
 	switch {
 	case o.Place == "":
@@ -54,8 +54,8 @@ func (o Origin) String() string {
 // From is a kind of source.
 type From string
 
-// The kinds of sources, each winning over those before it, but for a ticket: it
-// adds to the labels and taints of the others.
+// The kinds of sources, in increasing precedence. A join token is an exception: it adds to
+// the labels and taints of the other sources.
 const (
 	FromDefault     From = "default"
 	FromFile        From = "file"

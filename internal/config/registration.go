@@ -7,14 +7,14 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// Taint is one that a Node is registered with.
+// Taint is a taint with which a Node is registered.
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`
 	Effect string `json:"effect"`
 }
 
-// String is the taint as kubelet and oc take it.
+// String returns the taint in the format of kubelet and oc.
 func (t Taint) String() string {
 	if t.Value == "" {
 		return t.Key + ":" + t.Effect
@@ -22,7 +22,7 @@ func (t Taint) String() string {
 	return t.Key + "=" + t.Value + ":" + t.Effect
 }
 
-// ParseLabel reads KEY=VALUE by the API server's own rules. VALUE can be empty.
+// ParseLabel parses KEY=VALUE according to the API server's rules. VALUE can be empty.
 func ParseLabel(text string) (key, value string, err error) {
 	key, value, found := strings.Cut(text, "=")
 	if !found {
@@ -34,7 +34,7 @@ func ParseLabel(text string) (key, value string, err error) {
 	return key, value, checkValue(text, value)
 }
 
-// ParseTaint reads KEY=VALUE:EFFECT or KEY:EFFECT by the API server's own rules.
+// ParseTaint parses KEY=VALUE:EFFECT or KEY:EFFECT according to the API server's rules.
 func ParseTaint(text string) (Taint, error) {
 	left, effect, found := strings.Cut(text, ":")
 	if !found {

@@ -8,11 +8,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// EnvironmentPrefix begins the environment's names of settings: the setting
-// of --user-data is HCP_NODE_AGENT_USER_DATA.
+// EnvironmentPrefix is the prefix of the environment variables of settings. The variable of
+// --user-data is HCP_NODE_AGENT_USER_DATA.
 const EnvironmentPrefix = "HCP_NODE_AGENT_"
 
-// Flags binds all settings of a join to flags. It is the one list of them.
+// Flags binds all settings of a join to flags. It is the only list of settings.
 func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.StringVar(&j.UserData, "user-data", j.UserData, "the NodePool's user-data stub: a `FILE`, or - for standard input")
 	flags.StringVar(&j.Endpoint, "endpoint", j.Endpoint, "ignition server as `HOST[:PORT]`, where there is no stub or another one shall be asked")
@@ -39,9 +39,8 @@ func Flags(flags *pflag.FlagSet, j *Join) {
 	flags.BoolVar(&j.KeepBootstrap, "keep-bootstrap", j.KeepBootstrap, "keep the bootstrap credential on the node after it is Ready")
 }
 
-// fromEnvironment sets what the environment says, and tells which settings it
-// has.
-func fromEnvironment(j *Join, lookup func(string) (string, bool), told func(flag string)) error {
+// fromEnvironment sets the values of environment variables and calls onSet for each.
+func fromEnvironment(j *Join, lookup func(string) (string, bool), onSet func(flag string)) error {
 	flags := pflag.NewFlagSet("environment", pflag.ContinueOnError)
 	Flags(flags, j)
 	var bad error
@@ -51,31 +50,31 @@ func fromEnvironment(j *Join, lookup func(string) (string, bool), told func(flag
 			if err := flags.Set(flag.Name, value); err != nil {
 				bad = fmt.Errorf("reading environment variable %s: %w", name, err)
 			}
-			told(flag.Name)
+			onSet(flag.Name)
 		}
 	})
 	return bad
 }
 
-// fromFlags sets what was given on the command line, and tells which.
-func fromFlags(j *Join, given *pflag.FlagSet, told func(flag string)) error {
+// fromFlags sets the values given on the command line and calls onSet for each.
+func fromFlags(j *Join, given *pflag.FlagSet, onSet func(flag string)) error {
 	flags := pflag.NewFlagSet("flags", pflag.ContinueOnError)
 	Flags(flags, j)
 	var bad error
 	given.Visit(func(flag *pflag.Flag) {
 		if flags.Lookup(flag.Name) == nil || bad != nil {
-			return // a flag of the verb, not a setting
+			return // a flag of the command, not a setting
 		}
 		if err := copyValue(flags.Lookup(flag.Name), flag); err != nil {
 			bad = fmt.Errorf("reading flag --%s: %w", flag.Name, err)
 		}
-		told(flag.Name)
+		onSet(flag.Name)
 	})
 	return bad
 }
 
-// copyValue sets a flag to the value of another. A list is taken item by item:
-// a file's name can have a comma in it.
+// copyValue sets a flag to the value of another flag. Lists are copied as slices, because a
+// file name can contain a comma.
 func copyValue(to, from *pflag.Flag) error {
 	list, isList := from.Value.(pflag.SliceValue)
 	target, fits := to.Value.(pflag.SliceValue)

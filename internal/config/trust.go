@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// readTrusted reads a file of configuration. A file that another user could have
-// written is not read, but reported as a problem: its settings name what root runs.
+// readTrusted reads a configuration file. A file that another user could have written is
+// not read, but reported as a problem, because its settings name commands that root runs.
 func readTrusted(name string) ([]byte, *Problem, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -34,12 +34,12 @@ func readTrusted(name string) ([]byte, *Problem, error) {
 	return content, nil, err //nolint:wrapcheck // as above
 }
 
-// untrusted reports a file that is not owned by root or the caller, or that
+// untrusted returns a problem for a file that is not owned by root or the caller, or that
 // others can write to.
 func untrusted(name string, mode fs.FileMode, owner, caller int) *Problem {
 	const writableByOthers = 0o022
 	if mode&fs.ModeCharDevice != 0 {
-		return nil // /dev/null holds nothing that anybody wrote
+		return nil // /dev/null has no content
 	}
 	word := report.ShellWord(name)
 	var remedy []string
@@ -59,7 +59,7 @@ func untrusted(name string, mode fs.FileMode, owner, caller int) *Problem {
 	}
 }
 
-// remedies returns the commands for several problems as one.
+// remedies returns the combined remedy of several problems.
 func remedies(problems []Problem) string {
 	var all []string
 	for _, p := range problems {

@@ -35,7 +35,7 @@ func TestFileOfOthersIsUntrusted(t *testing.T) {
 	}
 }
 
-// Nothing of a configuration is used of which others can write a part.
+// No part of the configuration is used if others can write to any of its files.
 func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 	const head = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
 	noFlags := pflag.NewFlagSet("none", pflag.ContinueOnError)
@@ -47,7 +47,7 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, mode); err != nil { // whatever the umask is
+		if err := os.Chmod(path, mode); err != nil { // regardless of the umask
 			t.Fatal(err)
 		}
 		return path

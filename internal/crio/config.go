@@ -1,5 +1,5 @@
-// Package crio sets CRI-O's pause image to the release's own and sees to it
-// that the running CRI-O uses what its files say.
+// Package crio sets CRI-O's pause image to the release's image, and ensures that the
+// running CRI-O uses its configuration files.
 package crio
 
 import (
@@ -9,11 +9,11 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// DropIn is the agent's own configuration file. CRI-O reads the files of this
-// directory in the order of their names and the last one wins.
+// DropIn is the agent's CRI-O configuration file. CRI-O reads the files of this directory
+// in order of their names, and later files override earlier ones.
 const DropIn = "/etc/crio/crio.conf.d/99-hcp-node-agent.conf"
 
-// Config is the part of CRI-O's configuration that the agent cares for.
+// Config is the part of CRI-O's configuration that the agent uses.
 type Config struct {
 	PauseImage    string
 	PauseCommand  string
@@ -38,7 +38,7 @@ type document struct {
 	} `toml:"crio"`
 }
 
-// Parse reads configuration files in their order, the last one wins.
+// Parse parses configuration files in order. Later files override earlier ones.
 func Parse(files ...[]byte) (Config, error) {
 	var config Config
 	for _, content := range files {
@@ -64,7 +64,7 @@ func Parse(files ...[]byte) (Config, error) {
 	return config, nil
 }
 
-// Render writes the agent's drop-in.
+// Render returns the content of the agent's drop-in.
 func Render(config Config) []byte {
 	var out strings.Builder
 	out.WriteString("# Written by hcp-node-agent: the pause image of the cluster's release.\n[crio.image]\n")
@@ -80,7 +80,7 @@ func Render(config Config) []byte {
 	return []byte(out.String())
 }
 
-// quote writes a TOML basic string.
+// quote returns a TOML basic string.
 func quote(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }

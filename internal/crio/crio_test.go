@@ -78,7 +78,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// CRI-O reads the host's trust store once, when it starts.
+// CRI-O reads the host's trust store only when it starts.
 func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
 	root := t.TempDir()
 	anchors := filepath.Join(root, Anchors)
@@ -103,7 +103,7 @@ func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
 		func(name string) error { return os.WriteFile(name, []byte("renewed"), 0o600) },
 		os.Remove,
 	} {
-		time.Sleep(20 * time.Millisecond) // longer than the clock of the file system ticks
+		time.Sleep(20 * time.Millisecond) // longer than the resolution of file times
 		if err := change(filepath.Join(anchors, "user-ca-bundle.crt")); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestVerifyNamesTheSetting(t *testing.T) {
 	}
 }
 
-// overlaySize of a ContainerRuntimeConfig becomes the size of storage.conf.
+// overlaySize of a ContainerRuntimeConfig becomes the size in storage.conf.
 func TestOverlaySize(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
 		"no file":           {"", ""},

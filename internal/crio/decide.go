@@ -7,9 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Wanted is the configuration that the release and the administrator ask for:
-// that of the payload's files, with the pause image that was given to the
-// agent if one was.
+// Wanted returns the configuration of the payload's files. The administrator's pauseImage
+// replaces the pause image of the payload if it is set.
 func Wanted(payload Config, pauseImage string) (Config, error) {
 	if pauseImage != "" {
 		payload.PauseImage = pauseImage
@@ -22,7 +21,7 @@ func Wanted(payload Config, pauseImage string) (Config, error) {
 	return payload, nil
 }
 
-// Changes is what is to be written so that CRI-O takes the wanted pause image.
+// Changes returns the changes that set CRI-O's pause image.
 func Changes(wanted Config) []ledger.Change {
 	return []ledger.Change{{
 		Kind: ledger.File, Target: DropIn, Why: "the release's own pause image",
@@ -30,7 +29,7 @@ func Changes(wanted Config) []ledger.Change {
 	}}
 }
 
-// Action is what is to be done with the service.
+// Action is the required action for the service.
 type Action string
 
 // The actions.
@@ -40,9 +39,8 @@ const (
 	Restart Action = "restart"
 )
 
-// Decide tells whether CRI-O is to be started or restarted: only if it does
-// not run, or if one of its inputs is newer than its start. A restart is no
-// light thing: kubelet.service requires crio.service and restarts with it.
+// Decide returns Start if CRI-O is not running, and Restart if an input is newer than its
+// start. Other restarts are avoided: kubelet.service requires crio.service and restarts too.
 func Decide(active bool, since, newestInput time.Time) Action {
 	switch {
 	case !active:
@@ -53,7 +51,8 @@ func Decide(active bool, since, newestInput time.Time) Action {
 	return Nothing
 }
 
-// Verify compares what the running CRI-O says of itself with what is wanted.
+// Verify compares the effective configuration of the running CRI-O with the desired
+// configuration.
 func Verify(effective, wanted Config) error {
 	for _, field := range []struct{ name, is, want string }{
 		{"pause_image", effective.PauseImage, wanted.PauseImage},

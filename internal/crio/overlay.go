@@ -6,9 +6,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// OverlaySize returns the limit that a storage.conf sets for the writable layer
-// of every container, "" for none. A file that cannot be read sets none: CRI-O
-// refuses the file with a better message.
+// OverlaySize returns the limit that a storage.conf sets for the writable layer of every
+// container, or "" if there is none. It returns "" for an unreadable file too, because
+// CRI-O rejects it with a better message.
 func OverlaySize(storageConf []byte) string {
 	var document struct {
 		Storage struct {

@@ -13,25 +13,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Socket is where CRI-O listens.
+// Socket is the path of CRI-O's socket.
 const Socket = "/var/run/crio/crio.sock"
 
-// Unit is CRI-O's service.
+// Unit is the name of CRI-O's service.
 const Unit = "crio.service"
 
 // Anchors is the directory of the CAs that are added to the host's trust store.
 const Anchors = "/etc/pki/ca-trust/source/anchors"
 
-// Inputs are the files and directories that CRI-O reads when it starts. Of the
-// trust store, which it reads only once, these are the CAs that were added:
-// update-ca-trust writes the store itself anew each time.
+// Inputs returns the files and directories that CRI-O reads when it starts. For the trust
+// store, which CRI-O reads only at start, these are the added CAs. update-ca-trust rewrites
+// the store itself every time.
 func Inputs() []string {
 	return []string{
 		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", Anchors,
 	}
 }
 
-// Effective asks the running CRI-O for the configuration that it uses.
+// Effective returns the configuration that the running CRI-O uses.
 func Effective(ctx context.Context) (Config, error) {
 	content, err := ask(ctx, "/config")
 	if err != nil {
@@ -40,7 +40,7 @@ func Effective(ctx context.Context) (Config, error) {
 	return Parse(content)
 }
 
-// Version asks the running CRI-O for its version.
+// Version returns the version of the installed CRI-O.
 func Version(ctx context.Context) (string, error) {
 	out, err := host.Run(ctx, "crio", "version", "--json")
 	if err != nil {
@@ -55,8 +55,7 @@ func Version(ctx context.Context) (string, error) {
 	return answer.Version, nil
 }
 
-// ask gets a page of CRI-O's inspection interface, which is HTTP on the same
-// socket as the CRI.
+// ask returns a page of CRI-O's inspection interface, which is HTTP on the CRI socket.
 func ask(ctx context.Context, page string) ([]byte, error) {
 	var dialer net.Dialer
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{

@@ -8,37 +8,37 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Storage is where CRI-O keeps images and containers. Podman keeps its own
-// there too.
+// Storage is the directory of CRI-O's images and containers. Podman uses the same
+// directory.
 const Storage = "/var/lib/containers"
 
-// StorageKind is the kind of the ledger's bracket around Storage.
+// StorageKind is the ledger's kind for StorageDir.
 const StorageKind ledger.Kind = "image storage"
 
-// StorageDriver records whether there was an image storage before CRI-O first
-// ran. An undo removes the storage only if there was none, and if no container
-// is in it any more: one that is left, after CRI-O's own are gone, is
-// somebody's of podman, and single images of a shared storage cannot be told
-// apart.
+// StorageDriver records whether an image storage existed before CRI-O first ran. An undo
+// removes the storage only if none existed, and if no container is left. After CRI-O's
+// containers are removed, any container left belongs to podman. The images of a shared
+// storage cannot be separated.
 type StorageDriver struct{ Contents *ledger.ContentsOf }
 
-// Look lists what is there.
+// Look returns the current content of the storage.
 func (d *StorageDriver) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	state, err := d.Contents.Look(ctx, c)
 	if len(state.Names) > 0 {
-		// One name is enough to know that there was something.
+		// One name is sufficient to record that the storage existed.
 		state.Names = state.Names[:1]
 	}
 	return state, err
 }
 
-// Bracketed says that CRI-O and podman change it all the time.
+// Bracketed marks the storage as externally managed: CRI-O and podman change it all the
+// time.
 func (d *StorageDriver) Bracketed() {}
 
-// Make does nothing: CRI-O makes the storage.
+// Make does nothing: CRI-O creates the storage.
 func (d *StorageDriver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Restore removes the storage if it was CRI-O's alone.
+// Restore removes the storage if only CRI-O used it.
 func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	if len(before.Names) > 0 {
 		return nil
@@ -53,7 +53,7 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	return d.Contents.Restore(ctx, c, before)
 }
 
-// containers counts the entries of the storage's own list.
+// containers returns the number of entries in the storage's list of containers.
 func containers(list []byte) (int, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(list, &entries); err != nil {

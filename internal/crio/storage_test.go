@@ -11,8 +11,8 @@ import (
 
 func TestStorageGoesOnlyWhenItWasOurs(t *testing.T) {
 	for name, test := range map[string]struct {
-		before     string // a file that was there
-		containers string // what is left in the list
+		before     string // a file that existed
+		containers string // containers left in the list
 		stays      bool
 	}{
 		"ours":                  {"", "[]", false},

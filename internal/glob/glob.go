@@ -1,5 +1,5 @@
-// Package glob says which names a shell pattern stands for. It is path.Match,
-// and one thing more: a pattern that ends in /** stands for everything below.
+// Package glob matches names against shell patterns. It is path.Match with one extension: a
+// pattern that ends in /** matches everything below a directory.
 package glob
 
 import (
@@ -8,10 +8,10 @@ import (
 	"strings"
 )
 
-// below ends a pattern for all that is below a directory, at any depth.
+// below is the end of a pattern that matches everything below a directory, at any depth.
 const below = "/**"
 
-// Check tells whether a pattern can be used.
+// Check returns an error for an invalid pattern.
 func Check(pattern string) error {
 	stem := strings.TrimSuffix(pattern, below)
 	if strings.Contains(stem, "**") {
@@ -23,8 +23,8 @@ func Check(pattern string) error {
 	return nil
 }
 
-// Match tells whether a pattern stands for a name. A * stands for what has no
-// slash in it. A pattern that Check refuses stands for nothing.
+// Match reports whether a pattern matches a name. A * does not match slashes. An invalid
+// pattern matches nothing.
 func Match(pattern, name string) bool {
 	stem, deep := strings.CutSuffix(pattern, below)
 	if !deep {

@@ -29,7 +29,7 @@ func TestMatch(t *testing.T) {
 		{"*.service", "a.service/b.conf", false},
 		{"a.service/*", "a.service/b.conf", true},
 		{"a@*.service", "a@b.service", true},
-		{"**", "a", true}, // to path.Match one star; Check refuses it
+		{"**", "a", true}, // a single * for path.Match; Check rejects it
 		{"/etc/[", "/etc/[", false},
 		{"/etc/[/**", "/etc/[/a", false},
 	} {

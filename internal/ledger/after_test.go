@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a "done" says of the outcome is believed only of what others make.
+// The "After" states of a "done" record are used only for external changes.
 func TestAFalseOutcomeLosesNoFile(t *testing.T) {
 	for name, after := range map[string]State{
 		"present":            {Present: true},

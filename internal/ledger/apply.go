@@ -9,22 +9,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Together is a Driver that makes many changes faster at once than one by one.
+// Together is a Driver that applies many changes faster in one call than one by one.
 type Together interface {
 	MakeAll(ctx context.Context, pending []Pending) error
 }
 
-// Tidier is a Driver that leaves traces when a run is killed.
+// Tidier is a Driver whose interrupted runs can leave temporary files or processes.
 type Tidier interface {
-	// Tidy removes what killed runs left beside the targets of the changes, and
-	// makes durable what they did to them. A program that a killed run left
-	// running has ended when it returns.
+	// Tidy removes what interrupted runs left beside the targets of the changes, and makes
+	// their effects durable. A process that an interrupted run started has exited when Tidy
+	// returns.
 	Tidy(ctx context.Context, changes []Change) error
 }
 
-// Apply makes those of the changes that are not so already, and tells which
-// they were. Everything that is needed to give them back is durable before the
-// first of them is made, and all of them are durable when it returns.
+// Apply makes the changes that differ from the current state and returns them. All data
+// that a rollback needs is durable before the first change is made. All changes are durable
+// when Apply returns.
 func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pending, error) {
 	if err := l.tidy(ctx, l.unfinishedChanges()); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pe
 		return nil, err
 	}
 	for i := range pending {
-		pending[i].Now.Content = nil // kept by now; there can be much of it
+		pending[i].Now.Content = nil // saved by recordIntent; the content can be large
 	}
 	if err := l.make(ctx, pending); err != nil {
 		return nil, err
@@ -67,14 +67,15 @@ func (l *Ledger) tell(c Change) {
 func (l *Ledger) unfinishedChanges() []Change {
 	var changes []Change
 	for _, item := range l.Items() {
-		if !item.Done && (!item.bracket || !item.onPath()) { // the agent writes no file in a bracket
+		// Files that TrackExternal records are not written by the agent.
+		if !item.Done && (!item.bracket || !item.onPath()) {
 			changes = append(changes, item.Change)
 		}
 	}
 	return changes
 }
 
-// tidy clears up after killed runs, each driver what is its own.
+// tidy cleans up after interrupted runs. Each driver receives its own changes.
 func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
 	own := map[Tidier][]Change{}
 	var tidiers []Tidier
@@ -96,9 +97,9 @@ func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
 	return nil
 }
 
-// Bracket records the state before a change that the ledger does not make itself
-// (by dnf, NetworkManager or kubelet's certificates). The function that it
-// returns records the state after the change.
+// Bracket records the state before a change that the ledger does not make itself (by dnf,
+// NetworkManager or kubelet's certificates). The returned function records the state after
+// the change.
 func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (func() error, error) {
 	pending := make([]Pending, 0, len(changes))
 	for _, change := range changes {
@@ -125,7 +126,8 @@ func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (f
 	}, nil
 }
 
-// intend makes durable what is there, and then that it shall be changed.
+// intend makes the current states durable, then the intent to change them. It returns the
+// sequence number of the intent record.
 func (l *Ledger) intend(r record, pending []Pending) (int, error) {
 	for _, p := range pending {
 		r.Entries = append(r.Entries, entry{Change: p.Change, Before: p.Now})
@@ -161,9 +163,9 @@ func (l *Ledger) make(ctx context.Context, pending []Pending) error {
 	return nil
 }
 
-// keepOriginals makes the contents that will be replaced durable. Of a thing
-// that was changed before, what is there now is the ledger's own: it is never
-// given back, and can be a secret that is removed because it shall not stay.
+// keepOriginals makes the contents that will be replaced durable. It skips targets that the
+// ledger already changed: their current content is the agent's own, is never restored, and
+// can be a secret that is being removed.
 func (l *Ledger) keepOriginals(pending []Pending) error {
 	held := map[string]bool{}
 	for _, item := range l.Items() {
@@ -193,7 +195,7 @@ func (l *Ledger) keepOriginals(pending []Pending) error {
 	return batch.Commit()
 }
 
-// original reads back a content that was kept.
+// original returns the saved content with the given SHA-256 digest.
 func (l *Ledger) original(sum string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(l.dir, "originals", filepath.Base(sum)))
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"strconv"
 )
 
-// asideSuffix is added to the name of a file from before, whose place somebody
-// else's has taken. As it ends in no suffix that a program looks for, none reads
-// it out of its directory of drop-ins.
+// asideSuffix is appended to the name of the original file when another process has
+// replaced the agent's file. No program reads files with this suffix from its drop-in
+// directory.
 const asideSuffix = ".before-hcp-node-agent"
 
-// aside writes the file that was there before beside what stays in its place: it
-// is the only copy, and the ledger's goes with the ledger. It gives its path, ""
-// where nothing would be lost. Nothing is written over.
+// aside writes the original file beside the file that an undo keeps, because the ledger
+// holds the only copy and is deleted later. It returns the path of the copy, or "" if
+// nothing would be lost. It never overwrites a file.
 func (u *undoing) aside(ctx context.Context, item Item, now State) (string, error) {
 	before := item.Before
 	if !item.onPath() || before.Digest == "" || before.Digest == now.Digest {
@@ -37,13 +37,13 @@ func (u *undoing) aside(ctx context.Context, item Item, now State) (string, erro
 		switch {
 		case err != nil:
 			return "", err
-		case there.Digest == before.Digest: // an undo that was killed has written it
+		case there.Digest == before.Digest: // written by an interrupted undo
 			return file.Target, nil
 		case there.Present:
 			continue
 		}
 		err = driver.Restore(ctx, file, before)
-		if errors.Is(err, fs.ErrNotExist) { // somebody has removed the directory, with all that was in it
+		if errors.Is(err, fs.ErrNotExist) { // the directory was removed with all its files
 			return "", nil
 		}
 		if err != nil {

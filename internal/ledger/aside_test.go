@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What somebody has made of a file that the ledger had replaced stays, and the
-// file from before is not lost with the ledger.
+// An undo keeps a file that was edited after the ledger replaced it, and saves a copy of
+// the original.
 func TestUndoKeepsBothFiles(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	write := func(name, content string, mode os.FileMode) {
@@ -50,7 +50,7 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 		"/etc/removed": "/etc/removed.before-hcp-node-agent",
 		"/etc/taken":   "/etc/taken.before-hcp-node-agent.2",
 
-		"/gone/with/all": "", // who removed the directory did not want what was in it
+		"/gone/with/all": "", // the whole directory was removed on purpose
 	}, aside); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -70,7 +70,7 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 	}
 }
 
-// A secret that was put there and then removed is nowhere any more.
+// A secret that the ledger wrote and then removed is not stored anywhere.
 func TestWhatTheLedgerMadeIsNotKept(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// benched opens a ledger for a fresh tree, with the drivers of paths.
+// benched opens a ledger for an empty tree with the drivers of paths.
 func benched(b *testing.B) *Ledger {
 	b.Helper()
 	tree, err := host.OpenTree(b.TempDir())
@@ -28,8 +28,8 @@ func benched(b *testing.B) *Ledger {
 	return l
 }
 
-// BenchmarkApply makes n files that are not there yet, all durable; then the
-// same with other content (each has an original to be kept); and undoes it.
+// BenchmarkApply creates n new files durably, then replaces their content (each original is
+// saved), then undoes both.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{54, 540, 5400} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -72,7 +72,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// BenchmarkApplyNothing is a second run, in which nothing is to be done.
+// BenchmarkApplyNothing measures a second run that has nothing to change.
 func BenchmarkApplyNothing(b *testing.B) {
 	for _, n := range []int{54, 540, 5400} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
@@ -103,7 +103,7 @@ func perFile(b *testing.B, n, rounds int) {
 	b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(n*rounds), "us/file")
 }
 
-// manyFiles are n files of 5 kB in 20 directories.
+// manyFiles returns n files of 5 kB in 20 directories.
 func manyFiles(n, version int) []Change {
 	changes := make([]Change, 0, n)
 	for i := range n {
@@ -115,13 +115,14 @@ func manyFiles(n, version int) []Change {
 	return changes
 }
 
-// memory reads one of the process's own figures, in KiB, after it has set the
-// peak back to what is used now.
+// memory returns one of the memory figures of this process in KiB, and resets the peak to
+// the current usage.
 func memory(b *testing.B, name string) int64 {
 	b.Helper()
 	if name == "VmRSS:" {
 		runtime.GC()
-		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // without it the peak is that of the whole process
+		// If this fails, the peak covers the whole process.
+		_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// fail notes an error with one thing.
+// fail records the error of an item and blocks the older items that depend on the item.
 func (u *undoing) fail(item Item, err error) {
 	if err != nil {
 		u.errs = append(u.errs, err)
@@ -20,8 +20,8 @@ func (u *undoing) fail(item Item, err error) {
 	}
 }
 
-// block makes older items wait for one that was not restored. A hard link is
-// known by being the same file as its target, so the target has to wait too.
+// block marks an item as not restored, so that older items wait. A hard link is recognized
+// by being the same file as its target, so the target must wait too.
 func (u *undoing) block(item Item) {
 	u.failed = append(u.failed, item.Target)
 	if item.Kind == HardLink {
@@ -29,10 +29,10 @@ func (u *undoing) block(item Item) {
 	}
 }
 
-// blocked reports whether an item has to wait for a newer one that could not be
-// restored, at the same path or below. What fills the item's place is not of
-// another process then, but that newer item: the next undo restores both. Only
-// the attributes of a directory do not depend on what is in the directory.
+// blocked reports whether an item must wait for a newer item that could not be restored, at
+// the same path or below. The path is then occupied by the newer item, not by another
+// process, and the next undo restores both. Only the attributes of a directory do not
+// depend on its contents.
 func (u *undoing) blocked(item Item) bool {
 	return slices.ContainsFunc(u.failed, func(p string) bool {
 		inPlace := item.Kind == Directory && item.Before.Type == string(host.Directory) && path.Clean(p) != path.Clean(item.Target)
@@ -47,7 +47,8 @@ func (u *undoing) linked(item Item) bool {
 	})
 }
 
-// notRestored wraps why an item could not be restored.
+// notRestored wraps the error of an item that could not be restored. For EPERM it adds a
+// remedy.
 func (u *undoing) notRestored(item Item, err error) error {
 	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
 	paths, ok := u.l.drivers[item.Kind].(*Paths)
@@ -59,7 +60,7 @@ func (u *undoing) notRestored(item Item, err error) error {
 		report.ShellWord(path.Dir(p)), report.ShellWord(p)), "%w", err)
 }
 
-// explained adds a remedy to an error about a link that is not followed.
+// explained adds a remedy to an error about a symbolic link that is not followed.
 func explained(err error) error {
 	var unsafe *host.UnsafeLinkError
 	if !errors.As(err, &unsafe) {

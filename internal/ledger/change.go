@@ -9,45 +9,49 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Kind is a kind of thing that can be changed.
+// Kind is the kind of a changed object.
 type Kind string
 
-// The kinds that this package can change by itself.
+// The kinds that have a driver in this package.
 const (
 	File      Kind = "file"
 	Directory Kind = "directory"
-	Link      Kind = "link"     // symbolic
-	HardLink  Kind = "hardlink" // another name of Want.Link
-	Unit      Kind = "unit"     // enabled or disabled, running or not
+	Link      Kind = "link"     // symbolic link
+	HardLink  Kind = "hardlink" // another name of Desired.Link
+	Unit      Kind = "unit"     // enabled or disabled, active or inactive
 	Sysctl    Kind = "sysctl"   // the running kernel's value
-	Module    Kind = "module"   // a kernel module, loaded
-	Contents  Kind = "contents" // a directory whose contents others make, as kubelet does
-	Shared    Kind = "shared"   // one in which people put files too, as in /etc/cni
+	Module    Kind = "module"   // a loaded kernel module
+	// Contents is a directory whose contents other components write, such as kubelet.
+	Contents Kind = "contents"
+	// Shared is a Contents directory in which administrators also create files, such as
+	// /etc/cni.
+	Shared Kind = "shared"
 
-	// ForeignSysctl is a sysctl that another program sets; only an undo writes it.
+	// ForeignSysctl is a sysctl that another process sets. The ledger writes it only on
+	// undo.
 	ForeignSysctl Kind = "foreign sysctl"
 )
 
-// Change is one thing as it shall be. It is a value: plan prints it, Apply
-// makes it so, two plans can be compared.
+// Change is the desired state of one object. It is a plain value: plans print it, Apply
+// makes it, and two plans can be compared.
 type Change struct {
 	Kind   Kind   `json:"kind"`
 	Target string `json:"target"`        // path, unit name, sysctl name, ...
-	Why    string `json:"why,omitempty"` // where the wish comes from
+	Why    string `json:"why,omitempty"` // the source of the setting
 	Want   State  `json:"want"`
-	// Overwrite says that what is there may be replaced. The ledger does not
-	// look at it: it is for those who keep Ignition's rules.
+	// Overwrite allows an existing object to be replaced. The ledger ignores it; callers
+	// that implement Ignition's rules check it.
 	Overwrite bool `json:"overwrite,omitempty"`
 }
 
-// Key tells changes of different things apart.
+// Key returns a string that identifies the changed object.
 func (c Change) Key() string { return string(c.Kind) + ":" + c.Target }
 
-// State is how a thing is or shall be. Which fields count depends on the kind.
-// In a wish, a field that is nil or empty leaves things as they are.
+// State is the current or desired state of an object. The fields in use depend on the kind.
+// In a desired state, a field that is nil or empty leaves the attribute unchanged.
 type State struct {
 	Present bool   `json:"present"`
-	Type    string `json:"type,omitempty"` // in what was seen: what kind of file it is
+	Type    string `json:"type,omitempty"` // file type, in a current state
 
 	Digest string            `json:"digest,omitempty"` // SHA-256 of the content, hexadecimal
 	Size   int64             `json:"size,omitempty"`
@@ -57,16 +61,16 @@ type State struct {
 	Link   string            `json:"link,omitempty"`
 	Xattrs map[string][]byte `json:"xattrs,omitempty"`
 
-	Enabled string `json:"enabled,omitempty"` // of a unit: enabled, disabled, masked, static, ...
-	Active  string `json:"active,omitempty"`  // of a unit: active or inactive
+	Enabled string `json:"enabled,omitempty"` // unit: enabled, disabled, masked, static, ...
+	Active  string `json:"active,omitempty"`  // unit: active or inactive
 
-	Value string   `json:"value,omitempty"` // of a sysctl; what a driver of another package keeps
-	Names []string `json:"names,omitempty"` // of contents: what was there
+	Value string   `json:"value,omitempty"` // sysctl value, or data of a driver in another package
+	Names []string `json:"names,omitempty"` // contents: the names in the directory
 
-	Content []byte `json:"-"` // of a file; only its digest is ever written to the ledger
+	Content []byte `json:"-"` // file content; the ledger's log holds only its digest
 }
 
-// FileState is a file that shall have this content and mode, owned by root.
+// FileState returns the state of a file with this content and mode, owned by root.
 func FileState(content []byte, mode uint32) State {
 	owner := 0
 	return State{
@@ -75,11 +79,11 @@ func FileState(content []byte, mode uint32) State {
 	}
 }
 
-// sameLink is the Value of a hard link to a symbolic link: the text of a symbolic
-// link could be the path of the hard link's target by chance.
+// sameLink is the Value of a hard link to a symbolic link. The text of the symbolic link
+// cannot serve: it can equal the path of the hard link's target by chance.
 const sameLink = "the same symbolic link"
 
-// HardLinkState is another name of the file, or of the symbolic link, at target.
+// HardLinkState returns the state of a hard link to the file or symbolic link at target.
 func HardLinkState(target string, is host.FileType) State {
 	state := State{Present: true, Link: target}
 	if is == host.Symlink {
@@ -88,20 +92,20 @@ func HardLinkState(target string, is host.FileType) State {
 	return state
 }
 
-// Driver looks at, makes and gives back one kind of thing.
+// Driver reads, sets and restores objects of one kind.
 type Driver interface {
-	// Look tells how the thing is now.
+	// Look returns the current state of the object.
 	Look(ctx context.Context, c Change) (State, error)
-	// Make makes it as c.Want says; now is what Look told.
+	// Make applies c.Desired; now is the state that Get returned.
 	Make(ctx context.Context, c Change, now State) error
-	// Restore makes it as it was before.
+	// Restore reverts the object to the state before.
 	Restore(ctx context.Context, c Change, before State) error
 }
 
-// Same tells whether a thing is as wished: it is of the wished kind, and every
-// field that the wish names is equal. Where something shall be absent, that is
-// something of the wished kind: a removed directory stays removed when a file
-// is put in its place. File stands for everything that is not a directory.
+// Same reports whether now matches the desired state: the kind is the same, and every field
+// that the desired state sets is equal. A desired absence only concerns objects of the same
+// kind: a removed directory counts as removed when a file replaces it. File stands for
+// every type but a directory.
 func (c Change) Same(now State) bool {
 	want := c.Want
 	if !want.Present {
@@ -118,7 +122,7 @@ func (c Change) Same(now State) bool {
 		equal(want.Mode, now.Mode) && equal(want.UID, now.UID) && equal(want.GID, now.GID)
 }
 
-// removes tells whether a wish for absence is about what is there.
+// removes reports whether a desired absence concerns the existing object.
 func (c Change) removes(now State) bool {
 	directory := string(host.Directory)
 	switch c.Kind {
@@ -132,10 +136,10 @@ func (c Change) removes(now State) bool {
 	return true
 }
 
-// onPath tells whether the target is a path below a root.
+// onPath reports whether the target is a path below the root.
 func (c Change) onPath() bool { return c.fileType() != "" }
 
-// fileType is the type of file that a change of a path makes, "" for other kinds.
+// fileType returns the type of file that the change makes, or "" if the target is no path.
 func (c Change) fileType() string {
 	if c.Kind == HardLink && c.Want.Type != "" {
 		return c.Want.Type
@@ -154,7 +158,7 @@ func digest(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// String says a state in few words, without contents.
+// String returns a short description without file contents.
 func (s State) String() string {
 	if !s.Present {
 		return "absent"

@@ -8,13 +8,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mostObstacles bounds how many are named in one error.
+// mostObstacles is the maximum number of obstacles in one error.
 const mostObstacles = 5
 
-// Check refuses, before anything is changed, changes that cannot all be made:
-// something of another type is in the way of one and nothing in the list
-// removes it, a directory that shall go keeps something, or what would be lost
-// cannot be given back.
+// Check rejects, before anything is changed, changes that cannot all be made or restored.
+// It fails if an object of another type occupies a path and no earlier change removes the
+// object, if a directory to be removed would not be empty, or if a special file would be
+// lost.
 func (d *Paths) Check(pending []Pending) error {
 	inside := map[string][]string{}
 	for _, p := range pending {
@@ -30,7 +30,8 @@ func (d *Paths) Check(pending []Pending) error {
 	return refusal(obstacles(pending, inside))
 }
 
-// obstacles decides; inside has the names in each directory that shall go.
+// obstacles returns the reasons why the changes cannot be made. The map inside lists the
+// names in each directory that will be removed.
 func obstacles(pending []Pending, inside map[string][]string) []string {
 	var found []string
 	gone := removals{}

@@ -62,8 +62,7 @@ func TestRefusalNamesNotTooMany(t *testing.T) {
 	}
 }
 
-// What is in the way is found before the first change, also when it is in the
-// way of the last.
+// An obstacle is found before the first change, even if it only affects the last change.
 func TestNothingIsChangedWhenSomethingIsInTheWay(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
 	must(t, unix.Mkfifo(filepath.Join(root, "etc/fifo"), 0o600))
@@ -90,7 +89,7 @@ func TestNothingIsChangedWhenSomethingIsInTheWay(t *testing.T) {
 	}
 }
 
-// The same path was three kinds of thing in three runs; each is one item.
+// One path that had three kinds in three runs is one item for each kind.
 func TestOnePathOfSeveralKinds(t *testing.T) {
 	for _, first := range []Change{
 		{Kind: File, Target: "/etc/same", Want: own(FileState([]byte("1"), 0o600))},
@@ -124,7 +123,7 @@ func TestOnePathOfSeveralKinds(t *testing.T) {
 	}
 }
 
-// Every type of thing takes the place of every other, and back.
+// Every file type can replace every other type, and the undo restores it.
 func TestEveryTypeReplacesEveryOther(t *testing.T) {
 	makers := map[string]func(string) error{
 		"nothing":   func(string) error { return nil },
@@ -177,7 +176,7 @@ func TestEveryTypeReplacesEveryOther(t *testing.T) {
 	}
 }
 
-// A record inside the root that is written to, for a run that ends with it.
+// The ledger's own directory can be inside the root.
 func TestLedgerInAPrivateDirectoryOfTheTree(t *testing.T) {
 	for _, end := range []string{"discard", "forget"} {
 		root := populate(t)
@@ -210,8 +209,8 @@ func TestLedgerInAPrivateDirectoryOfTheTree(t *testing.T) {
 	}
 }
 
-// What came to a path between the look and the undo, and is of another type, is
-// nothing that the ledger made.
+// An undo does not remove an object of another type that appeared at the path after the
+// state was read.
 func TestRestoreOfAbsenceTakesOnlyWhatWasMade(t *testing.T) {
 	root := populate(t)
 	before := portrait(t, root)

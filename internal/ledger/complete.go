@@ -7,8 +7,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Complete puts the missing parents of the wished paths before them, and hard
-// links behind the paths that they can be another name of.
+// Complete inserts the missing parents of the desired paths before them. It moves hard
+// links behind the paths that they can refer to.
 func (d *Paths) Complete(changes []Change) ([]Change, error) {
 	named := map[string]bool{}
 	for _, c := range changes {
@@ -46,8 +46,8 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 	return complete, nil
 }
 
-// missing lists the directories that dir lacks to be there, outermost first.
-// What lies below a path that is gone by then is missing, whatever is there now.
+// missing returns the directories that must be created before dir exists, outermost first.
+// Directories below a path that an earlier change removes count as missing.
 func (d *Paths) missing(dir string, gone removals) ([]string, error) {
 	var below []string
 	for ; dir != "/" && gone.hide(Change{Kind: Directory, Target: dir}); dir = path.Dir(dir) {
@@ -57,8 +57,9 @@ func (d *Paths) missing(dir string, gone removals) ([]string, error) {
 	return append(missing, below...), explained(err)
 }
 
-// hardLinksLast orders each run of path changes as MakeAll makes them: undone
-// in the other order, a hard link must go before the file that it names.
+// hardLinksLast sorts each run of path changes in the order in which SetAll makes them. An
+// undo runs in the opposite order and must remove a hard link before the file that it
+// refers to.
 func hardLinksLast(changes []Change) []Change {
 	ordered := slices.Clone(changes)
 	for i := 0; i < len(ordered); {

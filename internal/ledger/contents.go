@@ -9,13 +9,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// ContentsOf is the driver of directories (and single files) whose contents
-// others make, as kubelet does in /var/lib/kubelet: it records the names that
-// are there, and an undo removes those that came since. It never goes across a
-// mount.
+// ContentsOf is the driver of directories (and single files) whose contents other
+// components write, such as kubelet in /var/lib/kubelet. It records the existing names, and
+// an undo removes names that were added later. It never crosses a mount point.
 type ContentsOf struct{ Tree *host.Tree }
 
-// Look lists what is in the directory.
+// Look returns the names in the directory.
 func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == host.Absent {
@@ -23,7 +22,7 @@ func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	}
 	state := State{Present: true, Type: string(info.Type)}
 	if info.Type != host.Directory {
-		return state, nil // a single file that others write; its content is theirs
+		return state, nil // a single file: its content is not recorded
 	}
 	err = d.Tree.Walk(c.Target, func(p string, _ host.Info) error {
 		state.Names = append(state.Names, p)
@@ -32,19 +31,19 @@ func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	return state, err
 }
 
-// Bracketed says that others make the contents.
+// Bracketed marks the contents as externally managed.
 func (d *ContentsOf) Bracketed() {}
 
-// Make does nothing: others make the contents.
+// Make does nothing: other components write the contents.
 func (d *ContentsOf) Make(context.Context, Change, State) error { return nil }
 
-// Restore removes what came since, deepest first.
+// Restore removes the names that were added, deepest first.
 func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 	mounts, err := d.Tree.Mounts(c.Target)
 	if err != nil {
 		return err
 	}
-	// The directory itself can be a file system of its own, as it was before.
+	// The directory itself can be a mount point, as it was before.
 	mounts = slices.DeleteFunc(mounts, func(point string) bool { return point == path.Join(d.Tree.Name(), c.Target) })
 	if len(mounts) > 0 {
 		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
@@ -66,9 +65,8 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 	return d.sync(c)
 }
 
-// sync makes removals from the directory durable. Otherwise a power cut could
-// keep the record that they were made and bring the files back, which can be
-// credentials.
+// sync makes removals from the directory durable. Otherwise a power failure could keep the
+// record of the removal and bring the files back, which can be credentials.
 func (d *ContentsOf) sync(c Change) error {
 	dir := path.Clean(c.Target)
 	for ; dir != "/"; dir = path.Dir(dir) {
@@ -83,11 +81,11 @@ func (d *ContentsOf) sync(c Change) error {
 	return d.Tree.SyncFileSystem(dir)
 }
 
-// Came lists what is in the directory of an item and was not before the first
-// change, deepest first.
+// Came returns the paths that were added to an item's directory since the first change,
+// deepest first.
 func (d *ContentsOf) Came(item Item) ([]string, error) { return d.came(item.Change, item.Before) }
 
-// came lists what is in the directory and was not, deepest first.
+// came returns the paths in the directory that before does not list, deepest first.
 func (d *ContentsOf) came(c Change, before State) ([]string, error) {
 	old := map[string]bool{}
 	for _, name := range before.Names {

@@ -17,8 +17,8 @@ import (
 
 const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
 
-// A volume that is still mounted belongs to somebody: nothing is removed until
-// it is gone. Runs in a mount namespace of its own, which ends with it.
+// An undo removes nothing below a directory while a volume is mounted in it. The test runs
+// in a separate mount namespace, which ends with it.
 func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -46,7 +46,8 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	if err := os.MkdirAll(volume, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	// Of the same file system, as a local volume is: no device number shows it.
+	// A bind mount of the same file system, as a local volume is: the device number is the
+	// same.
 	if err := unix.Mount(precious, volume, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,7 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	}
 }
 
-// What was there before a join comes back with all that was on it.
+// An undo restores the extended attributes of a file.
 func TestUndoGivesBackExtendedAttributes(t *testing.T) {
 	root := populate(t)
 	file := filepath.Join(root, "etc/replaced")

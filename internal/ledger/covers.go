@@ -5,8 +5,8 @@ import (
 	"path"
 )
 
-// covers finds, for the items of an undo (newest first), the older ones that
-// are about the same path or one above it.
+// covers finds, for the items of an undo (newest first), the older items at the same path
+// or at a parent of it.
 type covers struct {
 	items []Item
 	at    map[string][]int
@@ -23,10 +23,9 @@ func newCovers(items []Item) covers {
 	return c
 }
 
-// under tells whether an older item removed what is at the item's path, or
-// above it, and that thing is there: a run that was killed had not removed it
-// yet, or an undo that was killed has given it back. Whatever the item's path
-// leads to then, a link above it say, is not what the item is about.
+// under reports whether an older item removed this path or a parent of it and the removed
+// object is present, because the removal was interrupted or already undone. The path then
+// does not refer to this item's object. For example, a parent can be a symbolic link again.
 func (c covers) under(ctx context.Context, l *Ledger, at int, item Item, now State) (bool, error) {
 	if !item.onPath() {
 		return false, nil
@@ -52,8 +51,8 @@ func (c covers) under(ctx context.Context, l *Ledger, at int, item Item, now Sta
 	}
 }
 
-// known tells whether what is at the item's path is what an older item of
-// another kind made there.
+// known reports whether an older item of another kind created the object at the item's
+// path.
 func (c covers) known(at int, item Item, now State) bool {
 	for _, i := range c.at[path.Clean(item.Target)] {
 		if i > at && c.items[i].Want.Present && c.items[i].Same(now) {

@@ -5,28 +5,27 @@ import (
 	"path"
 )
 
-// Pending is a change that is still to be made, and what is there now.
+// Pending is a change that has not been made yet, and the current state of its object.
 type Pending struct {
 	Change
 	Now State `json:"now"`
 }
 
-// Completer is a Driver whose changes imply others, as a file implies the
-// directories above it.
+// Completer is a Driver whose changes imply other changes, as a file implies its parent
+// directories.
 type Completer interface {
 	Complete(changes []Change) ([]Change, error)
 }
 
-// Checker is a Driver that can tell before anything is changed that the changes
-// cannot all be made, or could not be given back.
+// Checker is a Driver that can detect in advance that changes cannot all be made or
+// restored.
 type Checker interface {
 	Check(pending []Pending) error
 }
 
-// Diff tells which of the changes are still to be made, with those that they
-// imply, in the order in which they will be made. It changes nothing. What is
-// there now, of a path that an earlier change of the list removes (or that lies
-// below one), is nothing.
+// Diff returns the changes that are still to be made, including implied changes, in the
+// order in which Apply makes them. It changes nothing. If an earlier change in the list
+// removes the path or a parent of it, the current state of the path is empty.
 func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]Pending, error) {
 	if completer, ok := first[Completer](l); ok {
 		var err error
@@ -59,10 +58,10 @@ func (l *Ledger) Diff(ctx context.Context, changes []Change) ([]Pending, error) 
 	return pending, nil
 }
 
-// removals are the paths that a list has removed so far.
+// removals is the set of paths that the preceding changes of a list remove.
 type removals map[string]bool
 
-// hide tells whether a change's path is among them or below one.
+// hide reports whether the change's path is in the set or below a path in the set.
 func (r removals) hide(c Change) bool {
 	if len(r) == 0 || !c.onPath() {
 		return false
@@ -77,12 +76,12 @@ func (r removals) hide(c Change) bool {
 	}
 }
 
-// keepOpen fills what a wish leaves open from how the thing was before a run
-// that was killed: a change of the owner clears setuid, and a kill before the
-// mode was set again must not make that last.
+// keepOpen returns the desired state with unset attributes filled from the state before an
+// interrupted run. A change of the owner clears setuid. If the run was killed before it set
+// the mode again, the loss must not become permanent.
 func keepOpen(c Change, before State) State {
 	want := c.Want
-	ownAttributes := c.Kind == File || c.Kind == Directory // a hard link has those of its file
+	ownAttributes := c.Kind == File || c.Kind == Directory // a hard link shares its file's
 	if !ownAttributes || !want.Present || !before.Present || before.Type != fileType(c.Kind) {
 		return want
 	}
@@ -98,8 +97,8 @@ func keepOpen(c Change, before State) State {
 	return want
 }
 
-// first finds a driver with a gift; all path kinds share one driver, the only
-// one that has any of those that are looked for here.
+// first returns a driver that implements the optional interface T. All path kinds share one
+// driver, the only driver that implements any interface searched for here.
 func first[T any](l *Ledger) (T, bool) {
 	for _, driver := range l.drivers {
 		if gifted, ok := driver.(T); ok {
@@ -110,7 +109,8 @@ func first[T any](l *Ledger) (T, bool) {
 	return none, false
 }
 
-// unfinished are the paths that a run which was ended may have changed or not.
+// unfinished returns the path items of interrupted runs by key. Their objects may or may
+// not have changed.
 func (l *Ledger) unfinished() map[string]Item {
 	items := map[string]Item{}
 	for _, item := range l.Items() {
@@ -121,8 +121,8 @@ func (l *Ledger) unfinished() map[string]Item {
 	return items
 }
 
-// settled lists, in their order, the unfinished things that are as they were
-// meant and need no change now: this run's "done" shall count for them too.
+// settled returns, in order, the unfinished items that already have their desired state.
+// The "done" record of this run must cover them too.
 func (l *Ledger) settled(ctx context.Context, pending []Pending) ([]entry, error) {
 	changes := map[string]bool{}
 	for _, p := range pending {

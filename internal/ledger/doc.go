@@ -1,10 +1,10 @@
-// Package ledger is the one door through which the host is changed.
+// Package ledger records and makes every change to the host.
 //
-// Before a change is made, what was there is made durable (content, owner,
-// mode, extended attributes, or absence; the state of a unit); then the change
-// is made, then it is marked done. So a run that was killed at any moment is
-// resumed by running it again, and everything can be given back.
+// Before a change is made, the current state is made durable: content, owner, mode,
+// extended attributes, or absence; for a unit, its state. Then the change is made, and then
+// it is marked as done. An interrupted run is resumed by running it again, and every change
+// can be rolled back.
 //
-// The format of the ledger's file is in record.go; docs/ledger.md has it in full,
-// with what is durable when, and what an undo does.
+// The file format is described in record.go. docs/ledger.md describes it in full, with the
+// order of durable writes and the rules of an undo.
 package ledger

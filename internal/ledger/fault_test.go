@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// faults lists the system calls that a run is made to fail at, with the error of
-// each: all that write, change or sync something, and those that lead there.
+// faults returns the system calls that fail in a run, with the injected error of each: all
+// calls that write, change or sync, and the calls that prepare them.
 func faults() map[string]string {
 	return map[string]string{
 		"write": "ENOSPC", "openat": "EDQUOT", "mkdirat": "ENOSPC", "symlinkat": "ENOSPC", "linkat": "EMLINK", "renameat": "EPERM",
@@ -26,8 +26,8 @@ func faults() map[string]string {
 	}
 }
 
-// A fault at any call of an apply or an undo damages nothing, and the next run
-// makes or gives back everything. Each call fails alone; a full disk also stays full.
+// A fault at any call of an apply or an undo damages no file, and the next run completes or
+// restores everything. Each call fails once; ENOSPC also persists.
 func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)
@@ -46,7 +46,7 @@ func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprintf("%s at %s%s", verb, call, lasting), func(t *testing.T) {
-					t.Parallel() // most of the time passes in strace
+					t.Parallel() // strace takes most of the time
 					failed := 0
 					for n := 1; ; n++ {
 						inject := fmt.Sprintf("inject=%s:error=%s:when=%d%s", call, fault, n, lasting)
@@ -67,8 +67,8 @@ func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
 	}
 }
 
-// injected runs a victim under a fault. It returns what the victim printed, and
-// whether the fault was met.
+// injected runs a victim with an injected fault. It returns the victim's output and whether
+// the fault occurred.
 func injected(t *testing.T, g ground, verb, call, inject string) (string, bool) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -83,8 +83,8 @@ func injected(t *testing.T, g ground, verb, call, inject string) (string, bool) 
 	return string(out), bytes.Contains(calls, []byte("(INJECTED)"))
 }
 
-// undamaged checks that each file is as it was or as wished, with its owner and
-// mode; of those whose attributes alone are changed, only the content.
+// undamaged checks that each file has its original or desired state, including owner and
+// mode. If only attributes change, it compares only the content.
 func (k kills) undamaged(t *testing.T, g ground, when string) {
 	t.Helper()
 	known := map[string]bool{}
@@ -100,7 +100,7 @@ func (k kills) undamaged(t *testing.T, g ground, when string) {
 	}
 }
 
-// file reduces a line of a portrait to what a fault must not mix.
+// file returns the part of a snapshot line that a fault must not mix.
 func file(line string) string {
 	line, _, _ = strings.Cut(line, " is ")
 	if fields := strings.Fields(line); fields[0] == "/etc/attributes" {
@@ -109,7 +109,7 @@ func file(line string) string {
 	return line
 }
 
-// volume mounts a small file system of a kind for a test.
+// volume mounts a small file system of the given type for a test.
 func volume(t *testing.T, options ...string) string {
 	t.Helper()
 	needRoot(t)
@@ -122,7 +122,7 @@ func volume(t *testing.T, options ...string) string {
 	return point
 }
 
-// fill uses up a file system but for some bytes.
+// fill uses up the space of a file system except for a number of bytes.
 func fill(t *testing.T, point string, left int64) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(point, "fill"))
@@ -138,8 +138,7 @@ func fill(t *testing.T, point string, left int64) {
 	must(t, file.Truncate(info.Size()-left))
 }
 
-// originals makes files to be replaced, larger than what replaces them, and
-// returns the wishes.
+// replacements creates files and returns changes that replace them with smaller files.
 func replacements(t *testing.T, root string, n int) []Change {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755)) //nolint:gosec // as on a host
@@ -175,8 +174,8 @@ func TestUndoOnAFullDiskDamagesNoFile(t *testing.T) {
 	}
 }
 
-// A disk that takes data and loses it later, as one that is provisioned thinly
-// or breaks: the error comes with the sync.
+// A disk that accepts data and loses it later, such as a thinly provisioned disk: the error
+// occurs at the sync.
 func TestUndoOnAFailingDiskDamagesNoFile(t *testing.T) {
 	thin, dir := volume(t, "-t", "tmpfs", "-o", "size=2M", "tmpfs"), t.TempDir()
 	image := filepath.Join(thin, "image")
@@ -190,7 +189,7 @@ func TestUndoOnAFailingDiskDamagesNoFile(t *testing.T) {
 	_, err := l.Apply(t.Context(), "files", changes)
 	must(t, err)
 	k.after = portrait(t, root)
-	run(t, "fstrim", root) // the blocks of the old files go back to where they are from
+	run(t, "fstrim", root) // returns the blocks of the old files to the thin pool
 	fill(t, thin, 0)
 	outcome, err := l.Undo(t.Context())
 	if err == nil {
@@ -211,13 +210,14 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// immutable makes a file that nobody can change, replace or remove.
+// immutable creates a file that cannot be changed, replaced or removed.
 func immutable(t *testing.T, name string) func() {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "chattr", "+i", name).CombinedOutput(); err != nil {
 		t.Skipf("this file system has no immutable files: %s", out)
 	}
-	free := func() { _ = exec.Command("chattr", "-i", name).Run() } // what follows fails without
+	// If this fails, the next statements fail.
+	free := func() { _ = exec.Command("chattr", "-i", name).Run() }
 	t.Cleanup(free)
 	return free
 }

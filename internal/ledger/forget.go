@@ -9,12 +9,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// errForgotten is why nothing more can be written.
+// errForgotten is the error of a write after Remove or Discard.
 var errForgotten = errors.New("the ledger was given up; open it again")
 
-// Forget deletes the ledger's file and the kept originals (they can hold
-// secrets) durably, once nothing is left to be given back. The directory is then
-// as empty as it was before Open.
+// Forget durably deletes the ledger's file and the saved originals, which can contain
+// secrets. It fails if anything is left to be restored. The directory is then as empty as
+// before Open.
 func (l *Ledger) Forget() error {
 	if left := len(l.Items()); left > 0 {
 		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
@@ -23,10 +23,10 @@ func (l *Ledger) Forget() error {
 	return host.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
 }
 
-// Discard is Forget for changes that shall stay for good: nothing can be given
-// back any more. The file goes first, and durably, so that a kill leaves either
-// all that is needed to give everything back, or nothing to be given back. Of a
-// ledger that nothing was written to, there is nothing to be durable.
+// Discard makes the changes permanent: it deletes the ledger like Remove, but nothing can
+// be restored afterwards. The log file is removed first and durably. An interruption thus
+// leaves either everything that a rollback needs, or nothing to be rolled back. A ledger
+// without records needs no sync.
 func (l *Ledger) Discard() error {
 	l.broken = errForgotten
 	if err := os.Remove(filepath.Join(l.dir, "ledger.log")); err != nil {

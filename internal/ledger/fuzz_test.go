@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// FuzzParse reads any bytes as a ledger: no panic, what is read is a prefix, and
-// what is read can be written and read again.
+// FuzzParse parses arbitrary bytes as a ledger. The parser must not panic, must return a
+// prefix, and its result must survive a round trip.
 func FuzzParse(f *testing.F) {
 	golden, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
 	if err != nil {
@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(append(bytes.Clone(golden), 0, 0, 0), false)
 	f.Add([]byte("null\n"), true)
 	f.Fuzz(func(t *testing.T, log []byte, sum bool) {
-		if sum { // or no change to a body would ever get past its checksum
+		if sum { // otherwise a changed body never passes the checksum
 			log = summed(log)
 		}
 		records, good, err := parse(log)
@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// bodies takes the checksums off the lines of a log, summed puts them on.
+// bodies removes the checksums from the lines of a log.
 func bodies(log []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(log) {

@@ -7,17 +7,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Interfaces is the kind of the machine's network interfaces as a whole, which
-// CNI plugins add to.
+// Interfaces is the kind of the set of the host's network interfaces, to which CNI plugins
+// add.
 const Interfaces Kind = "interfaces"
 
-// NetworkInterfaces is the driver of Interfaces: it records which there are,
-// and an undo deletes the bridges that came since and have no port any more,
-// as CNI's cni0. Everything else either goes with its container or belongs to
-// somebody.
+// NetworkInterfaces is the driver of Interfaces. It records the existing interfaces. An
+// undo deletes bridges that were added later and have no port any more, such as CNI's cni0.
+// All other interfaces are deleted with their container or are foreign.
 type NetworkInterfaces struct{}
 
-// Look lists the names of the interfaces.
+// Look returns the names of the interfaces.
 func (NetworkInterfaces) Look(context.Context, Change) (State, error) {
 	links, err := host.Links()
 	if err != nil {
@@ -30,13 +29,13 @@ func (NetworkInterfaces) Look(context.Context, Change) (State, error) {
 	return state, nil
 }
 
-// Bracketed says that others make them.
+// Bracketed marks the interfaces as externally managed.
 func (NetworkInterfaces) Bracketed() {}
 
-// Make does nothing: others make them.
+// Make does nothing: other components create interfaces.
 func (NetworkInterfaces) Make(context.Context, Change, State) error { return nil }
 
-// Restore deletes the empty bridges that came since.
+// Restore deletes the unused bridges that were added.
 func (NetworkInterfaces) Restore(_ context.Context, _ Change, before State) error {
 	links, err := host.Links()
 	if err != nil {

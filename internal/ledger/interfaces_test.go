@@ -13,10 +13,10 @@ func TestOnlyEmptyBridgesThatCameAreLeft(t *testing.T) {
 		{Name: "lo", Index: 1, Kind: "device"},
 		{Name: "eth0", Index: 2, Kind: "device"},
 		{Name: "cni0", Index: 3, Kind: "bridge"},
-		{Name: "virbr0", Index: 4, Kind: "bridge"},  // was there before
-		{Name: "docker0", Index: 5, Kind: "bridge"}, // came, and is in use
+		{Name: "virbr0", Index: 4, Kind: "bridge"},  // existed before
+		{Name: "docker0", Index: 5, Kind: "bridge"}, // new, but in use
 		{Name: "veth1", Index: 6, Kind: "veth", Master: 5},
-		{Name: "br-ex", Index: 7, Kind: "openvswitch"}, // another's to give back
+		{Name: "br-ex", Index: 7, Kind: "openvswitch"}, // restored by another driver
 		{Name: "bond0", Index: 8, Kind: "bond"},
 		{Name: "cni1", Index: 9, Kind: "bridge", Master: 10}, // itself a port
 		{Name: "vrf", Index: 10, Kind: "vrf"},
@@ -47,7 +47,7 @@ func TestInterfacesAreLookedAtAndNeverMade(t *testing.T) {
 	if !found {
 		t.Errorf("there is no lo among %q", state.Names)
 	}
-	// All that is there now was there before: nothing is deleted.
+	// All current interfaces existed before: nothing is deleted.
 	if err := (NetworkInterfaces{}).Restore(t.Context(), Change{}, state); err != nil {
 		t.Error(err)
 	}

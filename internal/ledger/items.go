@@ -7,24 +7,24 @@ import (
 	"fmt"
 )
 
-// Item is one thing that the ledger holds: how it was before the first change
-// and how it was left by the last.
+// Item is one object that the ledger has changed: its state before the first change and the
+// desired state of the last change.
 type Item struct {
 	Change
 	Step   string `json:"step"`
 	Before State  `json:"before"`
-	Done   bool   `json:"done"` // false when a run was ended before it could say so
+	Done   bool   `json:"done"` // false if the run was interrupted
 
-	bracket bool    // somebody else makes the change; before it is done, Want means nothing
-	earlier []State // what runs before the last wished
+	bracket bool    // changed externally; Desired is undefined until Done
+	earlier []State // desired states of earlier runs
 }
 
-// Items lists what was changed and not given back, in the order of the first
+// Items returns the changed objects that are not restored yet, in the order of the first
 // change of each.
 func (l *Ledger) Items() []Item {
 	var items []Item
 	index := map[string]int{}
-	gone := map[int]bool{} // places in items of what was given back
+	gone := map[int]bool{} // indexes in items of restored objects
 	bySeq := map[int][]string{}
 	for _, r := range l.records {
 		switch r.Type {
@@ -52,7 +52,7 @@ func (l *Ledger) Items() []Item {
 				}
 				items[at].Done = true
 				if i < len(r.After) {
-					if !items[at].bracket { // what the agent itself has made stays known
+					if !items[at].bracket { // remember the agent's own desired state
 						items[at].earlier = append(items[at].earlier, items[at].Want)
 					}
 					items[at].Want = r.After[i]
@@ -74,8 +74,8 @@ func (l *Ledger) Items() []Item {
 	return held
 }
 
-// carryOver keeps of an earlier wish what a later one for the same thing leaves
-// open: a unit that was enabled first and started later was both.
+// carryOver returns the later desired state with unset fields filled from the earlier
+// state. A unit that was first enabled and later started must be both.
 func carryOver(earlier, later State) State {
 	if earlier.Present && later.Present {
 		later.Enabled = cmp.Or(later.Enabled, earlier.Enabled)
@@ -84,27 +84,29 @@ func carryOver(earlier, later State) State {
 	return later
 }
 
-// Difference is a thing that is not as the ledger left it.
+// Difference is an object whose current state differs from the state that the ledger
+// recorded.
 type Difference struct {
 	Item
 	Now   State  `json:"now"`
-	Aside string `json:"aside,omitempty"` // after an undo: where what was there before is now
+	Aside string `json:"aside,omitempty"` // after an undo: path of the backup
 }
 
-// Bracketed is a Driver of what others make and change all the time; the ledger
-// only knows how it was before.
+// Bracketed is a Driver of objects that other components change all the time. The ledger
+// records only their state before the join.
 type Bracketed interface{ Bracketed() }
 
-// Drift lists the things that somebody else has changed since.
+// Drift returns the objects that another process or an administrator has changed since. It
+// skips unreadable objects and joins their errors.
 func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 	var drift []Difference
 	var errs []error
 	for _, item := range l.Items() {
 		if _, theirs := l.drivers[item.Kind].(Bracketed); theirs {
-			continue // others change it all the time
+			continue // changes continuously
 		}
 		if item.bracket && !item.Done {
-			continue // its desired state is not known
+			continue // the desired state is unknown
 		}
 		now, err := l.look(ctx, item.Change)
 		if err != nil {
@@ -118,8 +120,8 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 	return drift, errors.Join(errs...)
 }
 
-// Stays says, of a thing that an undo has left to somebody else, what became of
-// it and of what was there before.
+// Stays returns a message about an object that an undo has kept because it was changed by
+// others, including the path of the backup.
 func (d Difference) Stays() string {
 	text := fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", d.Kind, d.Target, d.Now)
 	if d.Aside != "" {

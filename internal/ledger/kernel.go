@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Sysctls is the driver of the running kernel's parameters; Target is the name
-// with dots or slashes. What they are after a reboot is a file's business.
+// Sysctls is the driver of sysctls of the running kernel. Target is the name with dots or
+// slashes. Values after a reboot come from a sysctl.d file, which is a separate change.
 type Sysctls struct{}
 
-// Look reads the parameter; one that this kernel does not have is absent.
+// Look reads the sysctl. A sysctl that the kernel does not have is absent.
 func (Sysctls) Look(_ context.Context, c Change) (State, error) {
 	content, err := os.ReadFile(sysctlPath(c.Target))
 	if os.IsNotExist(err) {
@@ -26,12 +26,12 @@ func (Sysctls) Look(_ context.Context, c Change) (State, error) {
 	return State{Present: true, Value: foldSpace(string(content))}, nil
 }
 
-// Make writes the parameter.
+// Make writes the sysctl.
 func (Sysctls) Make(_ context.Context, c Change, _ State) error {
 	return writeSysctl(c.Target, c.Want.Value)
 }
 
-// Restore writes what was there before.
+// Restore writes the previous value.
 func (Sysctls) Restore(_ context.Context, c Change, before State) error {
 	if !before.Present {
 		return nil
@@ -39,14 +39,14 @@ func (Sysctls) Restore(_ context.Context, c Change, before State) error {
 	return writeSysctl(c.Target, before.Value)
 }
 
-// ForeignSysctls is the driver of sysctls that other programs set. An undo
-// restores the value that they had before; until then any value is right.
+// ForeignSysctls is the driver of sysctls that other components set. An undo restores the
+// previous value. Until then any value is accepted.
 type ForeignSysctls struct{ Sysctls }
 
-// Bracketed excludes them from drift.
+// Bracketed excludes foreign sysctls from drift.
 func (ForeignSysctls) Bracketed() {}
 
-// Make writes nothing: the other program does.
+// Make does nothing: another component sets the value.
 func (ForeignSysctls) Make(context.Context, Change, State) error { return nil }
 
 func writeSysctl(name, value string) error {
@@ -56,8 +56,8 @@ func writeSysctl(name, value string) error {
 	return nil
 }
 
-// sysctlPath maps a name to its file as sysctl(8) does: the first separator
-// found decides which of the two forms the name has.
+// sysctlPath returns the file of a sysctl. As in sysctl(8), the first separator found
+// decides which of the two forms the name has.
 func sysctlPath(name string) string {
 	if i := strings.IndexAny(name, "./"); i >= 0 && name[i] == '.' {
 		name = strings.NewReplacer(".", "/", "/", ".").Replace(name)
@@ -67,11 +67,11 @@ func sysctlPath(name string) string {
 
 func foldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 
-// Modules is the driver of kernel modules. A module that was loaded stays
-// loaded after an undo: unloading can take a machine down, and a reboot does it.
+// Modules is the driver of kernel modules. An undo leaves modules loaded: unloading can
+// crash a host, and a reboot unloads them.
 type Modules struct{}
 
-// Look tells whether the module is loaded or built in.
+// Look checks whether the module is loaded or built in.
 func (Modules) Look(_ context.Context, c Change) (State, error) {
 	_, err := os.Stat("/sys/module/" + strings.ReplaceAll(path.Base(c.Target), "-", "_"))
 	if err != nil && !os.IsNotExist(err) {

@@ -29,7 +29,7 @@ func TestSysctlsAreLookedAt(t *testing.T) {
 	if err != nil || !state.Present || state.Value != "Linux" {
 		t.Errorf("kernel.ostype: %v, %v", state, err)
 	}
-	// Several values are parted by tabs; a wish has spaces.
+	// The file separates values by tabs, the desired state by spaces.
 	raw, err := os.ReadFile("/proc/sys/kernel/printk")
 	if err != nil {
 		t.Fatal(err)
@@ -76,8 +76,8 @@ func TestEnablementFolds(t *testing.T) {
 	}
 }
 
-// A wish that is so already, or says nothing, does not call systemd at all:
-// there is none here.
+// A desired state that is already reached or empty does not call systemd, which is missing
+// here.
 func TestUnitsAreLeftAloneWhenNothingIsToDo(t *testing.T) {
 	units := &Units{Systemd: (*host.Systemd)(nil)}
 	for name, test := range map[string]struct{ now, want State }{
@@ -133,8 +133,7 @@ func TestSame(t *testing.T) {
 	}
 }
 
-// A value that another program sets is no drift, whatever it is, and an undo
-// brings back the one from before.
+// Any value of a foreign sysctl is accepted, and an undo restores the previous value.
 func TestForeignSysctlIsRestoredAndNeverDrift(t *testing.T) {
 	const name = "net.ipv4.conf.lo.forwarding"
 	change := Change{Kind: ForeignSysctl, Target: name, Want: State{Present: true}}

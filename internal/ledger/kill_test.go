@@ -18,22 +18,22 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The variables that make a test binary the process that is killed.
+// Environment variables that turn a test binary into the victim process.
 const (
 	victimRoot = "HCP_TEST_VICTIM_ROOT"
 	victimDir  = "HCP_TEST_VICTIM_DIR"
 	victimVerb = "HCP_TEST_VICTIM_VERB"
 
-	victimMayFail = "HCP_TEST_VICTIM_MAY_FAIL" // its errors are printed, and are none of the test
+	victimMayFail = "HCP_TEST_VICTIM_MAY_FAIL" // print errors instead of failing the test
 )
 
-// victim is the process that is killed. It stays on one thread, so that system
-// calls can be counted.
+// victim runs as the process to be killed. It stays on one thread, so that system calls can
+// be counted.
 func victim(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
 	fmt.Println("ready")
-	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // until whoever measures it says so
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // wait for the test to start the timer
 	l := open(t, os.Getenv(victimDir), os.Getenv(victimRoot))
 	var err error
 	if os.Getenv(victimVerb) == "undo" {
@@ -49,7 +49,7 @@ func victim(t *testing.T) {
 	fmt.Println("complete")
 }
 
-// ground is where a victim works: a tree and its ledger.
+// ground is the working directory of a victim: a tree and its ledger.
 type ground struct{ root, dir string }
 
 func (g ground) command(t *testing.T, verb string, before ...string) *exec.Cmd {
@@ -58,7 +58,7 @@ func (g ground) command(t *testing.T, verb string, before ...string) *exec.Cmd {
 	argv := slices.Concat(before, []string{os.Args[0], "-test.run=^" + test + "$"})
 	command := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
 	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimVerb+"="+verb,
-		"GORACE=atexit_sleep_ms=0") // else the end of each takes a second under the race detector
+		"GORACE=atexit_sleep_ms=0") // avoids one second at exit under the race detector
 	return command
 }
 
@@ -67,10 +67,10 @@ func (g ground) copied(t *testing.T) ground {
 	return ground{root: twin(t, g.root), dir: twin(t, g.dir)}
 }
 
-// kills is what every killed run is held against.
+// kills is the expected state before and after an uninterrupted run.
 type kills struct{ before, after []string }
 
-// newKills makes the ground on which verb works, and what must come out.
+// newKills returns the expected states and the ground for verb.
 func newKills(t *testing.T, verb string) (kills, ground) {
 	t.Helper()
 	g := ground{root: scene(t), dir: t.TempDir()}
@@ -87,8 +87,8 @@ func newKills(t *testing.T, verb string) (kills, ground) {
 	return k, g
 }
 
-// judge checks what a killed run left: run again, it ends as if it had never
-// been killed; given back instead, everything is as it was.
+// judge checks that a killed run can be resumed and completes as if it had not been killed,
+// and that it can be undone completely.
 func (k kills) judge(t *testing.T, g ground, verb, when string) {
 	t.Helper()
 	given := g
@@ -127,11 +127,11 @@ func (k kills) giveBack(t *testing.T, l *Ledger, g ground, when string) {
 	}
 }
 
-// changing lists the system calls at which a run is killed: those that change a
-// tree or the ledger, or make it durable. A change of owner is left out, as
-// nothing happens between the call before it and it.
+// changing returns the system calls at which a run is killed, with the minimum number of
+// calls in a run. They change a tree or the ledger, or make it durable. chown is excluded,
+// because nothing happens between the previous call and chown.
 func changing() map[string]int {
-	return map[string]int{ // and how often a run has it at least
+	return map[string]int{
 		"renameat": 10, "unlinkat": 15, "mkdirat": 3, "symlinkat": 3, "linkat": 0, "fchmod": 10, "lsetxattr": 0, "fsetxattr": 0,
 		"fsync": 1, "syncfs": 3, "ftruncate": 0, "write": 15,
 	}
@@ -151,7 +151,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 		k, start := newKills(t, verb)
 		for call, atLeast := range changing() {
 			t.Run(verb+" at "+call, func(t *testing.T) {
-				t.Parallel() // most of the time passes in strace
+				t.Parallel() // strace takes most of the time
 				n := 1
 				for killedAt(t, start, k, verb, call, n) {
 					n++
@@ -165,8 +165,8 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// killedAt kills a victim at the n-th of its calls of one kind and checks what
-// is left. It tells whether there were as many.
+// killedAt kills a victim at its n-th call of one kind and checks the result. It reports
+// whether the victim made that many calls.
 func killedAt(t *testing.T, start ground, k kills, verb, call string, n int) bool {
 	t.Helper()
 	g := start.copied(t)
@@ -195,7 +195,7 @@ func TestKilledAtRandomInstants(t *testing.T) {
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
 	k, start := newKills(t, "apply")
 	whole := time.Hour
-	for range 5 { // the shortest, as others use the machine too
+	for range 5 { // the minimum, because the machine may be busy
 		whole = min(whole, killAfter(t, start.copied(t), time.Hour))
 	}
 	early := 0
@@ -213,8 +213,8 @@ func TestKilledAtRandomInstants(t *testing.T) {
 	t.Logf("%d of %d runs were killed within the %s that one takes", early, times, whole)
 }
 
-// killAfter starts a victim and kills it after a time. It tells how long the
-// run took, or -1 when it was killed before it was complete.
+// killAfter starts a victim and kills it after wait. It returns the duration of the run, or
+// -1 if the run was killed before it completed.
 func killAfter(t *testing.T, g ground, wait time.Duration) time.Duration {
 	t.Helper()
 	command := g.command(t, "apply")
@@ -234,21 +234,21 @@ func killAfter(t *testing.T, g ground, wait time.Duration) time.Duration {
 	took := time.Duration(-1)
 	said, err := reader.ReadString('\n')
 	if said == "complete\n" {
-		took = time.Since(start) // not at its end: under the race detector that takes a second
+		took = time.Since(start) // not at exit, which takes a second under the race detector
 	}
-	rest, _ := io.ReadAll(reader) // an error is that of a kill
+	rest, _ := io.ReadAll(reader) // an error comes from the kill
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, os.ErrClosed) {
 		t.Fatal(err)
 	}
-	_ = command.Wait() // killed, or not: what it said tells
+	_ = command.Wait() // the output shows whether it was killed
 	if strings.Contains(said+string(rest), "FAIL") {
 		t.Fatalf("the run failed: %s%s", said, rest)
 	}
 	return took
 }
 
-// A power cut can leave any prefix of the log, and the host is only touched
-// when the intent is durable.
+// A power failure can leave any prefix of the log. The host is changed only after the
+// intent is durable.
 func TestLogCutAtEveryByte(t *testing.T) {
 	inMemory(t)
 	root, dir := populate(t), t.TempDir()

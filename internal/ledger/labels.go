@@ -6,18 +6,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Labeler knows the SELinux labels of paths, as host.SELinux does.
+// Labeler returns and sets the SELinux labels of paths, as host.SELinux does.
 type Labeler interface {
-	// Labels tells the label that each path shall have, given what it shall
-	// become. What is not in the answer has none, or it is not known.
+	// Labels returns the label that the policy defines for each path with its future file
+	// type. Paths without a known label are missing in the result.
 	Labels(ctx context.Context, types map[string]host.FileType) (map[string][]byte, error)
-	// Relabel sets the labels of paths; it has the last word.
+	// Relabel sets the labels of existing paths to those of the policy.
 	Relabel(ctx context.Context, paths []string) error
 }
 
-// labels asks once for all that will be made. A program that starts in the
-// moment between a rename and a relabelling would find a file that it may not
-// read; so each thing gets its label before it gets its name.
+// labels requests the labels of all paths in one call. Each file is labeled before it is
+// renamed into place: a program that starts between the rename and a later relabel would
+// find a file that it may not read.
 func (d *Paths) labels(ctx context.Context, pending []Pending) (map[string][]byte, error) {
 	if d.SELinux == nil {
 		return nil, nil
@@ -34,7 +34,8 @@ func (d *Paths) labels(ctx context.Context, pending []Pending) (map[string][]byt
 	return d.SELinux.Labels(ctx, types)
 }
 
-// labelOf is the policy's label, else that of what is replaced.
+// labelOf returns the policy's label, or the label of the replaced file if the policy has
+// none.
 func labelOf(p Pending, policy map[string][]byte) []byte {
 	if label := policy[p.Target]; len(label) > 0 {
 		return label

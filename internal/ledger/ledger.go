@@ -21,18 +21,18 @@ type Ledger struct {
 	log     *os.File
 	drivers map[Kind]Driver
 	records []record
-	named   bool  // that there is a ledger is durable
-	behind  bool  // an earlier process may not have synced what it wrote
-	broken  error // after a failed append nothing more may be changed
+	named   bool  // the directory entries of the ledger are durable
+	behind  bool  // an earlier process may have left unsynced records
+	broken  error // set after a failed append; no change is allowed then
 
-	// Tell is told of every change that was made or given back, for logs; it can
-	// be nil.
+	// Tell is called after each change that was made or restored, for logging. It can be
+	// nil.
 	Tell func(c Change)
 }
 
-// Open opens the ledger in dir, making both where they are missing, and cuts
-// off a torn tail. Only one process can have it open. Nothing is written or
-// synced before the first record: most runs find nothing to be changed.
+// Open opens the ledger in dir, creating both if they do not exist, and truncates an
+// incomplete tail. Only one process can have it open: Open fails with ErrLocked otherwise.
+// It writes and syncs nothing before the first record, because most runs change nothing.
 func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the ledger's directory: %w", err)
@@ -49,8 +49,8 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	return l, nil
 }
 
-// View reads the ledger in dir without a lock, to show what it holds. It is
-// empty where there is none.
+// View reads the ledger in dir without a lock, for display. The ledger is empty if the file
+// does not exist.
 func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	l := &Ledger{dir: dir, drivers: drivers, broken: errors.New("the ledger was opened for reading")}
 	content, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
@@ -64,7 +64,7 @@ func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	return l, damaged(dir, err)
 }
 
-// damaged adds a remedy to an error of a ledger that cannot be read.
+// damaged adds a remedy to the error of an unreadable ledger.
 func damaged(dir string, err error) error {
 	if err == nil {
 		return nil
@@ -74,7 +74,8 @@ func damaged(dir string, err error) error {
 }
 
 func (l *Ledger) load() error {
-	// Not before the lock is held: who had it can have removed them (Forget).
+	// After the lock is held: Remove in the previous process may have deleted the
+	// directory.
 	if err := os.MkdirAll(filepath.Join(l.dir, "originals"), 0o700); err != nil {
 		return fmt.Errorf("making the ledger's directory: %w", err)
 	}
@@ -88,7 +89,8 @@ func (l *Ledger) load() error {
 	}
 	l.records = records
 	if good < len(content) {
-		// Durable before anything is appended: a mixture of both could not be read.
+		// Durable before anything is appended: a mixture of old and new bytes would be
+		// unreadable.
 		if err := errors.Join(l.log.Truncate(int64(good)), l.log.Sync()); err != nil {
 			return fmt.Errorf("cutting the torn tail off the ledger: %w", err)
 		}
@@ -96,16 +98,16 @@ func (l *Ledger) load() error {
 	if _, err := l.log.Seek(int64(good), 0); err != nil {
 		return fmt.Errorf("seeking in ledger: %w", err)
 	}
-	// An intent can be there of a run that was killed before it synced the names;
-	// what is done was begun after that.
+	// An interrupted run can have written an intent before it synced the names. A done
+	// record is only written after that sync.
 	l.named = slices.ContainsFunc(records, func(r record) bool { return r.Type == done })
 	l.behind = len(records) > 0
 	return nil
 }
 
-// syncNames makes the names of ledger.log and originals durable, and those of
-// the directories that they are in, which can be as new. These are on the same
-// file system, or are the mount point of this one.
+// syncNames makes the directory entries of ledger.log and originals durable, and those of
+// their parent directories, which can be new too. The parents are on the same file system,
+// or are its mount point.
 func (l *Ledger) syncNames() error {
 	tree, err := host.OpenTree(l.dir)
 	if err != nil {
@@ -115,7 +117,7 @@ func (l *Ledger) syncNames() error {
 	return tree.SyncFileSystem("/")
 }
 
-// Close gives the ledger back for others.
+// Close closes the ledger and releases its lock.
 func (l *Ledger) Close() error {
 	if l.log == nil {
 		return nil
@@ -137,7 +139,7 @@ func (l *Ledger) append(r record, durable bool) error {
 	if err != nil {
 		return err
 	}
-	if l.behind { // else a disk could keep the new record and lose those before, which is damage
+	if l.behind { // otherwise the disk could keep this record and lose earlier ones
 		err = l.log.Sync()
 		l.behind = err != nil
 	}
@@ -175,7 +177,7 @@ func (l *Ledger) driver(kind Kind) (Driver, error) {
 	return driver, nil
 }
 
-// look asks the driver of a change how the thing is now.
+// look returns the current state of a change's object.
 func (l *Ledger) look(ctx context.Context, c Change) (State, error) {
 	driver, err := l.driver(c.Kind)
 	if err != nil {

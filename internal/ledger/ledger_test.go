@@ -64,7 +64,7 @@ func listing(t *testing.T, root string) []string {
 	return lines
 }
 
-// own makes a state owned by whoever runs the test.
+// own returns the state with the owner of the test process.
 func own(s State) State {
 	uid, gid := os.Geteuid(), os.Getegid()
 	s.UID, s.GID = &uid, &gid

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// userHome makes a home of user 1000 with a directory app, and a /etc.
+// userHome creates a home directory of user 1000 with a directory app, and /etc.
 func userHome(t *testing.T) string {
 	t.Helper()
 	needRoot(t)
@@ -26,8 +26,7 @@ func userHome(t *testing.T) string {
 	return root
 }
 
-// swap puts a link of user 1000 in the place of a directory of that user, which
-// it moves away.
+// swap renames a directory of user 1000 and replaces it with a symbolic link of that user.
 func swap(t *testing.T, root, dir, target string) func() {
 	t.Helper()
 	dir = filepath.Join(root, dir)

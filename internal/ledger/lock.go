@@ -13,17 +13,16 @@ import (
 // ErrLocked means that another process has the ledger open for writing.
 var ErrLocked = errors.New("another hcp-node-agent is changing this host; wait for it to end")
 
-// A process that was killed while it started a program leaves, for the moment
-// between fork and exec, a child that has the lock still. No agent that lives
-// is waited for: it has the lock much longer.
+// A killed process can leave a child that holds the lock between fork and exec, so lock
+// retries for one second. This does not wait for another running agent.
 const (
 	lockTries = 50
 	lockPause = 20 * time.Millisecond
 )
 
-// openLocked opens the ledger's file and takes its lock. Who had the lock can
-// have removed the file meanwhile (Forget): then the lock is that of a file that
-// nobody else will find, and a new one is opened.
+// openLocked opens the ledger's file and locks it. The previous owner of the lock may have
+// deleted the file (Remove). The lock is then useless, because no other process can open
+// the deleted file, so a new file is created.
 func openLocked(name string, pause func()) (*os.File, error) {
 	for {
 		file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
@@ -43,7 +42,7 @@ func openLocked(name string, pause func()) (*os.File, error) {
 	}
 }
 
-// stillNamed tells whether a name still leads to a file that is open.
+// stillNamed reports whether name still refers to the open file.
 func stillNamed(file *os.File, name string) (bool, error) {
 	opened, err := file.Stat()
 	if err != nil {
@@ -56,7 +55,7 @@ func stillNamed(file *os.File, name string) (bool, error) {
 	return err == nil && os.SameFile(opened, now), err
 }
 
-// lock takes the lock of the ledger's file; pause is called between two tries.
+// lock locks the ledger's file. It calls pause between two attempts.
 func lock(fd int, pause func()) error {
 	for try := 1; ; try++ {
 		err := unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB)

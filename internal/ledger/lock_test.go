@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A child of a killed run has the lock for a moment longer than the run.
+// A child of a killed run holds the lock slightly longer than the run.
 func TestLockOfAKilledRun(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
@@ -31,8 +31,8 @@ func TestLockOfAKilledRun(t *testing.T) {
 	}
 }
 
-// Who had the lock removes the file and ends: whoever waited has the lock of the
-// file that others find, not of the one that is gone.
+// If the owner of the lock deletes the file, the next owner locks a new file and not the
+// deleted one.
 func TestLockOfAFileThatWasRemoved(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger.log")
 	before, err := openLocked(name, t.FailNow)

@@ -8,15 +8,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Make makes one path as wished.
+// Make applies the desired state to one path.
 func (d *Paths) Make(ctx context.Context, c Change, now State) error {
 	return d.MakeAll(ctx, []Pending{{Change: c, Now: now}})
 }
 
-// MakeAll removes, and makes directories and links, in the given order; then
-// come all files at once, then hard links. All of it is labelled and durable
-// when it returns, with two barriers for each file system, however many paths
-// there are.
+// MakeAll removes paths and creates directories and links in the given order. Then it
+// renames all files into place, and then creates hard links. All paths are labeled and
+// durable when it returns, with two syncs per file system for any number of paths.
 func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 	policy, err := d.labels(ctx, pending)
 	if err != nil {
@@ -57,7 +56,8 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 	return batch.Sync()
 }
 
-// makeOne makes one path, or stages it. Hard links wait for what they name.
+// makeOne changes one path, or stages it. Hard links are created later, after their
+// targets.
 func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
 	attr := attrOf(p.Kind, p.Want, p.Now)
 	attr.Label, attr.Xattrs = label, p.Want.Xattrs
@@ -76,7 +76,7 @@ func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
 	return batch.Stage(p.Target, p.Want.Content, attr)
 }
 
-// Tidy removes what killed runs left beside the paths, and syncs the file
+// Tidy removes temporary files of interrupted runs beside the paths, and syncs the file
 // systems of the paths.
 func (d *Paths) Tidy(_ context.Context, changes []Change) error {
 	batch := d.Tree.NewBatch()
@@ -89,7 +89,8 @@ func (d *Paths) Tidy(_ context.Context, changes []Change) error {
 		if err == nil {
 			err = batch.Touch(c.Target)
 		}
-		// Making or restoring the path reports that link; others need not wait for it.
+		// Setting or restoring the path reports the unsafe link; other paths must not fail
+		// for it.
 		if unsafe := new(host.UnsafeLinkError); err != nil && !errors.As(err, &unsafe) {
 			return err
 		}

@@ -20,8 +20,8 @@ func TestNothingIsWrittenBeforeTheFirstIntent(t *testing.T) {
 	must(t, l.Discard())
 }
 
-// That there is a ledger is only known to be durable once something was made
-// after it was: an intent alone can be of a run that was killed before that.
+// The directory entries of the ledger are known to be durable only after a "done" record.
+// An intent alone can be of a run that was killed before the sync.
 func TestNamesAreSyncedUntilSomethingIsDone(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
 	l := open(t, dir, root)

@@ -9,11 +9,11 @@ import (
 // Paths is the driver of files, directories and links below a root.
 type Paths struct {
 	Tree *host.Tree
-	// SELinux labels what is made; nil leaves that to the kernel.
+	// SELinux labels new files. If nil, the kernel labels them.
 	SELinux Labeler
 }
 
-// Look tells what is at the change's path.
+// Look returns the state of the object at the change's path.
 func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == host.Absent {
@@ -33,7 +33,7 @@ func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 	case host.Regular:
 		state.Content, state.Digest, state.Size = content, digest(content), int64(len(content))
 	case host.Symlink:
-		state.Mode = nil // the mode of a link means nothing
+		state.Mode = nil // the mode of a symbolic link has no meaning
 	}
 	if c.Kind == HardLink {
 		target, err := d.Tree.Lstat(c.Want.Link)
@@ -47,7 +47,7 @@ func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 	return state, nil
 }
 
-// fileType is the type of file that a path kind makes, "" for other kinds.
+// fileType returns the type of file of a path kind, or "" for other kinds.
 func fileType(kind Kind) string {
 	switch kind {
 	case File, HardLink:
@@ -60,14 +60,14 @@ func fileType(kind Kind) string {
 	return ""
 }
 
-// DirectoryState is a directory that shall have this mode, owned by root.
+// DirectoryState returns the state of a directory with this mode, owned by root.
 func DirectoryState(mode uint32) State {
 	owner := 0
 	return State{Present: true, Mode: &mode, UID: &owner, GID: &owner}
 }
 
-// attrOf fills what the wish leaves open: from what is there, else root's and
-// 0644 (0755 for a directory), as Ignition has it.
+// attrOf returns the desired attributes. Unset attributes come from the existing file, else
+// the file is owned by root with mode 0644 (0755 for a directory), as in Ignition.
 func attrOf(kind Kind, want, now State) host.Attr {
 	attr := host.Attr{Mode: 0o644}
 	if kind == Directory {

@@ -9,22 +9,23 @@ import (
 	"time"
 )
 
-// The ledger's file, ledger.log, version 1: one record a line,
+// The file format of ledger.log, version 1: one record per line,
 //
 //	CCCCCCCC {json}\n
 //
-// C being the CRC-32C of the JSON in hexadecimal. The first record is of type
-// "ledger" and names the version. Records are only ever appended. Those of type
-// ledger, intent and done are made durable, with all before them, before anything
-// else happens; undone is not, as restoring twice changes nothing. What a power
-// cut leaves behind the last durable record, in whatever order the disk has
-// written, is cut off when the ledger is opened. Damage to anything else is an
-// error: the ledger is then not written to any more. See torn.
+// where C is the CRC-32C of the JSON in hexadecimal. The first record has the type "ledger" and
+// contains the version. Records are only ever appended. Records of the types ledger, intent and
+// done are made durable, together with all earlier records, before anything else happens.
+// An undone record is not, because restoring twice changes nothing. Whatever a power failure
+// leaves behind the last durable record, in any order of disk writes, is truncated when the
+// ledger is opened. Any other damage is an error, and the ledger is not written to any more.
+// See isTruncated.
 //
-// An "intent" lists changes with the state before each; with "bracket", which
-// the first agents did not write yet, the wishes in them mean nothing before
-// their "done". "done" says that the changes of an intent were made. "undone" says that a thing was given back.
-// Contents that a change replaces are in originals/, named by their SHA-256.
+// An "intent" record lists changes with the state before each change. With "bracket", which the
+// first versions did not write, the desired states are undefined until the "done" record.
+// A "done" record means that the changes of an intent were made. An "undone" record means that
+// an object was restored. Contents that a change replaces are saved in originals/, named by
+// their SHA-256.
 const formatVersion = 1
 
 type recordType string
@@ -40,13 +41,13 @@ type record struct {
 	Type    recordType `json:"type"`
 	Seq     int        `json:"seq"`
 	Time    time.Time  `json:"time"`
-	Version int        `json:"version,omitempty"` // of a header
-	Step    string     `json:"step,omitempty"`    // of an intent: the step that made it
-	Entries []entry    `json:"entries,omitempty"` // of an intent
-	Bracket bool       `json:"bracket,omitempty"` // of an intent: somebody else makes the changes
-	Of      int        `json:"of,omitempty"`      // of a done: the intent's number
-	After   []State    `json:"after,omitempty"`   // of a done, where others decide the outcome
-	Key     string     `json:"key,omitempty"`     // of an undone
+	Version int        `json:"version,omitempty"` // header
+	Step    string     `json:"step,omitempty"`    // intent: the step of the join
+	Entries []entry    `json:"entries,omitempty"` // intent
+	Bracket bool       `json:"bracket,omitempty"` // intent: changed externally
+	Of      int        `json:"of,omitempty"`      // done: the sequence number of the intent
+	After   []State    `json:"after,omitempty"`   // done: the states after external changes
+	Key     string     `json:"key,omitempty"`     // undone
 }
 
 type entry struct {
@@ -64,7 +65,7 @@ func (r record) line() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x %s\n", crc32.Checksum(body, castagnoli), body), nil
 }
 
-// parse returns all records and how many bytes of log are whole.
+// parse returns all records and the length of the valid prefix of log in bytes.
 func parse(log []byte) ([]record, int, error) {
 	var records []record
 	good := 0
@@ -93,13 +94,12 @@ func parse(log []byte) ([]record, int, error) {
 	return records, good, nil
 }
 
-// maxHeader bounds the length of the first record, which is made durable alone.
+// maxHeader is the maximum length of the first record, which is made durable alone.
 const maxHeader = 128
 
-// torn reports whether a power cut, and not damage to the disk, can have left
-// rest, which begins with a record that cannot be read. What a disk has not
-// written is zeros, or is behind the end of the file. And nothing that was made
-// durable comes after it.
+// torn reports whether a power failure, and not disk damage, can have left rest, which
+// begins with an unreadable record. Data that a disk has not written is zeros, or is behind
+// the end of the file. No durable record can follow.
 func torn(rest []byte, first bool) bool {
 	if first && len(rest) > maxHeader {
 		return false
@@ -117,8 +117,8 @@ func torn(rest []byte, first bool) bool {
 	return true
 }
 
-// expendable reports whether a damaged record is of a type that can be missing at
-// the end: then more is restored, or checked, than is necessary.
+// expendable reports whether the type of a damaged record allows it to be lost at the end
+// of the log. Without the record, more is restored or checked than necessary.
 func expendable(line []byte) bool {
 	_, body, _ := bytes.Cut(line, []byte(" "))
 	return bytes.HasPrefix(body, []byte(`{"type":"done",`)) || bytes.HasPrefix(body, []byte(`{"type":"undone",`))

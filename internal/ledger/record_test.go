@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// goldenRecords is one record of each type; testdata/version1.log has them as
-// version 1 writes them. A host that joined with an older agent must be given
-// back by this one: that file never changes without a new version.
+// goldenRecords returns one record of each type. testdata/version1.log contains them as
+// written by version 1. This version must roll back a host that an older version joined, so
+// the file never changes without a new format version.
 func goldenRecords() []record {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	mode, root := uint32(0o640), 0

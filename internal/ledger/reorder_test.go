@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// written is what a process did to the log: a write, or a sync of it.
+// written is one operation of a process on the log: a write or a sync.
 type written struct {
 	data []byte
 	sync bool
@@ -21,7 +21,7 @@ type written struct {
 
 var logCall = regexp.MustCompile(`(write|fsync)\(\d+<[^>]*ledger\.log>(?:, "([\\x0-9a-f]*)", \d+)?\) += (\d+)`)
 
-// logWrites runs a victim and returns what it did to the log.
+// logWrites runs a victim and returns its operations on the log.
 func logWrites(t *testing.T, g ground, verb string) []written {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
@@ -41,7 +41,7 @@ func logWrites(t *testing.T, g ground, verb string) []written {
 	return all
 }
 
-// hexed is a text as strace -xx writes it.
+// hexed returns text in the format of strace -xx.
 func hexed(text string) string {
 	var out strings.Builder
 	for _, b := range []byte(text) {
@@ -52,9 +52,9 @@ func hexed(text string) string {
 
 const sector = 512
 
-// left returns what a power cut can leave of a log: all that is durable, and of
-// what was written since each part or none. A part that the disk has not written
-// is zeros, or behind the end of the file.
+// left returns a possible content of the log after a power failure: all durable data, and a
+// random subset of the parts written since. An unwritten part is zeros, or is behind the
+// end of the file.
 func left(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
 	log := bytes.Clone(since)
 	for _, part := range parts {
@@ -68,8 +68,7 @@ func left(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
 	return append(bytes.Clone(durable), log...)
 }
 
-// partsOf cuts what was written since the last sync at the sectors of the disk,
-// or at the writes.
+// partsOf splits the data written since the last sync at disk sectors or at the writes.
 func partsOf(durable, since []byte, bySector bool, ends []int) [][2]int {
 	var parts [][2]int
 	for at := 0; at < len(since); {
@@ -90,8 +89,8 @@ func partsOf(durable, since []byte, bySector bool, ends []int) [][2]int {
 	return parts
 }
 
-// Whatever a disk has kept of what was written since the last sync, the ledger
-// is read, with all that was synced; and everything is given back.
+// Whatever subset of the unsynced writes survives, the ledger can be read with all synced
+// records, and everything is restored.
 func TestLogIsReadAfterReorderedAndDroppedWrites(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)

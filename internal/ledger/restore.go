@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Restore puts back what was at the path, durable.
+// Restore restores the path durably.
 func (d *Paths) Restore(ctx context.Context, c Change, before State) error {
 	back := d.Begin()
 	defer back.Abort()
@@ -19,17 +19,17 @@ func (d *Paths) Restore(ctx context.Context, c Change, before State) error {
 	return errors.Join(failed[c.Target], err)
 }
 
-// Begin starts to put many paths back with few barriers.
+// Begin starts a batch that restores many paths with few syncs.
 func (d *Paths) Begin() Restoring { return &restoring{tree: d.Tree, batch: d.Tree.NewBatch()} }
 
-// restoring puts paths back: files are staged, and have their names after
-// Finish; all else is made at once.
+// restoring is a batch of restored paths. Finish renames staged files into place. All other
+// changes are made immediately.
 type restoring struct {
 	tree  *host.Tree
 	batch *host.Batch
 }
 
-// Busy tells whether the path is about to be replaced by Finish.
+// Busy reports whether Finish will replace the path.
 func (r *restoring) Busy(c Change) (bool, error) {
 	if !c.onPath() {
 		return false, nil
@@ -37,7 +37,7 @@ func (r *restoring) Busy(c Change) (bool, error) {
 	return r.batch.Holds(c.Target)
 }
 
-// Restore puts back what was at the path.
+// Restore restores the path, or stages the file that Finish renames to the path.
 func (r *restoring) Restore(_ context.Context, c Change, before State) error {
 	now, err := r.tree.Lstat(c.Target)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *restoring) Restore(_ context.Context, c Change, before State) error {
 	}
 	if !before.Present {
 		if now.Type == host.Absent || (now.Type == host.Directory) != (c.Kind == Directory) {
-			return nil // ours is gone; what is there came later
+			return nil // the agent's object is gone; this one is newer
 		}
 		return r.tree.Remove(c.Target)
 	}
@@ -71,8 +71,8 @@ func (r *restoring) Restore(_ context.Context, c Change, before State) error {
 	return fmt.Errorf("what was there was a %s, which cannot be put back", before.Type)
 }
 
-// file puts a file back. One that has its old content still, and may have other
-// names, stays that file.
+// file restores a file. If the content is still the original, it changes only the
+// attributes, so that the inode and its other hard links remain.
 func (r *restoring) file(c Change, before State, now host.Info, attr host.Attr) error {
 	if now.Type == host.Regular && c.Kind == File && within(now.Xattrs, before.Xattrs) {
 		content, _, err := r.tree.ReadFile(c.Target)
@@ -86,8 +86,8 @@ func (r *restoring) file(c Change, before State, now host.Info, attr host.Attr) 
 	return r.batch.Stage(c.Target, before.Content, attr)
 }
 
-// within tells whether all names of now are names of before: attributes can be
-// set on a file that is there, but none is taken away.
+// within reports whether before contains all names of now. Attributes can be set on an
+// existing file, but not removed.
 func within(now, before map[string][]byte) bool {
 	for name := range now {
 		if _, there := before[name]; !there {
@@ -97,7 +97,8 @@ func within(now, before map[string][]byte) bool {
 	return true
 }
 
-// Finish gives the staged files their names and makes everything durable.
+// Finish renames the staged files into place and makes all changes durable. It returns an
+// error for each path that could not be renamed.
 func (r *restoring) Finish() (map[string]error, error) {
 	failed, err := r.batch.RenameEach()
 	if err != nil {
@@ -106,5 +107,5 @@ func (r *restoring) Finish() (map[string]error, error) {
 	return failed, r.batch.Sync()
 }
 
-// Abort drops what was staged and not finished.
+// Abort discards staged files.
 func (r *restoring) Abort() { r.batch.Abort() }

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// scene makes a tree in which every kind of change has something to do, as root
-// with several owners.
+// scene creates a tree in which every kind of change has an effect. As root it has several
+// owners.
 func scene(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -43,9 +43,9 @@ func scene(t *testing.T) string {
 	return root
 }
 
-// sceneWishes are changes as Ignition's rules make them: replaced and removed
-// trees among them, and a file below what is a link to a directory with a file
-// of that name and content.
+// sceneWishes returns changes as Ignition's rules produce them. They replace and remove
+// trees, and create a file below a symbolic link to a directory that has a file of that
+// name and content.
 func sceneWishes() []Change {
 	absent := func(kind Kind, p string) Change { return Change{Kind: kind, Target: p} }
 	owner := 12
@@ -84,8 +84,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// portrait is everything that is in a tree, a line for each path: type, mode,
-// owner, content, link, attributes, and the other names of a file.
+// portrait returns one line for each path in a tree: type, mode, owner, content, link
+// target, attributes, and the other hard links of a file.
 func portrait(t *testing.T, root string) []string {
 	t.Helper()
 	tree, err := host.OpenTree(root)
@@ -108,7 +108,7 @@ func portrait(t *testing.T, root string) []string {
 			}
 		}
 		for name, value := range info.Xattrs {
-			if strings.HasPrefix(name, "user.") { // a label is the kernel's
+			if strings.HasPrefix(name, "user.") { // SELinux labels are set by the kernel
 				line += fmt.Sprintf(" %s=%s", name, value)
 			}
 		}
@@ -119,7 +119,7 @@ func portrait(t *testing.T, root string) []string {
 	return lines
 }
 
-// twin copies trees with all that is on them.
+// twin returns a copy of a tree with all its attributes.
 func twin(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "twin")
@@ -136,9 +136,8 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// inMemory puts the temporary directories of a test on a file system without a
-// disk, where there is one: what a kill loses does not depend on it, and a sync
-// costs nothing.
+// inMemory puts the temporary directories of a test on a tmpfs, if there is one. The result
+// of a kill does not depend on the disk, and a sync costs nothing.
 func inMemory(t *testing.T) {
 	t.Helper()
 	const shm = "/dev/shm"

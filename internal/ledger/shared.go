@@ -9,16 +9,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// SharedOf is ContentsOf for directories in which people put files too, as a
-// podman network is one in /etc/cni/net.d. Nobody can tell who made a file there:
-// an undo removes the directories that came and are empty, and leaves the rest.
+// SharedOf is a DirSnapshot for directories in which administrators also create files, such
+// as a podman network in /etc/cni/net.d. The creator of a file is unknown, so an undo
+// removes only new empty directories and keeps all files.
 type SharedOf struct {
 	*ContentsOf
 
-	Purge bool // remove the rest too
+	Purge bool // remove new files too
 }
 
-// Restore removes what nobody can miss.
+// Restore removes new empty directories, and everything new if Purge is set.
 func (d SharedOf) Restore(ctx context.Context, c Change, before State) error {
 	if d.Purge {
 		return d.ContentsOf.Restore(ctx, c, before)

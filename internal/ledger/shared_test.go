@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A directory that programs and people fill: what is empty goes, a file that
-// somebody may miss stays, and is told of.
+// In a directory shared with administrators, an undo removes empty directories, and keeps
+// and reports files.
 func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "cni/net.d"), 0o755)) //nolint:gosec // as on a host

@@ -15,7 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// manyChanges replace, make and remove n files, and as many directories and links.
+// manyChanges returns changes that replace, create and remove n files, and as many
+// directories and links.
 func manyChanges(t *testing.T, root string, n int) []Change {
 	t.Helper()
 	var changes []Change
@@ -38,7 +39,7 @@ const (
 	syncsAt = "HCP_TEST_SYNCS_AT"
 )
 
-// What docs/ledger.md says of the barriers: as many for 5 files as for 50.
+// docs/ledger.md promises the same number of syncs for 5 and for 50 files.
 func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
 	if verb, count, found := strings.Cut(os.Getenv(syncsOf), " "); found {
 		n, err := strconv.Atoi(count)
@@ -60,12 +61,13 @@ func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
 	}
 	for _, n := range []int{5, 50} {
 		apply, undo := syncs(t, "apply", n), syncs(t, "undo", n)
-		// The originals written and renamed; the header, and that there is a ledger;
-		// the intent; the files written, and all in place; done.
+		// In order: originals written and renamed; header, and the ledger's directory
+		// entries; intent; files written, and all in place; done.
 		if diff := cmp.Diff(map[string]int{"fsync": 3, "syncfs": 5}, apply); diff != "" {
 			t.Errorf("apply of %d (-want +got):\n%s", n, diff)
 		}
-		// Tidied up; the old files written, and all in place; the notes of it.
+		// In order: temporary files removed; old files written, and all in place; undone
+		// records.
 		if diff := cmp.Diff(map[string]int{"fsync": 4, "syncfs": 8}, undo); diff != "" {
 			t.Errorf("apply and undo of %d (-want +got):\n%s", n, diff)
 		}
@@ -94,8 +96,7 @@ func syncs(t *testing.T, verb string, n int) map[string]int {
 	return counts
 }
 
-// labels is a policy that writes down what it was asked, and when it had the
-// last word.
+// labels is a Labeler that records its calls and checks the labels when Relabel is called.
 type labels struct {
 	answer    map[string][]byte
 	asked     map[string]host.FileType

@@ -10,44 +10,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Outcome is what an undo did.
+// Outcome is the result of an undo.
 type Outcome struct {
 	Restored []Item
-	Kept     []Difference // changed by somebody else since; theirs stays
+	Kept     []Difference // changed by others since; not restored
 }
 
-// Grouped is a Driver that gives many things back with fewer barriers than one
-// by one.
+// Grouped is a Driver that restores many objects with fewer syncs than one by one.
 type Grouped interface{ Begin() Restoring }
 
-// Restoring gives things back. What it gave back is there, and durable, after
-// Finish; until then it can be given back again.
+// Restoring is a batch of objects to restore. They are restored and durable after Finish.
+// Until then they can be restored again.
 type Restoring interface {
 	Restore(ctx context.Context, c Change, before State) error
-	Busy(c Change) (bool, error) // whether Finish will still change the thing
-	// Finish returns an error for each target that could not be restored after
-	// all. After an error of its own nothing counts as restored.
+	// Busy reports whether Finish will still change the object.
+	Busy(c Change) (bool, error)
+	// Finish returns an error for each target that could not be restored. If err is not
+	// nil, no object counts as restored.
 	Finish() (failed map[string]error, err error)
 	Abort()
 }
 
-// Halfway is a Driver of things that are given back in more than one step.
+// Halfway is a Driver that restores objects in more than one step.
 type Halfway interface {
-	// Halfway tells, of a thing that is neither as it was nor as wished, whether
-	// an undo that was killed can have left it so.
+	// Halfway reports whether an interrupted undo can have left the object in the state
+	// now, which is neither the original nor the desired state.
 	Halfway(c Change, before, now State) (bool, error)
 }
 
-// Bearing is a Driver of things that carry the host and stand on older changes:
-// where one cannot be given back, what it stands on has to stay too.
+// Bearing is a Driver of objects that the host depends on, such as its network connection,
+// and that depend on older changes. If such an object cannot be restored, the older changes
+// must stay.
 type Bearing interface{ Bears() bool }
 
-// Undo gives everything back, newest first, as far as it can: an error with
-// one thing does not stop the others, all errors are joined, and what failed
-// is tried again by the next Undo. Only a thing that carries the host (Bearing)
-// stops it. A directory that is not empty yet is tried
-// once more in the end; if it still is not, what is in it is somebody else's,
-// and it stays.
+// Undo restores everything, newest first, as far as possible. An error of one object does
+// not stop the others. All errors are joined, and the next Undo retries failed objects.
+// Only an error of a critical object (CriticalDriver) stops it. A directory that is not
+// empty is retried at the end. If it is still not empty, it contains foreign files and is
+// kept.
 func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	items := l.Items()
 	slices.Reverse(items)
@@ -89,19 +89,19 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	return u.end(nil)
 }
 
-// undoing is one Undo on its way.
+// undoing is the state of a running Undo.
 type undoing struct {
 	l       *Ledger
 	covers  covers
 	outcome Outcome
 	errs    []error
-	failed  []string  // targets of what could not be restored
-	driver  Driver    // whose things back gives back
-	back    Restoring // nil when nothing waits
-	waiting []Item    // given back by back, not durable yet
+	failed  []string  // targets that could not be restored
+	driver  Driver    // owner of batch
+	back    Restoring // nil if nothing is staged
+	waiting []Item    // restored by batch, but not durable yet
 }
 
-// giveBack gives one thing back, at is its place among the items.
+// giveBack restores one item; at is its index in the list of items.
 func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	driver, err := u.l.driver(item.Kind)
 	if err != nil {
@@ -142,8 +142,8 @@ func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
 	return nil
 }
 
-// makeWay finishes what waits when the item is another driver's, or still to be
-// changed by it, and begins a new group where there is none.
+// makeWay finishes the current batch if the item has another driver, or if the batch would
+// still change the item. It begins a new batch if there is none.
 func (u *undoing) makeWay(item Item, driver Driver) error {
 	if u.back != nil {
 		busy, err := u.back.Busy(item.Change)
@@ -160,9 +160,9 @@ func (u *undoing) makeWay(item Item, driver Driver) error {
 	return nil
 }
 
-// judge also looks at the older things: as long as what one of them removed is
-// still (or again) there, nothing of ours can be in its place or below it; and
-// what an older one made is no stranger's.
+// judge returns the action for an item. It also considers older items. While an object that
+// an older item removed is still or again present, the agent's object cannot be at this
+// path or below. An object that an older item created is not foreign.
 func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verdict, error) {
 	under, err := u.covers.under(ctx, u.l, at, item, now)
 	if err != nil || under {
@@ -183,8 +183,8 @@ func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verd
 	return keep, nil
 }
 
-// restored and kept note what was done. The note is not synced by itself:
-// giving back twice changes nothing.
+// restored records a restored item. The record is not synced, because restoring twice
+// changes nothing.
 func (u *undoing) restored(item Item) error {
 	u.outcome.Restored = append(u.outcome.Restored, item)
 	u.l.tell(item.Change)
@@ -200,7 +200,7 @@ func (u *undoing) kept(ctx context.Context, item Item, now State) error {
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
-// flush makes durable what waits, and only then notes it.
+// flush makes the current batch durable, and then records its items as restored.
 func (u *undoing) flush() {
 	if u.back == nil {
 		return
@@ -227,7 +227,7 @@ func (u *undoing) abort() {
 	u.back, u.driver, u.waiting = nil, nil, nil
 }
 
-// end finishes the undo, for whatever reason it ends.
+// end finishes the undo and returns its outcome, with why joined to the other errors.
 func (u *undoing) end(why error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
@@ -239,7 +239,7 @@ func (u *undoing) end(why error) (Outcome, error) {
 }
 
 func sameExactly(a, b State) bool {
-	// As they are written to the ledger: there nil and empty are one.
+	// Compared as in the ledger's file, where nil and empty are equal.
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)
 	return errLeft == nil && errRight == nil && bytes.Equal(left, right)

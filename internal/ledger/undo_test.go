@@ -87,7 +87,7 @@ func TestALaterWishKeepsWhatItLeavesOpen(t *testing.T) {
 	}
 }
 
-// bearer cannot be given back, and carries the host.
+// bearer is a critical driver that fails to restore.
 type bearer struct {
 	Driver
 	there bool
@@ -97,7 +97,8 @@ func (b *bearer) Bears() bool                                  { return true }
 func (b *bearer) Look(context.Context, Change) (State, error)  { return State{Present: b.there}, nil }
 func (b *bearer) Restore(context.Context, Change, State) error { return errors.ErrUnsupported }
 
-// What the host hangs on keeps what it stands on.
+// An undo stops at a critical object that it cannot restore, and keeps the older changes
+// that the object depends on.
 func TestUndoEndsAtWhatCarriesTheHost(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Unfinished lists the changes of which a run was ended before it could say
-// that they are made; the next run makes or settles them. What others make is
-// not among them: a run need not wait for its end.
+// Unfinished returns the changes of interrupted runs that are not recorded as done. The
+// next run makes or settles them. External changes are excluded, because no run has to
+// finish them.
 func (l *Ledger) Unfinished() []Item {
 	var items []Item
 	for _, item := range l.Items() {
@@ -24,8 +24,8 @@ func (l *Ledger) Unfinished() []Item {
 	return items
 }
 
-// Locked tells whether a process changes the host now. It holds the lock for a
-// moment itself, as others can: who wants to write tries for a second.
+// Locked reports whether another process is changing the host. It holds the lock briefly,
+// as concurrent callers can. Open therefore retries for a second.
 func Locked(dir string) (bool, error) {
 	log, err := os.Open(filepath.Join(dir, "ledger.log"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func Locked(dir string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("opening ledger: %w", err)
 	}
-	defer log.Close() // which gives the lock back
+	defer log.Close() // releases the lock
 	err = unix.Flock(int(log.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		return true, nil
@@ -42,17 +42,18 @@ func Locked(dir string) (bool, error) {
 	return false, err
 }
 
-// Summary is one thing that the ledger holds, without how it was or is.
+// Summary describes one item without its states.
 type Summary struct {
 	Kind   Kind      `json:"kind"`
 	Target string    `json:"target"`
 	Step   string    `json:"step"`
 	Why    string    `json:"why,omitempty"`
-	When   time.Time `json:"when"` // of the last change
+	When   time.Time `json:"when"` // time of the last change
 	Done   bool      `json:"done"`
 }
 
-// Summary lists what Items does, for those who shall see no contents.
+// Summary returns the list of Items without states, for output that must not contain
+// contents.
 func (l *Ledger) Summary() []Summary {
 	when := map[string]time.Time{}
 	for _, r := range l.records {

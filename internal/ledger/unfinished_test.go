@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A change that others make is never a leftover; one whose making was broken
-// off is, until a run has settled it.
+// An external change is never unfinished. An interrupted change is unfinished until a later
+// run has settled it.
 func TestUnfinished(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
@@ -48,7 +48,7 @@ func TestLocked(t *testing.T) {
 		t.Errorf("while it is open: %t, %v", locked, err)
 	}
 	l.Close()
-	for range 2 { // looking leaves it free
+	for range 2 { // Locked releases the lock
 		if locked, err := Locked(dir); locked || err != nil {
 			t.Errorf("after it was closed: %t, %v", locked, err)
 		}

@@ -7,11 +7,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Units is the driver of systemd units on the running machine: whether a unit
-// is enabled, and whether it runs.
+// Units is the driver of systemd units on the running host: enabled or disabled, active or
+// inactive.
 type Units struct{ Systemd *host.Systemd }
 
-// Look tells how the unit is. A unit that systemd does not know is absent.
+// Look returns the state of the unit. A unit that systemd does not find is absent.
 func (d *Units) Look(ctx context.Context, c Change) (State, error) {
 	state, err := d.Systemd.UnitState(ctx, c.Target)
 	if err != nil {
@@ -30,7 +30,7 @@ func (d *Units) Look(ctx context.Context, c Change) (State, error) {
 	return State{Present: true, Enabled: enablement(state.File), Active: active}, nil
 }
 
-// enablement folds the states that a wish does not tell apart.
+// enablement maps unit file states that a desired state does not distinguish to one state.
 func enablement(file string) string {
 	switch file {
 	case "enabled-runtime", "alias":
@@ -41,8 +41,8 @@ func enablement(file string) string {
 	return file
 }
 
-// Make enables or disables the unit, and starts or stops it. Masks are links,
-// made as such.
+// Make enables or disables the unit, and starts or stops it. Masks are symbolic links,
+// created as separate changes.
 func (d *Units) Make(ctx context.Context, c Change, now State) error {
 	if err := d.enable(ctx, c.Target, now.Enabled, c.Want.Enabled); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (d *Units) enable(ctx context.Context, name, now, want string) error {
 	case "disabled":
 		return d.Systemd.Disable(ctx, name)
 	}
-	return nil // static, generated, ...: follows from the files
+	return nil // static, generated, ...: determined by the unit file
 }
 
 func (d *Units) activate(ctx context.Context, name, now, want string) error {
@@ -76,9 +76,9 @@ func (d *Units) activate(ctx context.Context, name, now, want string) error {
 	return fmt.Errorf("%s shall be %q, which is not a state to bring a unit to", name, want)
 }
 
-// Restore brings the unit back to how it was. A unit that did not exist is
-// stopped and disabled while its file is still there; the file goes later,
-// being older in the ledger.
+// Restore reverts the unit to its previous state. A unit that did not exist is stopped and
+// disabled while its file still exists. The file is removed later, because its item is
+// older.
 func (d *Units) Restore(ctx context.Context, c Change, before State) error {
 	now, err := d.Look(ctx, c)
 	if err != nil || !now.Present {
@@ -91,12 +91,12 @@ func (d *Units) Restore(ctx context.Context, c Change, before State) error {
 		before.Enabled = ""
 	}
 	if c.Want.Active == "" && before.Active != "inactive" {
-		before.Active = "" // never changed by us
+		before.Active = "" // the agent did not change the active state
 	}
 	if err := d.activate(ctx, c.Target, now.Active, before.Active); err != nil {
 		return err
 	}
-	// A stop can leave a unit failed; it was not so before.
+	// Stopping can leave the unit in the failed state, which it was not in before.
 	if err := d.Systemd.ResetFailed(ctx, c.Target); err != nil {
 		return err
 	}

@@ -6,21 +6,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// verdict is what an undo does with one thing.
+// verdict is the action of an undo for one object.
 type verdict string
 
 const (
-	nothing verdict = "nothing" // it is as it was
+	nothing verdict = "nothing" // already in its original state
 	restore verdict = "restore"
-	keep    verdict = "keep" // somebody else changed it since: theirs stays
+	keep    verdict = "keep" // changed by others since
 )
 
-// judge decides from how the thing was, how it was wished, and how it is. A run
-// that was killed, also one of an undo, can have left a path as it was, as
-// wished, or with the content of the one and some attributes of the other; and
-// what an earlier run made can still be there. Everything else is somebody
-// else's. Of what is no path, or was made by others in a bracket, that is only
-// known after a run that ended well.
+// judge returns the action for an object with the current state now. An interrupted run or
+// undo can leave a path in its original or desired state, or with the content of one state
+// and some attributes of the other. The result of an earlier run can also remain. Any other
+// state is foreign. For external changes and objects that are not paths, this is known only
+// after a completed run.
 func (i Item) judge(now State) verdict {
 	switch {
 	case sameExactly(now, i.Before):
@@ -38,7 +37,8 @@ func (i Item) judge(now State) verdict {
 	return keep
 }
 
-// made tells whether what is there is what a wish led to.
+// made reports whether the current state is the result of a desired state of this or an
+// earlier run.
 func (i Item) made(now State) bool {
 	for _, wish := range append([]State{i.Want}, i.earlier...) {
 		if wish.Present {
@@ -51,24 +51,25 @@ func (i Item) made(now State) bool {
 	return false
 }
 
-// judgeRemoval: only where nothing is can a thing come back without a loss.
+// judgeRemoval returns the action for an object that the agent removed. Restoring over an
+// existing object would lose data.
 func (i Item) judgeRemoval(now State) verdict {
 	switch {
 	case !now.Present:
 		return restore
 	case !i.Before.Present:
-		return nothing // it was not there, and is not wished
+		return nothing // did not exist, and must not
 	}
 	return keep
 }
 
-// ours tells whether what is there can be what a run left that was killed.
+// ours reports whether the current state may have been left by an interrupted run.
 func (i Item) ours(now State) bool {
 	if !now.Present {
-		return !i.Done // after a run that ended well it was somebody who removed it
+		return !i.Done // after a completed run, another process removed it
 	}
 	if i.Kind == Directory && now.Type == string(host.Directory) && !i.Before.Present {
-		return true // it only goes when it is empty
+		return true // an undo removes it only if it is empty
 	}
 	content := i.asBefore(now) || i.asWished(now)
 	if !i.Done {
@@ -77,8 +78,7 @@ func (i Item) ours(now State) bool {
 	return content && i.mixed(now)
 }
 
-// asBefore and asWished compare only what is in a thing: the content of a file,
-// the target of a link.
+// asBefore reports whether the content of a file, or the target of a link, is the original.
 func (i Item) asBefore(now State) bool {
 	return i.Before.Present && i.Before.Type == now.Type && i.Before.Digest == now.Digest && i.Before.Link == now.Link
 }
@@ -91,7 +91,8 @@ func (i Item) asWished(now State) bool {
 	case File:
 		want := i.Want.Digest
 		if want == "" {
-			want = digest(nil) // only attributes are wished: the file was made empty, or kept its content
+			// Only attributes change: the file was created empty or kept its content.
+			want = digest(nil)
 			if i.Before.Type == string(host.Regular) {
 				want = i.Before.Digest
 			}
@@ -103,8 +104,8 @@ func (i Item) asWished(now State) bool {
 	return true
 }
 
-// mixed tells whether each attribute is that of before or the wished one; a
-// change of the owner clears setuid and setgid.
+// mixed reports whether each attribute has its original or its desired value. A change of
+// the owner clears setuid and setgid.
 func (i Item) mixed(now State) bool {
 	const cleared = 0o6000
 	before, want := i.Before, i.Want

@@ -2,7 +2,7 @@ package ledger
 
 import "testing"
 
-// seen is a state as Look tells it.
+// seen returns a state as Paths.Get returns it.
 func seen(kind, content string, mode uint32, uid int) State {
 	gid := 0
 	s := State{Present: true, Type: kind, Mode: &mode, UID: &uid, GID: &gid}
@@ -15,8 +15,9 @@ func seen(kind, content string, mode uint32, uid int) State {
 	return s
 }
 
-// What an undo does, after a run that ended well (done) and after one that was
-// killed. The file /x had "old", 4755 of user 0; "new", 0644 of user 5 is wished.
+// The action of an undo after a completed run (done) and after an interrupted run (killed).
+// The original file /x has the content "old" and mode 4755 of user 0. The desired file has
+// the content "new" and mode 0644 of user 5.
 func TestJudge(t *testing.T) {
 	mode, uid := uint32(0o644), 5
 	old := seen("file", "old", 0o4755, 0)
@@ -81,8 +82,8 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A wish of a bracket says nothing of what others make: a run that was killed
-// in it gives back what was there.
+// The desired state of an external change is undefined: after an interrupted run, an undo
+// restores the original.
 func TestJudgeOfABracket(t *testing.T) {
 	before := seen("link", "/old", 0, 0)
 	item := Item{Change: Change{Kind: Link, Target: "/x"}, Before: before, bracket: true}
@@ -110,7 +111,7 @@ func TestJudgeKnowsWhatEarlierRunsMade(t *testing.T) {
 			t.Errorf("of an earlier run: %s", got)
 		}
 	}
-	item.Want = State{} // to be removed, and the run was killed before
+	item.Want = State{} // removal requested, but the run was interrupted before it
 	if got := item.judge(first); got != restore {
 		t.Errorf("not removed yet: %s", got)
 	}

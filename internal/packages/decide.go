@@ -9,31 +9,31 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one thing that is not as a node needs it.
+// Finding is one problem with the packages or repositories of a host.
 type Finding struct {
 	Name     string          `json:"name"` // stable, kebab-case
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
-	Remedy   string          `json:"remedy,omitempty"` // the next commands
+	Remedy   string          `json:"remedy,omitempty"` // commands and notes
 }
 
 // Missing is a package that is not installed.
 type Missing struct {
 	Package
-	Repository string // that has it; "" when no enabled one does
-	Spec       string // how dnf is asked for it
+	Repository string // enabled repository with the package; "" if none
+	Spec       string // package spec for dnf
 }
 
-// Decision is what there is to do.
+// Decision is the result of Decide.
 type Decision struct {
-	Release  Release // that all is measured by; zero: not known
-	Needed   int     // packages that a node needs
-	Present  int     // of them
+	Release  Release // target release; zero if unknown
+	Needed   int     // number of required packages
+	Present  int     // number of them that are installed
 	Missing  []Missing
 	Findings []Finding
 }
 
-// Specs are what dnf is asked to install: what is missing and can be had.
+// Specs returns the package specs of the missing packages that a repository can provide.
 func (d Decision) Specs() []string {
 	var specs []string
 	for _, m := range d.Missing {
@@ -44,8 +44,8 @@ func (d Decision) Specs() []string {
 	return specs
 }
 
-// Err is the failure that the findings amount to, nil when none hinders a node.
-// All of them are in it, with their remedies.
+// Err returns the failure for the findings of severity problem, with all texts and
+// remedies. It returns nil if there are none.
 func (d Decision) Err() error {
 	var texts, remedies []string
 	for _, f := range d.Findings {
@@ -63,13 +63,13 @@ func (d Decision) Err() error {
 	return report.Fail(report.Refused, strings.Join(remedies, "\n"), "%s", strings.Join(texts, "; "))
 }
 
-// Decide finds what is missing, which repository has it, and what does not fit
-// together.
+// Decide determines which packages are missing, which repository provides them, and which
+// versions are incompatible. It changes nothing.
 func Decide(table Table, f Facts) Decision {
 	d := &decision{table: table, facts: f, rhel: RHEL(f.OS)}
 	d.Release = f.Release
 	if d.Release.IsZero() {
-		d.Release = f.kubelet() // what is there already says which release is meant
+		d.Release = f.kubelet() // the installed kubelet determines the release
 	}
 	d.minor = table.minor(d.Release)
 	d.look()
@@ -89,21 +89,21 @@ func Decide(table Table, f Facts) Decision {
 	return d.Decision
 }
 
-// decision is one on its way.
+// decision is the state of a running Decide.
 type decision struct {
 	Decision
 	table Table
 	facts Facts
 	rhel  int
-	minor int // of Kubernetes, of the release; 0: not known
+	minor int // Kubernetes minor version of the release; 0 if unknown
 }
 
 func (d *decision) find(severity report.Severity, name, remedy, format string, args ...any) {
 	d.Findings = append(d.Findings, Finding{Name: name, Severity: severity, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// look fills what is present and what is missing. A program that is there
-// without its package came in another way: dnf would put a second one over it.
+// look determines the present and the missing packages. A program without its package was
+// installed in another way and counts as present, because dnf would install a second copy.
 func (d *decision) look() {
 	for _, need := range d.table.Needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
@@ -120,7 +120,7 @@ func (d *decision) look() {
 	}
 }
 
-// candidate finds who has a missing package in the version that is needed.
+// candidate returns the missing package with the repository that has the required version.
 func (d *decision) candidate(need Package) Missing {
 	m := Missing{Package: need, Spec: need.Name}
 	prefix := need.prefix(d.Release, d.minor)
@@ -135,9 +135,8 @@ func (d *decision) candidate(need Package) Missing {
 	return m
 }
 
-// askForRelease stops where nobody knows which release's packages are meant:
-// the payload does not say, and a NodePool may be up to three minors behind its
-// control plane.
+// askForRelease adds a problem if the release is unknown. The payload does not contain the
+// release, and a NodePool can be up to three minor versions older than its control plane.
 func (d *decision) askForRelease() {
 	top := d.facts.ControlPlane
 	if top.IsZero() {
@@ -154,7 +153,7 @@ func (d *decision) askForRelease() {
 		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
 }
 
-// candidates returns the releases that a NodePool can have, the newest first.
+// candidates returns the possible releases of a NodePool, newest first.
 func (d *decision) candidates(top Release) []Release {
 	minor := d.table.minor(top)
 	var list []Release
@@ -164,7 +163,7 @@ func (d *decision) candidates(top Release) []Release {
 	return list
 }
 
-// numbers returns all numbers of a release: 4.23 and 5.0 are one.
+// numbers returns all version numbers of a release: 4.23 and 5.0 are the same release.
 func (d *decision) numbers(release Release) string {
 	names := []string{release.String()}
 	for _, other := range d.table.Releases(d.table.minor(release)) {
@@ -175,7 +174,7 @@ func (d *decision) numbers(release Release) string {
 	return strings.Join(names, " or ")
 }
 
-// standing says how sure it is that such a worker can be.
+// standing adds a finding if this kind of worker is not documented.
 func (d *decision) standing() {
 	if d.Release.IsZero() {
 		return
@@ -194,7 +193,7 @@ func (d *decision) standing() {
 	}
 }
 
-// named is "cri-o (the container runtime)".
+// named returns a list in the form "cri-o (the container runtime)".
 func named(list []Missing) string {
 	var names []string
 	for _, m := range list {
@@ -203,7 +202,7 @@ func named(list []Missing) string {
 	return strings.Join(names, ", ")
 }
 
-// others lists what repositories have of a package, whatever its version.
+// others returns the available packages of this name, with any version.
 func (d *decision) others(name string) []dnf.Package {
 	var list []dnf.Package
 	for _, p := range d.facts.Available {

@@ -25,7 +25,7 @@ func pkg(name, version, el, repository string) dnf.Package {
 	return dnf.Package{Name: name, Version: version, Release: "1." + el, Arch: "x86_64", Repository: repository}
 }
 
-// all are the packages of RHEL 9 for 4.18 with their versions.
+// all returns the packages of RHEL 9 for 4.18 with their versions.
 func all(repository, el string) []dnf.Package {
 	var list []dnf.Package
 	for name, version := range map[string]string{
@@ -39,7 +39,7 @@ func all(repository, el string) []dnf.Package {
 	return list
 }
 
-// ofKubernetes36 replaces kubelet and CRI-O of list by those of Kubernetes 1.36.
+// ofKubernetes36 replaces kubelet and CRI-O in list with the versions for Kubernetes 1.36.
 func ofKubernetes36(list []dnf.Package, kubelet string) []dnf.Package {
 	return append(without(list, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", kubelet, "el9", ""), pkg("cri-o", "1.36.1", "el9", ""))
 }
@@ -53,7 +53,7 @@ const (
 	fdp9   = "fast-datapath-for-rhel-9-x86_64-rpms"
 )
 
-// good is a registered RHEL 9 with all that a node of 4.18 needs.
+// good returns the facts of a registered RHEL 9 host with all packages of a 4.18 node.
 func good() Facts {
 	return Facts{
 		OS: host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
@@ -115,7 +115,7 @@ func TestDecide(t *testing.T) {
 		}},
 		"nobody has it, on arm64": {func(f *Facts) {
 			f.Arch, f.Installed, f.Repositories = "arm64", without(f.Installed, "cri-o"), nil
-			f.Available = all("mirror", "el9") // of x86_64
+			f.Available = all("mirror", "el9") // for x86_64
 		}, []string{"not-available problem"}, []string{"only 1.31.4 for x86_64 in mirror", "subscription-manager repos --enable=rhocp-4.18-for-rhel-9-aarch64-rpms # this host's subscription does not show it"}},
 		"not registered": {func(f *Facts) {
 			f.Installed, f.Repositories, f.Subscription = without(f.Installed, "openvswitch3.5"), nil, Unregistered
@@ -275,7 +275,7 @@ func TestDecide(t *testing.T) {
 			last := ""
 			for _, f := range decision.Findings {
 				if f.Name == "standing" && f.Severity == report.SeverityNote && facts.Release == (Release{4, 18}) {
-					continue // of RHEL 9, always
+					continue // always of RHEL 9
 				}
 				if f.Name == "standing" && facts.Release.IsZero() {
 					continue

@@ -1,5 +1,5 @@
-// Package packages knows which packages a RHEL worker of an OpenShift release
-// needs, and decides from what a host has what is missing, which repository has
-// it, and what does not fit together. The table is data (table.yaml); looking
-// and installing is internal/host/dnf's.
+// Package packages contains the packages that a RHEL worker of an OpenShift release
+// requires. It determines which packages a host lacks, which repository provides them, and
+// which versions are incompatible. The table is data (table.yaml). Package
+// internal/host/dnf queries and installs packages.
 package packages

@@ -10,37 +10,41 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
-// Facts is what is decided from.
+// Facts is the input of Decide.
 type Facts struct {
 	OS   host.OSRelease
-	Arch string // as Go names it
+	Arch string // in Go's notation
 
-	Release      Release // of the NodePool, as an administrator said; zero: not known
-	ControlPlane Release // the newest that has the API server's Kubernetes; zero: not known
+	// Release of the NodePool, as given by the administrator; zero if unknown.
+	Release Release
+	// Newest release with the API server's Kubernetes version; zero if unknown.
+	ControlPlane Release
 
 	Installed    []dnf.Package
 	Repositories []dnf.Repository
-	Available    []dnf.Package // what enabled repositories have
-	Hidden       []dnf.Package // the same, with what module streams hide
-	Asked        bool          // whether they were asked
-	Silent       string        // why not, when they should have been
-	Programs     []string      // that are on the host, of those that the table names
+	Available    []dnf.Package // packages of enabled repositories
+	Hidden       []dnf.Package // the same, including packages hidden by module streams
+	Asked        bool          // the repositories were queried
+	Silent       string        // error of a failed query
+	Programs     []string      // programs of the table that exist on the host
 	Subscription Subscription
-	Install      bool            // what is missing will be installed
-	Commands     map[string]bool // that the payload runs; true: in a unit
+	Install      bool            // missing packages will be installed
+	Commands     map[string]bool // commands that the payload runs; true: in a unit
 }
 
-// Subscription is how a host gets RHEL's repositories.
+// Subscription describes how a host gets RHEL's repositories.
 type Subscription string
 
 // The subscriptions.
 const (
-	NoSubscription Subscription = ""             // there is no subscription-manager: a mirror, or another distribution
-	Unregistered   Subscription = "unregistered" // there is one, and it knows no system
+	// NoSubscription means that subscription-manager is not installed: the host uses a
+	// mirror or is another distribution.
+	NoSubscription Subscription = ""
+	Unregistered   Subscription = "unregistered" // subscription-manager has no registered system
 	Registered     Subscription = "registered"
 )
 
-// RHEL is the major version of a host that is RHEL or like it; 0 for others.
+// RHEL returns the major version of RHEL or of a compatible distribution, and 0 for others.
 func RHEL(os host.OSRelease) int {
 	if os.ID != "rhel" && !slices.Contains(os.Like, "rhel") {
 		return 0
@@ -53,7 +57,7 @@ func RHEL(os host.OSRelease) int {
 	return number
 }
 
-// arch is the processor as rpm names it.
+// arch returns the architecture in rpm's notation.
 func (f Facts) arch() string {
 	switch f.Arch {
 	case "amd64":
@@ -64,8 +68,8 @@ func (f Facts) arch() string {
 	return f.Arch
 }
 
-// has tells whether a package that meets a need is installed: it, or another
-// that the table knows for the same program, as a kubelet of another release.
+// has reports whether a package that meets a need is installed. Another package of the
+// table with the same program is sufficient, such as a kubelet of another release.
 func (f Facts) has(need Package, table Table) bool {
 	return slices.ContainsFunc(f.Installed, func(p dnf.Package) bool {
 		return need.is(p.Name) || slices.ContainsFunc(table.Packages, func(other Package) bool {
@@ -74,19 +78,19 @@ func (f Facts) has(need Package, table Table) bool {
 	})
 }
 
-// kubelet is the release of the installed kubelet; zero when there is none, or
-// its version says nothing.
+// kubelet returns the release of the installed kubelet. It is zero if there is none, or if
+// the version cannot be parsed.
 func (f Facts) kubelet() Release {
 	for _, p := range f.Installed {
 		if p.Name == "openshift-kubelet" || p.Name == "openshift-hyperkube" {
-			release, _ := ParseRelease(p.Version) // an unreadable one is as good as none
+			release, _ := ParseRelease(p.Version) // zero if the version cannot be parsed
 			return release
 		}
 	}
 	return Release{}
 }
 
-// crio is the minor version of the installed CRI-O; 0 when there is none.
+// crio returns the minor version of the installed CRI-O, or 0 if there is none.
 func (f Facts) crio() int {
 	for _, p := range f.Installed {
 		if p.Name == "cri-o" {
@@ -96,7 +100,7 @@ func (f Facts) crio() int {
 	return 0
 }
 
-// minorOf gives 31 of 1.31.4.
+// minorOf returns 31 for 1.31.4, and 0 if the version cannot be parsed.
 func minorOf(version string) int {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 {
@@ -109,7 +113,7 @@ func minorOf(version string) int {
 	return minor
 }
 
-// fits tells whether a package can be installed on this host at all.
+// fits reports whether the architecture and RHEL version of a package match this host.
 func (f Facts) fits(p dnf.Package) bool {
 	if p.Arch != f.arch() && p.Arch != "noarch" {
 		return false
@@ -120,8 +124,8 @@ func (f Facts) fits(p dnf.Package) bool {
 
 var elTag = regexp.MustCompile(`\.el(\d+)`)
 
-// builtFor is the major version of RHEL that a package's release names, as
-// 2.rhaos4.18.el9 does; 0 when it names none.
+// builtFor returns the major version of RHEL in a package's release, such as
+// 2.rhaos4.18.el9. It returns 0 if there is none.
 func builtFor(p dnf.Package) int {
 	match := elTag.FindStringSubmatch(p.Release)
 	if match == nil {
@@ -134,7 +138,7 @@ func builtFor(p dnf.Package) int {
 	return major
 }
 
-// repository tells whether dnf knows a repository, and whether it is enabled.
+// repository reports whether dnf has a repository, and whether the repository is enabled.
 func (f Facts) repository(id string) (known, enabled bool) {
 	for _, r := range f.Repositories {
 		if r.ID == id {

@@ -10,10 +10,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// comment is what dnf's history has beside a transaction of ours.
+// comment is the comment of the agent's transactions in dnf's history.
 const comment = "hcp-node-agent join"
 
-// Install installs, and says what dnf is at.
+// Install installs packages with dnf and reports dnf's progress to log.
 func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
 	log.Wait("for dnf to find out what belongs to "+strings.Join(specs, " "), "")
 	err := on.Install(ctx, comment, func(line string) {
@@ -24,7 +24,7 @@ func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) 
 	return explain(err, specs)
 }
 
-// phase tells from a line of dnf's what it begins to do; "" where it goes on.
+// phase returns the phase that begins with a line of dnf's output, or "".
 func phase(line string) string {
 	line = strings.TrimSpace(line)
 	switch {
@@ -40,15 +40,14 @@ func phase(line string) string {
 	return ""
 }
 
-// explain gives a failure of dnf its exit code and the next command. What does
-// not mend itself is a refusal; a repository that does not answer may do so
-// later.
+// explain adds an exit code and a remedy to a failure of dnf. Permanent errors are
+// refusals. An unreachable repository can be reachable later.
 func explain(err error, specs []string) error {
 	var said *dnf.Said
 	if !errors.As(err, &said) {
 		return err
 	}
-	// A repository's address can have a password in it.
+	// The URL of a repository can contain a password.
 	text := redact.Text(err.Error())
 	again := "dnf install " + strings.Join(specs, " ") + " # shows all that dnf prints"
 	if len(specs) == 0 {

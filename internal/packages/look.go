@@ -10,9 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
-// Look completes facts with what rpm and dnf say. Repositories are asked only
-// when something is to come from them, so that a node which has what it needs
-// does without them; that one does not answer is an error only then.
+// Look completes facts with the output of rpm and dnf. It queries the repositories only if
+// packages must come from them. A node with all packages therefore does not need a
+// reachable repository.
 func Look(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, error) {
 	var err error
 	if f.Installed, err = from.Installed(ctx); err != nil {
@@ -28,7 +28,7 @@ func Look(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, erro
 	required := slices.ContainsFunc(missing, func(m Missing) bool { return m.Need == "required" })
 	switch {
 	case !slices.ContainsFunc(f.Repositories, func(r dnf.Repository) bool { return r.Enabled }):
-		f.Asked = true // there is nobody to ask
+		f.Asked = true // no repository to query
 		return f, nil
 	case len(missing) == 0 || (!required && !f.Install):
 		return f, nil
@@ -55,8 +55,8 @@ func lookPrograms(table Table) []string {
 	return found
 }
 
-// lookSubscription asks nobody: subscription-manager's own question goes to its
-// server. A machine of a cloud has its repositories from there.
+// lookSubscription makes no network request, unlike subscription-manager's own status
+// query. A cloud machine has repositories from its cloud.
 func lookSubscription(repositories []dnf.Repository) Subscription {
 	ofCloud := slices.ContainsFunc(repositories, func(r dnf.Repository) bool { return r.Enabled && strings.HasPrefix(r.ID, "rhui-") })
 	if ofCloud || !host.HasProgram("subscription-manager") {

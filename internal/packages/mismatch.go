@@ -16,15 +16,16 @@ var (
 	ofRelease = regexp.MustCompile(`^rhocp-(\d+\.\d+)-for-`)
 )
 
-// repositories finds enabled ones that are of another RHEL or another release.
-// Only RHEL's own names tell that; of a mirror's the packages do.
+// repositories adds findings for enabled repositories of another RHEL or another release.
+// Only the IDs of RHEL's own repositories contain them. For a mirror, the packages are
+// compared.
 func (d *decision) repositories() {
 	for _, r := range d.facts.Repositories {
 		if !r.Enabled {
 			continue
 		}
 		if match := ofRHEL.FindStringSubmatch(r.ID); match != nil {
-			major, _ := strconv.Atoi(match[1] + match[2]) // they are digits
+			major, _ := strconv.Atoi(match[1] + match[2]) // digits
 			if major != d.rhel {
 				d.find(report.SeverityProblem, "repository-of-other-rhel", d.disable(r.ID),
 					"repository %s is for RHEL %d, and this host has RHEL %d: what is installed from it does not run, or breaks other packages", r.ID, major, d.rhel)
@@ -49,18 +50,17 @@ func (d *decision) disable(id string) string {
 	return "subscription-manager repos --disable=" + id
 }
 
-// hidden tells whether an enabled repository has a package and a module stream
-// hides it. The packages of streams that are not in use are hidden too, and are
-// nobody's loss.
+// hidden reports whether a module stream hides a package of an enabled repository. Packages
+// of inactive streams are hidden too, but do not count.
 func (d *decision) hidden(name string) bool {
 	return slices.ContainsFunc(d.facts.Hidden, func(p dnf.Package) bool {
 		return p.Name == name && d.facts.fits(p) && !strings.Contains(p.Release, ".module") && !slices.Contains(d.facts.Available, p)
 	})
 }
 
-// modules finds packages that a module stream hides. On RHEL 8 the default
-// stream of container-tools hides CRI-O's own conmon, runc and crun behind
-// those of podman (OCPBUGS-34844).
+// modules adds a finding for packages that a module stream hides. On RHEL 8 the default
+// stream of container-tools hides CRI-O's conmon, runc and crun behind those of podman
+// (OCPBUGS-34844).
 func (d *decision) modules() {
 	var names []string
 	for _, m := range d.Missing {
@@ -75,8 +75,8 @@ func (d *decision) modules() {
 		"a module stream hides %s, which an enabled repository has; on RHEL 8 that is container-tools, whose packages do not go with CRI-O's", strings.Join(names, ", "))
 }
 
-// skew finds versions of kubelet and CRI-O that do not go with each other, with
-// the release or with the control plane.
+// skew adds findings for versions of kubelet and CRI-O that are incompatible with each
+// other, with the release or with the control plane.
 func (d *decision) skew() {
 	kubelet, control := d.facts.kubelet(), d.facts.ControlPlane
 	ours, theirs := d.table.minor(kubelet), d.table.minor(control)
@@ -98,8 +98,8 @@ func (d *decision) skew() {
 	d.skewRuntime(kubelet)
 }
 
-// supported is how many minor versions kubelet may be older than the API server
-// (https://kubernetes.io/releases/version-skew-policy/#kubelet).
+// supported returns the number of minor versions by which kubelet may be older than the API
+// server (https://kubernetes.io/releases/version-skew-policy/#kubelet).
 func supported(kubelet int) int {
 	if kubelet < 25 {
 		return 2
@@ -107,9 +107,9 @@ func supported(kubelet int) int {
 	return 3
 }
 
-// skewRuntime compares CRI-O with kubelet, or with the release where kubelet is
-// still to come: their minor versions go together. An older one is refused
-// (openshift-ansible does so too), a newer one usually works.
+// skewRuntime compares the minor versions of CRI-O and kubelet, which must be equal. If
+// kubelet is not installed, it compares with the release. An older CRI-O is refused, as in
+// openshift-ansible. A newer CRI-O usually works.
 func (d *decision) skewRuntime(kubelet Release) {
 	want, whose := d.table.minor(kubelet), "the installed kubelet"
 	if want == 0 {
@@ -128,7 +128,7 @@ func (d *decision) skewRuntime(kubelet Release) {
 	d.find(report.SeverityWarning, "crio-skew", "dnf downgrade "+command, text, have, "newer", whose, want)
 }
 
-// wished is the release whose kubelet is to be installed.
+// wished returns the release whose kubelet should be installed.
 func (d *decision) wished() Release {
 	if !d.facts.Release.IsZero() {
 		return d.facts.Release
@@ -136,7 +136,7 @@ func (d *decision) wished() Release {
 	return d.facts.ControlPlane
 }
 
-// exchange is the command that brings another version of kubelet.
+// exchange returns the command that installs another version of kubelet.
 func (d *decision) exchange(verb string, to Release) string {
 	needs := d.table.Needs(d.rhel, to, nil)
 	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })

@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// missing tells what is not installed: what can be had, unless it is going to
-// be installed, and what nobody has.
+// missing adds findings for missing packages: packages that can be installed, unless join
+// installs them, and packages that no repository provides.
 func (d *decision) missing() {
 	if !d.facts.Asked {
 		d.unasked()
@@ -39,8 +39,8 @@ func (d *decision) missing() {
 	d.unchecked()
 }
 
-// unasked tells what is missing where no repository was asked: nothing of it is
-// required, else one would have been.
+// unasked adds a warning for missing packages if no repository was queried. None of the
+// packages is required, because the repositories would have been queried.
 func (d *decision) unasked() {
 	if len(d.Missing) == 0 {
 		return
@@ -51,7 +51,7 @@ func (d *decision) unasked() {
 	d.find(report.SeverityWarning, "not-installed", d.install(d.Missing), "packages that a node may need are not installed: %s", named(d.Missing))
 }
 
-// install is the command that installs what is missing.
+// install returns the command that installs the missing packages.
 func (d *decision) install(list []Missing) string {
 	var specs []string
 	for _, m := range list {
@@ -63,8 +63,8 @@ func (d *decision) install(list []Missing) string {
 	return "dnf install " + strings.Join(specs, " ")
 }
 
-// absent tells of packages that no enabled repository has: one finding for each
-// repository of RHEL's that would have them.
+// absent adds a finding for each of RHEL's repositories whose packages no enabled
+// repository provides.
 func (d *decision) absent(list []Missing) {
 	byRepository := map[string][]Missing{}
 	var order []string
@@ -88,8 +88,8 @@ func (d *decision) absent(list []Missing) {
 	}
 }
 
-// instead tells what the repositories have of a package in the place of what is
-// needed.
+// instead describes the versions that the repositories provide in place of the required
+// version.
 func (d *decision) instead(m Missing) string {
 	all := d.others(m.Name)
 	if len(all) == 0 {
@@ -106,7 +106,7 @@ func (d *decision) instead(m Missing) string {
 	return fmt.Sprintf(", only %s in %s", what, last.Repository)
 }
 
-// enable is how to get the repository with what nobody has.
+// enable returns the remedy that makes a repository with the missing packages available.
 func (d *decision) enable(name string, group []Missing) string {
 	id := d.table.id(name, d.rhel, d.facts.arch(), d.Release)
 	known, enabled := d.facts.repository(id)
@@ -126,8 +126,8 @@ func (d *decision) enable(name string, group []Missing) string {
 	return fmt.Sprintf("subscription-manager repos --enable=%s\n%s", id, again)
 }
 
-// unchecked warns of repositories without a check of signatures, of those that
-// something will come from.
+// unchecked adds a warning for repositories without signature checks that provide a missing
+// package.
 func (d *decision) unchecked() {
 	var ids []string
 	for _, m := range d.Missing {

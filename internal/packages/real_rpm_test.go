@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
-// rhel9 are the facts that a host's own dnf does not tell.
+// rhel9 returns the facts that the host's own dnf does not provide.
 func rhel9() Facts {
 	facts := good()
 	facts.Installed, facts.Repositories, facts.Subscription, facts.Install = nil, nil, NoSubscription, true
@@ -32,13 +32,13 @@ func names(list []dnf.Package) []string {
 	return all
 }
 
-// waits keeps what was said to be waited for.
+// waits is a Sink that collects waiting messages.
 type waits struct{ said []string }
 
 func (w *waits) Emit(e report.Event) { w.said = append(w.said, e.Message) }
 
-// A mirror, under a name of its own, has a node's packages of two releases and
-// lacks one; those of the right release are found and installed by the real dnf.
+// A mirror with its own repository IDs has the packages of two releases and lacks one
+// package. The packages of the right release are found and installed by the real dnf.
 func TestRealInstall(t *testing.T) {
 	b := rpms.New(t)
 	key := b.Key("mirror")
@@ -81,7 +81,8 @@ func TestRealInstall(t *testing.T) {
 	if err := Install(t.Context(), b.Root, report.Log{Sink: told}, decision.Specs()...); err != nil {
 		t.Fatal(err)
 	}
-	for _, phase := range []string{"for dnf to try", "for dnf to install"} { // nothing is downloaded from a file: repository
+	// Nothing is downloaded from a file: repository.
+	for _, phase := range []string{"for dnf to try", "for dnf to install"} {
 		if !slices.ContainsFunc(told.said, func(s string) bool { return strings.HasPrefix(s, phase) }) {
 			t.Errorf("%q was not told of: %q", phase, told.said)
 		}
@@ -109,8 +110,8 @@ func TestRealInstall(t *testing.T) {
 	}
 }
 
-// What is there is not asked for: a host without any network goes on, also when
-// it lacks what it need not have.
+// If all required packages are installed, no repository is queried. A host without a
+// network can continue, even if optional packages are missing.
 func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
 	b := rpms.New(t)
 	key := b.Key("known")
@@ -149,7 +150,7 @@ func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
 	}
 }
 
-// The default stream of a module hides what another repository has.
+// The default stream of a module hides a package of another repository.
 func TestRealModule(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("appstream", "crun-1.8-1.module+el9.1")
@@ -194,7 +195,8 @@ data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 	}
 }
 
-// A host that gets out by a proxy alone: it is told to dnf, with its password.
+// dnf receives the proxy with its password on a host that has Internet access only through
+// a proxy.
 func TestRealProxy(t *testing.T) {
 	for _, name := range []string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"} {
 		t.Setenv(name, "")

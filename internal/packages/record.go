@@ -10,16 +10,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Kind is the kind of the ledger's bracket around a transaction of dnf.
+// Kind is the ledger's kind for transactions of dnf.
 const Kind ledger.Kind = "packages"
 
-// Transactions records between which of dnf's transactions packages were
-// installed. An undo leaves them: whatever else has come to need them since
-// would break with them, an Open vSwitch with bridges of somebody's foremost.
-// Left has the command that removes them.
+// Transactions records the dnf transactions in which packages were installed. An undo keeps
+// the packages, because other software can depend on them by then, most of all bridges of
+// Open vSwitch. RemovalHint returns the command that removes them.
 type Transactions struct{ Host dnf.Host }
 
-// Change is the bracket of an installation, after the last transaction so far.
+// Change returns the change that tracks an installation after the last transaction.
 func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Change, error) {
 	last, err := t.Host.LastTransaction(ctx)
 	return ledger.Change{
@@ -27,7 +26,7 @@ func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Chang
 	}, err
 }
 
-// Look tells dnf's last transaction.
+// Look returns dnf's last transaction.
 func (t *Transactions) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	state := ledger.State{Present: true}
 	if !dnf.Has() {
@@ -40,17 +39,17 @@ func (t *Transactions) Look(ctx context.Context, _ ledger.Change) (ledger.State,
 	return state, err
 }
 
-// Bracketed says that others go on with dnf's history.
+// Bracketed marks dnf's history as externally managed.
 func (t *Transactions) Bracketed() {}
 
-// Make does nothing: dnf installs.
+// Make does nothing: dnf installs the packages.
 func (t *Transactions) Make(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Restore leaves the packages.
+// Restore keeps the packages.
 func (t *Transactions) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Left says what an undo of the item leaves, and how it can be removed; "" when
-// nothing was installed.
+// Left describes the packages that an undo of the item keeps, and how to remove them. It
+// returns "" if nothing was installed.
 func Left(item ledger.Item) string {
 	if !item.Done {
 		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Why)

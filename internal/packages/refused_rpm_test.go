@@ -18,8 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
-// Whatever a repository's configuration says, a package that is not signed, or
-// signed by somebody unknown, is not installed.
+// An unsigned package, or a package signed with an unknown key, is not installed,
+// regardless of the repository's configuration.
 func TestRealSignatures(t *testing.T) {
 	for name, test := range map[string]struct {
 		sign  bool
@@ -70,7 +70,7 @@ func TestRealMissingPackage(t *testing.T) {
 	}
 }
 
-// The words are dnf's; a password in an address is not among them.
+// The message is dnf's, without the password of a URL.
 func TestRealRepositoryDoesNotAnswer(t *testing.T) {
 	b := rpms.New(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,7 +78,7 @@ func TestRealRepositoryDoesNotAnswer(t *testing.T) {
 		t.Fatal(err)
 	}
 	address := listener.Addr().String()
-	listener.Close() // nobody is there now
+	listener.Close() // nothing listens on the port now
 	b.Configure("site", "enabled=1", "gpgkey=file://"+b.Key("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp")
 	_, err = Look(t.Context(), b.Root, readTable(t), rhel9())
 	t.Logf("%v\n%s", err, report.RemedyOf(err))
@@ -93,7 +93,7 @@ func TestRealRepositoryDoesNotAnswer(t *testing.T) {
 	}
 }
 
-// An end of ctx is dnf's Ctrl-C: it goes away and leaves nothing installed.
+// Canceling ctx acts as Ctrl-C: dnf exits and leaves nothing installed.
 func TestRealInterrupted(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")
@@ -105,7 +105,7 @@ func TestRealInterrupted(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, ".rpm") {
 			cancel()
-			<-r.Context().Done() // until dnf goes away
+			<-r.Context().Done() // until dnf exits
 			return
 		}
 		files.ServeHTTP(w, r)
@@ -124,7 +124,7 @@ func TestRealInterrupted(t *testing.T) {
 	}
 }
 
-// An end of ctx in the middle of a transaction waits until it is whole.
+// If ctx is canceled during a transaction, Install waits until the transaction is complete.
 func TestRealTransactionIsFinished(t *testing.T) {
 	b := rpms.New(t)
 	b.Script = "%post -p <lua>\nposix.sleep(1)\n"

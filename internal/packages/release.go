@@ -8,11 +8,10 @@ import (
 	"strings"
 )
 
-// Release is an OpenShift release, 4.18; the zero value is one that is not
-// known.
+// Release is an OpenShift release such as 4.18. The zero value means unknown.
 type Release struct{ Major, Minor int }
 
-// ParseRelease reads "4.18" and also "4.18.12".
+// ParseRelease parses "4.18" and "4.18.12".
 func ParseRelease(text string) (Release, error) {
 	parts := strings.Split(text, ".")
 	if len(parts) < 2 {
@@ -26,18 +25,18 @@ func ParseRelease(text string) (Release, error) {
 	return Release{major, minor}, nil
 }
 
-// IsZero tells that the release is not known.
+// IsZero reports whether the release is unknown.
 func (r Release) IsZero() bool { return r == Release{} }
 
-// String is "4.18".
+// String returns "4.18".
 func (r Release) String() string { return fmt.Sprintf("%d.%d", r.Major, r.Minor) }
 
-// Compare is negative when r is the older one.
+// Compare returns a negative number if r is older than other, and 0 if they are equal.
 func (r Release) Compare(other Release) int {
 	return cmp.Or(cmp.Compare(r.Major, other.Major), cmp.Compare(r.Minor, other.Minor))
 }
 
-// UnmarshalJSON reads "4.18"; YAML comes here too.
+// UnmarshalJSON parses "4.18". YAML is converted to JSON first.
 func (r *Release) UnmarshalJSON(content []byte) error {
 	var text string
 	if err := json.Unmarshal(content, &text); err != nil {
@@ -51,5 +50,5 @@ func (r *Release) UnmarshalJSON(content []byte) error {
 	return nil
 }
 
-// MarshalJSON writes "4.18".
+// MarshalJSON returns "4.18" as a JSON string.
 func (r Release) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }

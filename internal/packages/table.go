@@ -2,7 +2,7 @@ package packages
 
 import (
 	"cmp"
-	_ "embed" // the table
+	_ "embed" // table.yaml
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,24 +14,25 @@ import (
 //go:embed table.yaml
 var tableYAML []byte
 
-// Table is what is known, as table.yaml has it.
+// Table is the content of table.yaml.
 type Table struct {
-	Workers      []Worker       `json:"workers"`
-	Kubernetes   map[string]int `json:"kubernetes"` // OpenShift release: minor version of Kubernetes 1
+	Workers []Worker `json:"workers"`
+	// Kubernetes 1 minor version by OpenShift release.
+	Kubernetes   map[string]int `json:"kubernetes"`
 	Repositories []Repository   `json:"repositories"`
 	Packages     []Package      `json:"packages"`
 }
 
-// Span is a range of releases, both ends included; an empty end is open.
+// Span is a range of releases that includes both ends. A zero end is open.
 type Span struct {
 	From Release `json:"from,omitzero"`
 	To   Release `json:"to,omitzero"`
 }
 
-// Standing is how sure it is that a kind of worker can be.
+// Standing is the support level of a kind of worker.
 type Standing string
 
-// The standings; table.yaml says what they mean.
+// The support levels, described in table.yaml.
 const (
 	Documented   Standing = "documented"
 	Undocumented Standing = "undocumented"
@@ -39,7 +40,7 @@ const (
 	Unknown      Standing = "unknown"
 )
 
-// Worker is a kind of worker: RHEL of a major version in a range of releases.
+// Worker is a kind of worker: a major version of RHEL in a range of releases.
 type Worker struct {
 	Span
 	RHEL     int      `json:"rhel"`
@@ -47,28 +48,30 @@ type Worker struct {
 	Source   string   `json:"source"`
 }
 
-// Repository is one of RHEL's; RHEL, RELEASE and ARCH stand in its id.
+// Repository is one of RHEL's repositories. RHEL, RELEASE and ARCH in its ID are
+// placeholders.
 type Repository struct {
 	Name   string `json:"name"`
 	ID     string `json:"id"`
 	Source string `json:"source"`
 }
 
-// Package is what a worker needs.
+// Package is a package that a worker requires.
 type Package struct {
 	Span
 	Name       string `json:"name"`
-	Accepts    string `json:"accepts,omitempty"` // regular expression of names that do as well
-	RHEL       []int  `json:"rhel,omitempty"`    // major versions; none: all
+	Accepts    string `json:"accepts,omitempty"` // regular expression of equivalent names
+	RHEL       []int  `json:"rhel,omitempty"`    // major versions; empty: all
 	Repository string `json:"repository"`
-	Version    string `json:"version,omitempty"` // what its version follows: release, kubernetes or nothing
-	Need       string `json:"need"`              // required, wanted or payload
-	Program    string `json:"program,omitempty"` // that it brings
-	For        string `json:"for"`
-	Source     string `json:"source"`
+	// Version is what the package's version follows: release, kubernetes or nothing.
+	Version string `json:"version,omitempty"`
+	Need    string `json:"need"`              // required, wanted or payload
+	Program string `json:"program,omitempty"` // program of the package
+	For     string `json:"for"`
+	Source  string `json:"source"`
 }
 
-// ReadTable reads the table that is part of the program.
+// ReadTable returns the embedded table.
 func ReadTable() (Table, error) {
 	var table Table
 	if err := yaml.UnmarshalStrict(tableYAML, &table); err != nil {
@@ -77,13 +80,12 @@ func ReadTable() (Table, error) {
 	return table, nil
 }
 
-// Holds tells whether a release is in the span. One that is not known is in
-// every span.
+// Holds reports whether a release is in the span. An unknown release is in every span.
 func (s Span) Holds(r Release) bool {
 	return r.IsZero() || (r.Compare(s.From) >= 0 && (s.To.IsZero() || r.Compare(s.To) <= 0))
 }
 
-// standing tells how a worker stands; Unknown where the table has no row.
+// standing returns the support level of a worker, or Unknown if the table has no row.
 func (t Table) standing(rhel int, release Release) Standing {
 	for _, worker := range t.Workers {
 		if worker.RHEL == rhel && worker.Holds(release) {
@@ -93,8 +95,8 @@ func (t Table) standing(rhel int, release Release) Standing {
 	return Unknown
 }
 
-// Needs lists the packages of a worker, those without which it does not work
-// first. commands are those that its payload runs; true: in a unit.
+// Needs returns the packages of a worker, required packages first. The keys of commands are
+// the commands that the payload runs; true means in a unit.
 func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Package {
 	var list []Package
 	for _, need := range []string{"required", "wanted"} {
@@ -107,8 +109,8 @@ func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Pack
 	return list
 }
 
-// need returns required or wanted, or "" for a package that a worker with this
-// payload does not need.
+// need returns required or wanted, or "" for a package that a worker with this payload does
+// not need.
 func (p Package) need(commands map[string]bool) string {
 	inUnit, runs := commands[p.Program]
 	switch {
@@ -120,7 +122,7 @@ func (p Package) need(commands map[string]bool) string {
 	return "wanted"
 }
 
-// Names lists every name that any worker can need, to ask about all at once.
+// Names returns all package names in the table, for a single query.
 func (t Table) Names() []string {
 	var names []string
 	for _, p := range t.Packages {
@@ -130,7 +132,7 @@ func (t Table) Names() []string {
 	return slices.Compact(names)
 }
 
-// id is a repository's on a host of this kind.
+// id returns a repository's ID for a kind of host.
 func (t Table) id(name string, rhel int, arch string, release Release) string {
 	for _, repository := range t.Repositories {
 		if repository.Name == name {
@@ -140,11 +142,11 @@ func (t Table) id(name string, rhel int, arch string, release Release) string {
 	return name
 }
 
-// minor is the minor version of Kubernetes that a release has; 0: not known.
+// minor returns the Kubernetes minor version of a release, or 0 if unknown.
 func (t Table) minor(release Release) int { return t.Kubernetes[release.String()] }
 
-// Releases returns the releases that ship Kubernetes 1.minor, the newest first.
-// They can be several: 4.23 and 5.0 are one release with two numbers.
+// Releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
+// several: 4.23 and 5.0 are one release with two numbers.
 func (t Table) Releases(minor int) []Release {
 	var list []Release
 	for text, has := range t.Kubernetes {
@@ -156,8 +158,8 @@ func (t Table) Releases(minor int) []Release {
 	return list
 }
 
-// Newest returns the newest release that ships Kubernetes 1.minor; zero when the
-// table has none.
+// Newest returns the newest release that ships Kubernetes 1.minor, or zero if the table has
+// none.
 func (t Table) Newest(minor int) Release {
 	if list := t.Releases(minor); len(list) > 0 {
 		return list[0]
@@ -165,8 +167,8 @@ func (t Table) Newest(minor int) Release {
 	return Release{}
 }
 
-// compare orders two releases by their Kubernetes, and by their numbers where
-// the table lacks the Kubernetes of one of them.
+// compare orders two releases by their Kubernetes versions, or by their numbers if the
+// table lacks the Kubernetes version of one of them.
 func (t Table) compare(a, b Release) int {
 	if x, y := t.minor(a), t.minor(b); x > 0 && y > 0 {
 		return cmp.Compare(x, y)
@@ -174,7 +176,7 @@ func (t Table) compare(a, b Release) int {
 	return a.Compare(b)
 }
 
-// is tells whether a package of this name is the one that is needed.
+// is reports whether a package of this name meets the requirement.
 func (p Package) is(name string) bool {
 	if p.Accepts == "" {
 		return name == p.Name
@@ -182,8 +184,8 @@ func (p Package) is(name string) bool {
 	return regexp.MustCompile("^(?:" + p.Accepts + ")$").MatchString(name)
 }
 
-// prefix is what the version has to begin with, "" for any. minor is of
-// Kubernetes; 0: not known.
+// prefix returns the required prefix of the version, or "" for any version. minor is the
+// Kubernetes minor version; 0 if unknown.
 func (p Package) prefix(release Release, minor int) string {
 	switch {
 	case p.Version == "release" && !release.IsZero():

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whoever adds a line to the table is told here what it lacks.
+// The test reports what a new line of the table lacks.
 func TestTableIsWhole(t *testing.T) {
 	table := readTable(t)
 	for _, w := range table.Workers {
@@ -38,7 +38,7 @@ func TestTableIsWhole(t *testing.T) {
 	}
 }
 
-// Every kind of worker needs each of these exactly once, whatever the release.
+// Every kind of worker requires each of these programs exactly once in every release.
 func TestEveryWorkerHasTheParts(t *testing.T) {
 	table := readTable(t)
 	for _, rhel := range []int{8, 9, 10} {
@@ -145,7 +145,8 @@ func TestParseRelease(t *testing.T) {
 	}
 }
 
-// The releases and their Kubernetes as HyperShift has them: 4.23 and 5.0 are one.
+// The Kubernetes versions of the releases are those of HyperShift: 4.23 and 5.0 are the
+// same.
 func TestReleasesOfKubernetes(t *testing.T) {
 	table := readTable(t)
 	for minor, want := range map[int][]Release{

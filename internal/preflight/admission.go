@@ -8,36 +8,37 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// AdmissionFacts is what the checks that need the payload look at.
+// AdmissionFacts is the input of the checks that need the payload.
 type AdmissionFacts struct {
 	Host  host.Facts
 	Links []host.Link
 
-	FIPS            bool         // the payload wants it
-	KernelArguments []string     // that the payload asks for
-	MissingUnits    []string     // that the payload needs and nobody has, with the package in words
-	MissingPrograms []Program    // that its units run
-	Packages        error        // nil when the packages of a node are there or will be installed
-	OverlaySize     string       // limit of each container's writable layer; "" for none
-	Storage         FileSystem   // that CRI-O keeps containers on
-	SwapRefused     bool         // kubelet of this payload does not start with swap
-	Internal        []netip.Addr // addresses that the payload puts on lo
-	API             error        // nil when the API server answers over verified TLS
-	Name            error        // nil when the node's name is free, or ours
+	FIPS            bool         // the payload requires FIPS mode
+	KernelArguments []string     // kernel arguments of the payload
+	MissingUnits    []string     // required units that do not exist, with the package
+	MissingPrograms []Program    // commands of the payload's units
+	Packages        error        // nil if the node's packages are or will be installed
+	OverlaySize     string       // size limit of a container's writable layer; "" for none
+	Storage         FileSystem   // file system of CRI-O's container storage
+	SwapRefused     bool         // the payload's kubelet does not start with swap
+	Internal        []netip.Addr // addresses that the payload adds to lo
+	API             error        // nil if the API server responds over verified TLS
+	// Nil if the node name is unused, or is the name of this host's Node.
+	Name error
 }
 
-// Program is an executable and the package that brings it.
+// Program is an executable and its package.
 type Program struct {
 	Name    string `json:"name"`
 	Package string `json:"package"`
 }
 
-// Software lists those of Admission's checks that ask for what packages bring.
+// Software returns the checks of PayloadChecks that depend on installed packages.
 func Software() []Check[AdmissionFacts] {
 	return slices.DeleteFunc(Admission(), func(c Check[AdmissionFacts]) bool { return c.Name != "units" && c.Name != "programs" })
 }
 
-// Admission lists the checks that need the payload.
+// Admission returns the checks that need the payload.
 func Admission() []Check[AdmissionFacts] {
 	return []Check[AdmissionFacts]{
 		{"api", "the API server answers and its certificate is right", func(f AdmissionFacts) []Finding { return failAs(f.API) }},
@@ -64,8 +65,8 @@ func checkFIPS(f AdmissionFacts) []Finding {
 	return nil
 }
 
-// checkCgroup reads the kernel arguments of the payload: 4.14 and newer ask
-// for cgroup v2 by systemd.unified_cgroup_hierarchy=1.
+// checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request
+// cgroup v2 with systemd.unified_cgroup_hierarchy=1.
 func checkCgroup(f AdmissionFacts) []Finding {
 	if f.Host.CgroupV2 || !slices.Contains(f.KernelArguments, "systemd.unified_cgroup_hierarchy=1") {
 		return nil

@@ -1,7 +1,7 @@
-// Package preflight checks whether a host can join: what can be known before
-// the payload (Host), and what needs it (Admission). Checks change nothing and
-// tell all problems at once, each with a remedy. The same checks serve the
-// verb preflight, join and doctor.
+// Package preflight checks whether a host can join. HostChecks returns the checks that do not
+// need the payload, and PayloadChecks those that do. Checks change nothing and report all
+// problems at once, each with a remedy. The commands preflight, join and doctor run the
+// same checks.
 package preflight
 
 import (
@@ -11,42 +11,41 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Severity is how much a finding matters.
+// Severity is the severity of a finding.
 type Severity string
 
-// The severities: an error refuses the join, a warning is shown, and a reboot
-// is an error that ends when the host has been rebooted as the remedy says.
+// The severities. An error refuses the join. A warning is only shown. A reboot is an error
+// that a reboot according to the remedy resolves.
 const (
 	Error   Severity = "error"
 	Warning Severity = "warning"
 	Reboot  Severity = "reboot"
 )
 
-// Finding is one thing that a check found wrong.
+// Finding is one problem that a check found.
 type Finding struct {
 	Check    string        `json:"check"`
 	Severity Severity      `json:"severity"`
 	Message  string        `json:"message"`
 	Remedy   report.Remedy `json:"remedy,omitempty"`
 
-	code report.Code // of the join that it refuses, when it is not Refused
+	code report.Code // exit code of the refusal, if not Refused
 }
 
-// Check is a named question to facts of type F; the answer is what is wrong,
-// nothing when all is well.
+// Check is a named check of facts of type F. Find returns the problems, or nothing.
 type Check[F any] struct {
 	Name string // stable, kebab-case
-	What string // what it looks at
+	What string // what the check examines
 	Find func(F) []Finding
 }
 
-// Result is what a list of checks found.
+// Result is the result of a list of checks.
 type Result struct {
 	Checked  int       `json:"checked"`
 	Findings []Finding `json:"findings"`
 }
 
-// Run asks all checks.
+// Run runs all checks.
 func Run[F any](checks []Check[F], facts F) Result {
 	result := Result{Checked: len(checks), Findings: []Finding{}}
 	for _, check := range checks {
@@ -58,7 +57,7 @@ func Run[F any](checks []Check[F], facts F) Result {
 	return result
 }
 
-// Count tells how many findings have a severity.
+// Count returns the number of findings of a severity.
 func (r Result) Count(severity Severity) int {
 	n := 0
 	for _, finding := range r.Findings {
@@ -69,7 +68,7 @@ func (r Result) Count(severity Severity) int {
 	return n
 }
 
-// Summary says the result in one line.
+// Summary returns the result in one line.
 func (r Result) Summary() string {
 	text := fmt.Sprintf("%d checks", r.Checked)
 	for _, severity := range []Severity{Error, Reboot, Warning} {
@@ -83,8 +82,8 @@ func (r Result) Summary() string {
 	return text
 }
 
-// Err is the failure that the findings amount to, nil when none refuses. All
-// of them are in it, with their remedies.
+// Err returns the failure for all findings that refuse the join, with their remedies. It
+// returns nil if there are none.
 func (r Result) Err() error {
 	var messages, remedies []string
 	code := report.Done
@@ -104,7 +103,7 @@ func (r Result) Err() error {
 	return report.Fail(code, strings.Join(remedies, "\n"), "%s", strings.Join(messages, "; "))
 }
 
-// worse is the code of a refusal with one more finding: that of a single
+// worse returns the exit code of a refusal after adding a finding: the code of a single
 // cause, else Refused.
 func worse(code report.Code, finding Finding) report.Code {
 	own := finding.code
@@ -128,7 +127,7 @@ func warn(remedy, format string, args ...any) []Finding {
 	return []Finding{{Severity: Warning, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
 }
 
-// failAs is an error that another part has put into words already.
+// failAs returns a finding for an error that already has a code and a remedy.
 func failAs(err error) []Finding {
 	if err == nil {
 		return nil

@@ -10,25 +10,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// HostFacts is what the checks before the payload look at.
+// HostFacts is the input of the checks that do not need the payload.
 type HostFacts struct {
 	Host     host.Facts
-	Systemd  error                     // nil when the service manager answers
-	Units    map[string]host.UnitState // of the services that matter here
-	Endpoint error                     // nil when the ignition server answers over verified TLS
-	Skew     time.Duration             // the server's clock minus ours; 0 when unknown
-	Name     error                     // nil when the host name can be a node's name
-	Uplink   error                     // nil when br-ex can be built, or is there
+	Systemd  error                     // nil if the service manager responds
+	Units    map[string]host.UnitState // states of the services in the checks
+	Endpoint error                     // nil if the ignition server responds over verified TLS
+	Skew     time.Duration             // server clock minus host clock; 0 if unknown
+	Name     error                     // nil if the host name is a valid node name
+	Uplink   error                     // nil if br-ex exists or can be created
 	Links    []host.Link
-	Ports    []Port // of those that a node needs, which somebody holds
-	Foreign  error  // what is here of another cluster
+	Ports    []Port // node ports in use by other processes
+	Foreign  error  // state of another cluster on this host
 }
 
-// MaxSkew is how far the clocks may be apart: certificates are issued with a
-// few minutes of tolerance and tokens are checked against the server's clock.
+// MaxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
+// minutes, and tokens are checked against the server's clock.
 const MaxSkew = 2 * time.Minute
 
-// Host lists the checks that need no payload.
+// Host returns the checks that do not need the payload.
 func Host() []Check[HostFacts] {
 	return []Check[HostFacts]{
 		{"root", "the agent runs as root", checkRoot},
@@ -91,7 +91,7 @@ func checkImageMode(f HostFacts) []Finding {
 }
 
 func checkMemory(f HostFacts) []Finding {
-	const least = 1 << 20 // KiB; kubelet reserves 1 GiB for the system by default
+	const least = 1 << 20 // KiB; by default kubelet reserves 1 GiB for the system
 	if f.Host.MemoryKiB >= least*15/10 {
 		return nil
 	}
@@ -99,7 +99,7 @@ func checkMemory(f HostFacts) []Finding {
 }
 
 func checkDisk(f HostFacts) []Finding {
-	const least = 5 << 20 // KiB: the release's node images are several GB
+	const least = 5 << 20 // KiB: the node images of a release have several GB
 	if f.Host.DiskFree >= least {
 		return nil
 	}
@@ -145,8 +145,8 @@ func checkFapolicyd(f HostFacts) []Finding {
 	return warn("systemctl disable --now fapolicyd", "fapolicyd runs; it refuses programs of containers that no RPM owns")
 }
 
-// checkPorts takes a port whose rightful service runs for that service's: a
-// kubelet of another cluster is another check's finding.
+// checkPorts assumes that a port is held by its service if that service is running. A
+// kubelet of another cluster is the finding of another check.
 func checkPorts(f HostFacts) []Finding {
 	var taken []string
 	for _, port := range f.Ports {
@@ -172,7 +172,7 @@ func checkClock(f HostFacts) []Finding {
 		"this host's clock is %s %s the ignition server's; certificates and tokens will not be accepted", f.Skew.Abs().Round(time.Second), how)
 }
 
-// conflict tells whether address is in use on a link other than lo.
+// conflict returns the link and prefix that contain address, or "". It ignores lo.
 func conflict(links []host.Link, address netip.Addr) string {
 	for _, link := range links {
 		for _, prefix := range link.Addresses {

@@ -9,14 +9,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// services are those whose state the checks look at.
+// services returns the services whose state the checks use.
 func services() []string {
 	return []string{
 		"NetworkManager.service", "firewalld.service", "fapolicyd.service", "kubelet.service", "crio.service", "openvswitch.service",
 	}
 }
 
-// LookUnits asks systemd about the services that matter to the checks.
+// LookUnits returns the systemd states of the services in the checks.
 func LookUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.UnitState, error) {
 	units := map[string]host.UnitState{}
 	for _, name := range services() {
@@ -29,17 +29,17 @@ func LookUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.Unit
 	return units, nil
 }
 
-// Port is a port that a node needs, and the service that holds it there.
+// Port is a port of a node and the service that uses it.
 type Port struct {
 	Network string // tcp or udp
 	Number  int
 	Service string
 }
 
-// String is "tcp/10250".
+// String returns the port in the form "tcp/10250".
 func (p Port) String() string { return fmt.Sprintf("%s/%d", p.Network, p.Number) }
 
-// nodePorts are those of kubelet, of CRI-O's metrics and of Geneve.
+// nodePorts returns the ports of kubelet, of CRI-O's metrics and of Geneve.
 func nodePorts() []Port {
 	return []Port{
 		{"tcp", 10250, "kubelet.service"},
@@ -49,8 +49,7 @@ func nodePorts() []Port {
 	}
 }
 
-// LookPorts lists which ports of a node somebody holds, by trying to bind them
-// for a moment.
+// LookPorts returns the node ports that are in use. It binds each port briefly.
 func LookPorts(ctx context.Context) []Port {
 	var taken []Port
 	var listen net.ListenConfig
@@ -70,7 +69,7 @@ func LookPorts(ctx context.Context) []Port {
 	return taken
 }
 
-// Programs are the executables that every node needs and no payload brings.
+// Programs returns the executables that every node requires and no payload contains.
 func Programs() []Program {
 	return []Program{
 		{"kubelet", "openshift-kubelet"},
@@ -84,9 +83,9 @@ func Programs() []Program {
 	}
 }
 
-// LookPrograms lists the programs that are not installed; runtime names the
-// container runtime that the payload makes the default, more are those that the
-// payload's units run.
+// LookPrograms returns the programs that are not installed. The payload's default container
+// runtime replaces runc if runtime is set. more contains the programs that the payload's
+// units run.
 func LookPrograms(runtime string, more []Program) []Program {
 	var missing []Program
 	for _, program := range slices.Concat(Programs(), more) {

@@ -65,7 +65,7 @@ func TestWarningsRefuseNothing(t *testing.T) {
 	facts.Host.SELinux = "disabled"
 	facts.Units["firewalld.service"] = host.UnitState{Active: "active"}
 	facts.Units["crio.service"] = host.UnitState{Active: "active"}
-	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // its own
+	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // used by its own service
 	facts.Links = []host.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
 	result := Run(Host(), facts)
 	if result.Err() != nil || result.Count(Warning) != 4 || result.Summary() != "18 checks, 4 warnings" {

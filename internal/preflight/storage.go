@@ -11,12 +11,12 @@ import (
 
 // FileSystem is a mounted file system.
 type FileSystem struct {
-	Point   string   // where it is mounted
+	Point   string   // mount point
 	Type    string   // xfs, ext4, ...
-	Options []string // of the mount and of the file system
+	Options []string // mount and super block options
 }
 
-// LookFileSystem finds the file system that a path is on, or will be on.
+// LookFileSystem returns the file system of a path, which does not have to exist.
 func LookFileSystem(path string) (FileSystem, error) {
 	content, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -25,8 +25,8 @@ func LookFileSystem(path string) (FileSystem, error) {
 	return fileSystemOf(string(content), path), nil
 }
 
-// fileSystemOf reads proc_pid_mountinfo(5): of the mounts that hold the path,
-// the last of the deepest counts.
+// fileSystemOf parses proc_pid_mountinfo(5). Of the mounts that contain the path, the
+// deepest is used; of several at the same mount point, the last.
 func fileSystemOf(mountinfo, path string) FileSystem {
 	var found FileSystem
 	for line := range strings.Lines(mountinfo) {
@@ -44,8 +44,8 @@ func fileSystemOf(mountinfo, path string) FileSystem {
 	return found
 }
 
-// checkOverlaySize finds that CRI-O would not start: the storage library
-// supports a size on XFS with project quotas alone.
+// checkOverlaySize reports a payload with which CRI-O would not start. The storage library
+// supports a size limit only on XFS with project quotas.
 func checkOverlaySize(f AdmissionFacts) []Finding {
 	quota := slices.ContainsFunc(f.Storage.Options, func(option string) bool {
 		return slices.Contains([]string{"prjquota", "pquota", "pqnoenforce"}, option)

@@ -32,7 +32,7 @@ func TestFileSystemOfAPath(t *testing.T) {
 	}
 }
 
-// A size for containers needs XFS with project quotas, or CRI-O does not start.
+// A container size limit requires XFS with project quotas. Otherwise CRI-O does not start.
 func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 	for name, test := range map[string]struct {
 		size         string

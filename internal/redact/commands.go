@@ -3,18 +3,18 @@ package redact
 import "regexp"
 
 var (
-	// loginCommand is a command whose -p or -P takes a password, up to the password.
+	// loginCommand matches a command whose -p or -P takes a password, up to the password.
 	loginCommand = regexp.MustCompile(`(\b(?:mysql[a-z]*|mariadb[a-z-]*|sshpass|ipmitool|(?:podman|docker|buildah|skopeo|oc|helm) login)\b[^\n;|&]*?[ \t]-[pP][ \t=]?["']?)([^\s"'=-][^\s"']*)`)
-	// shortFlag is -p=VALUE; published ports and directories are no secrets.
+	// shortFlag matches -p=VALUE. Published ports and directories are not secrets.
 	shortFlag = regexp.MustCompile(`((?:^|\s)-p=["']?)([^\s"']+)`)
 	notSecret = regexp.MustCompile(`^(?:[0-9.:\[\]/-]+(?:tcp|udp|sctp)?|[./~$].*)$`)
-	// netrc is "login NAME password SECRET" of a .netrc, perhaps over several lines,
-	// or a line of one password. In a PAM configuration more words follow.
+	// netrc matches "login NAME password SECRET" of a .netrc, possibly over several lines,
+	// or a line with only a password. In a PAM configuration more words follow.
 	netrc = regexp.MustCompile(`(?m)(\blogin\s+\S+\s+(?:account\s+\S+\s+)?password[ \t]+|^[ \t]*password[ \t]+)(\S+)([ \t\r]*(?:$|macdef\b|machine\b))`)
 )
 
-// commands masks passwords that commands and .netrc files have without a name
-// and a sign of equality.
+// commands masks passwords in commands and .netrc files, where no name with an equals sign
+// precedes them.
 func commands(text string) string {
 	text = loginCommand.ReplaceAllString(text, "${1}"+Mask)
 	text = shortFlag.ReplaceAllStringFunc(text, func(match string) string {

@@ -9,18 +9,18 @@ import (
 
 var (
 	bootstrapToken = regexp.MustCompile(`(^|[^A-Za-z0-9._/-])([a-z0-9]{6}\.)([a-z0-9]{16})($|[^A-Za-z0-9._/-])`)
-	// escapedLink is a URL in a URL up to its @. What separates words and paths does
-	// not come before that.
+	// escapedLink matches an encoded URL inside a URL, up to its @. Separators of words and
+	// paths do not precede the @.
 	escapedLink = regexp.MustCompile(`(?i)(%3A%2F%2F)(?:[a-z0-9._~!$*+,;=-]|%2[13-9a-e]|%3[a-e]|%[4-7][0-9a-f]){1,200}?(%40)`)
 	shortBase64 = regexp.MustCompile(`[A-Za-z0-9+/]{12,}={0,2}`)
 	hexadecimal = regexp.MustCompile(`\b(?:[0-9a-f]{2}){12,}\b|\b(?:[0-9A-F]{2}){12,}\b`)
-	// login is USER:PASSWORD.
+	// login matches USER:PASSWORD.
 	login = regexp.MustCompile(`^[A-Za-z0-9._+@|-]+:[!-~]{4,}$`)
-	// tail is the rest of an encoded secret that a log has continued in the next line.
+	// tail matches the rest of an encoded secret that a log continues on the next line.
 	tail = regexp.MustCompile(`^(` + logPrefix + `[ \t]*)([A-Za-z0-9+/_-]{8,}={0,2})([ \t\r]*)$`)
 )
 
-// encodings masks what only shows itself as a secret when it is decoded.
+// encodings masks secrets that are recognizable only after decoding.
 func encodings(text string) string {
 	text = bootstrapToken.ReplaceAllStringFunc(text, func(match string) string {
 		part := bootstrapToken.FindStringSubmatch(match)
@@ -46,7 +46,7 @@ func encodings(text string) string {
 	})
 }
 
-// continued masks a line that is the rest of a secret in the line before.
+// continued masks a line that continues a secret of the previous line.
 func continued(text string) string {
 	if !strings.Contains(text, Mask+"\n") {
 		return text

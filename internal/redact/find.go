@@ -11,11 +11,10 @@ import (
 	"unicode/utf8"
 )
 
-// Find lists the secrets in a text that says which they are: a user-data stub,
-// a pull secret, a kubeconfig, a key, a profile of NetworkManager, a unit's
-// environment. With Values they are then masked wherever else they stand. What
-// a secret is made of is listed too: the password in a pull secret's auth, the
-// lines of a key.
+// Find returns the secrets in a text with recognizable keys: user data, a pull secret, a
+// kubeconfig, a key, a NetworkManager profile, a unit's environment. It also returns the
+// parts of secrets: the password in a pull secret's auth, the lines of a key. Values can
+// then mask them in other texts.
 func Find(text string) []string {
 	f := finder{seen: map[string]bool{}}
 	f.text(text)
@@ -50,7 +49,7 @@ func (f *finder) text(text string) {
 	}
 }
 
-// pairs finds the values that have their names beside them.
+// pairs adds the values that follow a secret key.
 func (f *finder) pairs(text string) {
 	for _, part := range pair.FindAllStringSubmatch(text, -1) {
 		length := 0
@@ -58,11 +57,11 @@ func (f *finder) pairs(text string) {
 			length = valueLength(part[4], "")
 			f.value(part[4][:length])
 		}
-		f.pairs(part[4][length:]) // a match goes to the end of its line
+		f.pairs(part[4][length:]) // a match extends to the end of its line
 	}
 }
 
-// sections finds what is below a heading such as [vpn-secrets].
+// sections adds the values below a heading such as [vpn-secrets].
 func (f *finder) sections(text string) {
 	secret := false
 	for line := range strings.Lines(text) {
@@ -75,7 +74,8 @@ func (f *finder) sections(text string) {
 	}
 }
 
-// userinfo takes what stands before the host of a URL without its scheme.
+// userinfo adds the user information before the host of a URL; rest is the URL without its
+// scheme.
 func (f *finder) userinfo(rest string) {
 	end := strings.LastIndexByte(rest, '@')
 	if end < 0 || digest.MatchString(rest[end+1:]) {
@@ -83,7 +83,7 @@ func (f *finder) userinfo(rest string) {
 	}
 	_, password, found := strings.Cut(rest[:end], ":")
 	if !found {
-		return // a user alone, or an @ in a path
+		return // a user without a password, or an @ in the path
 	}
 	f.add(password)
 	if plain, err := url.PathUnescape(password); err == nil {
@@ -91,10 +91,10 @@ func (f *finder) userinfo(rest string) {
 	}
 }
 
-// value takes what stands behind a secret key, or a whole header.
+// value adds the value of a secret key, or a whole header.
 func (f *finder) value(value string) {
 	if maskValue(value) == value {
-		return // a variable, a switch, nothing
+		return // a variable, a boolean, or empty
 	}
 	value = strings.Trim(value, `\"' []`)
 	f.add(value)
@@ -107,8 +107,8 @@ func (f *finder) value(value string) {
 	f.decoded(value)
 }
 
-// decoded looks into base64: the auth of a pull secret is USER:PASSWORD, the
-// key of a kubeconfig a whole PEM file.
+// decoded adds the content of base64: the auth of a pull secret is USER:PASSWORD, the key
+// of a kubeconfig is a whole PEM file.
 func (f *finder) decoded(value string) {
 	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
 	if err != nil || !printable(content) {
@@ -131,7 +131,7 @@ func printable(content []byte) bool {
 	})
 }
 
-// keyLines takes the lines of a key: any of them alone is part of the secret.
+// keyLines adds the lines of a key, because each line is part of the secret.
 func (f *finder) keyLines(block string) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(block, `\n`, "\n"), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "-----") && !strings.Contains(line, ":") {
@@ -140,14 +140,14 @@ func (f *finder) keyLines(block string) {
 	}
 }
 
-// shortest is how many characters a secret has at least that is looked for by
-// its value: shorter ones are words of every text.
+// shortest is the minimum length of a secret that is searched for by its value. Shorter
+// secrets are common words.
 const shortest = 4
 
 func (f *finder) add(secret string) {
 	var plain string
 	if strings.Contains(secret, `\`) && json.Unmarshal([]byte(`"`+secret+`"`), &plain) == nil && plain != secret {
-		f.add(plain) // it stood in a string of JSON
+		f.add(plain) // from inside a JSON string
 	}
 	if len(secret) >= shortest && !f.seen[secret] {
 		f.seen[secret] = true

@@ -8,12 +8,12 @@ import (
 
 var word = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
 
-// keyVariable is a variable of the environment that holds a key. In other places
-// a "key" is mostly a name, as in a toleration.
+// keyVariable matches an environment variable that contains a key. In other places "key"
+// usually means a name, as in a toleration.
 var keyVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*_KEY$`)
 
-// secretKey tells whether what stands behind a key is a secret, by the key's
-// words: client_secret, ADMIN-PASSWORD and apiToken are, tokenFile is not.
+// secretKey reports whether the value of a key is a secret, based on the words of the key:
+// client_secret, ADMIN-PASSWORD and apiToken are secret, tokenFile is not.
 func secretKey(key string) bool {
 	words := word.FindAllString(key, -1)
 	if len(words) == 0 {
@@ -41,8 +41,8 @@ func secretKey(key string) bool {
 	}, func(part string) bool { return strings.Contains(whole, part) })
 }
 
-// keyMark is a key and what stands between it and its value, in YAML, JSON
-// (also inside a string), INI, a shell, a header or a query.
+// keyMark matches a key and the separator before its value in YAML, JSON (also inside a
+// string), INI, a shell, a header or a query.
 var keyMark = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
 
 // keyed masks the values of secret keys.
@@ -58,9 +58,8 @@ func keyed(text string) string {
 	return out.String()
 }
 
-// secretValues tells where the values of secret keys are in a text, in their
-// order. What stands behind another key is looked through in turn:
-// Environment=TOKEN=... has two.
+// secretValues calls found with the position of the value of each secret key, in order. It
+// also searches the values of other keys: Environment=TOKEN=... contains two keys.
 func secretValues(text string, found func(from, to int)) {
 	for at := 0; ; {
 		mark := keyMark.FindStringSubmatchIndex(text[at:])
@@ -76,8 +75,8 @@ func secretValues(text string, found func(from, to int)) {
 	}
 }
 
-// valueLength is how much of a text is the value that it begins with; before
-// is what stands before the key.
+// valueLength returns the length of the value at the start of text; before is the text
+// before the key.
 func valueLength(text, before string) int {
 	line := text
 	if end := strings.IndexByte(text, '\n'); end >= 0 {
@@ -95,11 +94,11 @@ func valueLength(text, before string) int {
 		return 0
 	}
 	if strings.HasPrefix(line, "{") {
-		return 0 // its own keys tell
+		return 0 // determined by the keys in the value
 	}
 	if quote := before[max(0, len(before)-1):]; quote == `"` || quote == "'" {
 		if end := strings.Index(line, quote); end >= 0 {
-			return end // the quotes are around key and value
+			return end // the quotes enclose key and value
 		}
 	}
 	if begin := strings.TrimLeft(before[strings.LastIndexByte(before, '\n')+1:], " \t-"); begin == "" || begin == "export " {
@@ -111,8 +110,8 @@ func valueLength(text, before string) int {
 	return len(line)
 }
 
-// closing is the length of a quoted text, quotes included; of one without an
-// end, all of it.
+// closing returns the length of a quoted text including its quotes, or the whole length if
+// the closing quote is missing.
 func closing(line, quote string) int {
 	for i := len(quote); i < len(line); i++ {
 		if strings.HasPrefix(line[i:], quote) {
@@ -125,7 +124,7 @@ func closing(line, quote string) int {
 	return len(line)
 }
 
-// variable is a value that stands for another, and says nothing by itself.
+// variable matches a reference to a variable, which contains no secret.
 var variable = regexp.MustCompile(`^\$(\w+|\{\w+\}|\(\w+\))$`)
 
 func maskValue(value string) string {

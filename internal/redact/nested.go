@@ -6,13 +6,13 @@ import (
 )
 
 var (
-	// opened is a line whose secret key has its value in the lines below.
+	// opened matches a line with a secret key whose value is on the following lines.
 	opened = regexp.MustCompile(`^([ \t]*(?:- )?)["']?([A-Za-z0-9_.-]+)["']?[ \t]*[:=][ \t]*([|>][-+0-9]*|\[)?[ \t]*$`)
-	// item is a line that is one value and no more.
+	// item matches a line that consists of one value.
 	item = regexp.MustCompile(`^([ \t]*(?:- *)?)["']?[^\s:"'{}\[\]=#]+={0,2}["']?(,?)[ \t]*$`)
 )
 
-// nested masks values that stand below their key: YAML's blocks, and lists.
+// nested masks values on the lines after their key: YAML blocks, and lists.
 func nested(text string) string {
 	lines := strings.Split(text, "\n")
 	below := func(string) (string, bool) { return "", false }
@@ -33,7 +33,7 @@ func nested(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// listItem masks a line of a list, if it is one.
+// listItem masks a line of a list. It reports whether the line is part of a list.
 func listItem(line string) (string, bool) {
 	part := item.FindStringSubmatch(line)
 	if part == nil {
@@ -42,7 +42,8 @@ func listItem(line string) (string, bool) {
 	return part[1] + Mask + part[2], true
 }
 
-// blockLine masks a line of a block of YAML below a key that is indented so far.
+// blockLine returns a function that masks a line of a YAML block below a key with this
+// indentation.
 func blockLine(indented int) func(string) (string, bool) {
 	return func(line string) (string, bool) {
 		bare := strings.TrimLeft(line, " \t")
@@ -54,11 +55,11 @@ func blockLine(indented int) func(string) (string, bool) {
 	}
 }
 
-// pair is a name and a value that are told apart by these words, as variables
-// of containers and headers in Ignition configs are.
+// pair matches a name and a value that are labeled with these words, as in container
+// environments and in headers of Ignition configs.
 var pair = regexp.MustCompile(`(\bname\\?["']?\s*:\s*\\?["']?)([A-Za-z0-9_.-]+)(\\?["']?\s*,?\s*\\?["']?value\\?["']?\s*:[ \t]*)([^\n]*)`)
 
-// named masks the values of such pairs.
+// named masks the values of labeled pairs.
 func named(text string) string {
 	return pair.ReplaceAllStringFunc(text, func(match string) string {
 		part := pair.FindStringSubmatch(match)

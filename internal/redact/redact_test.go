@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-const canary = "Canary7" // stands in every secret of the table; the real ones differ
+const canary = "Canary7" // occurs in every secret of the table; real secrets differ
 
-// What is a secret is masked, and nothing else of its line.
+// A secret is masked, and the rest of its line remains.
 func TestTextMasks(t *testing.T) {
 	long := "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w" + canary
 	for name, test := range map[string]struct{ text, want string }{
@@ -100,7 +100,7 @@ func TestTextMasks(t *testing.T) {
 	}
 }
 
-// What is no secret can be read, as it is.
+// Text without secrets remains unchanged.
 func TestTextKeeps(t *testing.T) {
 	certificate := "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2VydGlmaWNhdGVzQXJlUHVibGljMDEyMzQ1Njc4OTA=\n-----END CERTIFICATE-----\n"
 	for name, text := range map[string]string{
@@ -171,7 +171,7 @@ func TestSecret(t *testing.T) {
 	}
 }
 
-// Whatever stands before a secret, it is masked.
+// A secret is masked regardless of the text before it.
 func FuzzText(f *testing.F) {
 	for _, seed := range []string{"password: |\n  a", `{"a":"\`, "http://a:b@c@d", "--token", "name: a_token\n value:", "=", "token=[", "-----BEGIN CERTIFICATE-----"} {
 		f.Add(seed)

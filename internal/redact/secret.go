@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// othersRead is the bit of a mode that lets everybody read a file.
+// othersRead is the mode bit that allows all users to read a file.
 const othersRead = 0o004
 
 var keyMaterial = regexp.MustCompile(`PRIVATE KEY(?: BLOCK)?-----|"auths?\\?"[ \t\n]*:|client-key-data|\$ANSIBLE_VAULT`)
 
-// Secret tells whether a file is a secret as a whole, so that nothing of its
-// content is to be shown: one that not everybody may read (in any of the
-// modes), that is known by its path, or whose content is a key.
+// Secret reports whether a file is secret as a whole, so that none of its content may be
+// shown. It is if not all users may read it (in any of the modes), if its path is a known
+// secret, or if its content is a key.
 func Secret(file string, content []byte, modes ...uint32) bool {
 	if slices.ContainsFunc(modes, func(mode uint32) bool { return mode&othersRead == 0 }) {
 		return true

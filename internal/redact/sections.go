@@ -10,8 +10,8 @@ var (
 	setting = regexp.MustCompile(`^([ \t]*[^\s=\[#;][^=\n]*=[ \t]*)(.+)$`)
 )
 
-// sections masks every value below a heading such as [vpn-secrets], where the
-// keyfiles of NetworkManager have secrets under any key.
+// sections masks every value below a heading such as [vpn-secrets], where NetworkManager
+// keyfiles store secrets under any key.
 func sections(text string) string {
 	if !strings.Contains(text, "-secrets]") {
 		return text

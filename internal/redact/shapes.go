@@ -16,13 +16,13 @@ var (
 	jwt      = regexp.MustCompile(`eyJ[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*`)
 	crypt    = regexp.MustCompile(`\$(?:1|2[abxy]?|5|6|7|y|gy|apr1|argon2[a-z]*|pbkdf2[a-z0-9-]*)\$[^\s:"']+|\{(?:SHA|SSHA)[0-9]*\}[A-Za-z0-9+/]+={0,2}`)
 	encoded  = regexp.MustCompile(`(?:ssh-[a-z0-9-]+ |ecdsa-[a-z0-9-]+ |sk-[a-z0-9@.-]+ )?[A-Za-z0-9+/_-]{40,}={0,2}`)
-	// csrName is what a person needs to approve a node's certificate request; it
-	// is a digest of public things.
+	// csrName matches the name of a node's CSR, which an administrator needs for approval.
+	// It is a digest of public data.
 	csrName = regexp.MustCompile(`^node-csr-[A-Za-z0-9_-]{43}$`)
 	digest  = regexp.MustCompile(`^sha\d+\b`)
 )
 
-// shapes masks what looks like a secret, whatever stands before it.
+// shapes masks text in the format of a secret, regardless of the text before it.
 func shapes(text string) string {
 	text = header.ReplaceAllString(text, "${1}"+Mask)
 	text = scheme.ReplaceAllString(text, "${1} "+Mask)
@@ -55,9 +55,8 @@ func shapes(text string) string {
 	})
 }
 
-// maskUserinfo masks what stands before the last @ of a URL without its
-// scheme, unless that @ is in the path. A password can have a slash in it that
-// should have been encoded.
+// maskUserinfo masks the text before the last @ of a URL without its scheme, unless the @
+// is in the path. A password can contain a slash that should have been encoded.
 func maskUserinfo(rest string) string {
 	for end := len(rest); ; {
 		at := strings.LastIndexByte(rest[:end], '@')
@@ -76,8 +75,8 @@ func maskUserinfo(rest string) string {
 	}
 }
 
-// public tells whether a run of base64's characters is certificates, or requests
-// for them, and nothing else.
+// public reports whether a run of base64 characters contains only certificates or
+// certificate requests.
 func public(run string) bool {
 	if !strings.HasPrefix(run, "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS") { // -----BEGIN CERTIFICATE
 		return false
@@ -86,9 +85,9 @@ func public(run string) bool {
 	return err == nil && !privateKey.Match(content) && strings.TrimSpace(publicBlock.ReplaceAllLiteralString(string(content), "")) == ""
 }
 
-// random tells whether a run of base64's characters is encoded bytes: they
-// have small and capital letters and digits, which digests in hexadecimal do
-// not have, and are no path or name with words in it.
+// random reports whether a run of base64 characters is encoded bytes. It must contain lower
+// and upper case letters and digits, unlike hexadecimal digests, and must not be a path or
+// name made of words.
 func random(run string) bool {
 	has := func(from, to rune) bool {
 		return strings.ContainsFunc(run, func(r rune) bool { return from <= r && r <= to })
@@ -105,5 +104,5 @@ func random(run string) bool {
 	return len(words) < 3
 }
 
-// wordLike is a part of a path or name: words, then perhaps a number; or a commit.
+// wordLike matches a part of a path or name: words with an optional number, or a commit.
 var wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]{2,}|[A-Z]{2,6}){1,4}[0-9]{0,4}$|^[a-z]{1,3}[0-9]{0,3}$|^[0-9]{1,4}$|^[0-9a-f]{7,64}$`)

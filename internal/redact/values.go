@@ -12,16 +12,17 @@ import (
 	"strings"
 )
 
-// Values masks secrets by what they are, whatever stands around them: plain, in
-// base64 at any place of what was encoded, in hexadecimal, encoded for a URL or
-// for JSON, and wrapped over several lines. The zero value knows none.
+// Values masks known secrets by their value, regardless of the text around them. It
+// recognizes them plain, in base64 at any offset of the encoded data, in hexadecimal,
+// encoded for a URL or for JSON, and wrapped over several lines. The zero value contains no
+// secrets.
 type Values struct {
 	replacer *strings.Replacer
-	wrapped  []string // that are also looked for over the ends of lines
+	wrapped  []string // also searched for across line ends
 }
 
-// NewValues makes Values of secrets, as Find lists them. Those of less than
-// four characters are passed over.
+// NewValues returns the Values of secrets, such as those that Find returns. Secrets of less
+// than four characters are ignored.
 func NewValues(secrets ...string) Values {
 	known := map[string]bool{}
 	var wrapped []string
@@ -41,7 +42,7 @@ func NewValues(secrets ...string) Values {
 	for form := range known {
 		patterns = append(patterns, form)
 	}
-	// Of several that fit at a place the first counts, and shall be the longest.
+	// At each position the first matching pattern is used, so the longest must be first.
 	slices.SortFunc(patterns, func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b))
 	})
@@ -52,7 +53,7 @@ func NewValues(secrets ...string) Values {
 	return Values{replacer: strings.NewReplacer(pairs...), wrapped: wrapped}
 }
 
-// Text gives a text with the known secrets masked.
+// Text returns text with the known secrets masked.
 func (v Values) Text(text string) string {
 	if v.replacer == nil {
 		return text
@@ -60,7 +61,7 @@ func (v Values) Text(text string) string {
 	return v.replacer.Replace(v.unwrap(text))
 }
 
-// forms are the ways in which a secret can be written.
+// forms returns the forms in which a secret can be written.
 func forms(secret string) []string {
 	all := []string{secret, quoted(secret, true), quoted(secret, false)}
 	for _, core := range inBase64(secret) {
@@ -71,7 +72,8 @@ func forms(secret string) []string {
 			all = append(all, form, strings.ToUpper(form), strings.ToLower(form))
 		}
 	}
-	all = append(all, strings.ReplaceAll(secret, "-", "%2D"), strings.ReplaceAll(secret, "-", `\x2d`)) // as systemd-escape does
+	// The escapes of systemd-escape.
+	all = append(all, strings.ReplaceAll(secret, "-", "%2D"), strings.ReplaceAll(secret, "-", `\x2d`))
 	for _, form := range slices.Clone(all) {
 		for _, escaped := range []string{url.QueryEscape(form), url.PathEscape(form)} {
 			all = append(all, escaped, percent.ReplaceAllStringFunc(escaped, strings.ToLower))
@@ -82,7 +84,8 @@ func forms(secret string) []string {
 
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// quoted is a secret in a string of JSON; some encoders escape &, < and > too.
+// quoted returns a secret as it appears in a JSON string; some encoders also escape &, <
+// and >.
 func quoted(secret string, html bool) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -93,17 +96,16 @@ func quoted(secret string, html bool) string {
 	return strings.Trim(strings.TrimSpace(out.String()), `"`)
 }
 
-// inBase64 is what a secret becomes inside of a longer text that is encoded,
-// for each of the three places where it can begin there: the characters that
-// depend on the secret alone. Few of them are words of other texts, and are not
-// looked for.
+// inBase64 returns the base64 characters that depend only on the secret, for each of its
+// three possible offsets in a longer encoded text. It omits results that are too short,
+// because they can be words of other texts.
 func inBase64(secret string) []string {
 	const least = 8
 	var cores []string
 	for shift := range 3 {
 		encoded := base64.RawStdEncoding.EncodeToString(append(make([]byte, shift), secret...))
-		from := (8*shift + 5) / 6             // the first character with no bit of what stands before
-		to := (8 * (shift + len(secret))) / 6 // the first one with a bit of what comes after
+		from := (8*shift + 5) / 6             // first character without a bit of the preceding text
+		to := (8 * (shift + len(secret))) / 6 // first character with a bit of the following text
 		if to-from >= least {
 			cores = append(cores, encoded[from:to])
 		}

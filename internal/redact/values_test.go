@@ -14,7 +14,7 @@ import (
 
 const known = "Canary&7/+ value"
 
-// A secret that is known is masked in every form that it can have.
+// A known secret is masked in every form.
 func TestValuesMaskEveryForm(t *testing.T) {
 	values := NewValues(known, "abc", "")
 	quoted, err := json.Marshal(known)
@@ -58,7 +58,7 @@ func TestValuesMaskEveryForm(t *testing.T) {
 	}
 }
 
-// wrappedAt breaks a text into lines of so many characters.
+// wrappedAt wraps a text into lines of width characters.
 func wrappedAt(width int, text string) string {
 	var out strings.Builder
 	for ; len(text) > width; text = text[width:] {
@@ -67,7 +67,7 @@ func wrappedAt(width int, text string) string {
 	return out.String() + text
 }
 
-// What is not part of a wrapped secret stays, to the letter.
+// Text around a wrapped secret remains unchanged.
 func TestValuesKeepWhatIsAroundAWrappedSecret(t *testing.T) {
 	values := NewValues("0123456789abcdefghij")
 	const text = "a: 1\nJan 1 h x[1]: 0123456789\nJan 1 h x[1]: abcdefghij end\r\n  b\n"
@@ -80,8 +80,7 @@ func TestValuesKeepWhatIsAroundAWrappedSecret(t *testing.T) {
 	}
 }
 
-// Of every kind of text that holds secrets they are all found, and what they
-// are made of.
+// All secrets and their parts are found in every kind of text that contains secrets.
 func TestFind(t *testing.T) {
 	auth := base64.StdEncoding.EncodeToString([]byte("puller:" + canary + "pw"))
 	key := "-----BEGIN EC PRIVATE KEY-----\n" + canary + "line1\n" + canary + "line2\n-----END EC PRIVATE KEY-----\n"
@@ -114,7 +113,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// Wherever a known secret stands, nothing of it is left.
+// No part of a known secret remains, regardless of its position.
 func FuzzValues(f *testing.F) {
 	f.Add("secret", "before", "after")
 	f.Add("s3cr&t/+", "", "s3c")

@@ -8,22 +8,21 @@ import (
 )
 
 const (
-	shortestWrapped = 16 // characters of a secret that is looked for over the ends of lines
-	shortestOfCase  = 8  // of one that is looked for in capital and small letters
+	shortestWrapped = 16 // characters of a secret that is searched for across line ends
+	shortestOfCase  = 8  // the same for a secret in mixed case
 )
 
-// lineEnd is what stands between two parts of a wrapped text: the end of the line,
-// and what a log or an indentation writes before the next.
+// lineEnd matches the text between two parts of a wrapped secret: the end of the line, and
+// the log prefix or indentation of the next line.
 var lineEnd = regexp.MustCompile(`[ \t]*\r?\n(?:[A-Za-z0-9][^\n]{0,120}?: )?[ \t]*`)
 
-// wrappedForms are the ways in which a secret is written over several lines.
+// wrappedForms returns the forms in which a secret is written over several lines.
 func wrappedForms(secret string) []string {
 	all := append(inBase64(secret), secret, hex.EncodeToString([]byte(secret)))
 	return slices.DeleteFunc(all, func(form string) bool { return len(form) < shortestWrapped || strings.Contains(form, "\n") })
 }
 
-// unwrap masks secrets that are spread over several lines. The ends of the lines
-// and what stands before the next remain.
+// unwrap masks secrets that are wrapped over several lines. Line ends and prefixes remain.
 func (v Values) unwrap(text string) string {
 	ends := lineEnd.FindAllStringIndex(text, -1)
 	if len(ends) == 0 || len(v.wrapped) == 0 {
@@ -49,8 +48,8 @@ func (v Values) unwrap(text string) string {
 	return maskMarked(text, joined, origin, secret)
 }
 
-// withoutLineEnds returns a text without the ends of its lines, and where each of
-// its bytes was.
+// withoutLineEnds returns a text without its line ends, and the original position of each
+// byte.
 func withoutLineEnds(text string, ends [][]int) (string, []int) {
 	var joined strings.Builder
 	origin := make([]int, 0, len(text))
@@ -69,8 +68,8 @@ func withoutLineEnds(text string, ends [][]int) (string, []int) {
 	return joined.String(), origin
 }
 
-// maskMarked masks the marked bytes of joined where they are in text, each part
-// on its own line.
+// maskMarked masks the marked bytes of joined at their positions in text. Each line is
+// masked separately.
 func maskMarked(text, joined string, origin []int, marked []bool) string {
 	var out strings.Builder
 	at := 0

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// BenchmarkText shows the story of a join, on a terminal and in a pipe.
+// BenchmarkText measures the output of a join on a terminal and in a pipe.
 func BenchmarkText(b *testing.B) {
 	for name, live := range map[string]bool{"terminal": true, "pipe": false} {
 		b.Run(name, func(b *testing.B) {

@@ -1,4 +1,3 @@
-// Package report is one stream of events with several faces: a terminal, a
-// pipe, JSON, systemd. It also holds the error that carries an exit code and
-// the next command to type.
+// Package report distributes a stream of events to several outputs: terminal, pipe, JSON
+// and systemd. It also defines the error type that carries an exit code and a remedy.
 package report

@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// APIVersion is that of every JSON document and configuration file.
+// APIVersion is the API version of every JSON document and of the configuration file.
 const APIVersion = "node.hcp-agent.io/v1alpha1"
 
-// TypeMeta begins every JSON document.
+// TypeMeta is the beginning of every JSON document.
 type TypeMeta struct {
 	APIVersion string `json:"apiVersion"`
 	Kind       string `json:"kind"`
 }
 
-// Meta is the beginning of a document of this kind.
+// Meta returns the TypeMeta of a document of this kind.
 func Meta(kind string) TypeMeta { return TypeMeta{APIVersion: APIVersion, Kind: kind} }
 
-// StepResult is how one step went.
+// StepResult is the result of one step.
 type StepResult struct {
 	Name     string    `json:"name"`
-	Result   Kind      `json:"result"` // ok, same, skip, fail
+	Result   Kind      `json:"result"` // ok, same, skip or fail
 	Message  string    `json:"message,omitempty"`
 	Remedy   Remedy    `json:"remedy,omitempty"`
 	Seconds  float64   `json:"seconds"`
@@ -30,19 +30,19 @@ type StepResult struct {
 	Started  time.Time `json:"started"`
 }
 
-// Warned is a warning of a step and what to do.
+// Warned is a warning of a step with its remedy.
 type Warned struct {
 	Message string `json:"message"`
 	Remedy  Remedy `json:"remedy,omitempty"`
 }
 
-// Recorder is a Sink that gathers what JSON documents tell of a run.
+// Recorder is a Sink that collects the results of a run for JSON documents.
 type Recorder struct {
 	Headline string
 	Steps    []StepResult
 }
 
-// Emit takes one event.
+// Emit records one event.
 func (r *Recorder) Emit(event Event) {
 	switch event.Kind {
 	case Headline:
@@ -63,7 +63,7 @@ func (r *Recorder) Emit(event Event) {
 	}
 }
 
-// WriteJSON writes a document, indented, with a final newline.
+// WriteJSON writes an indented document with a final newline.
 func WriteJSON(w io.Writer, document any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")

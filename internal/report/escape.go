@@ -8,9 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// Escape returns text with every character that is not printable written as in
-// Go: \r, \x1b, \u202e. Line feeds and tabs remain. Names and messages from a
-// cluster, a payload or the host could otherwise steer the terminal.
+// Escape returns text with every non-printable character written as in Go: \r, \x1b,
+// \u202e. Line feeds and tabs remain. Without Escape, names and messages from a cluster, a
+// payload or the host could control the terminal.
 func Escape(text string) string {
 	if utf8.ValidString(text) && !strings.ContainsFunc(text, steers) {
 		return text
@@ -31,15 +31,14 @@ func Escape(text string) string {
 	return out.String()
 }
 
-// steers reports whether a terminal could do something else with a character
-// than show it in its place.
+// steers reports whether a terminal could interpret a character instead of printing it.
 func steers(letter rune) bool { return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter) }
 
-// EscapeLine is Escape for a name, which must not begin a line of its own.
+// EscapeLine is Escape for a name, which must not contain line feeds.
 func EscapeLine(name string) string { return strings.ReplaceAll(Escape(name), "\n", `\n`) }
 
-// Escaped is a writer for text that a person reads: it writes what Escape
-// returns. Every Write takes whole characters, as package fmt passes them.
+// Escaped is a writer that passes its input through Escape. Each Write must contain
+// complete characters, as package fmt writes them.
 type Escaped struct{ W io.Writer }
 
 // Write writes the escaped text to W.

@@ -37,8 +37,8 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// Whatever an event carries, no output of it steers a terminal but the text's own
-// colours and the rewriting of its live line.
+// No content of an event can control the terminal. The only escape sequences are the colors
+// of the text and the updates of the live line.
 func TestEventsCannotSteerTheTerminal(t *testing.T) {
 	const evil = "a\x1b[2Jb\rc\u202e"
 	for kind := range map[Kind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, Ended: true, StepDone: true, StepFailed: true} {

@@ -7,79 +7,80 @@ type Kind string
 
 // The kinds of events.
 const (
-	StepStarted Kind = "start" // a step begins
-	StepDone    Kind = "ok"    // a step has ended well; Message sums it up
-	StepSame    Kind = "same"  // a step found all as it should be and changed nothing
-	StepSkipped Kind = "skip"  // left out on request
-	StepFailed  Kind = "fail"  // a step has failed; Message is the error
-	Waiting     Kind = "wait"  // what is waited for now, and the last thing seen
-	Note        Kind = "note"  // worth knowing
+	StepStarted Kind = "start" // the step starts
+	StepDone    Kind = "ok"    // the step succeeded; Message is a summary
+	StepSame    Kind = "same"  // the step found the desired state and changed nothing
+	StepSkipped Kind = "skip"  // excluded on request
+	StepFailed  Kind = "fail"  // the step failed; Message is the error
+	Waiting     Kind = "wait"  // what is awaited, and the last observation
+	Note        Kind = "note"  // informational
 	Warning     Kind = "warning"
-	Headline    Kind = "head"   // says what the whole run is about
-	Detail      Kind = "detail" // what only --verbose shows
-	Ended       Kind = "error"  // the verb has failed, outside of a step
+	Headline    Kind = "head"   // describes the whole run
+	Detail      Kind = "detail" // shown only with --verbose
+	Ended       Kind = "error"  // the command failed outside of a step
 )
 
-// Event is one thing that happened.
+// Event is one event of a run.
 type Event struct {
 	Time    time.Time     `json:"time"`
 	Kind    Kind          `json:"kind"`
 	Step    string        `json:"step,omitempty"`
 	Message string        `json:"message,omitempty"`
-	Remedy  string        `json:"remedy,omitempty"`  // what to do next, as Remedy has it
+	Remedy  string        `json:"remedy,omitempty"`  // as in Remedy
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
-	Next    time.Time     `json:"next,omitzero"`     // when it is tried again; zero: nobody knows
-	Change  string        `json:"change,omitempty"`  // the thing of the host that was changed, as KIND:TARGET
-	Request string        `json:"request,omitempty"` // name of the certificate signing request that it is about
+	Next    time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
+	Change  string        `json:"change,omitempty"`  // changed object of the host: KIND:TARGET
+	// Name of the related certificate signing request.
+	Request string `json:"request,omitempty"`
 }
 
-// Sink takes events, in order, from one goroutine.
+// Sink receives events in order, from one goroutine.
 type Sink interface {
 	Emit(Event)
 }
 
-// Sinks sends every event to each of several faces.
+// Sinks forwards every event to several sinks.
 type Sinks []Sink
 
-// Emit passes the event on.
+// Emit forwards the event to all sinks.
 func (s Sinks) Emit(event Event) {
 	for _, sink := range s {
 		sink.Emit(event)
 	}
 }
 
-// Log is a Sink together with the step that speaks; what a step is given.
+// Log emits the events of one step to a Sink. The zero value discards events.
 type Log struct {
 	Sink    Sink
 	Step    string
-	Request string // name of the certificate signing request that it speaks about; mostly ""
+	Request string // name of the related certificate signing request, if any
 }
 
-// Note says something worth knowing.
+// Note emits an informational message.
 func (l Log) Note(message string) { l.emit(Event{Kind: Note, Message: message}) }
 
-// Warn says something that should be looked at, and what to do.
+// Warn emits a warning and its remedy.
 func (l Log) Warn(message, remedy string) {
 	l.emit(Event{Kind: Warning, Message: message, Remedy: remedy})
 }
 
-// Wait says what is waited for, and the last thing seen. The same message
-// again is not shown again.
+// Wait reports what is awaited and the last observation. Outputs show a repeated message
+// only once.
 func (l Log) Wait(message, remedy string) {
 	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy})
 }
 
-// Again is Wait for something that is tried again after a pause.
+// Again is Wait for an operation that is retried after pause.
 func (l Log) Again(message, remedy string, pause time.Duration) {
 	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy, Next: time.Now().Add(pause)})
 }
 
-// Changed tells of one thing of the host that was changed.
+// Changed reports one changed object of the host.
 func (l Log) Changed(kind, target string) {
 	l.emit(Event{Kind: Detail, Message: "changed " + kind + " " + target, Change: kind + ":" + target})
 }
 
-// About is the Log for what is said about a certificate signing request.
+// About returns a Log whose events relate to a certificate signing request.
 func (l Log) About(request string) Log {
 	l.Request = request
 	return l

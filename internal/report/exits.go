@@ -1,14 +1,14 @@
 package report
 
-// Exit is an exit code and what it means.
+// Exit describes an exit code.
 type Exit struct {
 	Code    Code
-	Short   string // in a list of them all
-	Meaning string // for README, man pages and the reference
+	Short   string // for the list of all exit codes
+	Meaning string // for the README, man pages and the reference
 }
 
-// Exits is the one table of exit codes. Help, man pages and documents are made
-// from it, and the unit's restarts follow it.
+// Exits returns the table of exit codes. Help, man pages and documents are generated from
+// it, and the restart settings of the unit follow it.
 func Exits() []Exit {
 	return []Exit{
 		{Done, "done", "done"},

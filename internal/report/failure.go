@@ -5,45 +5,45 @@ import (
 	"fmt"
 )
 
-// Code is the exit status of the program.
+// Code is an exit code of the program.
 type Code int
 
-// The exit codes. Permanent ones do not restart the unit.
+// The exit codes. systemd does not restart the unit after a permanent one.
 const (
 	Done              Code = 0
 	Failed            Code = 1
-	Usage             Code = 2 // or input that cannot be read or is not valid
-	Refused           Code = 3 // by preflight or admission
-	CredentialRefused Code = 4 // 401, 511, expired
+	Usage             Code = 2 // wrong usage, or invalid or unreadable input
+	Refused           Code = 3 // by preflight or cluster checks
+	CredentialRefused Code = 4 // HTTP 401 or 511, or expired
 	ApprovalMissing   Code = 5
 	NetworkRolledBack Code = 6
 	RebootNeeded      Code = 7
 	DriftFound        Code = 8
 )
 
-// Interrupted is the exit code after Ctrl-C, as shells have it.
+// Interrupted is the exit code after Ctrl-C, as in shells.
 const Interrupted Code = 130
 
-// Failure is an error with an exit code and a remedy: what to do next.
+// Failure is an error with an exit code and a remedy.
 type Failure struct {
 	Code   Code
-	Remedy string // as Remedy has it
+	Remedy string // as in Remedy
 	Err    error
 }
 
-// Error gives the cause; the remedy is shown beside it, not inside.
+// Error returns the cause without the remedy, which outputs show separately.
 func (f *Failure) Error() string { return f.Err.Error() }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (f *Failure) Unwrap() error { return f.Err }
 
-// Fail makes a Failure; format and args are as fmt.Errorf has them.
+// Fail returns a Failure; format and args are those of fmt.Errorf.
 func Fail(code Code, remedy, format string, args ...any) error {
 	return &Failure{Code: code, Remedy: remedy, Err: fmt.Errorf(format, args...)}
 }
 
-// CodeOf gives the exit code of an error: that of the outermost Failure in its
-// chain, else Failed.
+// CodeOf returns the exit code of the outermost Failure in the error's chain, or Failed if
+// there is none.
 func CodeOf(err error) Code {
 	if err == nil {
 		return Done
@@ -55,7 +55,7 @@ func CodeOf(err error) Code {
 	return Failed
 }
 
-// RemedyOf gives what to do next, or "".
+// RemedyOf returns the remedy of the outermost Failure in the error's chain, or "".
 func RemedyOf(err error) string {
 	var failure *Failure
 	if errors.As(err, &failure) {

@@ -10,20 +10,20 @@ import (
 	"github.com/coreos/go-systemd/v22/journal"
 )
 
-// Journal is a handler of log/slog that writes to systemd's journal: the message
-// as people read it, its priority, and every attribute as a field.
+// Journal is a handler of log/slog that writes to the systemd journal: the message in readable
+// form, its priority, and every attribute as a field.
 //
 //	journalctl -u hcp-node-agent STEP=identity
 //	journalctl -u hcp-node-agent -p warning
 type Journal struct {
 	Level slog.Level
-	// Send is journal.Send.
+	// Send is usually journal.Send.
 	Send func(message string, priority journal.Priority, fields map[string]string) error
 
 	fields map[string]string
 }
 
-// Enabled tells whether records of a level are written.
+// Enabled reports whether records of the level are written.
 func (j Journal) Enabled(_ context.Context, level slog.Level) bool { return level >= j.Level }
 
 // Handle writes one record.
@@ -37,7 +37,7 @@ func (j Journal) Handle(_ context.Context, record slog.Record) error {
 	return j.Send(Escape(inJournal(record.Message, fields)), priority(record.Level), fields)
 }
 
-// WithAttrs gives a handler that writes these, too.
+// WithAttrs returns a handler that adds the attributes to every record.
 func (j Journal) WithAttrs(attrs []slog.Attr) slog.Handler {
 	fields := maps.Clone(j.fields)
 	if fields == nil {
@@ -50,11 +50,11 @@ func (j Journal) WithAttrs(attrs []slog.Attr) slog.Handler {
 	return j
 }
 
-// WithGroup gives the handler itself: fields have no groups.
+// WithGroup returns the handler itself, because journal fields have no groups.
 func (j Journal) WithGroup(string) slog.Handler { return j }
 
-// inJournal is the message as journalctl shows it without the fields: the step
-// before it, and what to do below it.
+// inJournal returns the message for journalctl, which does not show fields: prefixed with
+// the step, and followed by the remedy.
 func inJournal(message string, fields map[string]string) string {
 	if step := fields[field(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
 		message = step + ": " + message
@@ -68,8 +68,8 @@ func inJournal(message string, fields map[string]string) string {
 	return message
 }
 
-// field is an attribute's name as the journal takes it: capitals, digits and
-// underscores (systemd.journal-fields(7)).
+// field returns the journal field name of an attribute: capitals, digits and underscores
+// (systemd.journal-fields(7)).
 func field(key string) string {
 	return strings.TrimLeft(strings.Map(func(c rune) rune {
 		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') {

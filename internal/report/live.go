@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// liveLine is the line of the running step, which is rewritten once a second:
-// what is waited for, when it is tried again, and for how long the step runs.
+// liveLine is the line of the running step, which is rewritten once a second. It shows the
+// awaited condition, the time until the next attempt, and the elapsed time of the step.
 type liveLine struct {
-	step    string // "" when none runs
+	step    string // "" if no step is running
 	message string
 	since   time.Time
 	next    time.Time
-	stop    chan struct{} // ends the clock
-	shown   int           // columns that are on the screen
+	stop    chan struct{} // stops the clock
+	shown   int           // columns on the screen
 }
 
 // begin starts the line of a step, and the clock that rewrites it.
@@ -35,7 +35,7 @@ func (t *Text) end() {
 	t.line = liveLine{}
 }
 
-// Stop takes the live line off the screen, before something else writes there.
+// Stop removes the live line from the screen, so that other output can be written.
 func (t *Text) Stop() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -52,7 +52,7 @@ func (t *Text) clock(stop chan struct{}) {
 			return
 		case <-ticker.C:
 			t.mutex.Lock()
-			if t.line.stop == stop { // else it has ended meanwhile
+			if t.line.stop == stop { // otherwise the line has ended in the meantime
 				t.erase()
 				t.draw()
 			}
@@ -61,8 +61,8 @@ func (t *Text) clock(stop chan struct{}) {
 	}
 }
 
-// draw shows the line. It is never as wide as the terminal: that would put the
-// cursor on the next line.
+// draw prints the line. It is always narrower than the terminal, because a full line would
+// move the cursor to the next line.
 func (t *Text) draw() {
 	if t.line.step == "" {
 		return
@@ -81,7 +81,7 @@ func (t *Text) draw() {
 	label = "  " + label + head
 	width := t.width() - 1
 	room := width - cells(label)
-	if room-len(tail) < 20 && t.line.message != "" { // rather what it waits for than when it looks again
+	if room-len(tail) < 20 && t.line.message != "" { // prefer the message over the retry time
 		tail = clockText(now.Sub(t.line.since))
 	}
 	if room < len(tail) {
@@ -91,15 +91,15 @@ func (t *Text) draw() {
 		return
 	}
 	message := cut(t.line.message, room-len(tail)-2)
-	const usual = 68 // where the time of a step that has ended is
+	const usual = 68 // column of the elapsed time of completed steps
 	at := min(room, max(usual, cells(message)+2+len(tail)))
 	rest := fmt.Sprintf("%s%-*s%s", head, at-len(tail), message, tail)
 	fmt.Fprint(t.W, painted+rest)
 	t.line.shown = cells(label) + at
 }
 
-// erase takes the line off the screen. Where the terminal has become narrower
-// since, it has broken the line into several, as most do.
+// erase removes the line from the screen. If the terminal has become narrower, most
+// terminals have wrapped the line into several rows.
 func (t *Text) erase() {
 	if t.line.shown == 0 {
 		return
@@ -111,7 +111,7 @@ func (t *Text) erase() {
 	t.line.shown = 0
 }
 
-// clockText is a duration as 0:05 or 1:02:03.
+// clockText formats a duration as 0:05 or 1:02:03.
 func clockText(d time.Duration) string {
 	seconds := int(d.Round(time.Second).Seconds())
 	if hours := seconds / 3600; hours > 0 {

@@ -12,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// screen is what a terminal shows of an output that only goes up whole lines
-// and erases from a line's begin. Lines that are too long are broken, and are
-// broken anew where the width changes.
+// screen renders out as a terminal does. It supports moving up and erasing whole lines.
+// Lines longer than width are wrapped, and wrapped again when the width changes.
 func screen(out string, width int) []string {
 	lines := []string{""}
 	for out != "" {
@@ -38,8 +37,8 @@ func screen(out string, width int) []string {
 	return slices.DeleteFunc(lines, func(line string) bool { return line == "" })
 }
 
-// The screen from second to second: the running step, what it waits for, when it
-// is tried again, and for how long it runs.
+// The live line shows each second the running step, the awaited condition, the next attempt
+// and the elapsed time.
 func TestLiveLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -85,8 +84,8 @@ func TestLiveLine(t *testing.T) {
 	})
 }
 
-// Of a terminal that is or becomes narrow no line is broken into two, and what
-// was drawn before is taken off.
+// On a terminal that is or becomes narrow, no line is wrapped, and the previous line is
+// erased.
 func TestLiveLineOnNarrowTerminals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for width := range 130 {
@@ -114,7 +113,7 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 			t.Fatalf("%q", before)
 		}
 		out.Reset()
-		width = 40 // the terminal breaks the 99 columns into three rows
+		width = 40 // the terminal wraps the 99 columns into three rows
 		for i := 0; i < 99; i += 40 {
 			out.WriteString(before[1][i:min(i+40, len(before[1]))] + "\n")
 		}

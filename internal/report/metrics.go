@@ -7,10 +7,9 @@ import (
 	"strings"
 )
 
-// Metric is a gauge in Prometheus' text format, as node_exporter's textfile
-// collector reads it.
+// Metric is a gauge in the Prometheus text format, for node_exporter's textfile collector.
 type Metric struct {
-	Name    string // snake_case, with its unit
+	Name    string // snake_case, with unit
 	Help    string
 	Samples []Sample
 }
@@ -21,7 +20,7 @@ type Sample struct {
 	Value  float64
 }
 
-// WriteMetrics writes the metrics; one without a sample is left out.
+// WriteMetrics writes the metrics. Metrics without samples are skipped.
 func WriteMetrics(w io.Writer, metrics []Metric) error {
 	var out strings.Builder
 	for _, metric := range metrics {
@@ -50,7 +49,8 @@ func WriteMetrics(w io.Writer, metrics []Metric) error {
 	return nil
 }
 
-// escape is for what stands after a name: a quote ends a label's value only.
+// escape escapes a help text or, if label is set, a label value, in which quotes are
+// escaped too.
 func escape(text string, label bool) string {
 	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
 	if label {

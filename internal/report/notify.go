@@ -4,11 +4,11 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Notify tells systemd's STATUS= which step runs and what it waits for. It
-// does nothing where there is no notification socket.
+// Notify is a Sink that sets systemd's STATUS= to the running step and its awaited
+// condition. It does nothing without a notification socket.
 type Notify struct{}
 
-// Emit tells one event.
+// Emit sends the status of one event.
 func (Notify) Emit(event Event) {
 	status := ""
 	switch event.Kind {
@@ -19,5 +19,5 @@ func (Notify) Emit(event Event) {
 	case Headline, StepDone, StepSame, StepSkipped, Note, Warning, Detail, Ended:
 		return
 	}
-	_, _ = daemon.SdNotify(false, "STATUS="+status) // a status that is lost harms nothing
+	_, _ = daemon.SdNotify(false, "STATUS="+status) // a lost status is harmless
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Every remedy in the source of the agent is shell: what is no comment must parse,
-// and each line must begin with a command that an administrator has.
+// Every remedy in the agent's source is valid shell: everything but comments must parse,
+// and each command must be available to administrators.
 func TestRemediesAreShell(t *testing.T) {
 	remedies := remediesBelow(t, "../../cmd", "../../internal")
 	if len(remedies) < 300 {
@@ -40,10 +40,10 @@ func TestRemediesAreShell(t *testing.T) {
 	}
 }
 
-// assignment is that of a variable that the next command uses.
+// assignment matches an assignment to a variable that the next command uses.
 var assignment = regexp.MustCompile(`^[A-Z]+=\$\(oc$`)
 
-// commands are those that remedies begin with.
+// commands are the commands with which remedies can begin.
 var commands = []string{
 	"ausearch", "base64", "bridge", "chown", "chronyc", "cat", "crictl", "crio", "curl", "date", "df", "dnf", "du", "free", "fuser", "getent", "grep", "grubby",
 	"hcp-node-agent", "hostnamectl", "install", "ip", "journalctl", "kubelet", "loginctl", "ls", "lsattr", "mount", "mv", "namei", "nft", "nmcli", "nmstatectl", "oc",
@@ -51,7 +51,7 @@ var commands = []string{
 	"systemctl", "systemd-analyze", "timedatectl", "umount", "usermod", "userdel", "echo", "findmnt", "mkdir", "restorecon", "cp", "podman", "uname", "PULL",
 }
 
-// placeholder stands for the part of a remedy that is known only at run time.
+// placeholder replaces the part of a remedy that is known only at run time.
 const placeholder = "x"
 
 type remedy struct{ at, text string }
@@ -87,20 +87,20 @@ func remediesBelow(t *testing.T, roots ...string) []remedy {
 	return all
 }
 
-// source is one package: the functions that take a remedy, the values of its
-// names, and the remedies that are written in it.
+// source is one package: the functions with a remedy parameter, the values of its names,
+// and its remedies.
 type source struct {
 	fset   *token.FileSet
-	takes  map[string]int // place of the parameter, by the function's name
+	takes  map[string]int // index of the parameter, by function name
 	values map[string]ast.Expr
-	// functions with one result that is a text, by name.
+	// functions with a single string result, by name.
 	functions map[string]*ast.FuncDecl
 	found     []remedy
 }
 
 func named(name string) bool { return strings.EqualFold(name, "remedy") }
 
-// learn notes functions with a parameter called remedy, and constants.
+// learn records functions with a parameter called remedy, and constants.
 func (s *source) learn(node ast.Node) bool {
 	note := func(name string, of *ast.FuncType) {
 		at := 0
@@ -142,7 +142,7 @@ func (s *source) learn(node ast.Node) bool {
 	return true
 }
 
-// find adds the remedies that a node has.
+// find adds the remedies of a node.
 func (s *source) find(node ast.Node) bool {
 	switch node := node.(type) {
 	case *ast.KeyValueExpr:
@@ -181,7 +181,7 @@ func (s *source) find(node ast.Node) bool {
 	return true
 }
 
-// results adds what a function returns as a result called remedy.
+// results adds the values that a function returns as a result called remedy.
 func (s *source) results(function *ast.FuncDecl) {
 	if function.Type.Results == nil || function.Body == nil {
 		return
@@ -224,7 +224,7 @@ func (s *source) add(e ast.Expr) {
 	}
 }
 
-// called adds what functions of the package return whose result begins a line of
+// called adds the values returned by functions of the package whose result begins a line of
 // a remedy; begins reports whether e does.
 func (s *source) called(e ast.Expr, begins *bool) {
 	switch e := e.(type) {
@@ -261,8 +261,8 @@ var (
 	groups = regexp.MustCompile(`\$[0-9]`)
 )
 
-// text returns what an expression evaluates to, with a placeholder for what is
-// not constant.
+// text returns the value of an expression, with a placeholder for parts that are not
+// constant.
 func (s *source) text(e ast.Expr, depth int) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// A Remedy describes what to do about a failure or a finding, as shell: commands
-// that can be pasted as they are, and notes, which are comments. A note stands
-// on a line of its own or behind the command that it belongs to:
+// A Remedy describes how to resolve a failure or a finding, as shell: commands that can be
+// pasted unchanged, and notes, which are comments. A note is on its own line or follows its
+// command:
 //
 //	systemctl restart kubelet # it requests a new certificate
 //	# correct the config
@@ -52,8 +52,8 @@ func (r Remedy) split() (command, note string) {
 	return strings.Join(commands, "\n"), strings.Join(notes, "\n")
 }
 
-// Lines returns the remedy as it is printed: each command on a line of its own,
-// below its note, which is a comment.
+// Lines returns the remedy in printed form: each command on its own line, below its note,
+// which is a comment.
 func (r Remedy) Lines() []string {
 	var lines []string
 	for line := range strings.Lines(string(r)) {
@@ -68,8 +68,7 @@ func (r Remedy) Lines() []string {
 	return lines
 }
 
-// cutNote splits a line where the shell begins a comment: at a # that begins a
-// word and is not quoted.
+// cutNote splits a line at the start of a shell comment: an unquoted # that begins a word.
 func cutNote(line string) (command, note string) {
 	line = strings.TrimSpace(line)
 	quote := byte(0)
@@ -90,7 +89,7 @@ func cutNote(line string) (command, note string) {
 	return line, ""
 }
 
-// remedyParts is a Remedy in JSON.
+// remedyParts is the JSON form of a Remedy.
 type remedyParts struct {
 	Command string `json:"command,omitempty"`
 	Note    string `json:"note,omitempty"`

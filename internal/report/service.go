@@ -4,17 +4,19 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// Ready tells systemd that a service has begun its work, and how it is.
+// Ready notifies systemd that the service has started, and sets its status.
 func (Notify) Ready(status string) {
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS="+status) // a state that is lost harms nothing
+	// A lost notification is harmless.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS="+status)
 }
 
-// Status tells systemd how a service is.
+// Status sets the service's status in systemd.
 func (Notify) Status(status string) {
 	_, _ = daemon.SdNotify(false, "STATUS="+status)
 }
 
-// Alive tells systemd that the service has not got stuck, and how things are.
+// Alive resets systemd's watchdog and sets the service's status.
 func (Notify) Alive(status string) {
-	_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog+"\nSTATUS="+status) // a lost one is followed by the next
+	// A lost notification is followed by the next one.
+	_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog+"\nSTATUS="+status)
 }

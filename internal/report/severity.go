@@ -1,17 +1,17 @@
 package report
 
-// Severity is how much a finding about a host or its node matters.
+// Severity is the severity of a finding about a host or its node.
 type Severity string
 
-// The severities, the worst first.
+// The severities, most severe first.
 const (
-	SeverityProblem Severity = "problem" // it hinders the node now
-	SeverityWarning Severity = "warning" // it should be looked at
-	SeverityNote    Severity = "note"    // worth knowing
-	SeverityOK      Severity = "ok"      // nothing is wrong
+	SeverityProblem Severity = "problem" // impairs the node now
+	SeverityWarning Severity = "warning" // needs attention
+	SeverityNote    Severity = "note"    // informational
+	SeverityOK      Severity = "ok"      // no problem
 )
 
-// Severities lists them, the worst first.
+// Severities returns all severities, most severe first.
 func Severities() []Severity {
 	return []Severity{SeverityProblem, SeverityWarning, SeverityNote, SeverityOK}
 }

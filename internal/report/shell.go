@@ -2,8 +2,8 @@ package report
 
 import "strings"
 
-// ShellWord returns text as one word of a shell command: as it is if the shell
-// gives none of its characters a meaning, else in single quotes.
+// ShellWord returns text as one word of a shell command. It is quoted with single quotes if
+// it contains a character with a meaning in the shell.
 func ShellWord(text string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-"
 	if text != "" && strings.Trim(text, plain) == "" {

@@ -6,27 +6,26 @@ import (
 	"time"
 )
 
-// Names of the attributes of records. In the journal they are fields, in
-// capitals.
+// Names of record attributes. In the journal they are fields, in capitals.
 const (
 	AttrStep    = "step"
-	AttrEvent   = "event"      // the kind of event
-	AttrRemedy  = "remedy"     // the next command to type
-	AttrNote    = "note"       // what is to know about it, or to do instead
-	AttrSeconds = "seconds"    // that the step took
-	AttrNext    = "next"       // when it is tried again
-	AttrChange  = "change"     // KIND:TARGET of what was changed
-	AttrRequest = "request_id" // the certificate signing request
+	AttrEvent   = "event"      // kind of the event
+	AttrRemedy  = "remedy"     // commands of the remedy
+	AttrNote    = "note"       // notes of the remedy
+	AttrSeconds = "seconds"    // elapsed time of the step
+	AttrNext    = "next"       // time of the next attempt
+	AttrChange  = "change"     // KIND:TARGET of the changed object
+	AttrRequest = "request_id" // certificate signing request
 )
 
-// Slog makes a record of log/slog of every event.
+// Slog is a Sink that writes every event as a record of log/slog.
 type Slog struct {
 	Handler slog.Handler
 
-	last Event // what is waited for is told once
+	last Event // suppresses repeated waiting messages
 }
 
-// Emit makes one record.
+// Emit writes one record.
 func (s *Slog) Emit(event Event) {
 	if event.Kind == Waiting && s.last.Kind == Waiting && s.last.Step == event.Step && s.last.Message == event.Message {
 		return
@@ -55,7 +54,7 @@ func (s *Slog) Emit(event Event) {
 	if !event.Next.IsZero() {
 		record.AddAttrs(slog.Time(AttrNext, event.Next))
 	}
-	_ = s.Handler.Handle(ctx, record) // a log that cannot be written does not stop a join
+	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
 }
 
 func levelOf(kind Kind) slog.Level {

@@ -64,7 +64,7 @@ func TestJournal(t *testing.T) {
 	}
 }
 
-// Others' records come through the same handler.
+// Records of other packages are written by the same handler.
 func TestJournalTakesOthersRecords(t *testing.T) {
 	var got entry
 	log := slog.New(Journal{Send: func(message string, priority journal.Priority, fields map[string]string) error {

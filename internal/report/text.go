@@ -7,18 +7,18 @@ import (
 	"sync"
 )
 
-// Text shows events to a person: on a terminal the line of the running step is
-// rewritten as it goes on, in a pipe every event is one plain line.
+// Text is a Sink that prints events for people. On a terminal it rewrites the line of the
+// running step. In a pipe every event is one plain line.
 type Text struct {
 	W       io.Writer
-	Live    bool // a terminal: what is waited for is rewritten in place
+	Live    bool // a terminal: waiting messages are rewritten in place
 	Color   bool
-	Verbose bool       // show details, too
-	Width   func() int // of the terminal now, in columns; nil: 80
+	Verbose bool       // print details
+	Width   func() int // columns of the terminal; nil means 80
 
-	mutex sync.Mutex // the clock draws, too
+	mutex sync.Mutex // the clock draws concurrently
 	line  liveLine
-	last  string // the last waiting message, shown once
+	last  string // last waiting message, printed once
 }
 
 const (
@@ -28,10 +28,10 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// column is where messages begin, and what continues them.
+// column is the column of messages and their continuation lines.
 const column = 20
 
-// Emit shows one event.
+// Emit prints one event.
 func (t *Text) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
@@ -68,11 +68,11 @@ func (t *Text) Emit(event Event) {
 	t.draw()
 }
 
-// wait shows what is waited for, once for each message; live it is the
-// rewritten line, and what somebody has to do for it stays above.
+// wait prints each waiting message once. On a terminal it updates the live line, and prints
+// messages with a remedy above it.
 func (t *Text) wait(event Event) {
 	if t.Live && t.line.step != event.Step {
-		t.begin(event) // it waits before it is a step, as plan does
+		t.begin(event) // waiting before a step starts, as in plan
 	}
 	t.line.next = event.Next
 	if event.Message == t.last {
@@ -86,11 +86,10 @@ func (t *Text) wait(event Event) {
 	}
 }
 
-// done is the line of a step that has ended well, with the time that it took at
-// its end.
+// done prints the line of a successful step, which ends with the elapsed time.
 func (t *Text) done(event Event) {
 	took := fmt.Sprintf("%.1fs", event.Elapsed.Seconds())
-	const usual = 60 // letters of a message
+	const usual = 60 // columns of a message
 	width := t.width() - 1
 	if room := width - column; t.Live && room < usual+len("  999.9s") {
 		at := max(room-len(took), cells(event.Message)+1)
@@ -100,18 +99,17 @@ func (t *Text) done(event Event) {
 	t.story(event, green, fmt.Sprintf("%-*s %7s", usual, event.Message, took))
 }
 
-// story is a line about a step.
+// story prints the line of a step.
 func (t *Text) story(event Event, color, message string) {
 	t.hang(fmt.Sprintf("  %s %-11s ", t.paint(color, fmt.Sprintf("%-5s", event.Kind)), event.Step), message)
 }
 
-// beside is what is said beside the story.
+// beside prints a labeled message that is not the result of a step.
 func (t *Text) beside(label, color, message string) {
 	t.hang(strings.Repeat(" ", 10)+t.paint(color, label)+strings.Repeat(" ", column-10-len(label)), message)
 }
 
-// remedy prints what to do at the left edge, to be copied; commands are not
-// broken into lines.
+// remedy prints a remedy at column 0, for copying. Commands are not wrapped.
 func (t *Text) remedy(remedy string) {
 	for _, line := range Remedy(remedy).Lines() {
 		note, isNote := strings.CutPrefix(line, "# ")
@@ -125,9 +123,8 @@ func (t *Text) remedy(remedy string) {
 	}
 }
 
-// hang shows a message behind a label. On a terminal it is broken where it would
-// go over the end of the line, or stands below the label where there is not much
-// room beside it; in a pipe it stays one line.
+// hang prints a message after a label. On a terminal, a long message is wrapped, or printed
+// below the label if the terminal is narrow. In a pipe it remains one line.
 func (t *Text) hang(label, message string) {
 	indent := t.indent()
 	lines := []string{message}
@@ -144,7 +141,7 @@ func (t *Text) hang(label, message string) {
 	}
 }
 
-// indent is how far from the left stands what continues a message.
+// indent returns the indentation of continuation lines in columns.
 func (t *Text) indent() int {
 	if t.Live && t.width() < 72 {
 		return 4
@@ -161,7 +158,7 @@ func (t *Text) paint(color, text string) string {
 	return color + text + reset
 }
 
-// width is the terminal's; 0 in a pipe.
+// width returns the terminal's width in columns, or 0 in a pipe.
 func (t *Text) width() int {
 	if !t.Live {
 		return 0

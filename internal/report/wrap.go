@@ -2,8 +2,8 @@ package report
 
 import "strings"
 
-// wrap breaks a text at spaces, so that no line is longer than width; words that
-// are longer stay whole, as they are to be copied. width 0 breaks nothing.
+// wrap splits a text at spaces into lines of at most width columns. Longer words are not
+// split, so that they can be copied. If width is 0, wrap does not split.
 func wrap(text string, width int) []string {
 	if width <= 0 || cells(text) <= width {
 		return []string{text}
@@ -24,7 +24,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// cut shortens a text to width, and shows that it did.
+// cut truncates a text to width columns and marks the truncation.
 func cut(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width {
@@ -36,5 +36,5 @@ func cut(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// cells is how wide a text is. What is told has no letters of double width.
+// cells returns the number of columns of a text. Double-width characters do not occur.
 func cells(text string) int { return len([]rune(text)) }

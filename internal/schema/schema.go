@@ -1,5 +1,5 @@
-// Package schema makes JSON Schemas (draft 2020-12) of the Go types that
-// encoding/json writes, so that what is published is what is written.
+// Package schema generates JSON Schemas (draft 2020-12) from the Go types that
+// encoding/json encodes, so that published schemas match the output.
 package schema
 
 import (
@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Schema is one, as encoding/json writes it.
+// Schema is a JSON Schema in the form that encoding/json encodes.
 type Schema map[string]any
 
-// Of is the schema of a document: an object with the fields of all these
-// structs. Later programs may add fields; one that is not known is no error.
+// Of returns the schema of a document: an object with the fields of all parts, which are
+// structs. Unknown fields are valid, because later versions can add fields.
 func Of(id, title string, parts ...any) Schema {
 	object := Schema{"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": id, "title": title, "type": "object"}
 	f := fields{properties: map[string]any{}}
@@ -25,10 +25,10 @@ func Of(id, title string, parts ...any) Schema {
 	return object
 }
 
-// encodedAs is a type that json.Marshal encodes like another type.
+// encodedAs is implemented by types that json.Marshal encodes like another type.
 type encodedAs interface{ JSONType() reflect.Type }
 
-// fields are those of an object.
+// fields collects the fields of an object.
 type fields struct {
 	properties map[string]any
 	required   []string
@@ -66,8 +66,8 @@ func (f *fields) add(of reflect.Type) {
 	}
 }
 
-// valueOf is the schema of a value. A nil list, map or pointer is null, but where it
-// is left out then.
+// valueOf returns the schema of a type. If nullable is set, a nil list, map or pointer is
+// encoded as null and not omitted.
 func valueOf(of reflect.Type, nullable bool) Schema {
 	switch {
 	case of.Kind() == reflect.Pointer:
@@ -81,7 +81,7 @@ func valueOf(of reflect.Type, nullable bool) Schema {
 		if of.Kind() == reflect.Map {
 			return orNull(Schema{"type": "object"}, nullable)
 		}
-		return Schema{"type": "string"} // all others that there are write a text
+		return Schema{"type": "string"} // all other types are encoded as text
 	}
 	switch of.Kind() {
 	case reflect.Bool:
@@ -115,8 +115,8 @@ func orNull(s Schema, nullable bool) Schema {
 	return s
 }
 
-// Closed refuses fields that are not known, everywhere: for files that people
-// write, and for tests that look for what a schema lacks.
+// Closed returns a schema that rejects unknown fields at all levels: for files that users
+// write, and for tests that detect incomplete schemas.
 func Closed(s Schema) Schema {
 	closed := Schema{}
 	for key, value := range s {

@@ -1,8 +1,7 @@
-// Package watch looks at a node's affairs again and again, each at its own
-// pace, and tells what has changed: what is not as it should be any more, and
-// what is again. It does nothing about them.
+// Package watch runs checks of a node at individual intervals and reports changes: new
+// findings and resolved findings. It does not repair anything.
 //
-// What is seen once is not told yet: kubelet misses a heartbeat, an API server
-// is replaced, and a minute later all is well. What a look could not find out
-// has neither come nor gone.
+// A finding must be confirmed before it is reported. For example, kubelet misses a
+// heartbeat or an API server is replaced, and a minute later the node is healthy. A check
+// that could not be completed neither adds nor resolves findings.
 package watch

@@ -9,44 +9,43 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Finding is one thing that is not as it should be.
+// Finding is one problem that a check found.
 type Finding struct {
 	Severity report.Severity
-	About    string // in a few words that stay the same while the finding does
-	Text     string // one sentence; what is in it may change from look to look
-	Remedy   string // the next command to type
-	// Blind says that for this reason the look could not find all that it looks
-	// for: what it does not find can be there all the same.
+	About    string // short, and constant for the same problem
+	Text     string // one sentence; may change between checks
+	Remedy   string // commands and notes
+	// Blind means that the check is incomplete because of this finding. Other findings can
+	// exist even if the check did not return them.
 	Blind bool
 }
 
-// Change is a finding that has come, or gone.
+// Change is a new or resolved finding.
 type Change struct {
 	Finding
-	Look  string    // that has found it
-	Since time.Time // when it was first seen
+	Look  string    // name of the check
+	Since time.Time // time of the first occurrence
 	Gone  bool
 }
 
-// steady is how many looks one after the other a finding has to be there, or
-// away, until that counts.
+// steady is the number of consecutive checks that confirm a new or resolved finding.
 const steady = 2
 
-// standing is a finding on its way in or out.
+// standing is a finding with its confirmation state.
 type standing struct {
 	Change
-	seen, missed int // looks, one after the other
+	seen, missed int // consecutive checks
 	told         bool
 }
 
 type key struct{ look, about string }
 
-// Tracker knows what stands. The zero value knows nothing.
+// Tracker records the active findings. The zero value has no findings.
 type Tracker struct {
 	all map[key]*standing
 }
 
-// See takes what a look has found at a time, and gives what is to be told.
+// See records the findings of a check at a time, and returns the confirmed changes.
 func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
 	if t.all == nil {
 		t.all = map[key]*standing{}
@@ -56,7 +55,7 @@ func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
 		blind = blind || finding.Blind
 		k := key{look, finding.About}
 		if now[k] {
-			continue // of two that are about the same thing the first is the nearer cause
+			continue // the first finding of several with the same subject is the nearer cause
 		}
 		now[k] = true
 		s := t.all[k]
@@ -73,10 +72,10 @@ func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
 	return t.due(look, now, blind)
 }
 
-// unknown is for what a look that was blind has not found. What was told stays,
-// and is not on its way out any more: the looks that miss it have to follow each
-// other. What was seen once is forgotten, or it would have to be looked at again
-// and again for as long as nothing can be seen.
+// unknown handles findings that an incomplete check did not return. Reported findings
+// remain, and their missed checks do not count, because those must be consecutive.
+// Unconfirmed findings are forgotten. Otherwise the check would be repeated early for as
+// long as it is incomplete.
 func (t *Tracker) unknown(look string, now map[key]bool) {
 	for k, s := range t.all {
 		switch {
@@ -89,7 +88,7 @@ func (t *Tracker) unknown(look string, now map[key]bool) {
 	}
 }
 
-// due gives what has been there, or away, for long enough.
+// due returns the changes that enough consecutive checks have confirmed.
 func (t *Tracker) due(look string, now map[key]bool, blind bool) []Change {
 	var changes []Change
 	for k, s := range t.all {
@@ -114,8 +113,7 @@ func (t *Tracker) due(look string, now map[key]bool, blind bool) []Change {
 	return changes
 }
 
-// unsettled tells whether a look has to be taken again before it is known what
-// is to be told.
+// unsettled reports whether a check must be repeated to confirm a change.
 func (t *Tracker) unsettled(look string) bool {
 	for k, s := range t.all {
 		if k.look == look && (!s.told || s.missed > 0) {
@@ -125,7 +123,8 @@ func (t *Tracker) unsettled(look string) bool {
 	return false
 }
 
-// Standing lists what was told and has not gone, the worst and oldest first.
+// Standing returns the reported findings that are not resolved, ordered by severity and
+// then by age.
 func (t *Tracker) Standing() []Change {
 	var told []Change
 	for _, s := range slices.Collect(maps.Values(t.all)) {

@@ -9,7 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What one look after the other has found, and what is told after each.
+// Each case lists the findings of consecutive checks and the changes reported after each
+// check.
 func TestTracker(t *testing.T) {
 	for name, test := range map[string]struct{ seen, want []string }{
 		"all is well":         {[]string{"", "", ""}, []string{"", "", ""}},
@@ -22,7 +23,7 @@ func TestTracker(t *testing.T) {
 		"about the same":      {[]string{"a a", "a a"}, []string{"", "+a"}},
 		"comes back":          {[]string{"a", "a", "", "", "a", "a"}, []string{"", "+a", "", "-a", "", "+a"}},
 		"told in their order": {[]string{"b a", "b a"}, []string{"", "+a +b"}},
-		// "?" is why a look did not see everything.
+		// "?" is the reason for an incomplete check.
 		"not seen":             {[]string{"a", "a ?", "?", "?", "a ?", "a"}, []string{"", "+a", "+?", "", "", ""}},
 		"gone meanwhile":       {[]string{"a", "a", "?", "?", "?", "", ""}, []string{"", "+a", "", "+?", "", "", "-? -a"}},
 		"missed before":        {[]string{"a", "a", "", "?", "", ""}, []string{"", "+a", "", "", "", "-a"}},
@@ -46,15 +47,14 @@ func TestTracker(t *testing.T) {
 				if got := strings.Join(told, " "); got != test.want[i] {
 					t.Errorf("look %d of %q tells %q, want %q", i, names, got, test.want[i])
 				}
-				// Another look does not take away what this one has found.
+				// Another check does not resolve the findings of this check.
 				tracker.See("another", nil, time.Unix(int64(i), 0))
 			}
 		})
 	}
 }
 
-// What cannot be found out is looked at at the usual pace, however long that
-// lasts.
+// An incomplete check is repeated at its normal interval.
 func TestBlindLooksAreNoReasonToLookAgain(t *testing.T) {
 	var tracker Tracker
 	for second, found := range [][]Finding{{{About: "told"}, {About: "seen once"}}, {{About: "told"}}, nil, {{About: "?", Blind: true}}, {{About: "?", Blind: true}}} {
@@ -80,7 +80,7 @@ func TestStanding(t *testing.T) {
 	for _, s := range tracker.Standing() {
 		got = append(got, s.About+" "+s.Text)
 	}
-	// The worst first, then the oldest; the text is the newest.
+	// Sorted by severity, then by age; the text is the latest.
 	if want := []string{"early 07", "late ", "warned "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}

@@ -5,39 +5,39 @@ import (
 	"time"
 )
 
-// Look is one thing that is looked at regularly.
+// Look is a check that is run regularly.
 type Look struct {
 	Name  string
 	Every time.Duration
-	// Find gives what is not as it should be; an error means that not all of it
-	// could be found out, and says what to do.
+	// Find returns the problems. An error means that the check is incomplete, and contains
+	// the remedy.
 	Find func(context.Context) ([]Finding, error)
 }
 
-// Watcher looks, and tells.
+// Watcher runs checks and reports changes.
 type Watcher struct {
 	Looks []Look
-	// Limit is the time that one look may take.
+	// Limit is the timeout of one check.
 	Limit time.Duration
-	// Again is when a look that has found something new, or no longer finds
-	// something, is taken again to be sure.
+	// Again is the interval after which a check is repeated to confirm a new or resolved
+	// finding.
 	Again time.Duration
-	// Failed makes a finding of a look that could not be taken.
+	// Failed returns the finding for a check that failed.
 	Failed func(error) Finding
-	// Tell is given every change once, those of one look together.
+	// Tell is called once with the changes of one check.
 	Tell func(context.Context, []Change)
-	// Beat is called after every look, with all that stands. It is settled when
-	// every look was taken, and none has to be taken again to be sure: until then
-	// that nothing stands does not mean that all is well.
+	// Beat is called after every check with the active findings. Until settled is true,
+	// some checks have not run or await confirmation, so an empty list does not mean
+	// healthy.
 	Beat func(ctx context.Context, standing []Change, settled bool)
-	// Over tells that there is nothing to watch any more.
+	// Over reports whether there is nothing more to watch.
 	Over func() (bool, error)
 
 	tracker Tracker
 }
 
-// Run looks until ctx ends or there is nothing to watch any more; the error is
-// that of Over. One look is taken at a time, so that the host has little to do.
+// Run runs the checks until ctx is done, or until Done returns true or an error. It returns
+// the error of Done. Only one check runs at a time, to limit the load.
 func (w *Watcher) Run(ctx context.Context) error {
 	due := make([]time.Time, len(w.Looks))
 	for {
@@ -68,7 +68,8 @@ func (w *Watcher) pace(look Look) time.Duration {
 	return look.Every
 }
 
-// settled tells whether all is known; what was never taken was never due.
+// settled reports whether every check has run and no confirmation is pending. The due time
+// of a check that has never run is zero.
 func (w *Watcher) settled(due []time.Time) bool {
 	for i, look := range w.Looks {
 		if due[i].IsZero() || w.tracker.unsettled(look.Name) {
@@ -83,7 +84,7 @@ func (w *Watcher) once(ctx context.Context, look Look) {
 	defer cancel()
 	found, err := look.Find(limited)
 	if ctx.Err() != nil {
-		return // what a look says that was broken off is worth nothing
+		return // discard the result of a canceled check
 	}
 	if err != nil {
 		failed := w.Failed(err)
@@ -105,7 +106,7 @@ func earliest(times []time.Time) time.Time {
 	return first
 }
 
-// pause tells whether it was not broken off.
+// pause waits and reports whether the wait was completed. It returns false if ctx is done.
 func pause(ctx context.Context, long time.Duration) bool {
 	timer := time.NewTimer(long)
 	defer timer.Stop()

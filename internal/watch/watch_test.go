@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// recorder is a Watcher that notes what it does, with the seconds since it
-// began.
+// recorder is a Watcher that records its actions with the seconds since its start.
 type recorder struct {
 	Watcher
 	began time.Time
@@ -64,8 +63,7 @@ func TestRunLooksAtTheirPace(t *testing.T) {
 	})
 }
 
-// A look that hangs ends at its limit, is told of, and does not keep others
-// from being taken.
+// A check that hangs ends at its timeout and is reported. Other checks still run.
 func TestRunOutlivesALookThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
@@ -85,7 +83,7 @@ func TestRunOutlivesALookThatHangs(t *testing.T) {
 	})
 }
 
-// A look that fails knows nothing of what it has found before: that does not go.
+// A failed check does not resolve its earlier findings.
 func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -109,7 +107,7 @@ func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
 	})
 }
 
-// What was broken off by the end of the watch is not told of.
+// The result of a check that was canceled at the end of the watch is not reported.
 func TestRunEndsInTheMiddleOfALook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -145,8 +143,8 @@ func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
 	}
 }
 
-// All that stands is told to whoever keeps count, after every look, and whether
-// that is all: not before each look was taken, nor while one is not sure.
+// OnTick receives the active findings after every check. It is settled only when every
+// check has run and no confirmation is pending.
 func TestRunBeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
@@ -169,7 +167,7 @@ func TestRunBeats(t *testing.T) {
 	})
 }
 
-// What is new, or gone, is looked at again soon; what stands is not.
+// New or resolved findings are checked again early, active findings are not.
 func TestRunLooksAgainToBeSure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)
