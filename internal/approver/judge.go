@@ -33,7 +33,7 @@ func (a *Approver) judge(ctx context.Context, batch []*certificatesv1.Certificat
 			cancel()
 			if apierrors.IsConflict(err) {
 				pause(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
-				continue                                                     // somebody noted others first, perhaps these
+				continue                                                     // another approver has changed the ConfigMap
 			}
 			if err != nil {
 				return err
