@@ -6,7 +6,7 @@ import "time"
 const (
 	CertificateGood      = ""           // signed by the user data's CA for the endpoint's name
 	CertificateWrongCA   = "wrong-ca"   // the right name, signed by another CA of the same subject
-	CertificateWrongName = "wrong-name" // the stub's CA, but the only SAN is another name
+	CertificateWrongName = "wrong-name" // the user data's CA, but another name in the only SAN
 	CertificateExpired   = "expired"    // expired an hour ago
 )
 

@@ -94,7 +94,7 @@ func growTree(d *dice) []Node {
 			node.Mode = oneOf[uint32](d, 0, 0o700, 0o2775)
 		case 3:
 			if node.Link = oneOf(d, targets...); path.Base(node.Link) == path.Base(name) {
-				node.Link = "zz" // no loops: see chain
+				node.Link = "zz" // no loops: see differsLinkChain
 			}
 		case 4: // a directory with content
 			node.Path += "/deep/er"
@@ -243,7 +243,7 @@ func somePasswd(d *dice) types.Passwd {
 			NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true), PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
 		}
 		if slices.ContainsFunc(passwd.Groups, func(g types.PasswdGroup) bool { return g.Name == name }) {
-			user.ShouldExist = nil // see parting
+			user.ShouldExist = nil // see differsGroupRemoval
 		}
 		for _, group := range []types.Group{"wheel", "staff"} {
 			if d.oneIn(4) {

@@ -175,7 +175,8 @@ func ours(t testing.TB, s scenario) (map[string]string, error) {
 	return after, nil
 }
 
-// movedLink reports whether the config has replaced a link in one of its own paths: see moved.
+// movedLink reports whether the config has replaced a link in one of its own paths: see
+// differsMovedLink.
 func movedLink(s scenario, before, after map[string]string) bool {
 	return slices.ContainsFunc(s.tree, func(n Node) bool {
 		return n.Link != "" && before[n.Path] != after[n.Path] && strings.Contains(s.config, "/"+path.Base(n.Path)+"/")

@@ -43,7 +43,7 @@ const site = `{"ignition": {"version": "3.6.0"},
   {"name": "site@a.service", "enabled": true},
   {"name": "e2scrub_all.timer", "mask": true}]}}`
 
-// made prints the result of site.
+// made prints the result of overrideConfig.
 const made = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
 cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
 getent passwd retired || echo retired is gone; ls -d /home/retired 2>&1

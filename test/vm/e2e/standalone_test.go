@@ -22,7 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// workersCA is the path in the machine of the machine-config server's CA. workersStub is the path
+// workersCA is the path in the machine of the machine-config server's CA. workersUserData is the path
 // of the content of Secret worker-user-data.
 const (
 	workersCA   = "/root/machine-config-ca.crt"
