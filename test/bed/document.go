@@ -41,8 +41,8 @@ type Document struct {
 	IgnitionForward string `json:"ignitionForward"`
 	RegistryForward string `json:"registryForward"`
 
-	// Stub is the path of user data with the first token. CurrentUserData of AdminClient returns user
-	// data with the current token.
+	// Stub is the path of user data with the first token. CurrentUserData of AdminClient returns
+	// user data with the current token.
 	Stub string `json:"stub"`
 	// Payload is the path of the Ignition server's payload.
 	Payload string `json:"payload"`

@@ -22,8 +22,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// workersCA is the path in the machine of the machine-config server's CA. workersUserData is the path
-// of the content of Secret worker-user-data.
+// workersCA is the path in the machine of the machine-config server's CA. workersUserData is the
+// path of the content of Secret worker-user-data.
 const (
 	workersCA   = "/root/machine-config-ca.crt"
 	workersStub = "/root/worker.ign"

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// DropGateway drops all packets that the router of a segment sends, until [Lab.RemoveFaults]. Packets of
-// the peer still pass.
+// DropGateway drops all packets that the router of a segment sends, until [Lab.RemoveFaults].
+// Packets of the peer still pass.
 func (l *Lab) DropGateway(ctx context.Context, vlan int) error {
 	return l.drop(ctx, Segment{VLAN: vlan}.socket("gw"))
 }
