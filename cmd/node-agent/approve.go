@@ -94,7 +94,7 @@ func (o approveOptions) check() error {
 }
 
 func (o approveOptions) run(ctx context.Context, p *printer) error {
-	p.printed = true // one line for each decision, and no other document
+	p.printed = true // every decision is printed as a line of its own
 	if err := o.check(); err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ type toldLine struct {
 	approver.Told
 }
 
-// tell writes one line for each decision.
+// tell prints one line for each event.
 func tell(p *printer, told approver.Told) {
 	if p.json {
 		line, err := json.Marshal(toldLine{report.Meta("ApproverEvent"), told})
@@ -170,7 +170,7 @@ func toldText(told approver.Told) string {
 		}
 		node := told.Node
 		if ticket.CheckNodeName(node) != nil {
-			node = strconv.Quote(node) // whoever asked has written it
+			node = strconv.Quote(node) // chosen by the requestor
 		}
 		words = append(words, fmt.Sprintf("%-12s %s CSR %s", node, kind, approver.DisplayName(told.CSR)))
 		if told.Key != "" {

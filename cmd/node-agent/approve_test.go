@@ -46,7 +46,7 @@ func TestApproveRefuses(t *testing.T) {
 	}
 }
 
-// One decision is one line, whatever a stranger has written into a CSR.
+// A decision is printed on one line, regardless of the text in a CSR.
 func TestADecisionIsOneLine(t *testing.T) {
 	told := approver.Told{Verdict: approver.Refuse, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
 	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
@@ -55,8 +55,8 @@ func TestADecisionIsOneLine(t *testing.T) {
 	}
 }
 
-// A CSR's name that a stranger has chosen neither steers the terminal nor stands
-// outside quotes.
+// A CSR name that the requestor chose must not contain unescaped control characters in the
+// output, and is quoted.
 func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
 	for name, want := range map[string]string{
 		"csr-1":                    `serving CSR csr-1: with ESC\x1b[2J`,
@@ -83,7 +83,7 @@ func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
 	}
 }
 
-// parsed parses a command line of approve.
+// parsed returns the flags of approve after parsing a command line.
 func parsed(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
 	c, err := parseLine(args)
@@ -114,7 +114,8 @@ func TestApproverUnit(t *testing.T) {
 	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" || !strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
 		t.Errorf("the kubeconfig is %s", path)
 	}
-	// The package's folder is root's alone, and the unit's user is not root.
+	// Only root can read the directory that the package creates, and the unit does not run as
+	// root.
 	claims, _ := flags.GetString("claims")
 	if setting("BindReadOnlyPaths") != setting("AssertPathIsDirectory")+":"+claims || strings.HasPrefix(claims, "/etc/hcp-node-agent") {
 		t.Errorf("the claims are read at %s, shown are %s", claims, setting("BindReadOnlyPaths"))

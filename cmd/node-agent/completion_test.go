@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/pty"
 )
 
-// completed are words of a command line, and what its last one is completed to.
+// completed returns the expected completions for each beginning of a command line.
 func completed() map[string][]string {
 	return map[string][]string{
 		"":                                 firstWords(),
@@ -58,8 +58,8 @@ func firstWords() []string {
 	return slices.Compact(words)
 }
 
-// workDir returns a directory with a file and a directory, the completion for a
-// shell, and an environment with the program.
+// workDir returns a directory with a file and a directory, the completion script for a shell, and
+// an environment in which the agent is in PATH.
 func workDir(t *testing.T, shell string) (dir, script string, environment []string) {
 	t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
@@ -86,8 +86,8 @@ func workDir(t *testing.T, shell string) (dir, script string, environment []stri
 	return dir, filepath.Join(dir, "script"), environment
 }
 
-// typed runs a shell on a terminal, as a person does. A key puts all
-// completions into the line, which is then made the arguments of printf.
+// typed runs a shell on a terminal and types the beginning of each command line. The key inserts
+// all completions into the line, which is then printed as the arguments of printf.
 func typed(t *testing.T, command *exec.Cmd, begin, key string) {
 	t.Helper()
 	script := filepath.Join(command.Dir, "script")
@@ -99,9 +99,9 @@ func typed(t *testing.T, command *exec.Cmd, begin, key string) {
 		shown := terminal.Until("@END")
 		var got []string
 		for _, match := range regexp.MustCompile(`@<([^>]*)>`).FindAllStringSubmatch(shown, -1) {
-			got = append(got, strings.TrimSuffix(match[1], "/")) // shells differ in that
+			got = append(got, strings.TrimSuffix(match[1], "/")) // shells differ in the trailing slash
 		}
-		// Words that were there, and the last one where nothing completes it.
+		// The words of the line if the last word has no completion.
 		before := strings.Fields("hcp-node-agent " + line)
 		if !strings.HasSuffix(line, " ") && line != "" && len(want) > 0 {
 			before = before[:len(before)-1]
@@ -132,7 +132,7 @@ func TestCompletionInZsh(t *testing.T) {
 	dir, _, environment := workDir(t, "zsh")
 	command := exec.CommandContext(t.Context(), "zsh", "-f", "-i")
 	command.Dir, command.Env = dir, environment
-	// zshcompwid(1): the completer all_matches inserts them all.
+	// zshcompwid(1): the completer all_matches inserts all matches.
 	typed(t, command, `bindkey -e; PS1='$ '; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -u -D; zstyle ':completion:all-matches::::' completer _all_matches _complete; `+
 		`zstyle ':completion:all-matches:*' old-matches true; zstyle ':completion:all-matches:*' insert true; `+
 		`zle -C all-matches complete-word _generic; bindkey '^Xa' all-matches`, "\x18a")
@@ -155,7 +155,7 @@ func TestCompletionInFish(t *testing.T) {
 			got = append(got, strings.TrimSuffix(word, "/"))
 		}
 		slices.Sort(got)
-		// For a single completion without a space cobra's script adds another with a dot.
+		// cobra's script adds a variant with a dot to a single completion without a space.
 		if len(got) == 2 && got[1] == got[0]+"." {
 			got = got[:1]
 		}

@@ -16,7 +16,7 @@ import (
 
 type configDocument struct {
 	report.TypeMeta
-	Files    []string         `json:"files"` // that were read, each winning over those before it
+	Files    []string         `json:"files"` // files that were read; later ones override earlier ones
 	Settings []config.Setting `json:"settings,omitempty"`
 	Problems []config.Problem `json:"problems"`
 	result
@@ -89,14 +89,14 @@ The exit code is 0 without problems, and 2 otherwise.`,
 	return c
 }
 
-// take adds a configuration.
+// take copies the result of an evaluated configuration into the document.
 func (d *configDocument) take(e config.Explained) {
 	d.Files = append(d.Files, e.Files...)
 	d.Settings = append(d.Settings, e.Settings...)
 	d.Problems = append(d.Problems, e.Problems...)
 }
 
-// ticket adds what the ticket adds to labels and taints.
+// ticket adds the labels and taints of the join token to the settings.
 func (d *configDocument) ticket(before config.Join, stdin io.Reader) {
 	after, err := bootstrap.WithTicketOf(before, stdin)
 	if err != nil {
@@ -138,7 +138,8 @@ func source(c *cobra.Command, file string) config.Source {
 	}
 }
 
-// checkSteps finds names in skip that are no steps that can be skipped.
+// checkSteps returns a problem for each name in skip that is not a step, or not one that can be
+// skipped.
 func checkSteps(join config.Join) []config.Problem {
 	possible := stepNames(func(s bootstrap.Step) bool { return !s.Needed })
 	var problems []config.Problem

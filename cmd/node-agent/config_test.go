@@ -18,7 +18,7 @@ import (
 
 const configHead = "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
 
-// written puts files into a directory of their own.
+// written writes files to a new directory and returns its path.
 func written(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -94,8 +94,8 @@ DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 	}
 }
 
-// A configuration that others can write is one clear error, with the command that
-// makes it usable.
+// A configuration file that other users can write causes one error, whose remedy is the command
+// that fixes the mode.
 func TestConfigOfOthersIsRefused(t *testing.T) {
 	file := put(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
 	if err := os.Chmod(file, 0o666); err != nil { //nolint:gosec // what the test is about

@@ -30,7 +30,7 @@ func printConfig(w io.Writer, d configDocument) {
 	}
 }
 
-// printRemedy prints the command that fixes a problem, to be copied.
+// printRemedy prints the command that fixes a problem on a line of its own.
 func printRemedy(w io.Writer, p config.Problem) {
 	if p.Remedy != "" {
 		fmt.Fprintln(w, p.Remedy)
@@ -52,7 +52,7 @@ func printCheck(w io.Writer, d configDocument) {
 	fmt.Fprintf(w, "nothing is wrong with %s\n", strings.Join(d.Files, ", "))
 }
 
-// valueText is a value as the file could have it.
+// valueText returns a value in the syntax of the configuration file.
 func valueText(value any) string {
 	if text, isText := value.(string); isText {
 		return text

@@ -91,7 +91,7 @@ func manPages(root *cobra.Command) (map[string]string, error) {
 	for _, s := range sections() {
 		fmt.Fprintf(common, "# %s\n%s\n", strings.ToUpper(s.title), s.definitions())
 	}
-	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the header of a page
+	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the page header
 	pages := map[string]string{}
 	var date string
 	for _, c := range availableCommands(root) {
@@ -115,7 +115,7 @@ func manPages(root *cobra.Command) (map[string]string, error) {
 }
 
 var (
-	// The title and the end of an example turn hyphenation on.
+	// Macros for the title and for the end of an example, after which groff enables hyphenation.
 	hyphenating = regexp.MustCompile(`(?m)^\.(TH .*|EE)$`)
 	textLine    = regexp.MustCompile(`(?m)^[^.].*$`)
 )

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The man pages are what groff and mandoc both take without a warning.
+// groff and mandoc must accept the man pages without warnings.
 func TestManPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	dir := t.TempDir()
@@ -22,7 +22,7 @@ func TestManPages(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
-	if all := availableCommands(newRootCommand(&printer{})); err != nil || len(pages) != len(all)+1 { // of the configuration file
+	if all := availableCommands(newRootCommand(&printer{})); err != nil || len(pages) != len(all)+1 { // plus the page of the configuration file
 		t.Fatalf("there are %d pages of %d commands, %v", len(pages), len(all), err)
 	}
 	for _, checker := range [][]string{{"groff", "-ww", "-mandoc", "-Tutf8", "-z"}, {"mandoc", "-T", "lint", "-W", "warning"}} {
@@ -34,7 +34,7 @@ func TestManPages(t *testing.T) {
 	}
 }
 
-// A page tells all that is in the tables, and shows it as it can be typed.
+// A man page contains all entries of the tables, in a form that can be copied.
 func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	text := formatted(t, "hcp-node-agent-join.8")
@@ -50,8 +50,7 @@ func TestManPageOfJoin(t *testing.T) {
 	}
 }
 
-// The example on the page of the configuration file is one, and the page has all
-// settings.
+// The example in the configuration file's man page is valid, and the page has all settings.
 func TestManPageOfTheConfiguration(t *testing.T) {
 	text := strings.Join(strings.Fields(formatted(t, "hcp-node-agent-config.5")), " ")
 	for flag, setting := range config.Keys() {
@@ -69,7 +68,7 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// formatted is a man page as it is read.
+// formatted returns a man page as man displays it.
 func formatted(t *testing.T, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
@@ -85,7 +84,7 @@ func formatted(t *testing.T, name string) string {
 	return regexp.MustCompile(".\b").ReplaceAllString(string(out), "")
 }
 
-// docs/reference.md is of this program.
+// docs/reference.md must match the current commands.
 func TestReferenceIsFresh(t *testing.T) {
 	content, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {

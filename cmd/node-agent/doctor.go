@@ -22,7 +22,7 @@ FILE exists.`
 
 type doctorDocument struct {
 	bootstrap.DoctorReport
-	Error  string        `json:"error,omitempty"` // why the examination, or its bundle, could not be finished
+	Error  string        `json:"error,omitempty"` // why the checks or the support bundle are incomplete
 	Remedy report.Remedy `json:"remedy,omitempty"`
 }
 
@@ -58,7 +58,7 @@ func newDoctorCommand(p *printer) *cobra.Command {
 		}
 		if err == nil {
 			err = document.Err()
-			p.told = true // by the findings
+			p.told = true // printed as part of the findings
 		}
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// The machine that runs the tests is examined: text and document end with the
-// same code, and what is wrong is told once.
+// doctor runs on the test host. Text and JSON output have the same exit code, and each finding is
+// printed once.
 func TestDoctor(t *testing.T) {
 	dir := t.TempDir()
 	file, bundle := filepath.Join(dir, "config.yaml"), filepath.Join(dir, "b.tar.gz")

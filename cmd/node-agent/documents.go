@@ -39,8 +39,7 @@ func documents() []document {
 	}
 }
 
-// schemas are those of all documents, and of the configuration file, by their
-// files' names.
+// schemas returns the schemas of all documents and of the configuration file, by file name.
 func schemas() map[string]schema.Schema {
 	all := map[string]schema.Schema{}
 	add := func(kind, title string, parts ...any) schema.Schema {
@@ -59,7 +58,7 @@ func schemas() map[string]schema.Schema {
 	return all
 }
 
-// ended is a document and the result of its command.
+// ended combines a document with the result of its command.
 type ended[D any] struct {
 	document D
 	result
@@ -67,7 +66,7 @@ type ended[D any] struct {
 
 func (e ended[D]) parts() []any { return []any{e.document, e.result} }
 
-// MarshalJSON makes one object of both.
+// MarshalJSON encodes the document and the result as one object.
 func (e ended[D]) MarshalJSON() ([]byte, error) {
 	var both []byte
 	for _, part := range e.parts() {

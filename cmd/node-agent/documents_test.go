@@ -13,12 +13,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// agentCommand finds a command line of the agent; what follows a comment, a
-// separator or three spaces is not of it.
+// agentCommand matches a command line of the agent up to a comment, a separator or three spaces.
 var agentCommand = regexp.MustCompile(`(?m)^[ #$]*(?:sudo )?hcp-node-agent ([a-z][a-z-]*)((?: [^ #&|;>\n]+)*)`)
 
-// Every command of the agent in a block of the documentation is valid: the command
-// and its flags exist, and the settings are valid.
+// Every command line of the agent in a code block of the documentation is valid: the command and
+// its flags exist, and the settings are valid.
 func TestDocumentedCommands(t *testing.T) {
 	documents := []string{"../../README.md"}
 	for _, pattern := range []string{"../../docs/*.md", "../../examples/*.md", "../../examples/*/*.md"} {
@@ -66,8 +65,7 @@ func parseLine(args []string) (*cobra.Command, error) {
 	return c, c.ValidateArgs(c.Flags().Args())
 }
 
-// validLine returns an error for a command line that cannot be parsed, or that has
-// an invalid setting.
+// validLine returns an error if a command line cannot be parsed or has an invalid setting.
 func validLine(args []string) error {
 	c, err := parseLine(args)
 	if err != nil || c.Flags().Lookup("until") == nil {
@@ -78,7 +76,7 @@ func validLine(args []string) error {
 	return err
 }
 
-// The settings that a document has in a table are those that there are.
+// The table of settings in the document lists exactly the existing settings.
 func TestBridgeDocumentHasTheSettings(t *testing.T) {
 	content, err := os.ReadFile("../../docs/br-ex.md")
 	if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// cloudConfig is what the examples use of cloud-init.
+// cloudConfig has the cloud-init settings that the examples use.
 type cloudConfig struct {
 	Hostname   string                    `json:"hostname,omitempty"`
 	FQDN       string                    `json:"fqdn,omitempty"`
@@ -31,8 +31,8 @@ type cloudConfig struct {
 	RunCmd   [][]string `json:"runcmd"`
 }
 
-// The cloud-init examples install the package, leave secrets to root alone, run
-// command lines that exist, and do not wait for what waits for cloud-init.
+// The cloud-init examples install the package, restrict secrets to root, run existing command
+// lines, and do not wait for services that wait for cloud-init.
 func TestCloudInitExamples(t *testing.T) {
 	files, err := filepath.Glob("../../examples/cloud-init/*.yaml")
 	if err != nil || len(files) < 6 {
@@ -54,7 +54,8 @@ func TestCloudInitExamples(t *testing.T) {
 			if c.Repos["hcp-node-agent"]["gpgcheck"] != true {
 				t.Error("packages are not checked")
 			}
-			// cloud-init's class for RHEL has prefer_fqdn, and asks the cloud for what is not said.
+			// cloud-init's class for RHEL has prefer_fqdn, and otherwise queries the cloud's
+			// metadata.
 			if c.FQDN != c.Hostname {
 				t.Errorf("on RHEL the name is set to %q, not to %q", c.FQDN, c.Hostname)
 			}
@@ -86,8 +87,8 @@ func TestCloudInitExamples(t *testing.T) {
 	}
 }
 
-// fails runs commands as cloud-init does, as one script, but with programs that do
-// nothing. Whichever fails is the last that is run, and the script's failure.
+// fails checks that a failing command ends the script. It runs commands as cloud-init does, as
+// one script, with commands in PATH that do nothing. Each command fails in turn.
 func fails(t *testing.T, commands [][]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +97,7 @@ func fails(t *testing.T, commands [][]string) {
 	for _, command := range commands {
 		script += "'" + strings.Join(command, "' '") + "'\n"
 		if command[0] == "set" {
-			continue // the shell's own
+			continue // a shell builtin
 		}
 		programs = append(programs, command[0])
 		content := "#!/bin/sh\necho ${0##*/}\n[ ${0##*/} != \"$FAILS\" ]\n"
@@ -126,8 +127,7 @@ func loads(t *testing.T, content string) {
 	}
 }
 
-// The configuration that the package brings can be loaded as it is, and with each
-// of its settings.
+// The packaged configuration file is valid, as it is and with each commented setting enabled.
 func TestPackagedConfiguration(t *testing.T) {
 	content, err := os.ReadFile("../../packaging/rpm/config.yaml")
 	if err != nil {
@@ -141,7 +141,7 @@ func TestPackagedConfiguration(t *testing.T) {
 	loads(t, settings.ReplaceAllString(string(content), "$1"))
 }
 
-// The units look for the files that the service takes.
+// The conditions of the units name the files that the service reads.
 func TestUnitsNameTheFirstBootFiles(t *testing.T) {
 	for unit, key := range map[string]string{"hcp-node-agent.path": "PathChanged=", "hcp-node-agent.service": "ConditionPathExists=|"} {
 		content, err := os.ReadFile("../../systemd/" + unit)

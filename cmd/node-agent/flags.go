@@ -98,8 +98,8 @@ func completeInterfaces(*cobra.Command, []string, string) ([]cobra.Completion, c
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// registerCompletions completes the values of all flags by the names of the
-// values in their usage.
+// registerCompletions registers the completion of all flags, chosen by the name of the value in
+// their usage.
 func registerCompletions(c *cobra.Command) {
 	directories := cobra.FixedCompletions(nil, cobra.ShellCompDirectiveFilterDirs)
 	functions := map[string]cobra.CompletionFunc{

@@ -16,7 +16,7 @@ import (
 type joinDocument struct {
 	report.TypeMeta
 	Headline string              `json:"headline,omitempty"`
-	Changed  bool                `json:"changed"` // false: the host was in the desired state
+	Changed  bool                `json:"changed"` // false: the host was already in the desired state
 	Steps    []report.StepResult `json:"steps"`
 	result
 }
@@ -65,7 +65,7 @@ func runJoin(ctx context.Context, options bootstrap.Options, only []string) (boo
 	return bootstrap.Join(ctx, options)
 }
 
-// stepFailed reports whether the failure of the last step was printed already.
+// stepFailed reports whether the failure of the last step was already printed.
 func stepFailed(r *report.Recorder) bool {
 	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StepFailed
 }
@@ -89,15 +89,15 @@ func optionsFrom(c *cobra.Command, file string, p *printer) (bootstrap.Options, 
 	return bootstrap.Options{Config: join, StateDir: bootstrap.StateDir, Sink: p.sink, Stdin: p.in}, nil
 }
 
-// outcome is a document that decides how its command ends.
+// outcome is a document that determines the exit code of its command.
 type outcome interface {
-	// Err returns the failure that the document amounts to, nil if there is none.
+	// Err returns the failure that the document describes, or nil.
 	Err() error
 }
 
-// newReportCommand returns a command that takes a join's settings and ends with
-// one document. get fails only if it has no complete document; a failure that the
-// document itself amounts to follows the document in text, too.
+// newReportCommand returns a command that accepts the settings of a join and prints one document.
+// get fails only if it cannot return a complete document. A failure that the document describes
+// is printed after the document in text output, too.
 func newReportCommand[D outcome](
 	p *printer, name, short string, get func(context.Context, bootstrap.Options) (D, error), print func(io.Writer, D),
 ) *cobra.Command {

@@ -1,5 +1,4 @@
-// Command hcp-node-agent turns a RHEL machine into a worker of an OpenShift
-// Hosted Control Plane cluster.
+// Command hcp-node-agent joins a RHEL host to an OpenShift hosted cluster as a worker node.
 package main
 
 import (
@@ -18,7 +17,7 @@ import (
 )
 
 func main() {
-	klog.SetLogger(logr.Discard()) // client-go would write into the middle of the progress
+	klog.SetLogger(logr.Discard()) // client-go would write into the progress output
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	code := run(ctx, os.Args[1:], console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()

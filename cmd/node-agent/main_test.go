@@ -21,19 +21,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// said is what the agent did with one command line.
+// said is the output and the exit code of one command line.
 type said struct {
 	code     report.Code
 	out, err string
 }
 
-// call runs one command line as main does. The environment's settings do not
-// count, and nobody sees a stack trace.
+// call runs one command line as main does. It removes the agent's environment variables and fails
+// the test if a panic is printed.
 func call(t *testing.T, stdin string, args ...string) said {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, config.EnvironmentPrefix) {
-			t.Setenv(name, value) // given back at the end of the test
+			t.Setenv(name, value) // restores the variable when the test ends
 			if err := os.Unsetenv(name); err != nil {
 				t.Fatal(err)
 			}
@@ -84,7 +84,7 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 	}
 }
 
-// commands returns all commands with their help, the hidden ones too.
+// commands returns all commands in their order in the help, including hidden ones.
 func commands(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, c := range root.Commands() {
@@ -163,7 +163,7 @@ func TestVersion(t *testing.T) {
 	}
 	got := call(t, "", "version", "--output", "json")
 	document := decode(t, got.out)
-	delete(document, "commit") // there only in a build from a repository
+	delete(document, "commit") // exists only in builds from a repository
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "Version", "version": version, "go": runtime.Version(), "platform": platform,
 	}
@@ -172,7 +172,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// decode reads the one JSON document that out shall be.
+// decode parses out, which must be one JSON document.
 func decode(t *testing.T, out string) map[string]any {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(out))
@@ -220,8 +220,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// A join that has nothing to begin with. On a host that is a node it would go
-// on with that one, so the test does not run there.
+// A join without user data fails. On a joined host it would resume, so the test is skipped there.
 func TestJoinWithoutStub(t *testing.T) {
 	if _, err := os.Stat(bootstrap.StateDir); err == nil {
 		t.Skipf("this machine has joined a cluster (%s): a join would be real", bootstrap.StateDir)

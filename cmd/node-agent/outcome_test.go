@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// pointer returns user data whose ignition server refuses every connection.
+// pointer returns user data with an Ignition server that refuses every connection.
 func pointer(t *testing.T) string {
 	t.Helper()
 	ca := "data:;base64," + base64.StdEncoding.EncodeToString(certtest.NewAuthority(t, "ca").PEM)
@@ -44,8 +44,8 @@ func callCommand(t *testing.T, create func(*printer) *cobra.Command, args ...str
 	return said{code, out.String(), errs.String()}
 }
 
-// drifted returns a state directory whose ledger holds two files, the first of
-// which was changed afterwards.
+// drifted returns a state directory whose ledger records two files. The first one was changed
+// afterwards.
 func drifted(t *testing.T) (stateDir, changed string) {
 	t.Helper()
 	stateDir, dir := t.TempDir(), t.TempDir()
@@ -104,7 +104,7 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 }
 
 func TestFailedPreflightPrintsItsTable(t *testing.T) {
-	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // so that a check fails
+	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // causes one check to fail
 	got := callCommand(t, newPreflightCommand)
 	if got.code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.code, report.Refused)

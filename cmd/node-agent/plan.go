@@ -52,7 +52,7 @@ func printPlan(w io.Writer, document bootstrap.PlanDocument) {
 	printList(w, "missing", document.Missing)
 }
 
-// groups are those that there are, in the order in which they are shown.
+// groups returns the groups of the changes in output order.
 func groups(changes []bootstrap.PlannedChange) []bootstrap.Group {
 	order := []bootstrap.Group{bootstrap.GroupFiles, bootstrap.GroupUnits, bootstrap.GroupKernel, bootstrap.GroupUsers, bootstrap.GroupRuntime}
 	for _, change := range changes {
@@ -82,7 +82,7 @@ func printGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedC
 	}
 }
 
-// counts says how many changes of each action a group has.
+// counts returns the number of changes in a group for each action.
 func counts(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
 	number := map[bootstrap.Action]int{}
 	for _, change := range changes {
@@ -119,7 +119,7 @@ func sign(action bootstrap.Action) string {
 	return "~"
 }
 
-// printList prints lines under a title, and neither where there are none.
+// printList prints the title and the lines, or nothing if there are no lines.
 func printList(w io.Writer, title string, lines []string) {
 	if len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", title)

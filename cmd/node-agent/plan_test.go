@@ -102,7 +102,7 @@ missing
 	}
 }
 
-// On a host that is as it shall be there is one thing to say.
+// A host without pending changes has a plan of one line.
 func TestSayPlanOfAnAppliedHost(t *testing.T) {
 	var out bytes.Buffer
 	printPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})

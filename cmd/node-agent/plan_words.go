@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// whatChanges says in few words what a thing is and what it becomes.
+// whatChanges describes the current and the desired state of a change.
 func whatChanges(change bootstrap.PlannedChange) string {
 	switch change.Action {
 	case bootstrap.ActionAdd:
@@ -52,7 +52,7 @@ func whatChanges(change bootstrap.PlannedChange) string {
 	return strings.Join(list, ", ")
 }
 
-// words is one state in few words.
+// words describes a state in a few words.
 func words(kind ledger.Kind, state ledger.State) string {
 	switch kind {
 	case ledger.File:
@@ -70,7 +70,7 @@ func words(kind ledger.Kind, state ledger.State) string {
 	return state.String()
 }
 
-// typeOf is what host calls the type of file that a kind makes.
+// typeOf returns the file type, in the terms of package host, that a kind of entry creates.
 func typeOf(kind ledger.Kind) string {
 	switch kind {
 	case ledger.File, ledger.HardLink:

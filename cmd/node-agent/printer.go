@@ -26,12 +26,11 @@ type printer struct {
 	sink     report.Sink  // nil until the command line is parsed
 	text     *report.Text // nil if progress goes to a log
 	recorder *report.Recorder
-	told     bool // the failure was printed as that of a step
+	told     bool // the failure was already printed for a step
 	printed  bool // the JSON document was printed
 }
 
-// bindFlags binds the flags that all commands have. The printer can be used when
-// a command runs.
+// bindFlags binds the flags that all commands have.
 func (p *printer) bindFlags(root *cobra.Command) {
 	p.output = enumFlag(root, "output", "o", "output `FORMAT`: text or json", "text", "json")
 	p.logFormat = enumFlag(root, "log-format", "", "`FORMAT` of the progress: text, json, or journal for the systemd "+
@@ -79,8 +78,8 @@ func (p *printer) log() report.Sink {
 	return nil
 }
 
-// isService reports whether systemd connected standard error to a journal that
-// exists. A program below a service with an output of its own has the variable, too.
+// isService reports whether standard error is connected to the journal. The environment variable
+// alone is not sufficient: a child of a service inherits it, even with other output.
 func isService() bool {
 	connected, err := journal.StderrIsJournalStream()
 	return err == nil && connected && journal.Enabled()
@@ -103,7 +102,7 @@ func text(stream io.Writer) *report.Text {
 	return text
 }
 
-// stopRewriting ends the line that is rewritten on a terminal.
+// stopRewriting ends the line that is updated in place on a terminal.
 func (p *printer) stopRewriting() {
 	if p.text != nil {
 		p.text.Stop()
@@ -121,8 +120,8 @@ func (p *printer) document(document any, print func(io.Writer)) error {
 	return nil
 }
 
-// finish prints the document of a command that ended with err. Text is printed
-// only without an error. It returns err, or why the document was not printed.
+// finish prints the document of a command that ended with err. Text is printed only if err is
+// nil. finish returns err, or the error of printing.
 func (p *printer) finish(err error, document any, print func(io.Writer)) error {
 	if err != nil && !p.json {
 		return err
@@ -139,10 +138,10 @@ type failureDocument struct {
 	result
 }
 
-// failure prints the error of a command, unless it was printed already.
+// failure prints the error of a command unless it was already printed.
 func (p *printer) failure(path string, err error) {
 	if err != nil && p.json && !p.printed {
-		// The error is printed below, too.
+		// The error is also printed below.
 		_ = p.document(failureDocument{TypeMeta: report.Meta("Failure"), result: resultOf(err)}, nil)
 	}
 	p.stopRewriting()
@@ -160,7 +159,7 @@ func (p *printer) failure(path string, err error) {
 	}
 }
 
-// result holds the last fields of every document.
+// result contains the last fields of every document.
 type result struct {
 	ExitCode report.Code   `json:"exitCode"`
 	Error    string        `json:"error,omitempty"`

@@ -18,8 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// table reads the rows of the README's table with this heading: the first
-// cell, without its quotes, and the second.
+// table returns the rows of the README's table with this heading: the first cell without
+// backquotes, and the second cell.
 func table(t *testing.T, heading string) [][2]string {
 	t.Helper()
 	content, err := os.ReadFile("../../README.md")
@@ -60,8 +60,8 @@ func TestReadmeListsTheCommands(t *testing.T) {
 	}
 }
 
-// Scripts and the unit act on exit codes: README says what the one table says,
-// help lists them all.
+// Scripts and the systemd unit depend on exit codes. The README and the help must list all of
+// them with the same meanings.
 func TestReadmeListsTheExitCodes(t *testing.T) {
 	var want [][2]string
 	help := call(t, "", "help").out
@@ -76,7 +76,7 @@ func TestReadmeListsTheExitCodes(t *testing.T) {
 	}
 }
 
-// What does not mend itself is not tried again by the unit; what may, is.
+// The unit must not restart after permanent errors, and must restart after others.
 func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	content, err := os.ReadFile("../../systemd/hcp-node-agent.service")
 	if err != nil {
@@ -84,7 +84,7 @@ func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	}
 	for setting, codes := range map[string][]report.Code{
 		"RestartPreventExitStatus": {report.Usage, report.Refused, report.CredentialRefused, report.NetworkRolledBack, report.RebootNeeded},
-		// An interruption is no failure, and Restart=on-failure does not go on after it.
+		// An interruption is not a failure, and Restart=on-failure does not apply to it.
 		"SuccessExitStatus":      {report.Interrupted},
 		"RestartForceExitStatus": {report.Interrupted},
 	} {
@@ -102,8 +102,8 @@ func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
 	}
 }
 
-// What rpm's scriptlets, modules, mounts and the move of the uplink need is not
-// taken away from the service, and the unit says of each such option why.
+// The unit's hardening must not prevent what rpm's scriptlets, kernel modules, mounts and the
+// migration of the uplink need. The unit has a comment for each such option.
 func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
 	content, err := os.ReadFile("../../systemd/hcp-node-agent.service")
 	if err != nil {
@@ -131,7 +131,7 @@ func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
 	}
 }
 
-// The README's examples of an override and of a configuration can be used.
+// The README's examples of an override and of a configuration file are valid.
 func TestReadmeChangesThePayload(t *testing.T) {
 	content, err := os.ReadFile("../../README.md")
 	if err != nil {

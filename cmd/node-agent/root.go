@@ -11,7 +11,7 @@ import (
 
 const program = "hcp-node-agent"
 
-// The groups of commands in the help.
+// Groups of commands in the help.
 const (
 	nodeGroup    = "node"
 	imageGroup   = "image"
@@ -19,9 +19,9 @@ const (
 	otherGroup   = "other"
 )
 
-// newRootCommand returns the program's commands. Their output goes through p.
+// newRootCommand returns the root command with all subcommands. Their output goes through p.
 func newRootCommand(p *printer) *cobra.Command {
-	cobra.EnableCommandSorting = false // the help has the commands in the order of their use
+	cobra.EnableCommandSorting = false // keeps the order of use in the help
 	root := &cobra.Command{
 		Use:   program + " COMMAND",
 		Short: "Turn a RHEL machine into a worker of a Hosted Control Plane cluster",

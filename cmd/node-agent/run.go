@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
 
-// metricsFile is where node_exporter can be pointed to, or a link led from.
+// metricsFile is read by the textfile collector of node_exporter, directly or through a link.
 const metricsFile = "/run/hcp-node-agent/metrics.prom"
 
 func newRunCommand(p *printer) *cobra.Command {

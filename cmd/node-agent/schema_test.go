@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// docs/schema is of this program, and has nothing else.
+// docs/schema must contain exactly the schemas of the current documents.
 func TestSchemasAreFresh(t *testing.T) {
 	dir := t.TempDir()
 	if got := call(t, "", "docs", "schema", dir); got.code != report.Done {
@@ -47,9 +47,8 @@ func TestSchemasAreFresh(t *testing.T) {
 	}
 }
 
-// judge asks another's implementation of JSON Schema, python3-jsonschema, whether
-// each document is what the schema of its kind says; what a schema does not know
-// is refused.
+// judge validates documents with an independent implementation of JSON Schema,
+// python3-jsonschema, and returns its output. Unknown fields are errors.
 func judge(t *testing.T, documents ...string) string {
 	t.Helper()
 	closed := map[string]schema.Schema{}
@@ -79,8 +78,7 @@ for text in given["documents"]:
 	return string(out)
 }
 
-// Documents with all that they can have, and with nothing, are what the schemas
-// say.
+// Documents with all fields set, and with none, match their schemas.
 func TestSchemasOfAllThatCanBeWritten(t *testing.T) {
 	var texts []string
 	for _, d := range documents() {
@@ -112,7 +110,7 @@ func TestSchemasOfAllThatCanBeWritten(t *testing.T) {
 	}
 }
 
-// fill gives everything a value that is not its zero.
+// fill sets every field to a nonzero value.
 func fill(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:
@@ -198,7 +196,7 @@ func TestSchemasOfWhatIsPrinted(t *testing.T) {
 	}
 }
 
-// The schema of the configuration knows what the program knows.
+// The schema of the configuration file accepts and rejects the same files as the agent.
 func TestSchemaOfTheConfiguration(t *testing.T) {
 	good := map[string]any{"apiVersion": report.APIVersion, "kind": config.Kind, "timeout": "1h", "skip": []string{"network"}, "payload": map[string]any{"drop": []string{"a.service"}}}
 	content, err := json.Marshal(good)

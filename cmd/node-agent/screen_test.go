@@ -17,9 +17,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestMain is the program if called by its name, for shells that complete command
-// lines. In the terminal of TestScreen it plays a join, one event for each line
-// that is typed.
+// TestMain runs the agent if the test binary is called by the agent's name, for shells that
+// complete command lines. In the terminal of TestScreen it replays a join, one event for each
+// line that is typed.
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == program {
 		main() // for a shell that completes a command line
@@ -53,8 +53,8 @@ func played() []report.Event {
 	}
 }
 
-// The story of a join on the screen of a real terminal, tmux: at three moments,
-// as wide as usual, narrow, and made narrower while a step runs.
+// The output of a join on a real terminal, tmux, is compared at three times: at the usual width,
+// in a narrow window, and in a window that becomes narrower during a step.
 func TestScreen(t *testing.T) {
 	if _, err := exec.LookPath("tmux"); err != nil {
 		t.Fatalf("%v; make deps installs what tests need", err)
@@ -62,7 +62,7 @@ func TestScreen(t *testing.T) {
 	for name, test := range map[string]struct{ width, then int }{"usual": {100, 100}, "narrow": {48, 48}, "resized": {100, 60}} {
 		t.Run(name, func(t *testing.T) {
 			s := newScreen(t, test.width)
-			s.expect(name + "-1") // it reads from now on
+			s.expect(name + "-1") // the process reads events from now on
 			for _, moment := range []int{6, 9, 10} {
 				for ; s.told < moment; s.told++ {
 					s.tmux("send-keys", "-t", "s", "Enter")
@@ -104,8 +104,8 @@ func (s *screen) tmux(args ...string) string {
 
 var clocks = regexp.MustCompile(`\b[0-9]:[0-9]{2}$|\b(99|100):[0-9]{2}:[0-9]{2}`)
 
-// expect waits until the screen is as a file in testdata has it, and no longer
-// than it takes to see that it stays otherwise.
+// expect compares the screen with a file in testdata. It waits until they match, or until the
+// screen is stable and differs.
 func (s *screen) expect(name string) {
 	s.Helper()
 	file := filepath.Join("testdata", "screen", name+".txt")

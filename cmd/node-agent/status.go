@@ -17,8 +17,8 @@ func newStatusCommand(p *printer) *cobra.Command {
 		bootstrap.Status, printStatus)
 }
 
-// poolWords names whose configuration a node has; a standalone cluster's pools
-// have no name in the agent's inputs.
+// poolWords returns the name of the pool that a node's configuration is from. A standalone
+// cluster's pools have no name in the agent's inputs.
 func poolWords(state bootstrap.State) string {
 	if state.NodePool == "" {
 		return "the workers"

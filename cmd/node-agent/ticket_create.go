@@ -68,7 +68,7 @@ writes two files for each node:
 		err := o.create(&document)
 		print := func(w io.Writer) { printTickets(w, o, document.Tickets) }
 		if err != nil && !p.json {
-			print(p.out) // the tickets that were created before the error
+			print(p.out) // the tokens that were created before the error
 		}
 		document.result = resultOf(err)
 		return p.finish(err, document, print)
@@ -118,7 +118,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// wish is what all tickets have in common.
+// wish returns the options that all tokens share.
 func (o ticketOptions) wish() (ticket.Wish, error) {
 	wish := ticket.Wish{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
 	if (o.kubeconfig == "") == (o.ca == "") {
@@ -150,7 +150,7 @@ func (o ticketOptions) wish() (ticket.Wish, error) {
 	return wish, nil
 }
 
-// wanted are the nodes of --node and --nodes.
+// wanted returns the nodes of --node and --nodes.
 func (o ticketOptions) wanted() ([]ticketNode, error) {
 	addresses, err := parseAddresses(o.addresses)
 	if err != nil {

@@ -10,14 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// ticketNode is a node that shall have a ticket.
+// ticketNode is a node to create a join token for.
 type ticketNode struct {
 	name      string
 	addresses []netip.Addr
 }
 
-// parseNodes reads one node a line, its name and then its addresses; what
-// stands behind a # is for people.
+// parseNodes parses lines with the name of a node and its addresses. Text after # is a comment.
 func parseNodes(content []byte) ([]ticketNode, error) {
 	var nodes []ticketNode
 	lines := bufio.NewScanner(bytes.NewReader(content))

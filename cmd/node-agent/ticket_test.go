@@ -29,7 +29,7 @@ func kubeconfig(ca string) string {
 		"users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
 }
 
-const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // of no server
+const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
 
 func TestTicketCreate(t *testing.T) {
 	dir, ca := t.TempDir(), string(certtest.NewAuthority(t, "ca").PEM)
@@ -143,7 +143,7 @@ func TestTicketCreateRefuses(t *testing.T) {
 	}
 }
 
-// The documented commands name a directory that does not exist yet.
+// The documented commands use a directory that does not exist yet.
 func TestTicketCreateMakesTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))

@@ -10,37 +10,37 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Options say what an approver works with.
+// Options configure an Approver.
 type Options struct {
-	Kubeconfig []byte // of the hosted cluster; used, not stored
-	Claims     string // directory of NAME.claim files; ByHand needs none
-	Namespace  string // of the ConfigMap of bindings
+	Kubeconfig []byte // of the hosted cluster; not stored
+	Claims     string // directory of the enrollment files; not used for manual approval
+	Namespace  string // of the ConfigMap with the usage records
 	ConfigMap  string
-	Tell       func(Told)        // takes what was decided, one at a time
-	Status     func(text string) // takes how it is, whenever that changes; nil for nobody
-	Ready      func()            // is called once, when the first look at the cluster has gone well; nil for nobody
+	Tell       func(Told)        // receives every decision, one call at a time
+	Status     func(text string) // receives the status text whenever the status changes; may be nil
+	Ready      func()            // is called once, after the first successful resync; may be nil
 }
 
-// Told is one decision, or something else worth a line.
+// Told is a decision on a CSR or another message of an approver.
 type Told struct {
 	Time    time.Time     `json:"time"`
 	Verdict Verdict       `json:"verdict"`
 	Node    string        `json:"node,omitempty"`
 	CSR     string        `json:"csr,omitempty"`
 	Signer  string        `json:"signer,omitempty"`
-	Key     string        `json:"key,omitempty"` // fingerprint of the public key
+	Key     string        `json:"key,omitempty"` // fingerprint of the CSR's public key
 	Ticket  string        `json:"ticket,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Remedy  report.Remedy `json:"remedy,omitempty"`
 }
 
-// Beside the verdicts, an approver tells of these.
+// Outcomes of events that are not decisions.
 const (
-	Warned Verdict = "warning" // a claim cannot be used, the API server does not answer, or does not let an approval through
+	Warned Verdict = "warning" // an unusable enrollment, an unreachable API server or a rejected approval
 	Noted  Verdict = "note"
 )
 
-// Approver approves CSRs by claims.
+// Approver approves CSRs that match an enrollment.
 type Approver struct {
 	connection
 	options  Options
@@ -49,16 +49,16 @@ type Approver struct {
 	claims   Claims
 
 	told      memory
-	broken    map[string]bool // problems of claims that were told
-	unsettled bool            // something could be decided otherwise without a change of its CSR
-	patience  time.Duration   // how long to wait until it is looked at again
-	soon      time.Duration   // what patience begins with
-	crossed   bool            // somebody else wrote a CSR while it was approved
-	tally     tally           // of the look at all CSRs, and of what has changed since
+	broken    map[string]bool // errors of unusable enrollments that were already reported
+	unsettled bool            // a decision can change without a change of its CSR
+	patience  time.Duration   // until the next resync while needsResync is set
+	soon      time.Duration   // initial value of resyncDelay
+	crossed   bool            // another client wrote a CSR while it was approved
+	tally     tally           // of the last resync and of the changes since
 	approved  int
 }
 
-// Open prepares an approver; nothing is asked of the cluster yet.
+// Open creates an approver from a kubeconfig. It sends no requests to the cluster.
 func Open(options Options) (*Approver, error) {
 	connection, err := connect(options.Kubeconfig)
 	if err != nil {
@@ -76,13 +76,14 @@ func (a *Approver) tell(told Told) {
 	a.options.Tell(told)
 }
 
-// What is told of a CSR has an end: a stranger writes some of it.
+// Maximum lengths of reported texts, parts of which are chosen by the requestor.
 const (
-	mostNode   = 253 // of a Node's name
+	mostNode   = 253 // of a Node name
 	mostReason = 1000
 )
 
-// tellOf tells of a decision, once: again only when the reason is another.
+// tellOf emits the event for a decision. A decision other than an approval is emitted again only
+// if its reason has changed.
 func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decision) {
 	d.Node, d.Reason = shortenTo(mostNode, d.Node), shortenTo(mostReason, d.Reason)
 	if d.Verdict != Approve {
@@ -94,8 +95,8 @@ func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decis
 	a.tell(toldOf(csr, d))
 }
 
-// tellFailed tells once that a CSR could not be approved: again only when it
-// fails in another way, as the server's sentence can have a time in it.
+// tellFailed reports that a CSR could not be approved. It reports a CSR again only if the status
+// reason of the error changes, because the API server's message can contain a time.
 func (a *Approver) tellFailed(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
 	kind := "failed: " + string(apierrors.ReasonForError(err))
 	if !a.told.add(csr.UID, kind) {
@@ -116,7 +117,7 @@ func toldOf(csr *certificatesv1.CertificateSigningRequest, d Decision) Told {
 	return told
 }
 
-// loadClaims reads the claims anew, and tells what is wrong with them, once.
+// loadClaims reads the enrollments and reports each unusable one once.
 func (a *Approver) loadClaims() {
 	claims, problems := a.dir.load()
 	broken := map[string]bool{}
@@ -129,7 +130,7 @@ func (a *Approver) loadClaims() {
 	a.claims, a.broken = claims, broken
 }
 
-// requestTime bounds one request that is not a watch.
+// requestTime limits one request that is not a watch.
 const requestTime = 30 * time.Second
 
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -15,21 +15,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Where the bindings are when nothing else is said.
+// Defaults for the ConfigMap of the usage records.
 const (
 	DefaultNamespace = "kube-system"
 	DefaultConfigMap = "hcp-node-agent-tickets"
 )
 
-// bindings say which key each ticket was used for, in one ConfigMap of the
-// hosted cluster: "TICKET: KEY", 32 and 43 characters. It is written by
-// compare-and-swap, so that of two approvers one is first, and nothing is
-// forgotten by a restart.
+// bindings record which key each join token was used for, in one ConfigMap of the hosted cluster.
+// An entry is "TOKEN-ID: KEY", with 32 and 43 characters. The ConfigMap is updated by
+// compare-and-swap, so only one of two concurrent approvers succeeds. The records survive a
+// restart.
 //
-// An object may have 1 MiB and a write to etcd 1.5 MiB; an entry takes some 80
-// bytes. One ConfigMap therefore takes ten thousand tickets, which is more nodes
-// than a cluster may have, and one object needs the least rights. When it is
-// full, no more tickets are taken, and each CSR is told why.
+// An object is limited to 1 MiB and a write to etcd to 1.5 MiB; an entry takes about 80 bytes.
+// One ConfigMap is therefore limited to ten thousand tokens, more than the number of nodes that a
+// cluster supports. A single object needs the fewest rights. When the ConfigMap is full, no
+// further tokens are accepted, and the reason is reported for each CSR.
 type bindings struct {
 	client    *kube.Client
 	namespace string
@@ -41,10 +41,10 @@ const (
 	fullRemedy   = "# take the entries of claims that have expired out of the ConfigMap, and their files out of the directory"
 )
 
-// bound is what the ConfigMap said, and where it was then.
+// bound is the content of the ConfigMap when it was read.
 type bound struct {
 	object *corev1.ConfigMap
-	keys   map[string]string // ticket to fingerprint
+	keys   map[string]string // token ID to key fingerprint
 }
 
 func (b bindings) read(ctx context.Context) (bound, error) {
@@ -67,8 +67,8 @@ func boundOf(object *corev1.ConfigMap) bound {
 	return bound{object: object, keys: keys}
 }
 
-// add notes tickets as used, if nobody has written meanwhile: the error is then
-// a conflict.
+// add records tokens as used. It returns a conflict error if the ConfigMap has changed since was
+// was read.
 func (b bindings) add(ctx context.Context, was bound, more map[string]string) error {
 	object := was.object.DeepCopy()
 	if object.Data == nil {
@@ -84,7 +84,7 @@ func (b bindings) add(ctx context.Context, was bound, more map[string]string) er
 	return nil
 }
 
-// shortForm writes the 32 bytes of a fingerprint in 43 characters.
+// shortForm encodes the 32 bytes of a fingerprint in 43 characters.
 func shortForm(fingerprint string) string {
 	sum, err := hex.DecodeString(strings.TrimPrefix(fingerprint, "SHA256:"))
 	if err != nil {
@@ -93,8 +93,8 @@ func shortForm(fingerprint string) string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// longForm reads it back. What is not of that form is some key too, and no
-// fingerprint is equal to it.
+// longForm decodes a value that encodeFingerprint returned. For any other value it returns a text
+// that is not equal to any fingerprint.
 func longForm(value string) string {
 	sum, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(sum) != 32 {

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Nothing that a stranger writes makes what is told of it, or kept, any longer
-// than a few lines.
+// Texts that a requestor controls must not make a report or a stored reason longer than a few
+// lines.
 func TestWhatIsToldHasAnEnd(t *testing.T) {
 	key, long := certtest.NewKey(t), strings.Repeat("a", 4000)
 	ca := certtest.NewAuthority(t, "ca").PEM
@@ -41,7 +41,7 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 		var told []Told
 		a := &Approver{options: Options{Tell: func(one Told) { told = append(told, one) }}}
 		d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), Facts{Now: mine.Expires.Add(-1), Authorities: cluster})
-		d.Reason += strings.Repeat("x", 4000) // whoever has made it
+		d.Reason += strings.Repeat("x", 4000) // as if a rule had returned a very long reason
 		a.tellOf(csr, d)
 		a.tellOf(csr, d)
 		if len(told) != 1 || told[0].Reason == "" || len(told[0].Reason) > mostReason+3 || len(told[0].Node) > mostNode+3 {
@@ -53,7 +53,7 @@ func TestWhatIsToldHasAnEnd(t *testing.T) {
 	}
 }
 
-// What a kubelet does not send is not parsed.
+// Requests that kubelet never sends are not parsed.
 func TestPaddedRequestIsNotLookedInto(t *testing.T) {
 	csr := clientOf(certtest.NewKey(t)).csr(t)
 	if lookInto(csr).node != "worker-1" {

@@ -16,15 +16,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ByHand is one node that a person approves.
+// ByHand describes one node that an administrator approves manually.
 type ByHand struct {
 	NodeName    string
-	Fingerprint string       // of its client CSR's key, as join shows it; "" when that one is approved already
-	Addresses   []netip.Addr // that its serving CSR may name; none: that one is not looked at
-	Log         report.Log   // takes what is waited for
+	Fingerprint string       // of the client CSR's key, as printed by join; "" if the client CSR is already approved
+	Addresses   []netip.Addr // allowed in the serving CSR; none: the serving CSR is not approved
+	Log         report.Log   // receives the reason for waiting
 }
 
-// checkFingerprint tells whether a text can be a fingerprint at all.
+// checkFingerprint checks the format of a fingerprint.
 func checkFingerprint(text string) error {
 	if !regexp.MustCompile(`^SHA256:[0-9a-f]{64}$`).MatchString(text) {
 		return fmt.Errorf("%q is not a fingerprint: join shows it, SHA256: and 64 hexadecimal digits", shorten(text))
@@ -32,11 +32,11 @@ func checkFingerprint(text string) error {
 	return nil
 }
 
-// ByHand approves the client CSR with one key, and then the node's serving CSR;
-// it waits for each, and ctx bounds that. No claim is needed, and none is looked
-// at: the person has compared.
+// ByHand approves the client CSR with the given key and then the node's serving CSR. It waits for
+// each of them until ctx ends. It uses no enrollment, because the administrator has compared the
+// fingerprint.
 func (a *Approver) ByHand(ctx context.Context, node ByHand) error {
-	var since metav1.Time // without a client CSR's key it is not known, and the newest serving CSR counts
+	var since metav1.Time // zero if no client key is given: the newest serving CSR counts
 	if node.Fingerprint != "" {
 		if err := checkFingerprint(node.Fingerprint); err != nil {
 			return report.Fail(report.Usage, "journalctl -u hcp-node-agent # or the terminal of join, on the node", "%w", err)
@@ -56,8 +56,8 @@ func (a *Approver) ByHand(ctx context.Context, node ByHand) error {
 	})
 }
 
-// await looks every two seconds until a CSR of the signer was approved; choose
-// does it, or gives the reason why it is waited on.
+// await calls choose with the node's CSRs every two seconds until choose has approved one of
+// them. Until then, choose returns the reason for waiting in why.
 func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose func([]*certificatesv1.CertificateSigningRequest) (why string, err error)) error {
 	for {
 		all, err := a.ofSigner(ctx, signer, node.NodeName)
@@ -69,7 +69,7 @@ func (a *Approver) await(ctx context.Context, node ByHand, signer string, choose
 		case ctx.Err() != nil:
 			return waitEnded(ctx, why)
 		case apierrors.IsConflict(err):
-			continue // somebody wrote it meanwhile: look what became of it
+			continue // another client changed the CSR: read it again
 		case err != nil:
 			return a.explain(err)
 		case why == "":
@@ -89,7 +89,7 @@ func waitEnded(ctx context.Context, why string) error {
 	return report.Fail(report.Interrupted, "", "interrupted: %w", ctx.Err())
 }
 
-// ofSigner lists the CSRs for a signer, page by page, and keeps those of a node.
+// ofSigner lists the CSRs for a signer, page by page, and returns those of one node.
 func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certificatesv1.CertificateSigningRequest, error) {
 	var all []*certificatesv1.CertificateSigningRequest
 	options := metav1.ListOptions{FieldSelector: "spec.signerName=" + signer}
@@ -97,7 +97,7 @@ func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certif
 		for n := range page {
 			csr := &page[n]
 			if csr.Spec.Username == nodePrefix+node || lookInto(csr).node == node {
-				all = append(all, csr.DeepCopy()) // a copy, so that the page is let go of
+				all = append(all, csr.DeepCopy()) // a copy, so that the page can be freed
 			}
 		}
 		return nil
@@ -105,8 +105,8 @@ func (a *Approver) ofSigner(ctx context.Context, signer, node string) ([]*certif
 	return all, err
 }
 
-// approvedBy gives the reason with which a CSR was approved, "" for not yet; the
-// error is for one that will never be.
+// approvedBy returns the reason of the Approved condition, or "" if the CSR is still pending. It
+// fails if the CSR was denied or has failed.
 func approvedBy(csr *certificatesv1.CertificateSigningRequest) (string, error) {
 	reason := ""
 	for _, condition := range csr.Status.Conditions {

@@ -12,17 +12,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// clients are the client CSRs of one node's name. Who sees a CSR can submit
-// the same request once more, under another name or for other usages: so several
-// can have the key that is meant, and not all of them are as kubelet's own.
+// clients are the client CSRs for one node name. Any user who can read a CSR can submit a copy of
+// the request with another CSR name or other usages. Several CSRs can therefore have the expected
+// key, and some of them can differ from the one that kubelet submitted.
 type clients struct {
-	waiting  []*certificatesv1.CertificateSigningRequest // keep all rules, with the key that is meant
+	waiting  []*certificatesv1.CertificateSigningRequest // valid CSRs with the expected key
 	approved []*certificatesv1.CertificateSigningRequest
-	refused  error    // why one with that key is not to be approved
-	others   []string // the keys of those that wait with another one
+	refused  error    // why a CSR with the expected key must not be approved
+	others   []string // fingerprints of pending CSRs with another key
 }
 
-// clientsOf sorts the client CSRs of a node's name.
+// clientsOf classifies the client CSRs for a node name.
 func clientsOf(node ByHand, all []*certificatesv1.CertificateSigningRequest) clients {
 	var c clients
 	for _, csr := range all {
@@ -53,8 +53,8 @@ func clientsOf(node ByHand, all []*certificatesv1.CertificateSigningRequest) cli
 	return c
 }
 
-// since is when the node first asked with this key. A serving CSR that is older
-// is of the life that a node of this name had before.
+// since returns the time of the first CSR with this key. An older serving CSR belongs to an
+// earlier node with the same name.
 func (c clients) since() metav1.Time {
 	var first metav1.Time
 	for _, csr := range slices.Concat(c.waiting, c.approved) {
@@ -65,9 +65,8 @@ func (c clients) since() metav1.Time {
 	return first
 }
 
-// clientByHand approves all that have the key and keep the rules: which of them
-// the node waits for cannot be seen, and a certificate is of use to nobody
-// without the key.
+// clientByHand approves all valid CSRs with the expected key. It cannot determine which of them
+// the node waits for, and a certificate is useless without the private key.
 func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certificatesv1.CertificateSigningRequest) (since metav1.Time, why string, err error) {
 	c := clientsOf(node, all)
 	d := Decision{Verdict: Approve, Node: node.NodeName, Key: node.Fingerprint}
@@ -88,7 +87,7 @@ func (a *Approver) clientByHand(ctx context.Context, node ByHand, all []*certifi
 	switch {
 	case err != nil:
 		return since, "", err
-	case exists && len(c.approved) > 0: // the node is in by that one, and the others are somebody's copies
+	case exists && len(c.approved) > 0: // the node has joined with the approved CSR; the pending ones are copies
 		a.tellAnswered(c.approved[0], d)
 		return c.since(), "", nil
 	case exists:

@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// makeNodeOnce makes a Node that the test itself deletes.
+// makeNodeOnce creates a Node that the test itself must delete.
 func makeNodeOnce(t *testing.T, name, address string) {
 	t.Helper()
 	if _, err := adminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{
@@ -29,9 +29,8 @@ func makeNodeOnce(t *testing.T, name, address string) {
 	}
 }
 
-// Copies of a node's request, under other names and for other usages, neither
-// end the approval nor get one; and the serving CSR of a node's former life is
-// not taken for the one that is still to come.
+// Copies of a node's request, with other CSR names or other usages, neither end the wait nor are
+// approved. A serving CSR of an earlier node with the same name is ignored.
 func TestControlPlaneByHandAmongCopies(t *testing.T) {
 	s := newScene(t)
 	a := s.approver(fleetKubeconfig)
@@ -44,7 +43,7 @@ func TestControlPlaneByHandAmongCopies(t *testing.T) {
 	if err := a.ByHand(within(t, time.Minute), formerNode); err != nil || approvals(t, former) != byAgent {
 		t.Fatalf("ByHand() = %v; the CSR is %q", err, approvals(t, former))
 	}
-	time.Sleep(1100 * time.Millisecond) // creation times have whole seconds
+	time.Sleep(1100 * time.Millisecond) // creation times have a resolution of one second
 
 	key := certtest.NewKey(t)
 	copied := func(name string, usage certificatesv1.KeyUsage) string {
@@ -75,8 +74,8 @@ func TestControlPlaneByHandAmongCopies(t *testing.T) {
 	}
 }
 
-// byHandServing approves the serving CSR that comes while it is waited for,
-// and none with another machine's address.
+// byHandServing checks that a serving CSR submitted during the wait is approved, and that a CSR
+// with another host's address is not.
 func byHandServing(t *testing.T, s *scene, a *Approver) {
 	t.Helper()
 	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:hand", Groups: []string{"system:nodes"}})
@@ -86,19 +85,19 @@ func byHandServing(t *testing.T, s *scene, a *Approver) {
 	node := ByHand{NodeName: "hand", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.60"), netip.MustParseAddr("192.0.2.62")}}
 	done := make(chan error)
 	go func() { done <- a.ByHand(within(t, time.Minute), node) }()
-	time.Sleep(500 * time.Millisecond) // so that it waits; whether it does changes nothing that is asserted
+	time.Sleep(500 * time.Millisecond) // usually enough for the wait to begin; the assertions do not depend on it
 	good := serving("192.0.2.60")
 	if err := <-done; err != nil || approvals(t, good) != byAgent {
 		t.Errorf("ByHand() = %v; the CSR is %q", err, approvals(t, good))
 	}
-	time.Sleep(time.Second) // creation times have whole seconds, and the newest counts
+	time.Sleep(time.Second) // creation times have a resolution of one second, and the newest CSR counts
 	bad := serving("192.0.2.63")
 	if err := a.ByHand(within(t, time.Minute), node); err == nil || !strings.Contains(err.Error(), "with the address 192.0.2.63") || approvals(t, bad) != "" {
 		t.Errorf("ByHand() = %v; the CSR is %q", err, approvals(t, bad))
 	}
 	makeNode(t, "hand-other", "192.0.2.62")
 	time.Sleep(time.Second)
-	shared := serving("192.0.2.62") // whoever controls hand-other's kubelet has written that address
+	shared := serving("192.0.2.62") // hand-other's kubelet can write any address into its own Node
 	if err := a.ByHand(within(t, time.Minute), node); err != nil || approvals(t, shared) != byAgent {
 		t.Errorf("ByHand() = %v; the CSR is %q", err, approvals(t, shared))
 	}

@@ -7,8 +7,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newestServing gives the last serving CSR that a node has submitted, since a
-// time; nil for none. Times have whole seconds, so one of that second counts.
+// newestServing returns the newest serving CSR that a node has submitted since a time, or nil.
+// Creation times have a resolution of one second, so a CSR of the same second is included.
 func newestServing(name string, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
 	var newest *certificatesv1.CertificateSigningRequest
 	for _, csr := range all {
@@ -43,7 +43,7 @@ func (a *Approver) servingByHand(ctx context.Context, node ByHand, since metav1.
 	if err != nil {
 		return "", err
 	}
-	// The addresses are those that the person gave; a Node with one of them is reported.
+	// The administrator gave the addresses, so a Node with the same address is only reported.
 	d.Reason = in.conflict(node.NodeName, NewClaims(nil), Facts{NodesOf: nodesOf}).String()
 	return "", a.approveByHand(ctx, newest, d)
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// claimsDir is a directory of NAME.claim files. It is read anew when one of
-// them changes, comes or goes.
+// claimsDir is a directory of enrollment files. It is read again when a file is added, changed or
+// removed.
 type claimsDir struct {
 	path string
-	seen string // what the directory looked like when it was read
+	seen string // result of state at the last load
 }
 
-// look describes the files by name, size and time; links are followed, as a
-// mounted ConfigMap is one of links.
+// look returns the names, sizes and modification times of the files. It follows symbolic links,
+// because the files of a mounted ConfigMap are links.
 func (d *claimsDir) look() string {
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
@@ -43,17 +43,17 @@ func (d *claimsDir) look() string {
 
 func (d *claimsDir) changed() bool { return d.look() != d.seen }
 
-// load reads the claims. One that cannot be read does not stop the others; a
-// directory that cannot be read has none, so that nothing is approved by claims
-// that are perhaps withdrawn.
+// load reads the enrollments and returns one error for each unusable file. If the directory
+// cannot be read, load returns no enrollments: they may have been withdrawn, so nothing may be
+// approved by them.
 func (d *claimsDir) load() (Claims, []error) {
-	d.seen = d.look() // before the reading: what changes meanwhile is seen by the next look
+	d.seen = d.look() // before the files are read, so that a concurrent change causes another load
 	entries, err := os.ReadDir(d.path)
 	if err != nil {
 		return NewClaims(nil), []error{fmt.Errorf("reading the directory of claims: %w", err)}
 	}
 	var problems []error
-	from := map[string]string{} // ticket to file
+	from := map[string]string{} // token ID to file name
 	var list []*ticket.Claim
 	for _, entry := range entries {
 		if !strings.HasSuffix(entry.Name(), ticket.ClaimSuffix) {
@@ -65,7 +65,7 @@ func (d *claimsDir) load() (Claims, []error) {
 			continue
 		}
 		if first, taken := from[claim.ID]; taken {
-			// Which of them is meant nobody can know, so neither counts.
+			// It is unknown which of the two files is valid, so neither is used.
 			problems = append(problems, fmt.Errorf("%s and %s are claims of the same ticket %s; neither is used", first, entry.Name(), claim.ID))
 			list = slices.DeleteFunc(list, func(other *ticket.Claim) bool { return other.ID == claim.ID })
 			continue
@@ -76,7 +76,7 @@ func (d *claimsDir) load() (Claims, []error) {
 	return NewClaims(list), problems
 }
 
-const mostClaimBytes = 64 << 10 // more than a claim may have: its reader says so
+const mostClaimBytes = 64 << 10 // above the limit of ParseEnrollment, which reports a larger file
 
 func readClaim(path string) (*ticket.Claim, error) {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {

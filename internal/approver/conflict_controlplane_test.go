@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// A node may write any address into its own Node. That does not keep another
-// node, whose claim names the address, from its serving certificate.
+// A node can write any address into its own Node object. This must not prevent another node,
+// whose enrollment contains the address, from getting its serving certificate.
 func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 	s := newScene(t)
 	comeIn(t, s.ticket("blocked", clusterCA(t), 0, "192.0.2.50"))

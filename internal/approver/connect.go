@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// connection is a hosted cluster as its approver reaches it.
+// connection is a connection to the hosted cluster.
 type connection struct {
 	client      *kube.Client
 	server      string
@@ -30,7 +30,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	}
 	authorities, err := ticket.Authorities(config.CAData)
 	if err != nil {
-		// Claims are of a cluster, and its CA is what a cluster is known by.
+		// An enrollment is valid for one cluster, which is identified by its CA.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
 	}
 	config.Wrap(func(base http.RoundTripper) http.RoundTripper { return limitedTransport{base} })
@@ -41,8 +41,8 @@ func connect(kubeconfig []byte) (connection, error) {
 	return connection{client: client, server: config.Host, authorities: authorities}, nil
 }
 
-// ClusterCA gives the CA bundle (PEM) that a kubeconfig trusts its cluster by.
-// How the kubeconfig logs in does not matter, and is not tried.
+// ClusterCA returns the PEM CA bundle of the kubeconfig's current cluster. It neither evaluates
+// nor uses the credentials of the kubeconfig.
 func ClusterCA(kubeconfig []byte) ([]byte, error) {
 	file, err := clientcmd.Load(kubeconfig)
 	if err != nil {

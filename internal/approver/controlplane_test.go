@@ -24,7 +24,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// plane is the real control plane that these tests share.
+// plane is the control plane that all tests of this package share.
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
@@ -37,8 +37,8 @@ func TestMain(m *testing.M) {
 	}))
 }
 
-// client connects with a kubeconfig, to the server as it is reached from here;
-// as, when set, is whom to be.
+// client returns a client for the kubeconfig at path, using the API server address that is
+// reachable from the test. If as is set, the client impersonates that user.
 func client(t *testing.T, path string, as rest.ImpersonationConfig) kubernetes.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("https://"+plane.APIForward, path)
@@ -84,7 +84,7 @@ func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey,
 	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth, subject, nil)
 }
 
-// approvals gives the conditions of a CSR as "type reason".
+// approvals returns the conditions of a CSR as "type reason".
 func approvals(t *testing.T, name string) string {
 	t.Helper()
 	csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})

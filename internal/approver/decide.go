@@ -12,39 +12,39 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Verdict is what becomes of a CSR. None is ever denied: a person can always
-// approve what is left or refused here.
+// Verdict is the outcome of a decision on a CSR. CSRs are never denied, so an administrator can
+// still approve an ignored or refused one.
 type Verdict string
 
-// The verdicts.
+// Outcomes of a decision.
 const (
 	Approve Verdict = "approved"
-	Leave   Verdict = "left"    // not for this approver
-	Refuse  Verdict = "refused" // it names a claim, or a node that has one, and breaks a rule
+	Leave   Verdict = "left"    // no enrollment applies
+	Refuse  Verdict = "refused" // it names an enrollment, or an enrolled node, and breaks a rule
 )
 
-// Decision is a verdict and why.
+// Decision is the outcome for a CSR and its reason.
 type Decision struct {
 	Verdict Verdict
-	Reason  string // "" when there is nothing worth telling
+	Reason  string // "" if there is nothing to report
 	Remedy  string
 	Node    string
-	Claim   *ticket.Claim // by which it is approved
+	Claim   *ticket.Claim // the enrollment that permits the approval
 	Key     string        // fingerprint of the CSR's public key
 }
 
-// Facts are what is known of the cluster when a CSR is judged.
+// Facts describe the state of the cluster for a decision.
 type Facts struct {
 	Now         time.Time
-	Authorities []ticket.Hash           // of the cluster's CA, as the approver's own kubeconfig has it
-	Bound       map[string]string       // ticket to fingerprint of the key that it was used for
-	Full        bool                    // no more bindings can be kept
-	NodeExists  bool                    // a Node of the claim's name
-	NodesOf     map[netip.Addr][]string // which Nodes have which address
+	Authorities []ticket.Hash           // hashes of the cluster's CAs, from the approver's kubeconfig
+	Bound       map[string]string       // token ID to the fingerprint of the key that it was used with
+	Full        bool                    // no further usage records can be stored
+	NodeExists  bool                    // a Node with the enrollment's node name exists
+	NodesOf     map[netip.Addr][]string // address to the names of the Nodes that report it
 }
 
-// Decide judges a CSR by the claims and the facts. It is the only place where
-// that is done, and it looks at nothing else.
+// Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
+// No other function decides whether a CSR is approved.
 func Decide(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
 	switch {
 	case answered(csr):
@@ -70,8 +70,8 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 	}
 	d.Node = claim.NodeName
 	want := Want{NodeName: claim.NodeName, PublicKey: request.key}
-	// The proof comes before the rules that cost time: only the holder of the ticket
-	// gets that far, while the ticket's id can be read off the CSR by any bootstrapper.
+	// Verify the token's signature before the expensive rules: only the holder of the token can
+	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
 		func() error { return claim.InTime(facts.Now) },
 		func() error { return request.unusable },
@@ -101,7 +101,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
 		return d
 	case csr.Name != own:
-		// Any bootstrapper can copy the request and its proof, as often as it likes.
+		// Any bootstrapper can copy the request and its signature any number of times.
 		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
@@ -109,7 +109,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 	return d
 }
 
-// unclaimed is for a client CSR of no claim that is here.
+// unclaimed completes the decision on a client CSR whose token ID matches no enrollment.
 func unclaimed(d Decision, id string, claims Claims) Decision {
 	of := claims.byNode[d.Node]
 	switch {
@@ -129,7 +129,7 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 	request := lookInto(csr)
 	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
 	if !isNode {
-		name = request.node // Want refuses it below, when this node has a claim
+		name = request.node // refused by ExpectedNode below if the node has an enrollment
 	}
 	d := Decision{
 		Verdict: Leave, Node: name, Key: request.fingerprint,
@@ -161,8 +161,8 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 	return d
 }
 
-// boundClaim gives the newest claim of a node by which it came in. Its time
-// does not matter any more: it is how long the ticket could be used.
+// boundClaim returns the newest enrollment that the node has used to join. Expiry is ignored,
+// because it only limits the first use of the token.
 func boundClaim(of []*ticket.Claim, facts Facts) *ticket.Claim {
 	for _, claim := range of {
 		if facts.Bound[claim.ID] != "" && claim.Fits(facts.Authorities) == nil {
@@ -172,23 +172,23 @@ func boundClaim(of []*ticket.Claim, facts Facts) *ticket.Claim {
 	return nil
 }
 
-// answered tells whether somebody has decided on a CSR already.
+// answered reports whether a CSR is already approved, denied, failed or issued.
 func answered(csr *certificatesv1.CertificateSigningRequest) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
-// touches tells whether a CSR has anything to do with the claims, so that a
-// look at the cluster is worth while.
+// touches reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
+// requests to the cluster necessary.
 func touches(csr *certificatesv1.CertificateSigningRequest, claims Claims) bool {
 	_, ticketed := claims.byID[csr.Annotations[ticket.AnnotationID]]
 	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
 	return ticketed || len(claims.byNode[lookInto(csr).node]) > 0 || len(claims.byNode[requestor]) > 0
 }
 
-// inside is what a CSR says of itself, before any rule is applied.
+// inside is the content of a CSR before any rule is applied.
 type inside struct {
-	unusable    error  // why the request has no form or key that a kubelet's can have
-	node        string // "" when the subject is not a node's
+	unusable    error  // why the request or its key cannot be one of a kubelet
+	node        string // "" if the subject is not a node's
 	key         any
 	fingerprint string
 	addresses   []netip.Addr
@@ -213,11 +213,11 @@ func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
 	return in
 }
 
-// addressConflict is an address of a CSR that the Node of another machine has, too.
+// addressConflict is an address of a CSR that the Node of another host also has.
 type addressConflict struct {
 	address netip.Addr
-	node    string // "" when no other Node has one of the addresses
-	claimed bool   // a usable claim of that Node names the address
+	node    string // "" if no other Node has one of the addresses
+	claimed bool   // a usable enrollment of that Node contains the address
 }
 
 // String describes the conflict, or returns "" when there is none.
@@ -231,10 +231,10 @@ func (c addressConflict) String() string {
 	return fmt.Sprintf("the Node %s has the address %s, too, which no claim of %s names", c.node, c.address, c.node)
 }
 
-// conflict returns the worst conflict between the CSR's addresses and the Nodes
-// other than name. A node writes the addresses of its own Node, so an address
-// counts as that node's only if a usable claim of the node names it: otherwise
-// any node could block the serving certificate of any other.
+// conflict returns the most severe conflict between the CSR's addresses and the Nodes other than
+// name. A node writes the addresses of its own Node, so an address counts as that node's only if
+// a usable enrollment of the node contains it. Otherwise any node could block the serving
+// certificate of any other.
 func (in inside) conflict(name string, claims Claims, facts Facts) addressConflict {
 	var found addressConflict
 	for _, address := range in.addresses {
@@ -251,8 +251,8 @@ func (in inside) conflict(name string, claims Claims, facts Facts) addressConfli
 	return found
 }
 
-// nameAddress reports whether a usable claim of a node names an address: one of this
-// cluster by which the node came in, or still can.
+// nameAddress reports whether a usable enrollment of a node contains an address. An enrollment is
+// usable if it is for this cluster and was used by the node or has not expired.
 func (c Claims) nameAddress(node string, address netip.Addr, facts Facts) bool {
 	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Claim) bool {
 		return slices.Contains(claim.Addresses, address) && claim.Fits(facts.Authorities) == nil &&
@@ -262,7 +262,7 @@ func (c Claims) nameAddress(node string, address netip.Addr, facts Facts) bool {
 
 func shorten(text string) string { return shortenTo(80, text) }
 
-// shortenTo gives a text that holds no more memory than it shows.
+// shortenTo returns at most most bytes of text, with an ellipsis if text is longer.
 func shortenTo(most int, text string) string {
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"

@@ -43,8 +43,8 @@ func (i issuedTicket) prove(t *testing.T, cluster []ticket.Hash, key *ecdsa.Priv
 	return annotations
 }
 
-// Facts alone change what becomes of one good CSR of either kind. What a
-// hostile CSR can look like is tried against the real API server.
+// Only the facts vary; the CSR of either kind is valid. Hostile CSRs are tested against a real
+// API server.
 func TestDecide(t *testing.T) {
 	now := time.Now()
 	ca := certtest.NewAuthority(t, "ca").PEM

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-// The manifest has no field that an API server does not know, and its pods are
-// let in where the strictest pod security standard is enforced.
+// The manifest must have no unknown field, and its pods must be admitted in a namespace that
+// enforces the restricted pod security standard.
 func TestControlPlaneDeployment(t *testing.T) {
 	documents, err := rights.Documents("approver.yaml")
 	if err != nil || len(documents) != 1 {

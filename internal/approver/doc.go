@@ -1,13 +1,14 @@
-// Package approver is the administrator's side: which CSRs may be approved,
-// and approving them with a credential that may.
+// Package approver decides which CSRs of nodes may be approved, and approves them
+// with a credential that has the right to do so.
 //
-// Approver approves nodes by the claims of their tickets, or one by hand.
-// Decide is the only place where it is decided which; the rules of a CSR's form
-// are Want's. ApproveOwn is for a node that approves its own two CSRs.
+// Approver approves the CSRs of nodes with a join token by their enrollments, or
+// those of one node after a manual check. Only Decide decides which CSRs are
+// approved. ExpectedNode has the rules for the content of a CSR. ApproveOwn is for
+// a node that approves its own two CSRs.
 //
 // The right to approve a client CSR equals the right to become any node.
-// deploy/approver-rbac.yaml has what an Approver needs on the hosted cluster. The
-// least Role for approving a node's own two CSRs:
+// deploy/approver-rbac.yaml has the rights that an Approver needs on the hosted
+// cluster. The minimal role for approving a node's own two CSRs:
 //
 //	apiVersion: rbac.authorization.k8s.io/v1
 //	kind: ClusterRole

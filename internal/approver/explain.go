@@ -10,7 +10,7 @@ import (
 
 const rightsRemedy = "oc apply -f deploy/approver-rbac.yaml # with the hosted cluster's administrator, and use the credential of its service account"
 
-// explain says what an error means for who runs an approver.
+// explain returns err with a message and a remedy for the administrator of an approver.
 func (a *Approver) explain(err error) error {
 	var told *report.Failure
 	switch {
@@ -24,5 +24,5 @@ func (a *Approver) explain(err error) error {
 	return report.Fail(report.Failed, "curl -k "+a.server+"/livez", "%s: %w", a.server, err)
 }
 
-// stays tells whether an error will be the same next time.
+// stays reports whether a retry fails with the same error.
 func stays(err error) bool { return report.CodeOf(err) != report.Failed }

@@ -18,8 +18,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// limited is a kubeconfig with an approver's rights, but to approve for these
-// signers alone.
+// limited returns a kubeconfig with an approver's rights, but with the right to approve only for
+// the given signers.
 func limited(t *testing.T, user string, signers ...string) []byte {
 	t.Helper()
 	rbac := adminClient(t).RbacV1()
@@ -59,8 +59,8 @@ func limited(t *testing.T, user string, signers ...string) []byte {
 	return content
 }
 
-// One CSR that may not be approved keeps nobody else waiting, is told once, and
-// does not end the approver; a credential that may approve nothing does.
+// A CSR that must not be approved does not delay others, is reported once and does not end the
+// approver. A credential without any right to approve does end the approver.
 func TestControlPlaneOneIsForbidden(t *testing.T) {
 	s := newScene(t)
 	in := s.ticket("forbidden", clusterCA(t), 0, "192.0.2.30")
@@ -91,7 +91,7 @@ func TestControlPlaneOneIsForbidden(t *testing.T) {
 	issued(t, good)
 	late, _ := comeIn(t, s.ticket("allowed-late", clusterCA(t), 0))
 	issued(t, late)
-	time.Sleep(3 * pollClaims) // the claims have changed, and it has looked at all again
+	time.Sleep(3 * pollClaims) // long enough for the changed enrollments to cause a resync
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("Watch() = %v", err)

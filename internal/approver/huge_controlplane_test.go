@@ -17,8 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// submitHuge submits a CSR as large as the API server stores one, with the
-// rights of a bootstrap kubeconfig.
+// submitHuge submits a CSR of the maximum size that the API server stores, with the rights of the
+// bootstrap kubeconfig.
 func submitHuge(t *testing.T, node string) string {
 	t.Helper()
 	subject := nodeSubject(node)
@@ -37,7 +37,7 @@ func submitHuge(t *testing.T, node string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := csr.Name // alone is kept until then, and not the whole
+	name := csr.Name // keeps the name alone in memory
 	t.Cleanup(func() {
 		if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(context.Background(), name, metav1.DeleteOptions{}); err != nil {
 			t.Log(err)
@@ -46,8 +46,8 @@ func submitHuge(t *testing.T, node string) string {
 	return name
 }
 
-// peak runs something, and gives the most memory that it took, in MiB. The
-// limit is that of the unit and of the Deployment.
+// peak returns the highest memory use, in MiB, while do runs. The memory limit is that of the
+// systemd unit and of the Deployment.
 func peak(do func()) uint64 {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(160 << 20))
 	debug.FreeOSMemory()
@@ -71,8 +71,8 @@ func peak(do func()) uint64 {
 	return <-most
 }
 
-// Many CSRs as large as they can be do not take the memory of the approver,
-// whose unit has 256 MiB, neither when it lists them nor when they come.
+// Many CSRs of the maximum size must not exceed the memory limit of the unit, 256 MiB, neither in
+// a list nor in a watch.
 func TestControlPlaneHugeRequests(t *testing.T) {
 	const count = 80
 	s := newScene(t)

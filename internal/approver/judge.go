@@ -11,15 +11,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// judged is a CSR and what becomes of it.
+// judged is a CSR and the decision on it.
 type judged struct {
 	csr      *certificatesv1.CertificateSigningRequest
 	decision Decision
 }
 
-// judge decides on CSRs, notes the tickets of those that are approved as used,
-// all in one write, and then approves them. In this order: an approver that
-// ends in between leaves a note that the next one finds to be of the same key.
+// judge decides on a batch of CSRs. It records the tokens of the approved CSRs as used in one
+// write, and then approves them. If an approver stops between the two, the next approver finds a
+// record with the same key and approves the CSR.
 func (a *Approver) judge(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest) error {
 	look := &lookout{connection: a.connection}
 	for {
@@ -33,7 +33,7 @@ func (a *Approver) judge(ctx context.Context, batch []*certificatesv1.Certificat
 			cancel()
 			if apierrors.IsConflict(err) {
 				pause(ctx, time.Duration(10+rand.IntN(40))*time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
-				continue                                                     // somebody noted others first, perhaps these
+				continue                                                     // another approver has changed the ConfigMap
 			}
 			if err != nil {
 				return err
@@ -43,7 +43,7 @@ func (a *Approver) judge(ctx context.Context, batch []*certificatesv1.Certificat
 	}
 }
 
-// decide decides on each CSR; fresh are the tickets that are to be noted as used.
+// decide decides on each CSR of the batch. fresh are the tokens to record as used.
 func (a *Approver) decide(ctx context.Context, batch []*certificatesv1.CertificateSigningRequest, look *lookout) (all []judged, was bound, fresh map[string]string, err error) {
 	facts := Facts{Now: time.Now(), Authorities: a.authorities}
 	fresh = map[string]string{}
@@ -78,9 +78,9 @@ func (a *Approver) decide(ctx context.Context, batch []*certificatesv1.Certifica
 	return all, was, fresh, nil
 }
 
-// carryOut approves what is to be approved and tells of the rest. Two approvers
-// begin at different places, so that they seldom meet. One that the API server
-// does not let through, as by a rule of the cluster's own, is in nobody's way.
+// carryOut approves the CSRs that Decide approved, and reports the others. It processes them in
+// random order, so that two concurrent approvers rarely conflict. An approval that the API server
+// rejects, for example because of an admission policy, does not stop the others.
 func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 	rand.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	for _, one := range all {
@@ -96,8 +96,8 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 		a.tally.tried++
 		switch {
 		case apierrors.IsConflict(err):
-			a.crossed = true // what somebody else made of it is seen next
-		case apierrors.IsNotFound(err): // it was collected, or deleted
+			a.crossed = true // the next resync reads the change
+		case apierrors.IsNotFound(err): // deleted, or removed by garbage collection
 		case err != nil && gone(err):
 			return fmt.Errorf("approving the CSR %s: %w", DisplayName(one.csr.Name), err)
 		case err != nil:
@@ -113,7 +113,7 @@ func (a *Approver) carryOut(ctx context.Context, all []judged) error {
 	return nil
 }
 
-// pause waits; ctx can end it.
+// pause waits for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

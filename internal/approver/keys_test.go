@@ -20,8 +20,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// withKey returns a spoil function that puts another public key into a request.
-// The signature then fails to verify, whatever the key is.
+// withKey returns a function that replaces the public key of a request. The signature of the
+// request is then always invalid.
 func withKey(t *testing.T, key any) func([]byte) []byte {
 	t.Helper()
 	public, err := x509.MarshalPKIXPublicKey(key)
@@ -52,14 +52,14 @@ func withKey(t *testing.T, key any) func([]byte) []byte {
 	}
 }
 
-// rsaOf returns an RSA public key of a size that nobody has to generate.
+// rsaOf returns an RSA public key of the given size without generating a key.
 func rsaOf(bits uint, exponent int) *rsa.PublicKey {
 	modulus := new(big.Int).Lsh(big.NewInt(1), bits-1)
 	return &rsa.PublicKey{N: modulus.Add(modulus, big.NewInt(1)), E: exponent}
 }
 
-// A request is refused for its key before its signature is verified: these
-// signatures are all wrong, and those of usable keys are refused for that.
+// A request is refused because of its key before its signature is verified: all signatures here
+// are invalid, and only requests with usable keys are refused for the signature.
 func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 	ecdsaOf := func(curve elliptic.Curve) *ecdsa.PublicKey {
 		key, err := ecdsa.GenerateKey(curve, rand.Reader)
@@ -97,8 +97,8 @@ func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 	}
 }
 
-// What any bootstrapper can submit with the id of a claim costs no signature
-// check of the request: the proof, the key and the other rules come before.
+// Requests that any bootstrapper can submit with the ID of a token must not cause a signature
+// check of the request. The token's signature, the key and the other rules are checked first.
 func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 	now := time.Now()
 	ca := certtest.NewAuthority(t, "ca").PEM
@@ -146,8 +146,8 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 	}
 }
 
-// A subjectAltName is refused for every name that is neither a DNS name nor an
-// IP address, also of kinds that x509.CertificateRequest does not show.
+// A subjectAltName is refused for every name that is neither a DNS name nor an IP address,
+// including name types that x509.CertificateRequest has no field for.
 func TestServingRefusesNamesOfOtherKinds(t *testing.T) {
 	key := certtest.NewKey(t)
 	want := Want{NodeName: "worker-1", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}

@@ -10,13 +10,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lookout asks the cluster for facts, each once.
+// lookout gathers facts about the cluster and caches the addresses of the Nodes.
 type lookout struct {
 	connection
 	nodesOf map[netip.Addr][]string
 }
 
-// at completes the facts for one CSR that would be approved otherwise.
+// at adds the facts that are needed before the CSR is approved.
 func (l *lookout) at(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
@@ -45,12 +45,12 @@ func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
 	return true, nil
 }
 
-// pageSize is how many Nodes come in one answer.
+// pageSize is the maximum number of Nodes in one response.
 const pageSize = 500
 
-// nodesOfAddresses tells which Nodes have which address. It is asked for only
-// when a serving CSR keeps all other rules: Nodes are large, and change all the
-// time, so to watch them would cost more.
+// nodesOfAddresses returns the names of the Nodes for each address. It is called only if a
+// serving CSR passes all other rules. A watch would cost more, because Nodes are large and change
+// often.
 func nodesOfAddresses(ctx context.Context, c connection) (map[netip.Addr][]string, error) {
 	nodesOf := map[netip.Addr][]string{}
 	options := metav1.ListOptions{Limit: pageSize}

@@ -6,26 +6,26 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxRemembered bounds the CSRs whose last reason is remembered. Whoever has a
-// bootstrap kubeconfig can submit any number of CSRs, which wait for a day.
+// maxRemembered limits the number of CSRs whose last reason is stored. Any user of a bootstrap
+// kubeconfig can submit any number of CSRs, which stay pending for a day.
 const maxRemembered = 10_000
 
-// memory remembers what was last reported of each waiting CSR, so that the same is
-// not reported again. An entry has a fixed size; the zero value is empty.
+// memory stores the last reported reason of each pending CSR, so that it is reported only once.
+// An entry has a fixed size. The zero value is empty.
 type memory struct {
 	seed    maphash.Seed
 	entries map[types.UID]remembered
-	sweep   uint64 // the current one
-	omitted int    // CSRs that were not reported since the last sweep began, for want of room
-	full    bool   // that there is no room was reported, and there still is none
+	sweep   uint64 // number of the current resync
+	omitted int    // pending CSRs without an entry since the last resync began, because the limit is reached
+	full    bool   // the limit is still reached, and this was reported
 }
 
 type remembered struct {
 	reason, sweep uint64
 }
 
-// add remembers the reason for a CSR and reports whether it is to be told: it is
-// another one than before, and there is room.
+// add stores the reason for a CSR. It reports whether the reason must be reported: it is new, and
+// the limit is not reached.
 func (m *memory) add(uid types.UID, reason string) bool {
 	if m.entries == nil {
 		m.seed, m.entries = maphash.MakeSeed(), map[types.UID]remembered{}
@@ -45,13 +45,13 @@ func (m *memory) add(uid types.UID, reason string) bool {
 
 func (m *memory) forget(uid types.UID) { delete(m.entries, uid) }
 
-// begin begins a sweep, which lists all CSRs.
+// begin starts a resync, which lists all CSRs.
 func (m *memory) begin() {
 	m.sweep++
 	m.omitted = 0
 }
 
-// listed keeps a CSR that the sweep has found.
+// listed keeps the entry of a CSR that the resync has listed.
 func (m *memory) listed(uid types.UID) {
 	if entry, known := m.entries[uid]; known {
 		entry.sweep = m.sweep
@@ -59,8 +59,8 @@ func (m *memory) listed(uid types.UID) {
 	}
 }
 
-// end forgets the CSRs that the sweep has not found, and reports whether it is
-// news that there is no room for all.
+// end deletes the entries of CSRs that the resync has not listed. It reports whether the limit is
+// newly exceeded.
 func (m *memory) end() bool {
 	for uid, entry := range m.entries {
 		if entry.sweep != m.sweep {
@@ -72,5 +72,5 @@ func (m *memory) end() bool {
 	return news
 }
 
-// waiting returns how many CSRs wait, as of the last sweep.
+// waiting returns the number of pending CSRs as of the last resync.
 func (m *memory) waiting() int { return len(m.entries) + m.omitted }

@@ -30,8 +30,8 @@ func TestReasonIsReportedOnce(t *testing.T) {
 	}
 }
 
-// However many CSRs wait, only so many are remembered; the number of the others
-// is reported once, until there is room again.
+// The number of stored reasons is limited. The number of the remaining CSRs is reported once,
+// until entries are free again.
 func TestMemoryOfWaitingCSRsIsBounded(t *testing.T) {
 	told := 0
 	a := &Approver{options: Options{Tell: func(Told) { told++ }}}
@@ -51,7 +51,7 @@ func TestMemoryOfWaitingCSRsIsBounded(t *testing.T) {
 		}
 	}
 	told = 0
-	sweep(maxRemembered-10, maxRemembered+10) // the others are gone, and with them what was remembered
+	sweep(maxRemembered-10, maxRemembered+10) // deletes the other CSRs and their entries
 	if told != 0 || len(a.told.entries) != 10 {
 		t.Errorf("told %d, kept %d", told, len(a.told.entries))
 	}

@@ -5,9 +5,8 @@ import (
 	"strconv"
 )
 
-// plainName matches the CSR names that can be shown and pasted as they are.
-// The API server accepts nearly any text as a CSR's name, and whoever may create
-// CSRs chooses it.
+// plainName matches CSR names that can be printed and pasted unquoted. The API server accepts
+// nearly any text as the name of a CSR, and the requestor chooses it.
 var plainName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
 // DisplayName returns a CSR's name for a message, quoted unless it is plain.
@@ -18,8 +17,8 @@ func DisplayName(name string) string {
 	return strconv.Quote(shortenTo(mostNode, name))
 }
 
-// commandFor returns a command about a CSR, or "" for a name that must not be
-// pasted into a shell.
+// commandFor returns a command for a CSR, or "" if the CSR's name must not be pasted into a
+// shell.
 func commandFor(before, name, after string) string {
 	if !plainName.MatchString(name) {
 		return ""

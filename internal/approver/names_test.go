@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// A name that a shell or terminal could take for more than a name is in no
-// command, and quoted in every message.
+// A name with characters that are special to a shell or terminal appears in no command, and is
+// quoted in every message.
 func TestStrangeNamesAreInNoCommand(t *testing.T) {
 	for _, name := range []string{"$(id>&2)", "x;touch pwned;#", "\x1b[2J", "x\rapproved worker-9", "-o", "a b", "`id`", ""} {
 		csr := servingOf(certtest.NewKey(t)).csr(t)

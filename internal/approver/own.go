@@ -19,14 +19,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ApprovedReason is the reason of the Approved condition that this program
-// writes, by which an auditor tells it from a person.
+// ApprovedReason is the reason of the Approved condition that the agent sets. It distinguishes
+// the agent's approvals from manual ones.
 const ApprovedReason = "HCPNodeAgentApprove"
 
-// ApproveOwn approves the CSR called name with the credential of a kubeconfig
-// of the hosted cluster, if it is the node's own client or serving CSR by the
-// rules of Want; anything else is refused. The kubeconfig is used and not
-// stored. Approving twice is no error.
+// ApproveOwn approves the CSR called name with a kubeconfig of the hosted cluster. It fails if
+// the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
+// kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
 func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) error {
 	config, err := approverConfig(kubeconfig)
 	if err != nil {
@@ -42,15 +41,15 @@ func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) 
 	return inWords(err, config.Host, name)
 }
 
-// passing tells errors that another try can mend: somebody else wrote the CSR
-// in between, or the server was busy or away.
+// passing reports whether a retry can succeed: another client changed the CSR, or the API server
+// was busy or unreachable.
 func passing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-// approverConfig reads the kubeconfig, and refuses one that would give the
-// credential to somebody else.
+// approverConfig returns the client configuration for a kubeconfig. It refuses a kubeconfig that
+// could send the credential to another server, or that runs a command.
 func approverConfig(kubeconfig []byte) (*rest.Config, error) {
 	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- # gives one that can be used"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
@@ -85,8 +84,8 @@ func approve(ctx context.Context, client *kube.Client, want Want, name string) e
 	return setApproved(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
 }
 
-// setApproved approves a CSR as it was judged: the update carries the resource
-// version, so it fails with a conflict if anybody changed the CSR since.
+// setApproved approves a CSR in the version that was checked: the update contains the resource
+// version, so it fails with a conflict if the CSR has changed since.
 func setApproved(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
@@ -96,7 +95,7 @@ func setApproved(ctx context.Context, client *kube.Client, csr *certificatesv1.C
 	return err //nolint:wrapcheck // who asked for it tells it
 }
 
-// Own tells whether a CSR is one of the node's own two.
+// Own returns an error unless the CSR is the node's own client or serving CSR.
 func (w Want) Own(csr *certificatesv1.CertificateSigningRequest) error {
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
 		return w.Serving(csr)
@@ -104,7 +103,7 @@ func (w Want) Own(csr *certificatesv1.CertificateSigningRequest) error {
 	return w.Client(csr)
 }
 
-// inWords says what an error means for the person who gave the kubeconfig.
+// inWords returns err with a message and a remedy for the administrator who gave the kubeconfig.
 func inWords(err error, server, name string) error {
 	byHand := commandFor("oc adm certificate approve ", name, "")
 	var refusal *Refusal

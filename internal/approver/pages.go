@@ -11,9 +11,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// CSRs are listed in large pages, unless one has more bytes than so many CSRs of
-// kubelets have: then in pages so small that their number bounds them. A page is
-// in memory twice while it is decoded, and a CSR can have 1.5 MiB.
+// CSRs are listed in large pages unless a page exceeds maxPageBytes, which 500 CSRs of kubelets
+// do not. Then the pages are so small that the number of CSRs limits their size. A page is in
+// memory twice while it is decoded, and a CSR can have 1.5 MiB.
 const (
 	csrPage      = 500
 	csrPageSmall = 10
@@ -22,8 +22,8 @@ const (
 
 var errPageTooLarge = errors.New("the page is too large")
 
-// eachPage passes the CSRs that options select to do, page by page, and returns
-// the resource version of the list.
+// eachPage passes the CSRs that options select to do, page by page. It returns the resource
+// version of the list.
 func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]certificatesv1.CertificateSigningRequest) error) (string, error) {
 	options.Limit = csrPage
 	for {
@@ -49,11 +49,10 @@ func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do
 	}
 }
 
-// bodyLimit is the context key of how many bytes the body of a response may have.
+// bodyLimit is the context key for the maximum size of a response body.
 type bodyLimit struct{}
 
-// limitedTransport ends responses that are larger than the context of their
-// request allows.
+// limitedTransport fails responses that exceed the bodyLimit of the request's context.
 type limitedTransport struct{ http.RoundTripper }
 
 func (t limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {

@@ -11,8 +11,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// CSRs as kubelets submit them come in one page, and those that are as large as
-// the API server takes in small ones. None is missed or comes twice.
+// CSRs of kubelets are listed in one page, and CSRs of the maximum size in small pages. Each CSR
+// is listed exactly once.
 func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
 	s := newScene(t)
 	want := map[string]bool{}

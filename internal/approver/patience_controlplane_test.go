@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A CSR whose claim has expired will never be approved: it is told once, and
-// looked at less and less often.
+// A CSR with an expired enrollment is never approved. It is reported once, and the interval
+// between resyncs grows.
 func TestControlPlaneExpiredIsToldOnce(t *testing.T) {
 	s := newScene(t)
 	csr, _ := comeIn(t, s.ticket("patience", clusterCA(t), 2*time.Hour))
@@ -18,8 +18,8 @@ func TestControlPlaneExpiredIsToldOnce(t *testing.T) {
 		if _, err := a.sweep(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		a.patience *= 2                     // as when it was time to look again
-		time.Sleep(1100 * time.Millisecond) // times are told in whole seconds
+		a.patience *= 2                     // as after a resync
+		time.Sleep(1100 * time.Millisecond) // times in messages have a resolution of one second
 	}
 	times := 0
 	for _, told := range s.told() {

@@ -14,13 +14,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Two keys for each of some tickets, and two approvers that have both read the
-// notes and have chosen different keys. The first to write is right; the other
-// sees it, and takes its choice back.
+// Two keys are submitted for each token. Two approvers have read the same usage records and have
+// chosen different keys. The first write succeeds; the other approver gets a conflict and decides
+// again.
 func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 	const count = 5
 	s := newScene(t)
-	keys := map[string][2]string{} // by ticket, in the order of asking
+	keys := map[string][2]string{} // by token, in the order of submission
 	var batch []*certificatesv1.CertificateSigningRequest
 	for n := range count {
 		made := s.ticket(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
@@ -60,7 +60,7 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 	if err := second.bindings.add(t.Context(), late, others); !apierrors.IsConflict(err) {
 		t.Fatalf("the second wrote over the first: %v", err)
 	}
-	if err := second.judge(t.Context(), reversed); err != nil { // as it does after a conflict
+	if err := second.judge(t.Context(), reversed); err != nil { // as after a conflict
 		t.Fatal(err)
 	}
 	if err := first.carryOut(t.Context(), all); err != nil {

@@ -19,17 +19,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// Whoever asks in a way that is not exactly a claimed node's is not approved,
-// and the approver says why. The first of the rows is why there are tickets.
+// A CSR that differs in any way from that of the enrolled node is not approved, and the reason is
+// reported. The first case is the reason why join tokens exist.
 func TestControlPlaneRefused(t *testing.T) {
 	s := newScene(t)
 	real, foreign := clusterCA(t), otherCA(t)
 	stolen := bootstrapClient(t)
 	letAsk(t, "somebody")
 
-	in := s.ticket("refused-in", real, 0, "192.0.2.7") // its node is in already
+	in := s.ticket("refused-in", real, 0, "192.0.2.7") // its node has already joined
 	inCSR, _ := comeIn(t, in)
-	bare := s.ticket("refused-bare", real, 0) // names no addresses
+	bare := s.ticket("refused-bare", real, 0) // contains no addresses
 	bareCSR, _ := comeIn(t, bare)
 	shared := s.ticket("refused-shared", real, 0, "192.0.2.77")
 	sharedCSR, _ := comeIn(t, shared)
@@ -129,7 +129,7 @@ func TestControlPlaneRefused(t *testing.T) {
 		t.Error("something was noted as used")
 	}
 
-	// The same node, asked as it should be, is approved beside all of these.
+	// The same node's unmodified CSR is approved in the presence of all the others.
 	good.name = ownName(t, key, good.node)
 	csr := good.submit(t)
 	s.once()
@@ -138,7 +138,7 @@ func TestControlPlaneRefused(t *testing.T) {
 	}
 }
 
-// letAsk lets a user create CSRs, as the bootstrapper may.
+// letAsk grants a user the bootstrapper's right to create CSRs.
 func letAsk(t *testing.T, user string) {
 	t.Helper()
 	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{

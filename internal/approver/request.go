@@ -17,22 +17,22 @@ import (
 
 const nodePrefix = "system:node:"
 
-// Who has a bootstrap kubeconfig can submit CSRs of more than a megabyte, as many
-// as the API server takes: it allows any text before and after the request. So
-// few are held at a time, and what is larger than a kubelet's ever is, or begins
-// otherwise, is not even parsed.
+// Any user of a bootstrap kubeconfig can submit any number of CSRs of more than a megabyte,
+// because the API server allows any text before and after the request. The approver therefore
+// holds few of them at a time. It does not parse a request that is larger than any of kubelet's
+// or that begins differently.
 const (
 	csrsHeld         = 40
 	mostRequestBytes = 16 << 10
 	requestBegins    = "-----BEGIN CERTIFICATE REQUEST-----"
 )
 
-// plain tells whether a request can be a kubelet's by its look.
+// plain reports whether the size and the first line of a request match kubelet's.
 func plain(content []byte) bool {
 	return len(content) <= mostRequestBytes && bytes.HasPrefix(content, []byte(requestBegins))
 }
 
-// parseRequest returns the one certificate request in a CSR's PEM text.
+// parseRequest returns the only certificate request in a CSR's PEM text.
 func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 	if !plain(content) {
 		return nil, refuse("request", fmt.Sprintf("%d bytes of something else", len(content)),
@@ -49,17 +49,17 @@ func parseRequest(content []byte) (*x509.CertificateRequest, error) {
 	return request, nil
 }
 
-// The RSA keys whose signatures are verified. Verifying takes time in proportion to
-// the square of the modulus's length and to the length of the exponent, both
-// chosen by the requestor. FIPS 186-5 requires 2048 bits and the exponent 65537 or more.
+// Limits of the RSA keys whose signatures are verified. The time to verify a signature is
+// proportional to the square of the modulus's length and to the length of the exponent, and the
+// requestor chooses both. FIPS 186-5 requires 2048 bits and the exponent 65537 or more.
 const (
 	minRSABits  = 2048
 	maxRSABits  = 4096
 	rsaExponent = 65537
 )
 
-// checkKey reports a public key whose signatures must not be verified: of an
-// unknown kind, too weak, or so large that verifying would stall the approver.
+// checkKey returns an error for a public key whose signatures must not be verified. Such a key
+// has an unknown type, is too weak, or is so large that verification would stall the approver.
 func checkKey(publicKey any) error {
 	const due = "ECDSA P-256, P-384 or P-521, Ed25519, or RSA of 2048 to 4096 bits with the exponent 65537"
 	switch key := publicKey.(type) {
@@ -79,9 +79,9 @@ func checkKey(publicKey any) error {
 	return refuse("key", fmt.Sprintf("%T", publicKey), due)
 }
 
-// request returns the certificate request in a CSR after checking what both
-// kinds have in common: one well-formed request for a usable key, with a node's
-// subject and nothing else in it. Its signature is checked last, by checkSignature.
+// request returns the certificate request of a CSR after the checks that apply to both kinds. It
+// must be one well-formed request for a usable key, with exactly a node's subject. checkSignature
+// checks the signature last.
 func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
@@ -91,15 +91,15 @@ func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.Cert
 		return nil, err
 	}
 	user := "system:node:" + w.NodeName
-	// Names has every attribute of the subject, also those that have no field.
+	// Names contains every attribute of the subject, including those without a field.
 	if len(request.Subject.Names) != 2 || request.Subject.CommonName != user || !slices.Equal(request.Subject.Organization, []string{"system:nodes"}) {
 		return nil, refuse("subject", fmt.Sprintf("%q", request.Subject), fmt.Sprintf("%q", "CN="+user+",O=system:nodes"))
 	}
 	return request, nil
 }
 
-// checkSignature checks that a request is signed by its own key. It is the only
-// expensive rule, so it comes after all others.
+// checkSignature verifies that a request is signed with its own key. This is the only expensive
+// rule, so it must be checked last.
 func checkSignature(request *x509.CertificateRequest) error {
 	if err := request.CheckSignature(); err != nil {
 		return refuse("signature", "wrong", "made with the key that it asks for")

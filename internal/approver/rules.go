@@ -12,21 +12,21 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// Want is what is known of the node whose CSRs may be approved.
+// Want describes the node whose CSRs may be approved.
 type Want struct {
 	NodeName  string
-	PublicKey crypto.PublicKey // of the client CSR; a serving CSR has a key of kubelet's own
-	Addresses []netip.Addr     // of the machine; none on lo, where the API server's own proxy address is
+	PublicKey crypto.PublicKey // of the client CSR; kubelet generates another key for a serving CSR
+	Addresses []netip.Addr     // of the host, without those on lo, where the API server's local proxy listens
 }
 
-// Refusal is a rule that a CSR does not keep.
+// Refusal is an error for a CSR that breaks a rule.
 type Refusal struct {
 	Rule  string // signer, requestor, groups, usages, request, signature, subject, names or key
 	Found string
 	Due   string
 }
 
-// Error says what was found and what was due.
+// Error returns the broken rule, the found value and the expected one.
 func (r *Refusal) Error() string {
 	is := "is"
 	if strings.HasSuffix(r.Rule, "s") { // groups, usages, names
@@ -35,13 +35,13 @@ func (r *Refusal) Error() string {
 	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Due)
 }
 
-// refuse keeps what was found short: whoever asks has written it, and it is
-// kept for as long as the CSR waits.
+// refuse returns a Refusal. It truncates found, which the requestor chooses and which is kept
+// while the CSR is pending.
 func refuse(rule string, found, due any) error {
 	return &Refusal{Rule: rule, Found: shortenTo(300, fmt.Sprintf("%v", found)), Due: fmt.Sprintf("%v", due)}
 }
 
-// The identity that the bootstrap kubeconfig of a payload carries (HyperShift
+// bootstrapper is the identity of the bootstrap kubeconfig in a payload (HyperShift
 // control-plane-operator, pki/kas.go; the same in a standalone cluster).
 const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
@@ -49,9 +49,9 @@ func bootstrapperGroups() []string {
 	return []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"}
 }
 
-// Client tells whether a CSR is the node's own for its client certificate:
-// asked by the bootstrapper, for the one key, exactly as kubelet asks, and
-// nothing beside. A nil error means that it may be approved.
+// Client returns an error unless the CSR is the node's own for its client certificate. The
+// requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
+// as kubelet submits it.
 func (w Want) Client(csr *certificatesv1.CertificateSigningRequest) error {
 	if err := envelope(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, bootstrapper, bootstrapperGroups()); err != nil {
 		return err
@@ -75,8 +75,8 @@ func (w Want) Client(csr *certificatesv1.CertificateSigningRequest) error {
 	return checkSignature(request)
 }
 
-// Serving tells whether a CSR is the node's own for its serving certificate:
-// asked by the node itself, for its name and for addresses of this machine.
+// Serving returns an error unless the CSR is the node's own for its serving certificate. The
+// requestor must be the node, and the names must be the node's name and addresses of this host.
 func (w Want) Serving(csr *certificatesv1.CertificateSigningRequest) error {
 	user := "system:node:" + w.NodeName
 	if err := envelope(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
@@ -101,14 +101,13 @@ func (w Want) Serving(csr *certificatesv1.CertificateSigningRequest) error {
 	return checkSignature(request)
 }
 
-// Tags of the names in a certificate's subjectAltName (RFC 5280, 4.2.1.6) that
-// kubelet asks for.
+// Tags of the name types in a subjectAltName (RFC 5280, 4.2.1.6) that kubelet requests.
 const (
 	tagDNSName   = 2
 	tagIPAddress = 7
 )
 
-// namesOfOtherKinds reports names that x509.CertificateRequest has no field for,
+// namesOfOtherKinds returns an error for names that x509.CertificateRequest has no field for,
 // such as otherName and directoryName. A signer may copy the whole extension.
 func namesOfOtherKinds(request *x509.CertificateRequest) error {
 	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
@@ -129,7 +128,7 @@ func namesOfOtherKinds(request *x509.CertificateRequest) error {
 
 func (w Want) addresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
-		// Of a kubelet whose Node has no address yet; it asks again when it has.
+		// The Node had no address yet. Kubelet submits another CSR when the Node has one.
 		return refuse("names", "without any address", "with the node's own")
 	}
 	for _, ip := range request.IPAddresses {
@@ -143,7 +142,7 @@ func (w Want) addresses(request *x509.CertificateRequest) error {
 	return nil
 }
 
-// envelope checks what the API server itself has put around the request.
+// envelope checks the fields that the API server has set.
 func envelope(csr *certificatesv1.CertificateSigningRequest, signer, user string, groups []string) error {
 	if csr.Spec.SignerName != signer {
 		return refuse("signer", fmt.Sprintf("%q", csr.Spec.SignerName), fmt.Sprintf("%q", signer))
@@ -157,8 +156,8 @@ func envelope(csr *certificatesv1.CertificateSigningRequest, signer, user string
 	return nil
 }
 
-// usages allows what kubelet asks for: the purpose, digital signature, and key
-// encipherment with an RSA key.
+// usages accepts the usages that kubelet requests: the purpose, digital signature and, with an
+// RSA key, key encipherment.
 func usages(csr *certificatesv1.CertificateSigningRequest, purpose certificatesv1.KeyUsage) error {
 	least := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
 	most := append(slices.Clone(least), certificatesv1.UsageKeyEncipherment)

@@ -25,10 +25,10 @@ import (
 
 type spoilt struct {
 	spoil func(*good)
-	rule  string // that refuses it; "" for none
+	rule  string // the rule that must refuse the CSR; "" for none
 }
 
-// good is a CSR that keeps all rules, to be spoilt in one way by each test.
+// good is a valid CSR, which each test invalidates in one way.
 type good struct {
 	request x509.CertificateRequest
 	key     *ecdsa.PrivateKey
@@ -86,7 +86,7 @@ func (g *good) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
-// common are ways to spoil either kind.
+// common returns modifications that invalidate a CSR of either kind.
 func common() map[string]spoilt {
 	return map[string]spoilt{
 		"as it should be":         {func(*good) {}, ""},
@@ -145,7 +145,7 @@ func TestClient(t *testing.T) {
 			checkRule(t, want.Client(g.csr(t)), test.rule)
 		})
 	}
-	checkRule(t, Want{NodeName: "worker-1"}.Client(clientOf(key).csr(t)), "key") // nothing to compare with
+	checkRule(t, Want{NodeName: "worker-1"}.Client(clientOf(key).csr(t)), "key") // no key is expected
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestServing(t *testing.T) {
 		})
 	}
 	checkRule(t, want.Serving(clientOf(key).csr(t)), "signer")
-	checkRule(t, Want{NodeName: "worker-1"}.Serving(servingOf(key).csr(t)), "names") // no address is known
+	checkRule(t, Want{NodeName: "worker-1"}.Serving(servingOf(key).csr(t)), "names") // no address is expected
 }
 
 func TestOwn(t *testing.T) {
@@ -215,7 +215,7 @@ func checkRule(t *testing.T, err error, rule string) {
 	}
 }
 
-// spoilSignature makes the signature one of another message.
+// spoilSignature replaces the signature with that of another message.
 func spoilSignature(content []byte) []byte {
 	block, _ := pem.Decode(content)
 	block.Bytes[len(block.Bytes)-1] ^= 1

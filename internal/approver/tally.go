@@ -12,25 +12,25 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// tally is what came of the approvals of one look at all CSRs.
+// tally counts the approvals of one resync.
 type tally struct {
 	tried  int
-	failed []error // one for each that the API server did not let through
+	failed []error // one for each approval that the API server rejected
 }
 
-// forbidden gives an error when every approval was forbidden: then it can be
-// that it is not those CSRs, but that the credential lacks the right.
+// forbidden returns an error if every approval was forbidden. The cause can then be a missing
+// right of the credential instead of the CSRs.
 func (t tally) forbidden() error {
 	if t.tried == 0 || len(t.failed) < t.tried || slices.ContainsFunc(t.failed, func(err error) bool { return !apierrors.IsForbidden(err) }) {
 		return nil
 	}
-	// Always the same one, so that it is not told again as another.
+	// The choice is deterministic, so that the same error is not reported again as a new one.
 	return slices.MinFunc(t.failed, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 }
 
-// err sums up those that failed; nil for none.
+// err returns the combined errors, or nil if there are none.
 func (t tally) err() error {
-	const most = 3 // each was told already
+	const most = 3 // each was already reported
 	switch count := len(t.failed); {
 	case count == 0:
 		return nil
@@ -41,16 +41,17 @@ func (t tally) err() error {
 	}
 }
 
-// gone tells errors that the next CSR would meet as well: there is no answer, or
-// one that is about the server or the credential.
+// gone reports whether the next CSR would fail with the same error. This is the case if the API
+// server does not respond, or if the error is about the server or the credential.
 func gone(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// mayApprove asks whether the credential may approve for any of the two signers.
-// Rules of the cluster's own forbid a single CSR in the same words.
+// mayApprove reports whether the credential can approve CSRs for at least one of the two signers.
+// The error for a missing right does not differ from that of an admission policy that forbids one
+// CSR.
 func (a *Approver) mayApprove(ctx context.Context) (bool, error) {
 	update := authorizationv1.ResourceAttributes{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests", Subresource: "approval", Verb: "update"}
 	if may, err := a.may(ctx, update); !may || err != nil {
@@ -75,8 +76,8 @@ func (a *Approver) may(ctx context.Context, what authorizationv1.ResourceAttribu
 	return may, nil
 }
 
-// barred gives an error when nothing was approved because the credential may
-// approve nothing at all.
+// barred returns an error if nothing was approved because the credential has no right to approve
+// any CSR.
 func (a *Approver) barred(ctx context.Context) error {
 	err := a.tally.forbidden()
 	if err == nil {

@@ -39,7 +39,7 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 			net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
-	makeNode(t, "ticketed", "192.0.2.20") // its own
+	makeNode(t, "ticketed", "192.0.2.20") // the node's own Node
 	s.once()
 	renewal := serving()
 	s.once()
@@ -49,7 +49,7 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 		}
 	}
 
-	// A restart finds nothing to do, and changes nothing.
+	// A restarted approver must change nothing.
 	noted, lines := notes(t), len(s.told())
 	s.once()
 	for _, told := range s.told()[lines:] {
@@ -62,8 +62,8 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 	}
 }
 
-// Of many copies of a node's CSR, none is approved, neither before nor after the
-// node's own. The same key again, as after a CSR that was collected, is.
+// Copies of a node's CSR are not approved, neither before nor after the node's own. The same key
+// is approved again, for example after garbage collection of the first CSR.
 func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
 	s := newScene(t)
 	made := s.ticket("again", clusterCA(t), 0)
@@ -141,8 +141,8 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 	}
 }
 
-// An approver that ends between the note and the approval leaves the node
-// waiting; the next one goes on, and the note holds against another key.
+// If an approver stops between the usage record and the approval, the node waits. The next
+// approver approves the CSR, and the record rejects any other key.
 func TestControlPlaneApproverEndsInBetween(t *testing.T) {
 	s := newScene(t)
 	made := s.ticket("between", clusterCA(t), 0)
@@ -171,7 +171,7 @@ func TestControlPlaneApproverEndsInBetween(t *testing.T) {
 	}
 }
 
-// The rights are no more than are used.
+// The credential must not have more rights than the approver uses.
 func TestControlPlaneRights(t *testing.T) {
 	for _, no := range []authorizationv1.ResourceAttributes{
 		{Verb: "get", Resource: "secrets", Namespace: "kube-system", Name: "x"},
@@ -194,7 +194,7 @@ func TestControlPlaneRights(t *testing.T) {
 			t.Errorf("it may %s %s %s", no.Verb, no.Resource, no.Name)
 		}
 	}
-	// A credential without them is one clear error at the start.
+	// A credential without the rights must cause one clear error at the start.
 	s := newScene(t)
 	err := s.approver(kubeconfigAt(t, plane.BootstrapKubeconfig)).Watch(within(t, time.Minute))
 	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(report.RemedyOf(err), "deploy/approver-rbac.yaml") {
@@ -213,7 +213,7 @@ func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
 	}
 }
 
-// otherCA is the CA of a cluster that is not this one.
+// otherCA returns the CA of another cluster.
 func otherCA(t *testing.T) []byte {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(filepath.Dir(plane.ClusterCA), "csr-signer.crt"))

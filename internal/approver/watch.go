@@ -13,16 +13,15 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// How often a watching approver looks again at all CSRs, though none has
-// changed: what was refused because of a Node, a binding or a claim's time can
-// be right later.
+// Intervals at which a watching approver processes all CSRs again although none has changed. A
+// refusal because of a Node, a usage record or an expiry time can become obsolete.
 const (
 	lookAgain        = 5 * time.Minute
-	lookAgainForSome = 30 * time.Second // at first, while one waits that has to do with a claim; then less and less often
+	lookAgainForSome = 30 * time.Second // initial interval while a CSR of an enrolled node is pending; doubled each time
 	pollClaims       = 2 * time.Second
 )
 
-// Once decides on all CSRs that are there, and tells how many there were.
+// Once decides on all existing CSRs and reports their number.
 func (a *Approver) Once(ctx context.Context) error {
 	a.loadClaims()
 	for {
@@ -37,9 +36,9 @@ func (a *Approver) Once(ctx context.Context) error {
 	}
 }
 
-// Watch decides on all CSRs that are there and that come, until ctx ends, which
-// is no error. It outlives an API server that goes away. An error that would
-// stay, like a credential without the rights, ends it only at the start.
+// Watch decides on all existing and new CSRs until ctx ends, and then returns nil. It retries
+// while the API server is unreachable. A permanent error, such as a missing right of the
+// credential, ends Watch only before the first successful resync.
 func (a *Approver) Watch(ctx context.Context) error {
 	trouble, tries, ready := "", 0, false
 	for ctx.Err() == nil {
@@ -83,8 +82,8 @@ func (a *Approver) Watch(ctx context.Context) error {
 	return nil
 }
 
-// mayNote tells at once whether used tickets can be noted, and not only when
-// the first node is there.
+// mayNote checks at the start, instead of with the first node, whether the usage records are
+// readable.
 func (a *Approver) mayNote(ctx context.Context) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
@@ -102,9 +101,9 @@ func (a *Approver) status(text string) {
 	}
 }
 
-// sweep decides on all CSRs, page by page, and gives the version after which to
-// watch. Single ones that cannot be approved are no error. Nothing is kept of a
-// CSR but what was told of it while it waits.
+// sweep decides on all CSRs, page by page, and returns the resource version to watch from. A
+// single CSR that cannot be approved is no error. Only the last reported reason of a pending CSR
+// is kept in memory.
 func (a *Approver) sweep(ctx context.Context) (string, error) {
 	a.unsettled, a.tally = false, tally{}
 	a.told.begin()
@@ -130,15 +129,15 @@ func (a *Approver) sweep(ctx context.Context) (string, error) {
 	return version, a.barred(ctx)
 }
 
-// follow decides on what changes, until it is time to look at all again: when
-// the claims change, now and then, and when the watch breaks.
+// follow decides on changed CSRs until the next resync is due: when the enrollments change, after
+// resyncInterval at the latest, and when the watch ends.
 func (a *Approver) follow(ctx context.Context, version string) {
 	ctx, cancel := context.WithTimeout(ctx, lookAgain)
 	defer cancel()
 	started, seconds := time.Now(), int64(lookAgain.Seconds())+1
 	watcher, err := a.client.CSRs().Watch(ctx, metav1.ListOptions{ResourceVersion: version, TimeoutSeconds: &seconds})
 	if err != nil {
-		pause(ctx, time.Second) // the next list tells why
+		pause(ctx, time.Second) // the next list reports the cause
 		return
 	}
 	defer watcher.Stop()
@@ -158,7 +157,7 @@ func (a *Approver) follow(ctx context.Context, version string) {
 			}
 		case event, open := <-watcher.ResultChan():
 			if !open || a.take(ctx, watcher, event) != nil {
-				pause(ctx, time.Second) // the next list tells why, and does what was left undone
+				pause(ctx, time.Second) // the next list reports the cause and includes the unprocessed CSRs
 				return
 			}
 		}
@@ -167,8 +166,8 @@ func (a *Approver) follow(ctx context.Context, version string) {
 
 var errBroken = errors.New("the watch has lost its place")
 
-// take decides on a CSR that has changed, together with those that come right
-// after it: a fleet asks all at once, and then one write notes many tickets.
+// take decides on a changed CSR, together with those that follow within a short time. The CSRs of
+// many nodes often arrive at once, and one write then records many tokens as used.
 func (a *Approver) take(ctx context.Context, watcher watch.Interface, event watch.Event) error {
 	window := time.NewTimer(time.Duration(20+rand.IntN(60)) * time.Millisecond) //nolint:gosec // two approvers shall not stay in step; nothing secret
 	defer window.Stop()

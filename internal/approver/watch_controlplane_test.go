@@ -21,7 +21,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// cable leads to the API server and can be cut.
+// cable forwards connections to the API server and can be cut.
 type cable struct {
 	listener net.Listener
 	mu       sync.Mutex
@@ -83,7 +83,7 @@ func (c *cable) set(cut bool) {
 	}
 }
 
-// throughCable is the approver's kubeconfig, by way of the cable.
+// throughCable returns the approver's kubeconfig with the cable as server.
 func throughCable(t *testing.T, c *cable) []byte {
 	t.Helper()
 	file, err := clientcmd.Load(fleetKubeconfig)
@@ -100,8 +100,8 @@ func throughCable(t *testing.T, c *cable) []byte {
 	return content
 }
 
-// A watching approver begins while the API server is away, outlives its going
-// away, takes new claims and drops withdrawn ones, and tells each thing once.
+// A watching approver starts while the API server is unreachable and survives interruptions. It
+// uses new enrollments, stops using withdrawn ones, and reports each problem once.
 func TestControlPlaneWatchGoesOn(t *testing.T) {
 	s, c := newScene(t), newCable(t)
 	c.set(true)
@@ -146,7 +146,7 @@ func TestControlPlaneWatchGoesOn(t *testing.T) {
 	c.set(false)
 	issued(t, away)
 
-	// A claim that comes after its CSR; one that is withdrawn.
+	// One enrollment is added after its CSR; another one is withdrawn.
 	lateDir := newScene(t)
 	late := lateDir.ticket("watch-late", clusterCA(t), 0)
 	lateCSR, _ := comeIn(t, late)
@@ -197,8 +197,8 @@ func last(mu *sync.Mutex, said *[]string) string {
 	return (*said)[len(*said)-1]
 }
 
-// A Node that is deleted lets the machine that was made anew in, with no new
-// CSR; nobody has to start anything again.
+// After a Node is deleted, the CSR of its reinstalled host is approved without a new CSR or a
+// restart.
 func TestControlPlaneNodeIsDeleted(t *testing.T) {
 	s := newScene(t)
 	nodes := adminClient(t).CoreV1().Nodes()
@@ -236,7 +236,7 @@ func TestControlPlaneByHand(t *testing.T) {
 		t.Errorf("ByHand() = %v", err)
 	}
 	csr := wanted.submit(t)
-	for range 2 { // the second time it was approved already
+	for range 2 { // the second call finds the CSR approved
 		if err := a.ByHand(within(t, time.Minute), node); err != nil || approvals(t, csr) != byAgent {
 			t.Errorf("ByHand() = %v; the CSR is %q", err, approvals(t, csr))
 		}

@@ -153,5 +153,5 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerp
 func servingText(csr *certificatesv1.CertificateSigningRequest, topology Place) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), topology.Nobody(), place.OnCluster())
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), topology.Nobody(), topology.OnCluster())
 }

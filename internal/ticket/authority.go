@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Hash is the SHA-256 of something public: "SHA256:" and 64 hexadecimal digits.
+// Hash is the SHA-256 digest of public data: "SHA256:" and 64 hexadecimal digits.
 type Hash string
 
 const hashPrefix = "SHA256:"
@@ -22,7 +22,7 @@ func hashOf(content []byte) Hash {
 	return Hash(hashPrefix + hex.EncodeToString(sum[:]))
 }
 
-// bytes gives the 32 bytes of a hash.
+// bytes returns the 32 bytes of a hash.
 func (h Hash) bytes() ([]byte, error) {
 	digits, found := strings.CutPrefix(string(h), hashPrefix)
 	sum, err := hex.DecodeString(digits)
@@ -32,13 +32,13 @@ func (h Hash) bytes() ([]byte, error) {
 	return sum, nil
 }
 
-// mostAuthorities is how many certificates a cluster's CA bundle may have: one
-// or two, and a few more while they are rotated.
+// mostAuthorities is the maximum number of certificates in a cluster's CA bundle. A bundle has
+// one or two, and a few more during a rotation.
 const mostAuthorities = 16
 
-// Authorities gives the hashes of the certificates in a PEM bundle, in its
-// order, each once. A cluster is known by one of them: a bundle grows and
-// shrinks while authorities are rotated.
+// Authorities returns the hashes of the certificates in a PEM bundle, in order and without
+// duplicates. Any one of them identifies the cluster, because the content of the bundle changes
+// while CAs are rotated.
 func Authorities(bundle []byte) ([]Hash, error) {
 	var all []Hash
 	for rest := bundle; ; {
@@ -65,15 +65,15 @@ func Authorities(bundle []byte) ([]Hash, error) {
 	return all, nil
 }
 
-// common gives those of a that are in b too.
+// common returns the elements of a that are also in b.
 func common(a, b []Hash) []Hash {
 	return slices.DeleteFunc(slices.Clone(a), func(hash Hash) bool { return !slices.Contains(b, hash) })
 }
 
-// Fits tells whether the ticket is for the cluster with these authorities.
+// Fits returns an error unless the token is for the cluster with these CAs.
 func (t *Ticket) Fits(cluster []Hash) error { return fits("ticket", t.ID, t.ClusterCA, cluster) }
 
-// Fits tells whether the claim is for the cluster with these authorities.
+// Fits returns an error unless the enrollment is for the cluster with these CAs.
 func (c *Claim) Fits(cluster []Hash) error { return fits("claim", c.ID, c.ClusterCA, cluster) }
 
 func fits(kind, id string, ours, cluster []Hash) error {
@@ -91,10 +91,10 @@ func texts(hashes []Hash) string {
 	return strings.Join(all, " or ")
 }
 
-// Fingerprint is a public key as a person compares it: SHA256: and the digest of
-// its PKIX form in hexadecimal, the same that
-// "openssl req -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum"
-// gives; "" for what is no key.
+// Fingerprint returns a public key in the form that administrators compare: "SHA256:" and the
+// hexadecimal digest of the key's PKIX form. The digest is the same as that of "openssl req
+// -pubkey -noout | openssl pkey -pubin -outform DER | sha256sum". Fingerprint returns "" if key
+// is not a public key.
 func Fingerprint(key crypto.PublicKey) string {
 	der, err := x509.MarshalPKIXPublicKey(key)
 	if err != nil {

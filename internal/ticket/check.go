@@ -19,7 +19,7 @@ func checkID(id string) error {
 	return nil
 }
 
-// CheckNodeName tells what Kubernetes would not allow of a node's name: it is
+// CheckNodeName returns an error if Kubernetes does not allow the name for a node. A node name is
 // also the value of a label, so it has at most 63 characters.
 func CheckNodeName(name string) error {
 	subdomain := regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$`)
@@ -29,7 +29,7 @@ func CheckNodeName(name string) error {
 	return nil
 }
 
-// CheckAddress tells whether a node can be known by an address.
+// CheckAddress returns an error if the address cannot identify a node.
 func CheckAddress(address netip.Addr) error {
 	switch {
 	case !address.IsValid(), address.Zone() != "", address.Is4In6():
@@ -42,7 +42,7 @@ func CheckAddress(address netip.Addr) error {
 
 const mostItems = 64 // of addresses, labels or taints
 
-// checkAll checks a list: none twice, and each by itself.
+// checkAll checks each element of a list, and that the list has no duplicates.
 func checkAll(name string, list []string, check func(string) error) error {
 	if len(list) > mostItems {
 		return fmt.Errorf("%s: there are %d, and at most %d are taken", name, len(list), mostItems)
@@ -58,7 +58,7 @@ func checkAll(name string, list []string, check func(string) error) error {
 	return nil
 }
 
-// The parts of labels and taints (k8s.io/apimachinery/pkg/util/validation).
+// Syntax of labels and taints (k8s.io/apimachinery/pkg/util/validation).
 const (
 	keyPattern   = `([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?`
 	valuePattern = `([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?`

@@ -12,15 +12,15 @@ import (
 	"unicode/utf8"
 )
 
-// How long a ticket can be good for. A stub has an ignition token in it, which
-// HyperShift replaces after five and a half hours at the latest.
+// Lifetimes of join tokens. User data contains an Ignition token, which HyperShift replaces after
+// five and a half hours at the latest.
 const (
 	DefaultTime  = 24 * time.Hour
 	MostTime     = 365 * 24 * time.Hour
 	MostStubTime = 5 * time.Hour
 )
 
-// Wish is what a ticket shall be.
+// Wish configures a new join token.
 type Wish struct {
 	NodeName  string
 	ClusterCA []byte // PEM bundle
@@ -28,10 +28,10 @@ type Wish struct {
 	Labels    []string
 	Taints    []string
 	Stub      []byte        // nil for none
-	Lifetime  time.Duration // 0: DefaultTime, or MostStubTime with a stub
+	Lifetime  time.Duration // 0: DefaultLifetime, or MaxUserDataLifetime with user data
 }
 
-// New makes a ticket with a key of its own, and its claim.
+// New creates a join token with a new key, and its enrollment.
 func New(wish Wish, now time.Time) (*Ticket, *Claim, error) {
 	lifetime, err := wish.lifetime()
 	if err != nil {
@@ -73,8 +73,8 @@ func (w Wish) lifetime() (time.Duration, error) {
 	return w.Lifetime, nil
 }
 
-// readable holds what was made against the reader's own rules, so that no
-// ticket is given out that its host would refuse.
+// readable parses the encoded token and enrollment, so that New never returns a token that the
+// host would refuse.
 func readable(t *Ticket, c *Claim) error {
 	ticket, err := t.Encode()
 	if err != nil {

@@ -8,10 +8,9 @@ import (
 	"fmt"
 )
 
-// ClientCSRName returns the name that kubelet gives the client CSR of a node with
-// this public key (digestedName in
-// k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). It follows from the key,
-// the subject and the usages, so a cluster has at most one CSR of that name.
+// ClientCSRName returns the name that kubelet gives the client CSR of a node with this public key
+// (digestedName in k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). The name is derived from
+// the key, the subject and the usages, so a cluster has at most one CSR of that name.
 func ClientCSRName(publicKey crypto.PublicKey, nodeName string) (string, error) {
 	der, err := x509.MarshalPKIXPublicKey(publicKey)
 	if err != nil {

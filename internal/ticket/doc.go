@@ -1,26 +1,25 @@
-// Package ticket is how a node gets into a cluster with no person at it: two
-// files for each node, and what one proves to the other.
+// Package ticket implements join tokens, with which a node joins a cluster without manual
+// approval. Each token has two files.
 //
-// NAME.ticket goes to the host. It holds an Ed25519 private key, and so is a
-// secret. NAME.claim goes to the approver. It holds the public key, what the
-// node is called and which addresses it may have, and no secret.
+// The token file is for the host. It holds an Ed25519 private key and is therefore a secret. The
+// enrollment file is for the approver. It holds the public key, the node's name and the addresses
+// that the node may have, and no secret.
 //
-// The host signs, with the ticket's key, which cluster it joins, which ticket
-// it has, what it is called and the public key of its certificate request. The
-// signature is put into annotations of the CSR, which can be set only when it
-// is created. The approver, who has the claim, verifies it.
+// With the token's key, the host signs the cluster's CA, the token ID, the node's name and the
+// public key of its CSR. The signature is stored in annotations of the CSR, which can be set only
+// when the CSR is created. The approver verifies the signature with the enrollment.
 package ticket
 
-// APIVersion begins both documents.
+// APIVersion is the API version of both documents.
 const APIVersion = "node.hcp-agent.io/v1alpha1"
 
-// The kinds of documents.
+// Kinds of documents.
 const (
 	KindTicket = "Ticket"
 	KindClaim  = "Claim"
 )
 
-// The ends of the files' names.
+// Suffixes of the file names.
 const (
 	TicketSuffix = ".ticket"
 	ClaimSuffix  = ".claim"

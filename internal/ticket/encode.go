@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Encode writes the ticket, its secrets too.
+// Encode returns the YAML document of the token, including its secrets.
 func (t *Ticket) Encode() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(t.key)
 	if err != nil {
@@ -26,7 +26,7 @@ func (t *Ticket) Encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-// Encode writes the claim.
+// Encode returns the YAML document of the enrollment.
 func (c *Claim) Encode() ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(c.key)
 	if err != nil {

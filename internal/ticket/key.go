@@ -12,7 +12,7 @@ const (
 	publicBlock  = "PUBLIC KEY"
 )
 
-// one gives the only block of a PEM text.
+// one returns the content of the only PEM block in text.
 func one(text, kind string) ([]byte, error) {
 	block, rest := pem.Decode([]byte(text))
 	if block == nil || block.Type != kind || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {

@@ -12,21 +12,21 @@ import (
 	"strings"
 )
 
-// The annotations of a CSR that carry a proof.
+// Annotations of a CSR that identify and prove the join token.
 const (
 	AnnotationID    = "node.hcp-agent.io/ticket"
 	AnnotationProof = "node.hcp-agent.io/ticket-proof"
 )
 
 const (
-	// domain keeps this signature from being one of anything else; a change of
-	// what is signed gets another version.
+	// domain separates this signature from signatures for other purposes. A change of the signed
+	// data needs another version.
 	domain       = "hcp-node-agent ticket proof v1"
 	proofVersion = "v1:"
 )
 
-// message is what is signed. Every part has its length before it, so that no
-// two lists of parts give the same bytes.
+// message returns the data to sign. Each part is preceded by its length, so that different lists
+// of parts never have the same encoding.
 func message(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([]byte, error) {
 	ca, err := authority.bytes()
 	if err != nil {
@@ -45,8 +45,8 @@ func message(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([
 	return out, nil
 }
 
-// Prove gives the annotations for the CSR with this public key, in the cluster
-// with these authorities. The same key gives the same annotations.
+// Prove returns the annotations for the CSR with this public key, in the cluster with these CAs.
+// The same key always has the same annotations.
 func (t *Ticket) Prove(cluster []Hash, publicKey crypto.PublicKey) (map[string]string, error) {
 	if err := t.Fits(cluster); err != nil {
 		return nil, err
@@ -61,9 +61,9 @@ func (t *Ticket) Prove(cluster []Hash, publicKey crypto.PublicKey) (map[string]s
 	}, nil
 }
 
-// Verify tells whether a CSR's annotations prove that who has the claim's
-// ticket asks for this public key, as this node, in the cluster with these
-// authorities. It does not look at the time.
+// Verify returns an error unless a CSR's annotations were signed with the enrollment's join
+// token, for this public key, the enrollment's node and the cluster with these CAs. It does not
+// check the expiry.
 func (c *Claim) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
 	if err := c.Fits(cluster); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (c *Claim) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations m
 	if err != nil || len(signature) != ed25519.SignatureSize {
 		return errors.New("its proof is no signature")
 	}
-	// Which of the authorities both had in common only the node knows.
+	// The annotations do not contain which of the common CAs the node has signed.
 	for _, authority := range common(c.ClusterCA, cluster) {
 		signed, err := message(authority, c.ID, c.NodeName, publicKey)
 		if err != nil {

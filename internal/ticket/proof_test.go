@@ -79,7 +79,7 @@ func TestProof(t *testing.T) {
 	}
 }
 
-// What is signed is a format: tickets given out must stay good.
+// The signed data is a stable format: issued tokens must remain valid.
 func TestWhatIsSigned(t *testing.T) {
 	public, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") // of RFC 8032, 7.1
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// How long the documents may be, in bytes. A ticket has four hundred, with a
-// stub some thousands.
+// Maximum sizes of the documents in bytes. A token has about four hundred bytes, and several
+// thousand with user data.
 const (
 	ticketLimit = 256 << 10
 	claimLimit  = 16 << 10
 )
 
-// document is either kind as it is written.
+// document is the YAML form of either kind.
 type document struct {
 	APIVersion string    `json:"apiVersion"`
 	Kind       string    `json:"kind"`
@@ -25,15 +25,15 @@ type document struct {
 	NodeName   string    `json:"nodeName"`
 	Expires    string    `json:"expires"`
 	ClusterCA  []Hash    `json:"clusterCA"`
-	Addresses  *[]string `json:"addresses,omitempty"`  // of a claim
-	PublicKey  string    `json:"publicKey,omitempty"`  // of a claim, PEM
-	Labels     []string  `json:"labels,omitempty"`     // of a ticket
-	Taints     []string  `json:"taints,omitempty"`     // of a ticket
-	Stub       string    `json:"stub,omitempty"`       // of a ticket
-	PrivateKey string    `json:"privateKey,omitempty"` // of a ticket, PEM
+	Addresses  *[]string `json:"addresses,omitempty"`  // of an enrollment
+	PublicKey  string    `json:"publicKey,omitempty"`  // of an enrollment, PEM
+	Labels     []string  `json:"labels,omitempty"`     // of a token
+	Taints     []string  `json:"taints,omitempty"`     // of a token
+	Stub       string    `json:"stub,omitempty"`       // of a token
+	PrivateKey string    `json:"privateKey,omitempty"` // of a token, PEM
 }
 
-// ParseTicket reads a ticket. It does not look at the time.
+// ParseTicket parses and validates a token. It does not check the expiry.
 func ParseTicket(content []byte) (*Ticket, error) {
 	d, expires, err := parse(content, KindTicket, ticketLimit)
 	if err != nil {
@@ -55,7 +55,7 @@ func ParseTicket(content []byte) (*Ticket, error) {
 	return t, nil
 }
 
-// ParseClaim reads a claim. It does not look at the time.
+// ParseClaim parses and validates an enrollment. It does not check the expiry.
 func ParseClaim(content []byte) (*Claim, error) {
 	d, expires, err := parse(content, KindClaim, claimLimit)
 	if err != nil {
@@ -84,7 +84,7 @@ func ParseClaim(content []byte) (*Claim, error) {
 	return c, nil
 }
 
-// parse reads what both kinds have in common.
+// parse parses and checks the fields that both kinds have.
 func parse(content []byte, kind string, limit int) (document, time.Time, error) {
 	d, err := decode(content, kind, limit)
 	if err != nil {
@@ -122,7 +122,7 @@ func decode(content []byte, kind string, limit int) (document, error) {
 	if several(content) {
 		return d, fmt.Errorf("reading the %s: there is more than one document in it", noun(kind))
 	}
-	// What is wrong is told without the text: it can have the key in it.
+	// The parser's error is not returned, because it can quote the key.
 	var head struct {
 		APIVersion string `json:"apiVersion"`
 		Kind       string `json:"kind"`
@@ -140,8 +140,8 @@ func decode(content []byte, kind string, limit int) (document, error) {
 	return d, nil
 }
 
-// several tells whether there is more than one YAML document: the parser would
-// read the first and pass over the others.
+// several reports whether content has more than one YAML document. The parser would silently
+// ignore all but the first.
 func several(content []byte) bool {
 	begun := false
 	for line := range bytes.Lines(content) {

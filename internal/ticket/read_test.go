@@ -20,7 +20,7 @@ func encoded(t testing.TB) (ticketText, claimText string) {
 	return string(a), string(b)
 }
 
-// spoil gives the text with one thing changed; the change must be one.
+// spoil returns text with old replaced. It fails the test if old does not occur.
 func spoil(t *testing.T, text, old, changed string) string {
 	t.Helper()
 	got := strings.Replace(text, old, changed, 1)
@@ -104,8 +104,8 @@ func TestShowRefusesWhatIsNeither(t *testing.T) {
 	}
 }
 
-// Whatever is read, it is an error without a secret, or something that comes
-// back as it was when it is written.
+// Arbitrary input must cause an error without a secret, or must be unchanged after encoding and
+// parsing.
 func FuzzParse(f *testing.F) {
 	ticketText, claimText := encoded(f)
 	f.Add([]byte(ticketText))

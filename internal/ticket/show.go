@@ -8,22 +8,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Public is what a ticket or claim says, without its secrets.
+// Public describes a token or an enrollment without its secrets.
 type Public struct {
-	Kind        string       `json:"shows"` // Ticket or Claim
+	Kind        string       `json:"shows"` // KindToken or KindEnrollment
 	ID          string       `json:"id"`
 	NodeName    string       `json:"nodeName"`
 	Expires     time.Time    `json:"expires"`
 	Expired     bool         `json:"expired"`
 	ClusterCA   []Hash       `json:"clusterCA"`
-	Fingerprint string       `json:"fingerprint"` // of the public key, by which ticket and claim are known to belong together
+	Fingerprint string       `json:"fingerprint"` // of the public key; equal for a token and its enrollment
 	Addresses   []netip.Addr `json:"addresses,omitempty"`
 	Labels      []string     `json:"labels,omitempty"`
 	Taints      []string     `json:"taints,omitempty"`
 	HasStub     bool         `json:"hasStub"`
 }
 
-// Show reads either kind and gives what may be shown of it.
+// Show parses a token or an enrollment and returns its public content.
 func Show(content []byte, now time.Time) (Public, error) {
 	var head struct {
 		Kind string `json:"kind"`
@@ -44,7 +44,7 @@ func Show(content []byte, now time.Time) (Public, error) {
 	return t.Public(now), nil
 }
 
-// Public gives what may be shown of a ticket.
+// Public returns the public content of the token.
 func (t *Ticket) Public(now time.Time) Public {
 	p := public(KindTicket, t.ID, t.NodeName, t.Expires, now, t.ClusterCA, t.key.Public())
 	p.Labels, p.Taints, p.HasStub = t.Labels, t.Taints, t.Stub != nil

@@ -9,57 +9,58 @@ import (
 	"time"
 )
 
-// Ticket is what a host has. Its key and its stub are secrets: it is never
-// printed with them, whatever prints it.
+// Ticket is a join token, the part for the host. Its key and its user data are secrets, which no
+// formatting verb prints.
 type Ticket struct {
 	ID        string    // 32 hexadecimal digits
-	NodeName  string    // of the only node that it is for
+	NodeName  string    // of the only node that can use the token
 	Expires   time.Time // UTC, whole seconds
-	ClusterCA []Hash    // of the certificate authorities that the cluster may be known by
+	ClusterCA []Hash    // hashes of the CAs that identify the cluster
 	Labels    []string  // key=value, for the Node
 	Taints    []string  // key=value:Effect or key:Effect, for the Node
-	Stub      []byte    // the NodePool's user-data stub; nil when it is given beside the ticket
+	Stub      []byte    // the NodePool's user data; nil if it is passed separately
 
 	key ed25519.PrivateKey
 }
 
-// Claim is what an approver has of a ticket. It holds no secret.
+// Claim is an enrollment, the part for the approver. It holds no secret.
 type Claim struct {
 	ID        string
 	NodeName  string
 	Expires   time.Time
 	ClusterCA []Hash
-	Addresses []netip.Addr // that the node's serving certificate may name; none: a person approves that one
+	Addresses []netip.Addr // allowed in the node's serving certificate; none: manual approval
 
 	key ed25519.PublicKey
 }
 
-// ErrExpired tells that a ticket or claim is too old.
+// ErrExpired is wrapped by the errors for expired tokens and enrollments.
 var ErrExpired = errors.New("expired")
 
-// InTime tells whether a ticket is still good; the error wraps ErrExpired.
+// InTime returns an error that wraps ErrExpired if the token has expired.
 func (t *Ticket) InTime(now time.Time) error {
 	return inTime("ticket", t.ID, t.NodeName, t.Expires, now)
 }
 
-// InTime tells whether a claim is still good; the error wraps ErrExpired.
+// InTime returns an error that wraps ErrExpired if the enrollment has expired.
 func (c *Claim) InTime(now time.Time) error { return inTime("claim", c.ID, c.NodeName, c.Expires, now) }
 
 func inTime(kind, id, node string, expires, now time.Time) error {
 	if now.Before(expires) {
 		return nil
 	}
-	// Without the time now: an approver tells a reason again only when it is another.
+	// The error does not contain now: an approver reports a reason again whenever its text
+	// changes.
 	return fmt.Errorf("the %s %s of %s %w at %s", kind, id, node, ErrExpired, expires.UTC().Format(time.RFC3339))
 }
 
-// String names a ticket without its secrets.
+// String describes the token without its secrets.
 func (t Ticket) String() string {
 	return fmt.Sprintf("ticket %s of %s, until %s", t.ID, t.NodeName, t.Expires.UTC().Format(time.RFC3339))
 }
 
-// Format keeps the secrets out of every verb of fmt.
+// Format prints String for every verb of fmt, to keep the secrets out.
 func (t Ticket) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, t.String()) }
 
-// MarshalJSON keeps the secrets out of JSON; Encode writes them.
+// MarshalJSON encodes String, to keep the secrets out. Encode includes them.
 func (t Ticket) MarshalJSON() ([]byte, error) { return []byte(fmt.Sprintf("%q", t.String())), nil }

@@ -81,7 +81,7 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// plain is a Ticket without the methods that hide its secrets.
+// plain is a Token without the methods that hide the secrets.
 type plain Ticket
 
 func read(t *testing.T, path string) []byte {
@@ -109,8 +109,7 @@ func TestAClaimIsNotLeftWithoutItsTicket(t *testing.T) {
 	}
 }
 
-// Nothing that prints a ticket prints its secrets, and a masked bundle does not
-// either.
+// No formatting of a token, and no masked support bundle, contains its secrets.
 func TestATicketIsNeverPrintedWithItsSecrets(t *testing.T) {
 	ticket, _ := made(t, full(t))
 	content, err := ticket.Encode()

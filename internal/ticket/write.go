@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// Write puts a ticket and its claim into a directory, NAME.ticket readable by
-// its owner alone. A directory that does not exist is created, for its owner alone.
-// A file that is there already is never touched: it could be the only copy of a
-// ticket that a host waits with. It gives the two paths.
+// Write creates the files of a token and its enrollment in dir and returns their paths. Only the
+// owner can read the token file. Write creates dir, accessible only to the owner, if dir does not
+// exist. It fails if one of the files exists: the file can be the only copy of a token that a
+// host waits with.
 func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err error) {
 	secret, err := t.Encode()
 	if err != nil {
@@ -28,7 +28,7 @@ func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err e
 		return "", "", err
 	}
 	if err := create(ticketPath, secret, 0o600); err != nil {
-		// A claim alone lets nobody in, but would be in the way next time.
+		// An enrollment alone admits no node, but would make the next attempt fail.
 		return "", "", errors.Join(err, os.Remove(claimPath))
 	}
 	return ticketPath, claimPath, nil

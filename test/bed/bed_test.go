@@ -76,7 +76,7 @@ func TestFailureOfTheStartIsTold(t *testing.T) {
 }
 
 func TestStartIsGivenUpWithItsContext(t *testing.T) {
-	bin := program(t, "exec cat >/dev/null") // never ready, and ends when its standard input does
+	bin := program(t, "exec cat >/dev/null") // never becomes ready, and exits when its standard input is closed
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := bed.Start(ctx, bed.Options{Bin: bin, Dir: t.TempDir()})
@@ -85,7 +85,7 @@ func TestStartIsGivenUpWithItsContext(t *testing.T) {
 	}
 }
 
-// program makes a folder with a controlplane program that is a shell script.
+// program creates a directory with a shell script as the controlplane binary.
 func program(t *testing.T, script string) (bin string) {
 	t.Helper()
 	bin = t.TempDir()

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Build builds the control plane's binaries, unless they are in the cache, and
-// returns their folder. The working directory must be inside the repository.
+// Build builds the binaries of the control plane unless they are cached, and returns their
+// directory. The working directory must be inside the repository.
 func Build(ctx context.Context) (bin string, err error) {
 	script, err := find(filepath.Join("test", "controlplane", "build.sh"))
 	if err != nil {
@@ -26,7 +26,7 @@ func Build(ctx context.Context) (bin string, err error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// find looks for a file of the repository from the working directory upwards.
+// find returns the path of a repository file, searched from the working directory upwards.
 func find(name string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

@@ -15,11 +15,11 @@ type Switchboard struct {
 	url string
 }
 
-// NewSwitchboard is the client for the adminURL of a document, for control
-// planes that another process runs.
+// NewSwitchboard returns a client for the adminURL of a Document, for a control plane that
+// another process runs.
 func NewSwitchboard(adminURL string) Switchboard { return Switchboard{url: adminURL} }
 
-// State is what the ignition server has seen, and how it is set.
+// State returns the requests that the Ignition server has received, and its settings.
 func (s Switchboard) State(ctx context.Context) (State, error) {
 	var state State
 	body, err := s.do(ctx, http.MethodGet, "/state", nil)
@@ -32,57 +32,57 @@ func (s Switchboard) State(ctx context.Context) (State, error) {
 	return state, nil
 }
 
-// CurrentStub is a user-data stub with the current token.
+// CurrentStub returns user data with the current token.
 func (s Switchboard) CurrentStub(ctx context.Context) ([]byte, error) {
 	return s.do(ctx, http.MethodGet, "/stub", nil)
 }
 
-// SetFaults replaces the faults; the zero value takes them all back.
+// SetFaults replaces the faults. The zero value removes all of them.
 func (s Switchboard) SetFaults(ctx context.Context, faults Faults) error {
 	return s.put(ctx, "/faults", faults)
 }
 
-// RotateToken makes a new token. The one before stays good until the next
-// rotation, as HyperShift's.
+// RotateToken creates a new token. As with HyperShift, the previous token remains valid until the
+// next rotation.
 func (s Switchboard) RotateToken(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/rotate", nil)
 	return err
 }
 
-// ExpireTokens makes every token so far bad; there is a new one.
+// ExpireTokens invalidates all existing tokens and creates a new one.
 func (s Switchboard) ExpireTokens(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/expire", nil)
 	return err
 }
 
-// DeleteTokens makes every token bad, and there is no new one.
+// DeleteTokens invalidates all existing tokens without creating a new one.
 func (s Switchboard) DeleteTokens(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/delete", nil)
 	return err
 }
 
-// ReplacePayload makes the ignition server serve another payload. One that is
-// no Ignition makes it answer 500, as the real one.
+// ReplacePayload makes the Ignition server serve another payload. Like the real server, it
+// responds with status 500 if the payload is not a valid Ignition config.
 func (s Switchboard) ReplacePayload(ctx context.Context, payload []byte) error {
 	_, err := s.do(ctx, http.MethodPut, "/payload", payload)
 	return err
 }
 
-// ReplacePayloadUnchecked serves whatever bytes these are.
+// ReplacePayloadUnchecked makes the Ignition server serve payload without any check.
 func (s Switchboard) ReplacePayloadUnchecked(ctx context.Context, payload []byte) error {
 	_, err := s.do(ctx, http.MethodPut, "/payload?unchecked", payload)
 	return err
 }
 
-// SetNetwork deploys the network operator's stand-in or removes it. A node that
-// starts without it does not get Ready, for want of a CNI configuration; one
-// that is Ready stays so until its CRI-O starts again.
+// SetNetwork deploys or removes the stand-in of the network operator. Without it, a node that
+// starts does not become Ready, because it has no CNI configuration. A Ready node stays Ready
+// until its CRI-O restarts.
 func (s Switchboard) SetNetwork(ctx context.Context, deployed bool) error {
 	return s.put(ctx, "/network", Network{Deployed: deployed})
 }
 
-// Reset takes back faults and payload, makes a token if there is none and
-// deploys the network. It keeps tokens, log and counters.
+// Reset removes the faults, restores the payload, creates a token if there is none, and deploys
+// the network. It keeps the valid tokens, the log and the counters.
 func (s Switchboard) Reset(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/reset", nil)
 	return err

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// startTime bounds the start of a control plane whose parts may have to be
-// built first.
+// startTime is the timeout for the start of a control plane, including the build of missing
+// binaries.
 const startTime = 10 * time.Minute
 
-// Play starts a control plane for the tests of a package, gives it to them,
-// runs them and stops it: what a TestMain ends with. It returns the exit code.
+// Play starts a control plane for the tests of a package, passes it to give, runs the tests and
+// stops the control plane. It is for TestMain and returns the exit code.
 func Play(give func(*ControlPlane), run func() int) int {
 	code, err := play(give, run)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package bed runs the miniature hosted control plane of test/controlplane for
-// tests and makes its ignition server misbehave. It uses the standard library
-// only: the control plane is a program of another module.
+// Package bed runs the hosted control plane of test/controlplane for tests, and simulates faults
+// of its Ignition server. It uses only the standard library, because the control plane is a
+// binary of another module.
 package bed
 
 import (
@@ -16,18 +16,18 @@ import (
 	"sync"
 )
 
-// Options say how the control plane runs. Dir is needed.
+// Options configure a control plane. Dir is required.
 type Options struct {
-	// Bin is the folder that test/controlplane/build.sh printed; empty builds
-	// what is missing, which takes minutes the first time.
+	// Bin is the directory that test/controlplane/build.sh prints. If it is empty, missing
+	// binaries are built, which takes minutes the first time.
 	Bin string
-	// Dir is a folder for logs and state. Only DIR/logs is left afterwards.
+	// Dir is a directory for logs and state. Only Dir/logs is kept.
 	Dir string
-	// Name is the hosted cluster's; empty is "demo".
+	// Name is the name of the hosted cluster. Default: "demo".
 	Name string
 }
 
-// ControlPlane is a running one.
+// ControlPlane is a running control plane.
 type ControlPlane struct {
 	Document
 	Switchboard
@@ -39,9 +39,9 @@ type ControlPlane struct {
 	outcome error
 }
 
-// Start starts a control plane and returns when it is ready, after some
-// seconds. It needs root. ctx bounds the start only: Close ends the control
-// plane, and so does the end of this process, however it ends.
+// Start starts a control plane and returns when it is ready, usually after some seconds. It needs
+// root. ctx applies only to the start. The control plane runs until Close is called or this
+// process ends, for whatever reason.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if options.Bin == "" {
 		bin, err := Build(ctx)
@@ -57,9 +57,8 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	c := &ControlPlane{errors: &bytes.Buffer{}}
 	c.command = exec.Command(filepath.Join(options.Bin, "controlplane"), args...)
 	c.command.Stderr = c.errors
-	// The program ends when its standard input does. Unlike a parent-death
-	// signal, which is tied to whichever thread happened to start the program,
-	// this is exact, and lets it clean up.
+	// The binary exits when its standard input is closed. A parent-death signal would depend on
+	// the thread that started the binary, and would prevent a cleanup.
 	stdin, err := c.command.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("starting the control plane: %w", err)
@@ -84,11 +83,11 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	return c, nil
 }
 
-// Close stops the control plane and waits until nothing of it is left but
-// logs. The error tells what went wrong with the control plane, also before.
+// Close stops the control plane and waits until only its logs are left. The returned error also
+// covers earlier failures of the control plane.
 func (c *ControlPlane) Close() error {
 	c.close.Do(func() {
-		_ = c.stdin.Close() // closed already when the start was given up
+		_ = c.stdin.Close() // already closed if the start was canceled
 		if err := c.command.Wait(); err != nil {
 			c.outcome = fmt.Errorf("the control plane ended with %w:\n%s", err, strings.TrimSpace(c.errors.String()))
 		}

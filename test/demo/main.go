@@ -1,6 +1,5 @@
-// Command demo shows the agent at work, on this machine alone: a real control
-// plane in miniature, a real machine, hcp-node-agent join in it, and a pod on
-// the node that it becomes.
+// Command demo demonstrates the agent on this host alone. It starts a control plane and a virtual
+// machine, runs hcp-node-agent join in the machine, and runs a pod on the resulting node.
 package main
 
 import (
@@ -79,7 +78,7 @@ func demo(ctx context.Context, keep bool) (err error) {
 	return show(ctx, s, pod)
 }
 
-// show prints what the real API server says in the end.
+// show prints the node and the pod as reported by the API server.
 func show(ctx context.Context, s *scene.Scene, pod *corev1.Pod) error {
 	node, err := s.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// ran is what the agent's program said.
+// ran is the result of a run of the agent.
 type ran struct {
 	code   int
 	output string
@@ -36,7 +36,7 @@ func runAgent(t testing.TB, stdin string, args ...string) ran {
 	return ran{command.ProcessState.ExitCode(), output.String()}
 }
 
-// badConfigs are what no tree is changed for.
+// badConfigs returns configs that must be refused without any change.
 func badConfigs() []struct {
 	name, config string
 	code         int
@@ -102,8 +102,8 @@ func badConfigs() []struct {
 	}
 }
 
-// One clear sentence, the exit code of the table in the README, and a tree as
-// it was.
+// Each config causes one clear message, the exit code of the README's table, and no change of the
+// tree.
 func TestBadConfigs(t *testing.T) {
 	for _, test := range badConfigs() {
 		t.Run(test.name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestBadConfigs(t *testing.T) {
 	}
 }
 
-// checkBad: every error names its cause and what to do next.
+// checkBad checks that the error names the cause and a remedy.
 func checkBad(t *testing.T, got ran, code int, says string) {
 	t.Helper()
 	if got.code != code || !strings.Contains(got.output, says) || strings.Contains(got.output, "panic") {
@@ -131,11 +131,11 @@ func checkBad(t *testing.T, got ran, code int, says string) {
 	}
 }
 
-// What is wrong is not the config.
+// TestBadPlaces tests other errors than those of the config.
 func TestBadPlaces(t *testing.T) {
 	remote := written(t, origin.fill(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
 	dir := t.TempDir()
-	// Should the agent ever take the running host for a tree, this is harmless.
+	// Harmless even if the agent wrongly used the running host as the tree.
 	good := written(t, storage(`"files":[{"path":"`+dir+`/first"}]`))
 	bare := written(t, `{"ignition":{"version":"3.2.0"}}`)
 	alias := filepath.Join(t.TempDir(), "alias")

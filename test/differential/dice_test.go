@@ -2,14 +2,13 @@
 
 package differential
 
-// dice are decisions read from bytes, so that a fuzzer can steer and shorten
-// them. Once the bytes are used up every decision is the first one, so that all
-// lists end.
+// dice makes decisions from bytes, so that a fuzzer can control and minimize them. When the bytes
+// are used up, every decision is the first choice, so that all lists end.
 type dice struct {
 	bytes []byte
 }
 
-// pick gives a number from 0 to n-1, and 0 at the end.
+// pick returns a number from 0 to n-1, or 0 if the bytes are used up.
 func (d *dice) pick(n int) int {
 	if len(d.bytes) == 0 {
 		return 0
@@ -19,12 +18,12 @@ func (d *dice) pick(n int) int {
 	return int(b) % n
 }
 
-// once in n, and never at the end.
+// oneIn returns true with a probability of 1/n, and false if the bytes are used up.
 func (d *dice) oneIn(n int) bool { return d.pick(n) == n-1 }
 
 func oneOf[T any](d *dice, choices ...T) T { return choices[d.pick(len(choices))] }
 
-// maybe is one of the choices or nothing.
+// maybe returns one of the choices or nil.
 func maybe[T any](d *dice, n int, choices ...T) *T {
 	if !d.oneIn(n) {
 		return nil

@@ -2,8 +2,7 @@
 
 package differential
 
-// A difference is something that the agent does otherwise than Ignition, on
-// purpose.
+// difference is a deliberate difference between the agent and Ignition.
 type difference string
 
 const (
@@ -20,7 +19,7 @@ const (
 	guarded difference = "guarded"
 )
 
-// reasons is the whole list.
+// reasons has the reason for each difference.
 var reasons = map[difference]string{
 	again: "a second run finds all as it should be and does nothing, also where Ignition fails at the first file that is there, " +
 		"appends again, or repeats lines of the preset file: the agent is run again after a kill and after an upgrade",
@@ -29,7 +28,7 @@ var reasons = map[difference]string{
 	inode:   "a directory that is overwritten stays the directory that it is, with its attributes: only its content, owner and mode are made anew",
 	special: "pipes, sockets and devices are not removed: they could not be given back",
 	nothing: "what is appended may have no source, and then is nothing; Ignition crashes",
-	// What is left out of random configs and of comparisons.
+	// Differences that random configs and comparisons exclude.
 	guarded: "links of unprivileged users lead only to directories of the same user: Ignition runs before there are users, the agent does not",
 	moved:   "a config that replaces a link its own paths lead through means another place at its second run",
 	days:    "the day of a password's last change is that of the run, and midnight can be between the two",

@@ -1,7 +1,7 @@
-// Package differential compares the agent's apply with the real Ignition: the
-// same config on two copies of the same tree must give the same tree, and where
-// Ignition refuses, the agent refuses and has changed nothing.
+// Package differential compares the agent's apply with Ignition. The same config must have the
+// same result on two copies of the same tree. Where Ignition fails, the agent must fail without a
+// change.
 //
-// The tests need root, for owners and modes, and the build tag differential.
-// What the two do differently on purpose is in differences.go, with reasons.
+// The tests need root, for owners and modes, and the build tag differential. Deliberate
+// differences and their reasons are in differences_test.go.
 package differential

@@ -12,12 +12,12 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// leftOut is what the agent does not do, by the start of the field's name.
-// What it refuses is in badConfigs; kernel arguments are reported.
+// leftOut are prefixes of the fields that the agent does not support. badConfigs has those that
+// it refuses; kernel arguments are only reported.
 var leftOut = []string{"storage.disks", "storage.filesystems", "storage.luks", "storage.raid", "kernelArguments"}
 
-// TestEveryField: a field of the newest spec that no scenario sets would be
-// applied without ever having been compared.
+// TestEveryField checks that the scenarios set every field of the newest spec. Other fields would
+// never be compared.
 func TestEveryField(t *testing.T) {
 	used := map[string]bool{}
 	configs := []string{merged}
@@ -46,7 +46,7 @@ func TestEveryField(t *testing.T) {
 	}
 }
 
-// fieldName joins the names of JSON; what is embedded has none of its own.
+// fieldName appends the JSON name of a field to prefix. Embedded fields have no name.
 func fieldName(field reflect.StructField, prefix string) string {
 	name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 	if field.Anonymous {
@@ -55,7 +55,7 @@ func fieldName(field reflect.StructField, prefix string) string {
 	return strings.TrimPrefix(prefix+"."+name, ".")
 }
 
-// allFields lists what a type can hold: its leaves.
+// allFields returns the names of the leaf fields of a type.
 func allFields(kind reflect.Type, name string) []string {
 	switch kind.Kind() {
 	case reflect.Pointer, reflect.Slice:
@@ -71,7 +71,7 @@ func allFields(kind reflect.Type, name string) []string {
 	}
 }
 
-// setFields notes the leaves that a value holds.
+// setFields adds the names of the leaf fields that are set in value to used.
 func setFields(value reflect.Value, name string, used map[string]bool) {
 	switch value.Kind() {
 	case reflect.Pointer:

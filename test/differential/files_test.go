@@ -4,8 +4,8 @@ package differential
 
 import "testing"
 
-// storage is a config with only that section, of a version without and with
-// the special mode bits.
+// storage returns a config with only a storage section, of a spec version without special mode
+// bits.
 func storage(sections string) string { return spec("3.4.0", `"storage":{`+sections+`}`) }
 
 func spec(version, sections string) string {
@@ -48,7 +48,7 @@ func newFiles() []scenario {
 	}
 }
 
-// What is there already.
+// TestFilesThatAreThere compares configs for files that already exist.
 func TestFilesThatAreThere(t *testing.T) { runAll(t, filesThere()) }
 
 func filesThere() []scenario {

@@ -12,9 +12,8 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// The names are few, so that entries, links and what is there meet each other.
-// None is a path of a real machine: where Ignition leaves the root by a link,
-// it must find nothing.
+// The few names make conflicts between entries, links and existing files likely. None is a path
+// of a real host, so that Ignition finds nothing when a link leads it out of the root.
 var (
 	folders = []string{"/dd", "/dd/ee", "/ff"}
 	aliases = []string{"/ll", "/mm", "/dd/nn"}
@@ -22,10 +21,11 @@ var (
 	targets = []string{"/dd", "dd/ee", "../ff", "/ff/later", "aa", "./ee/../aa", "/dd/bb"}
 )
 
-// pipe is never a parent: Ignition would wait there for somebody to write.
+// pipe is never used as a parent, because Ignition would block until another process writes to
+// it.
 const pipe = "/pp"
 
-// generated is a config, and the tree that it is for.
+// generated is a config and the tree to apply it to.
 type generated struct {
 	tree   []Node
 	config types.Config
@@ -37,7 +37,7 @@ func generate(bytes []byte) generated {
 	g.config.Ignition.Version = oneOf(d, "3.4.0", "3.6.0", "3.5.0", "3.3.0", "3.2.0", "3.1.0", "3.0.0")
 	storage := &g.config.Storage
 	known := map[string]bool{}
-	// Two entries for one path are refused at once, and so are few here.
+	// Two entries for one path are refused immediately, so they are rare here.
 	fresh := func(name string) bool {
 		before := known[name]
 		known[name] = true
@@ -70,8 +70,8 @@ func generate(bytes []byte) generated {
 	return g
 }
 
-// growTree never puts anything below what is no folder: it is planted by the
-// kernel's rules, which know no root.
+// growTree never creates nodes below a non-directory, because the kernel resolves the paths
+// without regard to the root.
 func growTree(d *dice) []Node {
 	var tree []Node
 	taken := map[string]bool{}
@@ -94,9 +94,9 @@ func growTree(d *dice) []Node {
 			node.Mode = oneOf[uint32](d, 0, 0o700, 0o2775)
 		case 3:
 			if node.Link = oneOf(d, targets...); path.Base(node.Link) == path.Base(name) {
-				node.Link = "zz" // no loops: see chain
+				node.Link = "zz" // no loops: see differsLinkChain
 			}
-		case 4: // a folder with something in it
+		case 4: // a directory with content
 			node.Path += "/deep/er"
 		}
 		first := tree
@@ -147,7 +147,7 @@ func someNode(d *dice) types.Node {
 	case 7:
 		name = oneOf(d, append(folders, pipe, "/dd/nn", "/mm")...)
 	}
-	// Without it, most meet something that is in the way.
+	// Without overwrite, most entries would conflict with existing files.
 	node := types.Node{Path: name}
 	if overwrite := oneOf(d, true, true, true, false); d.pick(5) > 0 && name != pipe {
 		node.Overwrite = &overwrite
@@ -170,10 +170,10 @@ func someFile(d *dice) types.File {
 		file.Contents = someResource(d, "data:,new", "data:,old%0A", "data:,", "", "data:;base64,bmV3")
 	}
 	if file.Contents.Source == nil && d.pick(10) > 0 {
-		file.Overwrite = nil // not valid
+		file.Overwrite = nil // overwrite would be invalid
 	}
 	for d.oneIn(4) {
-		// Nothing that a file may end with: that is not appended again.
+		// Only content that no existing file ends with: the agent does not append that again.
 		if more := someResource(d, "data:,more", "data:,%2B%0A"); more.Source != nil {
 			file.Append = append(file.Append, more)
 		}
@@ -185,7 +185,7 @@ func someResource(d *dice, sources ...string) types.Resource {
 	source := oneOf(d, sources...)
 	resource := types.Resource{Source: &source}
 	switch d.pick(16) {
-	case 13: // wrong for most
+	case 13: // invalid for most fields
 		hash := "sha512-" + sum("new")
 		resource.Verification.Hash = &hash
 	case 14:
@@ -243,7 +243,7 @@ func somePasswd(d *dice) types.Passwd {
 			NoUserGroup: maybe(d, 5, true), System: maybe(d, 5, true), PasswordHash: maybe(d, 3, "$6$a$b", ""), ShouldExist: maybe(d, 6, false, true),
 		}
 		if slices.ContainsFunc(passwd.Groups, func(g types.PasswdGroup) bool { return g.Name == name }) {
-			user.ShouldExist = nil // see parting
+			user.ShouldExist = nil // see differsGroupRemoval
 		}
 		for _, group := range []types.Group{"wheel", "staff"} {
 			if d.oneIn(4) {
@@ -260,8 +260,7 @@ func somePasswd(d *dice) types.Passwd {
 	return passwd
 }
 
-// scenario is what is compared. A first boot is slower, and only needed for
-// accounts.
+// scenario returns the scenario to compare. A first boot is slower and only needed for accounts.
 func (g generated) scenario(t testing.TB) scenario {
 	t.Helper()
 	raw, err := json.Marshal(g.config)
@@ -270,7 +269,7 @@ func (g generated) scenario(t testing.TB) scenario {
 	}
 	tree := slices.Clone(g.tree)
 	if strings.Contains(string(raw), `"append"`) {
-		// A file that is appended to loses its other names: see differences.go.
+		// A file that is appended to loses its other names: see differences_test.go.
 		for i, node := range tree {
 			if node.Hard != "" {
 				tree[i] = Node{Path: node.Path, Content: "apart"}

@@ -20,15 +20,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/bootstrap"
 )
 
-// What the tests run: TestMain makes it once, for all of them.
+// Shared state of the tests, which TestMain initializes.
 var (
 	oracle  Oracle
-	origin  *site  // where configs refer to
-	scratch string // a folder
+	origin  *site  // servers that configs refer to
+	scratch string // a temporary directory
 )
 
 func TestMain(m *testing.M) {
-	log.SetOutput(io.Discard) // refused TLS handshakes, which are meant
+	log.SetOutput(io.Discard) // the TLS handshake failures are expected
 	os.Exit(run(m))
 }
 
@@ -39,7 +39,7 @@ func run(m *testing.M) int {
 	}
 	var err error
 	if scratch, err = os.MkdirTemp("", "differential-"); err == nil {
-		defer func() { _ = os.RemoveAll(scratch) }() // a temporary folder
+		defer func() { _ = os.RemoveAll(scratch) }() // a temporary directory
 		oracle, err = BuildOracle(context.Background())
 	}
 	if err != nil {
@@ -51,7 +51,7 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// agent is the agent's program.
+// agent builds the agent's binary once and returns its path.
 var agent = sync.OnceValues(func() (string, error) {
 	path := filepath.Join(scratch, "hcp-node-agent")
 	build := exec.Command("go", "build", "-o", path, "../../cmd/node-agent")
@@ -62,23 +62,22 @@ var agent = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// A scenario is a config for a tree, and what is expected where it is not the
-// same of both.
+// scenario is a config for a tree, and the expected differences between the two results.
 type scenario struct {
 	name   string
-	tree   []Node // beside the plain tree
+	tree   []Node // in addition to the plain tree
 	config string
-	boot   bool   // measured against a first boot, not against ignition-apply
-	fails  string // both refuse it; the agent with these words
+	boot   bool   // compare with a first boot instead of ignition-apply
+	fails  string // both fail; the agent's error contains this text
 
-	// One deliberate difference; its reason is in differences.go.
+	// The deliberate difference; differences_test.go has its reason.
 	differs     difference
-	instead     string // what Ignition is given in place of config to come to the same tree
-	insteadTree []Node // what Ignition is given in place of tree
-	refused     string // Ignition accepts it; the agent refuses with these words
+	instead     string // the config for Ignition that has the same result
+	insteadTree []Node // the tree for Ignition
+	refused     string // only the agent fails; its error contains this text
 }
 
-// left is what only one of the two leaves behind and no config asked for.
+// left returns paths that only one of the two creates without an entry in the config.
 func left() []string {
 	paths := []string{"/etc/.ignition-result.json", "/etc/.pwd.lock"}
 	for _, name := range []string{"passwd", "group", "shadow", "gshadow", "subuid", "subgid"} {
@@ -87,7 +86,7 @@ func left() []string {
 	return paths
 }
 
-// planted is a fresh copy of the scenario's tree.
+// planted returns the root of a new copy of the scenario's tree.
 func planted(t testing.TB, s scenario) string {
 	t.Helper()
 	root := t.TempDir()
@@ -120,7 +119,7 @@ func written(t testing.TB, config string) string {
 	return path
 }
 
-// theirs gives the tree after Ignition.
+// theirs returns the tree after a run of Ignition.
 func theirs(t testing.TB, s scenario) (map[string]string, error) {
 	t.Helper()
 	text := s.config
@@ -140,8 +139,8 @@ func theirs(t testing.TB, s scenario) (map[string]string, error) {
 	return seen(t, root), err
 }
 
-// ours gives the tree after the agent, and proves what holds of every run: an
-// error leaves the tree as it was, and a second run does nothing.
+// ours returns the tree after a run of the agent. It also checks that a failed run changes
+// nothing, and that a second run changes nothing.
 func ours(t testing.TB, s scenario) (map[string]string, error) {
 	t.Helper()
 	root := planted(t, s)
@@ -176,21 +175,21 @@ func ours(t testing.TB, s scenario) (map[string]string, error) {
 	return after, nil
 }
 
-// movedLink says whether the config has replaced a link that its own paths lead
-// through: see moved.
+// movedLink reports whether the config has replaced a link in one of its own paths: see
+// differsMovedLink.
 func movedLink(s scenario, before, after map[string]string) bool {
 	return slices.ContainsFunc(s.tree, func(n Node) bool {
 		return n.Link != "" && before[n.Path] != after[n.Path] && strings.Contains(s.config, "/"+path.Base(n.Path)+"/")
 	})
 }
 
-// agentApply is the agent's apply in this process.
+// agentApply runs the agent's apply in this process.
 func agentApply(t testing.TB, config, root string) (bootstrap.ApplyDocument, error) {
 	t.Helper()
 	return bootstrap.Apply(t.Context(), bootstrap.ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: root})
 }
 
-// compare runs both and holds them against each other.
+// compare compares the results of both.
 func compare(t testing.TB, s scenario) {
 	t.Helper()
 	wanted, theirErr := theirs(t, s)
@@ -213,7 +212,7 @@ func compare(t testing.TB, s scenario) {
 	}
 }
 
-// delta tells the lines in which two listings differ, and "" when they do not.
+// delta returns the lines in which two listings differ, or "".
 func delta(before, after map[string]string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(before)) {
@@ -229,7 +228,7 @@ func delta(before, after map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// outline tells a tree in the failure of a test.
+// outline describes a tree for failure messages.
 func outline(nodes []Node) []string {
 	var lines []string
 	for _, n := range nodes {
@@ -238,7 +237,7 @@ func outline(nodes []Node) []string {
 	return lines
 }
 
-// runAll compares scenarios, whose names must differ: a failure is found by them.
+// runAll compares scenarios, whose names must be unique.
 func runAll(t *testing.T, scenarios []scenario) {
 	t.Helper()
 	known := map[string]bool{}

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// kills is how many times the agent is killed.
+// kills is the number of times that the agent is killed.
 const kills = 200
 
-// killed is a scenario with all kinds of changes.
+// killed returns a scenario with all kinds of changes.
 func killed() scenario {
 	return scenario{
 		tree: []Node{
@@ -33,8 +33,8 @@ func killed() scenario {
 	}
 }
 
-// A kill at any instant loses nothing: the next run gives the same tree as if
-// there had been none, and one that fails gives the tree as it was.
+// After a kill at any time, the next run has the same result as an undisturbed run. If the next
+// run fails, it leaves the tree unchanged.
 func TestKilled(t *testing.T) {
 	s := killed()
 	good := written(t, s.config)
@@ -42,7 +42,7 @@ func TestKilled(t *testing.T) {
 
 	var original, final map[string]string
 	takes := time.Hour
-	for range 3 { // the shortest: instants after the end of a run prove nothing
+	for range 3 { // the shortest duration counts: kills after the end of a run test nothing
 		root := planted(t, s)
 		original = seen(t, root)
 		began := time.Now()
@@ -75,7 +75,7 @@ func TestKilled(t *testing.T) {
 		}
 		after := seen(t, root)
 		if delta(final, after) == "" {
-			continue // the kill came when all was done
+			continue // the run was already complete
 		}
 		takenBack++
 		if diff := delta(original, after); diff != "" {
@@ -98,6 +98,6 @@ func kill(t *testing.T, after time.Duration, args ...string) {
 		t.Fatal(err)
 	}
 	time.Sleep(after)
-	_ = command.Process.Kill() // it may have ended already
+	_ = command.Process.Kill() // the process may already have ended
 	_ = command.Wait()
 }

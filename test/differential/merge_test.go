@@ -6,8 +6,8 @@ import "testing"
 
 const serverFile = `"storage":{"files":[{"path":"/etc/new","contents":{"source":"HTTP/file"}}]}`
 
-// What configs refer to. First boots, as ignition-apply does not use a config's
-// own settings.
+// TestReferences compares configs that refer to others. It uses first boots, because
+// ignition-apply ignores the settings in the ignition section of a config.
 func TestReferences(t *testing.T) { runAll(t, references()) }
 
 func references() []scenario {

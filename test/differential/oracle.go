@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// Oracle is the real Ignition, as test/oracle/build.sh builds it.
+// Oracle is the Ignition binary that test/oracle/build.sh builds.
 type Oracle struct {
 	folder string
 }
 
-// BuildOracle builds Ignition, unless it is in the cache. The working directory
-// must be inside the repository.
+// BuildOracle builds Ignition unless it is cached. The working directory must be inside the
+// repository.
 func BuildOracle(ctx context.Context) (Oracle, error) {
 	repository, err := Repository()
 	if err != nil {
@@ -32,7 +32,7 @@ func BuildOracle(ctx context.Context) (Oracle, error) {
 	return Oracle{folder: strings.TrimSpace(stdout.String())}, nil
 }
 
-// Repository finds the repository from the working directory upwards.
+// Repository returns the root of the repository, searched from the working directory upwards.
 func Repository() (string, error) {
 	start, err := os.Getwd()
 	if err != nil {
@@ -48,17 +48,17 @@ func Repository() (string, error) {
 	}
 }
 
-// ApplyCommand is Ignition's files stage alone, for storage entries and units:
-// it knows no accounts, and no proxy, timeouts or authorities of its config.
+// ApplyCommand returns a command for Ignition's files stage alone, which applies storage entries
+// and units. It ignores accounts, and the proxy, timeouts and CAs of the config.
 func (o Oracle) ApplyCommand(ctx context.Context, config, root string) *exec.Cmd {
 	command := exec.CommandContext(ctx, filepath.Join(o.folder, "ignition-apply"), "--root", root, config)
-	// It refuses the tree of a running host, and this is how it knows.
+	// Ignition refuses the tree of a running host, which it detects by this variable.
 	command.Env = append(os.Environ(), "container=podman")
 	return command
 }
 
-// patience is longer than anything takes that it is given; on some mistakes, as
-// a pipe for a parent, it waits for ever.
+// patience is the timeout of a run of Ignition. Some mistakes, such as a pipe as parent
+// directory, block it forever.
 const patience = time.Minute
 
 // Apply runs ApplyCommand.
@@ -68,8 +68,8 @@ func (o Oracle) Apply(ctx context.Context, config, root string) error {
 	return judge(o.ApplyCommand(ctx, config, root))
 }
 
-// Boot runs the stages fetch and files as a first boot does. It keeps what it
-// knows in scratch, an empty folder.
+// Boot runs the fetch and files stages as a first boot does. scratch is an empty directory for
+// Ignition's state.
 func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -87,7 +87,7 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 			"-config-cache", filepath.Join(scratch, "config"), "-state-file", filepath.Join(scratch, "state"))
 		command.Env = append(os.Environ(), "IGNITION_CONFIG_FILE="+config, "IGNITION_KERNEL_CMDLINE_PATH="+cmdline,
 			"IGNITION_SYSTEM_CONFIG_DIR="+none, "IGNITION_SYSTEM_LOCAL_CONFIG_DIR="+none, "IGNITION_SYSTEM_RUNTIME_CONFIG_DIR="+none,
-			// The sshd of a RHEL host reads no fragments.
+			// sshd on RHEL does not read key fragments.
 			"IGNITION_WRITE_AUTHORIZED_KEYS_FRAGMENT=false")
 		if err := judge(command); err != nil {
 			return err
@@ -96,8 +96,8 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 	return nil
 }
 
-// judge runs a command of Ignition. An instantiated unit makes it ask a running
-// systemd for its version once all is written; there need not be one here.
+// judge runs Ignition. After all writes, an instantiated unit makes Ignition query the version of
+// the running systemd, which may not exist here.
 func judge(command *exec.Cmd) error {
 	output, err := command.CombinedOutput()
 	if err == nil || bytes.Contains(output, []byte("unix /run/systemd/private")) {

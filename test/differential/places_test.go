@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// many repeats a text with the numbers from 0.
+// many returns n numbered copies of a text, separated by commas.
 func many(n int, format string) string {
 	var all []string
 	for i := range n {
@@ -80,7 +80,7 @@ func links() []scenario {
 	}
 }
 
-// Paths through links of the tree, which lead inside the root whatever they say.
+// TestThroughLinks compares paths through links of the tree, which must not lead out of the root.
 func TestThroughLinks(t *testing.T) { runAll(t, throughLinks()) }
 
 func throughLinks() []scenario {

@@ -2,8 +2,7 @@
 
 package differential
 
-// plain is the tree that every scenario begins with: what an image has of
-// accounts and units.
+// plain returns the initial tree of every scenario, with the accounts and units of an image.
 func plain() []Node {
 	return []Node{
 		{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\ncore:x:1000:1000::/home/core:/bin/bash\n"},
@@ -15,11 +14,12 @@ func plain() []Node {
 		{Path: "/etc/login.defs", Content: loginDefs},
 		{Path: "/etc/default/useradd", Content: "GROUP=100\nHOME=/home\nINACTIVE=-1\nEXPIRE=\nSHELL=/bin/bash\nSKEL=/etc/skel\nCREATE_MAIL_SPOOL=no\n"},
 		{Path: "/etc/skel/.bashrc", Content: "# a skeleton\n"},
-		// Debian's useradd makes all of them 0700, as its fchmodat needs a /proc below the root.
+		// Debian's useradd creates all of them with mode 0700, because its fchmodat needs /proc
+		// in the root.
 		{Path: "/etc/skel/sub/", Mode: 0o700},
 		{Path: "/home/core/", Mode: 0o700, UID: 1000, GID: 1000},
 		{Path: "/home/core/note", Content: "core's\n", UID: 1000, GID: 1000},
-		{Path: "/bin/"}, // the home of a user
+		{Path: "/bin/"}, // the home directory of a user
 		{Path: "/root/", Mode: 0o550},
 		{Path: "/var/lib/"},
 		{Path: "/etc/systemd/system/"},

@@ -15,11 +15,10 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// Enough for a change that breaks a rule to be seen; FuzzDifferential goes on
-// from there.
+// Sufficient to detect a change that breaks a rule. FuzzDifferential tests more.
 const randomCases = 600
 
-// TestRandom compares configs made by chance, the same ones each time.
+// TestRandom compares random configs, which are the same in each run.
 func TestRandom(t *testing.T) {
 	applied, failed := 0, 0
 	for seed := range uint64(randomCases) {
@@ -32,7 +31,7 @@ func TestRandom(t *testing.T) {
 			}
 		})
 	}
-	// Otherwise the generator makes no case that tests anything.
+	// Otherwise the generator rarely produces a relevant case.
 	if applied < randomCases/8 || failed < randomCases/20 {
 		t.Errorf("of %d configs %d were applied and %d refused", randomCases, applied, failed)
 	}
@@ -47,7 +46,7 @@ func decisions(seed uint64) []byte {
 	return bytes
 }
 
-// FuzzDifferential looks for a config that the two apply differently.
+// FuzzDifferential searches for a config with different results.
 func FuzzDifferential(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(decisions(seed + 1_000_000))
@@ -57,7 +56,7 @@ func FuzzDifferential(f *testing.F) {
 	})
 }
 
-// judgeRandom runs both, and says whether the config was applied.
+// judgeRandom compares a random scenario and reports whether the config was applied.
 func judgeRandom(t testing.TB, bytes []byte) bool {
 	t.Helper()
 	g := generate(bytes)
@@ -65,7 +64,8 @@ func judgeRandom(t testing.TB, bytes []byte) bool {
 	got, ourErr := ours(t, s)
 	wanted, theirErr := theirs(t, s)
 	for theirErr != nil && ourErr == nil {
-		// The one thing that the agent may accept: what is already as it should be.
+		// The agent may only succeed where Ignition fails if the file is already in the desired
+		// state.
 		index := alreadySo(t, g, theirErr)
 		if index < 0 {
 			break
@@ -77,7 +77,7 @@ func judgeRandom(t testing.TB, bytes []byte) bool {
 		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(outline(s.tree), "\n      "), ourErr, theirErr)
 	}
 	switch {
-	case ourErr != nil && strings.Contains(ourErr.Error(), "and is not followed"): // see guarded
+	case ourErr != nil && strings.Contains(ourErr.Error(), "and is not followed"): // see differsUserLinks
 	case theirErr != nil && ourErr != nil:
 	case theirErr != nil || ourErr != nil:
 		t.Error("only one of the two fails")
@@ -94,8 +94,8 @@ func judgeRandom(t testing.TB, bytes []byte) bool {
 
 var inTheWay = regexp.MustCompile(`error creating file "([^"]+)": A file exists there already and overwrite is false`)
 
-// alreadySo finds the file of the config that Ignition failed at, if the tree
-// has it exactly as the config wants it, else -1.
+// alreadySo returns the index of the config's file at which Ignition failed, if the file is
+// already in the desired state, or else -1.
 func alreadySo(t testing.TB, g generated, err error) int {
 	t.Helper()
 	found := inTheWay.FindStringSubmatch(err.Error())
@@ -109,7 +109,7 @@ func alreadySo(t testing.TB, g generated, err error) int {
 	})
 }
 
-// resolved follows one link in the parents of a path.
+// resolved resolves one link in the parents of a path.
 func resolved(tree []Node, name string) string {
 	for _, node := range tree {
 		if rest, below := strings.CutPrefix(name, node.Path+"/"); node.Link != "" && below {
@@ -123,7 +123,7 @@ func resolved(tree []Node, name string) string {
 	return name
 }
 
-// isSo says whether a line of a listing is what the file wants to be.
+// isSo reports whether a line of a listing matches the desired state of the file.
 func isSo(line string, f types.File, version string) bool {
 	content, known := map[string]string{
 		"data:,new": "new", "data:,old%0A": "old\n", "data:,": "", "": "", "data:;base64,bmV3": "new", data(string(gzipped("expanded\n"))): "expanded\n",
@@ -145,7 +145,7 @@ func isSo(line string, f types.File, version string) bool {
 	return owns(uid, f.User.ID, f.User.Name) && owns(gid, f.Group.ID, f.Group.Name)
 }
 
-// owns says whether a number is the one that an entry wants, if it wants one.
+// owns reports whether a numeric ID matches the owner of an entry, if one is specified.
 func owns(number string, id *int, name *string) bool {
 	switch {
 	case id != nil:

@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// site is what configs refer to: a server in clear, one with TLS, and a proxy.
+// site has the servers that configs refer to: an HTTP server, an HTTPS server and a proxy.
 type site struct {
 	clear, tls, proxy *httptest.Server
 
@@ -46,8 +46,8 @@ func (s *site) close() {
 	s.proxy.Close()
 }
 
-// fill puts the addresses of the site into a config. RUN differs between the
-// two, for what is counted.
+// fill replaces the placeholders of the servers in a config. RUN is different for the two runs,
+// so that requests are counted separately.
 func (s *site) fill(config, run string) string {
 	authority := s.authority()
 	return strings.NewReplacer("HTTPS", s.tls.URL, "HTTP", s.clear.URL, "PROXY", s.proxy.URL, "RUN", run,
@@ -55,12 +55,12 @@ func (s *site) fill(config, run string) string {
 		"SHA512", "sha512-"+sum("expanded\n")).Replace(config)
 }
 
-// authority is the certificate that the site's TLS is trusted by.
+// authority returns the CA certificate of the HTTPS server.
 func (s *site) authority() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.tls.Certificate().Raw}))
 }
 
-// merged is a config that others merge.
+// merged is a config that other configs merge.
 const merged = `{"ignition":{"version":"3.1.0"},"storage":{"files":[` +
 	`{"path":"/etc/child","mode":384,"contents":{"source":"data:,child"}},` +
 	`{"path":"/etc/both","mode":384,"contents":{"source":"data:,child"},"append":[{"source":"data:,c"}]}]},` +
@@ -97,7 +97,7 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		_, _ = w.Write(gzipped(s.authority()))
 	case "/bad-config":
 		_, _ = io.WriteString(w, "hello")
-	case "/seen": // what the request says of its sender
+	case "/seen": // returns the headers of the request
 		fmt.Fprintf(w, "test=%q accept-encoding=%q", r.Header.Values("X-Test"), r.Header.Values("Accept-Encoding"))
 	case "/moved":
 		http.Redirect(w, r, "/moved-here", http.StatusFound)

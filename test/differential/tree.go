@@ -14,22 +14,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Node is one thing of a tree to begin with.
+// Node is a file, directory or link of the initial tree.
 type Node struct {
-	Path     string // below the root, as "/etc/passwd"
+	Path     string // below the root, for example "/etc/passwd"
 	Content  string // of a file
 	Link     string // the target of a symbolic link
-	Hard     string // the path of a node before it that this is another name of
-	Mode     uint32 // 0 is 0755 for a directory and 0644 for a file
+	Hard     string // the path of an earlier node of which this is a hard link
+	Mode     uint32 // 0: 0755 for a directory, 0644 for a file
 	UID, GID int
 	Xattr    string // the value of user.test
 	Fifo     bool
 }
 
-// Dir says whether the node is a directory: its path ends in a slash.
+// Dir reports whether the node is a directory: its path ends with a slash.
 func (n Node) Dir() bool { return strings.HasSuffix(n.Path, "/") }
 
-// Plant makes the nodes below root; their parents are made too.
+// Plant creates the nodes and their parents below root.
 func Plant(root string, nodes []Node) error {
 	for _, node := range nodes {
 		if err := plant(filepath.Join(root, node.Path), root, node); err != nil {
@@ -81,22 +81,21 @@ func plant(path, root string, node Node) error {
 	return unix.Setxattr(path, "user.test", []byte(node.Xattr), 0)
 }
 
-// Listing is all that can be seen of a tree, by path: type, mode, owner, target,
-// content, other names of the same file and extended attributes. What skip names
-// is left out.
+// Listing returns the visible state of a tree by path: type, mode, owner, target, content, other
+// hard links and extended attributes. Paths in skip are omitted.
 func Listing(root string, skip ...string) (map[string]string, error) {
 	return list(root, false, skip)
 }
 
-// Stamps is Listing, and of all but directories inode and time too: it shows
-// also that a file was written again with the same content.
+// Stamps returns Listing and, except for directories, the inode and time. This detects files that
+// were rewritten with the same content.
 func Stamps(root string, skip ...string) (map[string]string, error) {
 	return list(root, true, skip)
 }
 
 func list(root string, stamps bool, skip []string) (map[string]string, error) {
 	lines := map[string]string{}
-	names := map[uint64]string{} // the first name of each file that has several
+	names := map[uint64]string{} // the first name of each file with several hard links
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -157,9 +156,8 @@ func describe(path string, info fs.FileInfo) (string, error) {
 	return line + attributes, err
 }
 
-// withoutDays is a shadow file without the days of the last changes: midnight
-// may come between two runs, and usermod sets the day also when it changes
-// nothing.
+// withoutDays removes the days of the last changes from a shadow file. A run can end after
+// midnight, and usermod sets the day even without a change.
 func withoutDays(content string) string {
 	lines := strings.Split(content, "\n")
 	for i, line := range lines {

@@ -20,23 +20,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-// process is a running "approve --watch", as an administrator runs it, with the
-// rights that deploy gives.
+// process is a running "approve --watch" with the rights of the manifests in deploy.
 type process struct {
 	command *exec.Cmd
 	wire    *wire
 	errors  *os.File
 	mu      sync.Mutex
 	told    []approver.Told
-	done    chan struct{} // closed when all that it told is read
+	done    chan struct{} // closed when all output is read
 }
 
-// approverResult is what one approver did and took.
+// approverResult is the result and the resource use of one approver.
 type approverResult struct {
 	approved int
 	received int64   // bytes
 	cpu      float64 // seconds
-	peak     float64 // of memory, in MiB
+	peak     float64 // peak memory in MiB
 }
 
 func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, claims string) (*process, error) {
@@ -87,7 +86,7 @@ func (p *process) listen(out io.Reader) {
 	}
 }
 
-// stop ends the approver as systemd does, and gives what it did.
+// stop terminates the approver as systemd does and returns its result.
 func (p *process) stop() (approverResult, error) {
 	defer p.wire.listener.Close()
 	defer p.errors.Close()

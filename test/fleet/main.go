@@ -1,7 +1,7 @@
-// Command fleet measures how a fleet joins with tickets and nobody watching:
-// many nodes ask at once, two approvers work at once, beside them some who have
-// no right to come in. It fails when one node is not approved, or twice, or one
-// of the others is.
+// Command fleet measures how many nodes join at the same time with join tokens and without manual
+// approval. Two approvers run concurrently, and some CSRs without a valid token are submitted.
+// The command fails if a node is not approved, or is approved twice, or if one of the other CSRs
+// is approved.
 //
 // Usage: fleet [-sizes 10,100,1000] AGENT, from inside the repository, as root
 package main

@@ -20,10 +20,10 @@ import (
 
 type measured struct {
 	foreign   int           // CSRs that must not be approved
-	asked     time.Duration // until the last node had asked
-	issued    time.Duration // until the last node had its certificate, from the first question on
+	asked     time.Duration // until the last node had submitted its CSR
+	issued    time.Duration // from the first CSR until the last node had its certificate
 	approvers [2]approverResult
-	waiting   int64 // bytes that a node received that waited all the while
+	waiting   int64 // bytes received by a node that waited during the whole run
 }
 
 // measure runs one fleet against a control plane of its own.
@@ -127,7 +127,7 @@ func (f *fleet) run(ctx context.Context, agent string) (r measured, err error) {
 		return r, err
 	}
 	r.issued = time.Since(begun)
-	// Now the claim of the node that has waited all the while.
+	// Add the enrollment of the node that has waited since the start.
 	name := f.waiting.name + ticket.ClaimSuffix
 	if err := os.Rename(filepath.Join(f.dir, "later", name), filepath.Join(f.claims, name)); err != nil {
 		return r, fmt.Errorf("giving the last claim: %w", err)
@@ -171,7 +171,7 @@ func (f *fleet) awaitIssued(ctx context.Context) error {
 	}
 }
 
-// check tells whether each node was approved once, and nobody else.
+// check returns an error unless each node was approved exactly once and no other CSR was.
 func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*process) error {
 	times := map[string]int{}
 	for _, p := range approvers {
@@ -201,7 +201,7 @@ func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*proce
 			errs = append(errs, fmt.Errorf("%s of somebody without a right has the conditions %v", name, conditions[name]))
 		}
 	}
-	if len(times) != 1 { // the waiting node's
+	if len(times) != 1 { // of the waiting node
 		errs = append(errs, fmt.Errorf("others were approved: %v", times))
 	}
 	return errors.Join(errs...)

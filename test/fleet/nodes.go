@@ -21,14 +21,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// node is a simulated one: its ticket, and the CSR that it made.
+// node is a simulated node with its join token and the CSR that it submitted.
 type node struct {
 	name   string
 	ticket *ticket.Ticket
 	csr    string
 }
 
-// newNode makes a node's ticket and puts the claim into a directory.
+// newNode creates a node's join token and writes the enrollment to a directory.
 func newNode(name string, ca []byte, claims string) (*node, error) {
 	made, claim, err := ticket.New(ticket.Wish{NodeName: name, ClusterCA: ca}, time.Now())
 	if err != nil {
@@ -44,9 +44,9 @@ func newNode(name string, ca []byte, claims string) (*node, error) {
 	return &node{name: name, ticket: made}, nil
 }
 
-// ask submits the node's client CSR with its ticket, as join does. Every tenth
-// time two others ask as well: one with no ticket, and one who has copied the
-// annotations and has another key.
+// ask submits the node's client CSR with its join token, as join does. If withForeign is set, it
+// also submits two CSRs that must not be approved: one without a token, and one with copied
+// annotations and another key.
 func (n *node) ask(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, withForeign bool) ([]string, error) {
 	key, err := newKey()
 	if err != nil {
@@ -102,8 +102,8 @@ func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.Private
 	return csr.Name, nil
 }
 
-// askAll lets all nodes ask, eight at a time; it gives the CSRs of those who
-// must not come in.
+// askAll submits the CSRs of all nodes, eight at a time. It returns the CSRs that must not be
+// approved.
 func askAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, nodes []*node) ([]string, error) {
 	var mu sync.Mutex
 	var foreign []string

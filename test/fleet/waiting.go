@@ -18,13 +18,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// waitingNode waits as join does, with its code, while the fleet comes in.
+// waitingNode runs the agent's own code to wait for approval while the fleet joins.
 type waitingNode struct {
 	wire *wire
 	done chan error
 }
 
-// waits takes what is said, and tells when it waits for approval.
+// waits is a sink of events that closes begun when the wait for approval begins.
 type waits struct{ begun chan struct{} }
 
 func (w waits) Emit(event report.Event) {
@@ -36,7 +36,7 @@ func (w waits) Emit(event report.Event) {
 	}
 }
 
-// startWaiting returns when the node has asked and waits.
+// startWaiting submits the node's CSR and returns when the node waits for approval.
 func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []ticket.Hash, dir string) (*waitingNode, error) {
 	w, err := newWire(plane.APIForward)
 	if err != nil {
@@ -78,7 +78,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	}
 }
 
-// bootstrapKubeconfig is the payload's, with the server as it is reached here.
+// bootstrapKubeconfig returns the payload's kubeconfig with the server replaced.
 func bootstrapKubeconfig(plane *bed.ControlPlane, server string) ([]byte, error) {
 	content, err := os.ReadFile(plane.BootstrapKubeconfig)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// wire leads to the API server and counts what comes from there, TLS and all.
+// wire forwards connections to the API server and counts the received bytes, including TLS.
 type wire struct {
 	listener net.Listener
 	target   string
@@ -24,7 +24,7 @@ func newWire(target string) (*wire, error) {
 		for {
 			near, err := listener.Accept()
 			if err != nil {
-				return // it is closed
+				return // the listener is closed
 			}
 			go w.join(near)
 		}
@@ -38,7 +38,7 @@ func (w *wire) join(near net.Conn) {
 	defer near.Close()
 	far, err := net.Dial("tcp", w.target)
 	if err != nil {
-		return // the client sees that nobody answers
+		return // the client sees a closed connection
 	}
 	defer far.Close()
 	go func() {

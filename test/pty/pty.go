@@ -1,4 +1,4 @@
-// Package pty gives tests a terminal: what is typed and what is shown.
+// Package pty runs commands on a pseudoterminal for tests.
 package pty
 
 import (
@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal runs one program.
+// Terminal is a pseudoterminal that runs one command.
 type Terminal struct {
 	test   *testing.T
 	master *os.File
@@ -27,7 +27,7 @@ type Terminal struct {
 	ended bool
 }
 
-// Start runs a program on a terminal of this size until the test ends.
+// Start runs a command on a terminal of this size until the test ends.
 func Start(t *testing.T, columns, rows uint16, command *exec.Cmd) *Terminal {
 	t.Helper()
 	master, slave, err := open()
@@ -55,7 +55,7 @@ func Start(t *testing.T, columns, rows uint16, command *exec.Cmd) *Terminal {
 }
 
 func open() (master, slave *os.File, err error) {
-	// Not blocking, so that closing ends a read.
+	// Nonblocking, so that closing the file interrupts a read.
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("opening /dev/ptmx: %w", err)
@@ -72,7 +72,7 @@ func open() (master, slave *os.File, err error) {
 	return master, slave, err
 }
 
-// Resize changes the size, and tells the program.
+// Resize changes the size and signals the command.
 func (t *Terminal) Resize(columns, rows uint16) {
 	t.test.Helper()
 	raw, err := t.master.SyscallConn()
@@ -103,7 +103,7 @@ func (t *Terminal) read() {
 	}
 }
 
-// Type types.
+// Type writes text as keyboard input.
 func (t *Terminal) Type(text string) {
 	t.test.Helper()
 	if _, err := t.master.WriteString(text); err != nil {
@@ -111,8 +111,8 @@ func (t *Terminal) Type(text string) {
 	}
 }
 
-// Until waits for what a pattern matches, and gives all that was shown up to
-// its end since the last call.
+// Until waits for output that matches pattern. It returns all output since the last call, up to
+// the end of the match.
 func (t *Terminal) Until(pattern string) string {
 	t.test.Helper()
 	wanted := regexp.MustCompile(pattern)
@@ -131,7 +131,7 @@ func (t *Terminal) Until(pattern string) string {
 	}
 }
 
-// Rest gives all that was shown since, once the program has ended.
+// Rest waits until the command has ended and returns the remaining output.
 func (t *Terminal) Rest() string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()

@@ -1,5 +1,5 @@
-// Package rights gives tests the approver's rights, as the files in deploy give
-// them, and a credential that has those and no others.
+// Package rights grants tests the approver's rights from the manifests in deploy, and creates a
+// credential with exactly those rights.
 package rights
 
 import (
@@ -39,7 +39,7 @@ func Documents(name string) ([]string, error) {
 	}
 }
 
-// Grant creates what deploy/approver-rbac.yaml has, as it is there.
+// Grant creates the objects of deploy/approver-rbac.yaml unchanged.
 func Grant(ctx context.Context, client kubernetes.Interface) error {
 	documents, err := Documents("approver-rbac.yaml")
 	if err != nil {
@@ -95,9 +95,8 @@ func read[T any](document []byte) (*T, error) {
 	return object, yaml.UnmarshalStrict(document, object)
 }
 
-// Kubeconfig gives a kubeconfig of the approver's service account, with a token
-// that is good for an hour. The administrator's kubeconfig says which CA the
-// cluster has; server is where it is reached.
+// Kubeconfig returns a kubeconfig of the approver's service account, with a token that is valid
+// for an hour. The CA is from the administrator's kubeconfig; server is the API server's URL.
 func Kubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
 	hour := int64(3600)
 	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-agent-approver",

@@ -1,6 +1,5 @@
-// Package rpms makes stand-in packages for tests, repositories of them, and a
-// root to install them in with the real dnf. Nothing in it touches the root of
-// the machine that it runs on.
+// Package rpms creates stand-in packages and repositories for tests, and a root directory in
+// which the real dnf installs them. It does not modify the root of the host.
 package rpms
 
 import (
@@ -13,16 +12,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
-// Bench is a directory with repositories and a root.
+// Bench is a directory with repositories and a root directory.
 type Bench struct {
 	Dir    string
 	Root   dnf.Host
-	Script string // of the packages that are built next: %post and the like
+	Script string // scriptlets, such as %post, of the packages that are built next
 
 	t *testing.T
 }
 
-// New makes an empty bench. The test fails where the real programs are not.
+// New creates an empty test environment. The test fails if rpm's or dnf's commands are missing.
 func New(t *testing.T) *Bench {
 	t.Helper()
 	for _, program := range []string{"rpm", "dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg"} {
@@ -34,7 +33,7 @@ func New(t *testing.T) *Bench {
 		t.Fatal("not root: rpm cannot enter a root of its own, so the real dnf cannot be tried")
 	}
 	dir := t.TempDir()
-	t.Setenv("HOME", dir) // where Debian's rpm has its database, and rpmbuild and gpg their files
+	t.Setenv("HOME", dir) // location of Debian's rpm database and of files of rpmbuild and gpg
 	t.Setenv("GNUPGHOME", filepath.Join(dir, "gnupg"))
 	b := &Bench{t: t, Dir: dir, Root: dnf.Host{Root: filepath.Join(dir, "root"), Release: "9"}}
 	b.Write("root/etc/dnf/dnf.conf", "[main]\ngpgcheck=1\nskip_if_unavailable=False\nretries=1\ntimeout=5\n")
@@ -43,7 +42,7 @@ func New(t *testing.T) *Bench {
 	return b
 }
 
-// Write writes a file below the directory, and gives its path.
+// Write writes a file below the directory and returns its path.
 func (b *Bench) Write(name, content string) string {
 	b.t.Helper()
 	file := filepath.Join(b.Dir, name)
@@ -56,7 +55,7 @@ func (b *Bench) Write(name, content string) string {
 	return file
 }
 
-// Run runs a program that has to end well.
+// Run runs a command that must succeed and returns its output.
 func (b *Bench) Run(name string, args ...string) string {
 	b.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -66,7 +65,7 @@ func (b *Bench) Run(name string, args ...string) string {
 	return string(out)
 }
 
-// Key makes a throw-away key and gives the file of its public half.
+// Key generates a temporary key and returns the path of its public key.
 func (b *Bench) Key(name string) string {
 	b.t.Helper()
 	if err := os.MkdirAll(os.Getenv("GNUPGHOME"), 0o700); err != nil {
@@ -77,7 +76,7 @@ func (b *Bench) Key(name string) string {
 	return b.Write(name+".asc", b.Run("gpg", "--batch", "--armor", "--export", name))
 }
 
-// Build makes RPMs in a repository's directory; each is NAME-VERSION-RELEASE.
+// Build builds RPMs in a repository's directory. Each nvr is NAME-VERSION-RELEASE.
 func (b *Bench) Build(repository string, nvrs ...string) {
 	b.t.Helper()
 	args := []string{
@@ -98,7 +97,7 @@ It has nothing in it.
 	b.Run("rpmbuild", args...)
 }
 
-// Sign signs all packages of a repository with the key of this name.
+// Sign signs all packages of a repository with the named key.
 func (b *Bench) Sign(repository, key string) {
 	b.t.Helper()
 	files, err := filepath.Glob(filepath.Join(b.Dir, repository, "noarch", "*.rpm"))
@@ -112,8 +111,8 @@ func (b *Bench) Sign(repository, key string) {
 	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"}, files...)...)
 }
 
-// Offer makes the metadata of a repository and adds it to the root's
-// configuration, with the given lines.
+// Offer creates the metadata of a repository and adds the repository, with the given lines, to
+// the root's configuration.
 func (b *Bench) Offer(repository string, lines ...string) {
 	b.t.Helper()
 	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, repository))

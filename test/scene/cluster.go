@@ -10,8 +10,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 )
 
-// Reset gives the cluster back as it was: no Node, no CSR, no pod of the
-// tests, and an ignition server that behaves.
+// Reset restores the initial state of the cluster: no Node, no CSR, no pod of the tests, and an
+// Ignition server without faults.
 func (s *Scene) Reset(ctx context.Context) error {
 	if err := s.ControlPlane.Reset(ctx); err != nil {
 		return fmt.Errorf("resetting the ignition server: %w", err)
@@ -30,8 +30,8 @@ func (s *Scene) Reset(ctx context.Context) error {
 	return nil
 }
 
-// RunPod runs the workload image and waits until it is Running; pods are the
-// proof that a node is a worker.
+// RunPod runs the workload image and waits until the pod is Running, which proves that the node
+// works.
 func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	pods := s.Client.CoreV1().Pods("default")
 	grace := int64(1)
@@ -56,7 +56,7 @@ func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	return pod, nil
 }
 
-// DeletePods deletes the pods of the tests and waits until they are gone.
+// DeletePods deletes the pods of the tests and waits until they no longer exist.
 func (s *Scene) DeletePods(ctx context.Context) error {
 	pods := s.Client.CoreV1().Pods("default")
 	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {

@@ -1,6 +1,5 @@
-// Package scene puts a control plane and a machine together, with the agent
-// installed in the machine: what the demonstration and the end-to-end tests
-// play on.
+// Package scene combines a control plane and a virtual machine with the agent installed, as the
+// test environment of the demonstration and of the end-to-end tests.
 package scene
 
 import (
@@ -19,28 +18,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// Options say where things are.
+// Options configure a Scene.
 type Options struct {
 	Repository string    // root of the checkout
-	Dir        string    // for logs; they stay
-	Log        io.Writer // what the builds say
-	Snapshot   bool      // start the machine from its snapshot, in seconds
+	Dir        string    // for logs, which are kept
+	Log        io.Writer // receives the output of the builds
+	Snapshot   bool      // load the machine from its snapshot, within seconds
 }
 
 // Scene is a running control plane and a running machine.
 type Scene struct {
 	ControlPlane *bed.ControlPlane
 	Machine      *vm.Machine
-	Client       kubernetes.Interface // the cluster's administrator
+	Client       kubernetes.Interface // with the rights of the cluster administrator
 
 	repository string
 }
 
-// Node is the name of the machine, and of the Node that it becomes.
+// Node is the name of the machine and of its Node.
 const Node = "worker-0"
 
-// Stub and Approver are where the machine has the two files that an
-// administrator would bring.
+// Paths in the machine of the two files that an administrator provides.
 const (
 	Stub     = "/root/stub.ign"
 	Approver = "/root/approver.kubeconfig"
@@ -87,7 +85,7 @@ func (s *Scene) open(ctx context.Context, options Options) error {
 	return err
 }
 
-// Install puts the agent and its unit into the machine, as the package does.
+// Install installs the agent and its unit in the machine, as the package does.
 func (s *Scene) Install(ctx context.Context) error {
 	for _, file := range []struct {
 		from, to string
@@ -108,7 +106,7 @@ func (s *Scene) Install(ctx context.Context) error {
 	return err
 }
 
-// Deliver puts a fresh stub and the approver's kubeconfig into the machine.
+// Deliver copies new user data and the approver's kubeconfig to the machine.
 func (s *Scene) Deliver(ctx context.Context) error {
 	stub, err := s.ControlPlane.CurrentStub(ctx)
 	if err != nil {
@@ -124,8 +122,7 @@ func (s *Scene) Deliver(ctx context.Context) error {
 	return s.Machine.Put(ctx, Approver, bytes.NewReader(approver), 0o600)
 }
 
-// NodeSide reads a kubeconfig and makes it one for use in the machine, where
-// the API server has another address.
+// NodeSide returns a kubeconfig with the API server's address in the machine's network.
 func (s *Scene) NodeSide(path string) ([]byte, error) {
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
@@ -141,7 +138,7 @@ func (s *Scene) NodeSide(path string) ([]byte, error) {
 	return content, nil
 }
 
-// Close ends both.
+// Close stops the machine and the control plane.
 func (s *Scene) Close() error {
 	var errs []error
 	if s.Machine != nil {

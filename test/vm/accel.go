@@ -12,19 +12,18 @@ import (
 	"time"
 )
 
-// accelerator is how QEMU runs the guest's instructions.
+// accelerator has QEMU's options for the execution of guest code.
 type accelerator struct{ accel, cpu string }
 
 var (
 	kvm = accelerator{accel: "kvm", cpu: "host"}
-	// A plain CPU: no instruction of a newer one is worth emulating.
+	// A baseline CPU: emulating the instructions of newer CPUs has no benefit.
 	tcg = accelerator{accel: "tcg,thread=multi,tb-size=512", cpu: "qemu64"}
 )
 
-// chooseAccelerator returns KVM where it can run the image's kernel. That
-// /dev/kvm can be opened says nothing: inside some virtual machines it is there
-// and a stock kernel hangs on it. The answer is kept beside the image until the
-// host boots again.
+// chooseAccelerator returns KVM if the image's kernel boots with it. That /dev/kvm can be opened
+// is not sufficient: in some virtual machines the device exists and a stock kernel hangs. The
+// result is cached beside the image until the host reboots.
 func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
 	if _, err := os.Stat("/dev/kvm"); errors.Is(err, os.ErrNotExist) {
 		return tcg, nil
@@ -50,8 +49,8 @@ func chooseAccelerator(ctx context.Context, image string) (accelerator, error) {
 	return chosen, os.WriteFile(note, []byte(answer), 0o600)
 }
 
-// kvmBoots starts the image's kernel without a disk and looks for its first
-// line on the serial console, which KVM shows within a fraction of a second.
+// kvmBoots starts the image's kernel without a disk and waits for its first line on the serial
+// console. With KVM, the line is printed within a fraction of a second.
 func kvmBoots(ctx context.Context, image string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()

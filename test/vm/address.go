@@ -8,8 +8,7 @@ import (
 	"net/netip"
 )
 
-// Address is the machine's IPv4 address on the uplink, on eth0 or on the bridge
-// that eth0 was moved into.
+// Address returns the machine's IPv4 address on the uplink, which is on eth0 or on br-ex.
 func (m *Machine) Address(ctx context.Context) (netip.Addr, error) {
 	listing, err := m.Output(ctx, "ip -json -4 address show scope global up")
 	if err != nil {
@@ -18,7 +17,7 @@ func (m *Machine) Address(ctx context.Context) (netip.Addr, error) {
 	return uplinkAddress([]byte(listing))
 }
 
-// uplinkAddress picks it from ip's listing: br-ex's, else eth0's.
+// uplinkAddress returns the address of br-ex, or else of eth0, from ip's JSON output.
 func uplinkAddress(listing []byte) (netip.Addr, error) {
 	var links []struct {
 		Name      string `json:"ifname"`
@@ -39,10 +38,9 @@ func uplinkAddress(listing []byte) (netip.Addr, error) {
 	return netip.Addr{}, errors.New("the uplink has no IPv4 address")
 }
 
-// Uplink is the administrator's way in: ssh over the network that the product
-// changes. The connection is made when it is first used; hold it with
-// [Channel.Connect] to see whether it survives. The machine keeps one and
-// closes it when it stops.
+// Uplink returns an ssh channel over the network that the agent changes, as administrators use.
+// The connection is made on first use. Keep it open with [Channel.Connect] to check whether it
+// survives a change. The machine has one such channel and closes it when it stops.
 func (m *Machine) Uplink(ctx context.Context) (*Channel, error) {
 	if m.uplink != nil {
 		return m.uplink, nil

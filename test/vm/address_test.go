@@ -13,7 +13,7 @@ func TestUplinkAddress(t *testing.T) {
 		"[" + ctl0 + "," + eth0 + "]":                "192.0.2.104",
 		"[" + ctl0 + "," + eth0 + "," + brEx + "]":   "192.0.2.105",
 		"[" + ctl0 + "," + noBrEx + "," + eth0 + "]": "192.0.2.104",
-		"[{}," + ctl0 + "]":                          "", // ip lists what it leaves out as {}
+		"[{}," + ctl0 + "]":                          "", // ip prints {} for interfaces that it omits
 		"not json":                                   "",
 	} {
 		got, err := uplinkAddress([]byte(listing))

@@ -5,7 +5,7 @@ import (
 	"os"
 )
 
-// Cable is the cable of one of a machine's uplinks.
+// Cable is the network cable of one of a machine's uplinks.
 type Cable struct {
 	machine *Machine
 	nic     int
@@ -13,21 +13,21 @@ type Cable struct {
 	out     bool
 }
 
-// Cable is the cable of eth0, eth1, ...
+// Cable returns the cable of eth0, eth1, and so on.
 func (m *Machine) Cable(nic int) *Cable { return m.cables[nic] }
 
-// Cut pulls the cable: both ends lose their carrier. It stays out over a power
-// cut, but not over [Machine.Restore].
+// Cut unplugs the cable: both ends lose their carrier. The cable stays unplugged after a power
+// cycle, but not after [Machine.Restore].
 func (c *Cable) Cut(ctx context.Context) error {
 	c.out = true
 	return c.connect(ctx)
 }
 
-// Blackhole lets the uplink's segment fail further away: the carrier stays and
-// nothing passes in either direction.
+// Blackhole simulates a remote failure of the uplink's network: the carrier stays, and no packet
+// passes in either direction.
 func (c *Cable) Blackhole(ctx context.Context) error { return c.tap.unplug(ctx) }
 
-// Restore undoes Cut and Blackhole.
+// Restore reverts Cut and Blackhole.
 func (c *Cable) Restore(ctx context.Context) error {
 	if err := c.tap.plug(ctx); err != nil {
 		return err
@@ -36,7 +36,7 @@ func (c *Cable) Restore(ctx context.Context) error {
 	return c.connect(ctx)
 }
 
-// connect makes the carrier of both ends what it should be.
+// connect sets the carrier of both ends to the desired state.
 func (c *Cable) connect(ctx context.Context) error {
 	if err := c.tap.setUp(ctx, !c.out); err != nil || c.machine.missing[c.nic] {
 		return err
@@ -44,7 +44,7 @@ func (c *Cable) connect(ctx context.Context) error {
 	return c.machine.qmp.execute(ctx, "set_link", map[string]any{"name": uplinkDevice(c.nic), "up": !c.out}, nil)
 }
 
-// layCables makes the taps for a QEMU that is about to start.
+// layCables creates the taps for a QEMU process that is about to start.
 func (m *Machine) layCables(ctx context.Context) ([]*os.File, error) {
 	var files []*os.File
 	for i, nic := range m.cfg.nics() {
@@ -58,8 +58,8 @@ func (m *Machine) layCables(ctx context.Context) ([]*os.File, error) {
 	return files, nil
 }
 
-// connectCables pulls the cables that are out and, if asked to, plugs the
-// others in again.
+// connectCables unplugs the cables that must be unplugged. If restore is set, it also plugs in
+// the others.
 func (m *Machine) connectCables(ctx context.Context, restore bool) error {
 	for _, c := range m.cables {
 		var err error
@@ -76,7 +76,7 @@ func (m *Machine) connectCables(ctx context.Context, restore bool) error {
 	return nil
 }
 
-// CutLink pulls the cables of all uplinks.
+// CutLink unplugs the cables of all uplinks.
 func (m *Machine) CutLink(ctx context.Context) error {
 	for _, c := range m.cables {
 		if err := c.Cut(ctx); err != nil {
@@ -86,10 +86,10 @@ func (m *Machine) CutLink(ctx context.Context) error {
 	return nil
 }
 
-// BlackholeLink is [Cable.Blackhole] of eth0.
+// BlackholeLink calls [Cable.Blackhole] for eth0.
 func (m *Machine) BlackholeLink(ctx context.Context) error { return m.cables[0].Blackhole(ctx) }
 
-// RestoreLink has every cable in or out as Config says.
+// RestoreLink restores the initial state of every cable from Config.
 func (m *Machine) RestoreLink(ctx context.Context) error {
 	for i, nic := range m.cfg.nics() {
 		m.cables[i].out = nic.Loose

@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Channel is one ssh connection into the machine that any number of commands
-// share: a new one costs a second under emulation, a command on it a third.
-// It connects when first used and again when it was lost.
+// Channel is an ssh connection to the machine that any number of commands share. Under emulation,
+// a new connection takes a second, and a command on an existing one a third of a second. Channel
+// connects on first use, and again after the connection is lost.
 type Channel struct {
 	enter   []string // command prefix that enters the namespace to connect from
 	options []string
@@ -27,8 +27,8 @@ type Channel struct {
 	master *child.Child
 }
 
-// newChannel describes a connection to address:port. The master's socket goes
-// into dir, whose path must be short.
+// newChannel returns a channel to address:port. The socket of ssh's master process is created in
+// dir, whose path must be short.
 func newChannel(image, dir, name string, enter []string, address, port string) *Channel {
 	return &Channel{
 		enter:   enter,
@@ -50,18 +50,19 @@ func (c *Channel) ssh(ctx context.Context, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, args[0], args[1:]...)
 }
 
-// Command is the shell command that a person types on the host for another
-// session through this channel.
+// Command returns the shell command with which a user on the host opens another session through
+// this channel.
 func (c *Channel) Command() string {
 	return strings.Join(c.ssh(context.Background(), c.address).Args, " ")
 }
 
-// sshFailed is ssh's own exit code; a command's 255 cannot be told from it.
+// sshFailed is ssh's exit code for its own errors. A command's exit code 255 is
+// indistinguishable.
 const sshFailed = 255
 
-// RunStream runs a shell command in the machine with live input and output, any
-// of which may be nil, and returns its exit code. The error is for a command
-// whose end is not known: no connection, or ctx ended (the command goes on).
+// RunStream runs a shell command in the machine and returns its exit code. Each of in, out and
+// errs may be nil. It returns an error if the exit code is unknown: there was no connection, or
+// ctx ended, in which case the command continues to run.
 func (c *Channel) RunStream(ctx context.Context, command string, in io.Reader, out, errs io.Writer) (int, error) {
 	if err := c.Connect(ctx); err != nil {
 		return -1, err

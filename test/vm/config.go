@@ -8,62 +8,59 @@ import (
 	"path/filepath"
 )
 
-// Config describes a machine. Image and Network, or NICs, are needed, the rest
-// has defaults.
+// Config describes a machine. Image and either Network or NICs are required.
 type Config struct {
-	// Image is the folder that test/image/build.sh prints.
+	// Image is the directory that test/image/build.sh prints.
 	Image string
-	// Network is where the uplink ends.
+	// Network is the network that the uplink is attached to.
 	Network Network
-	// NICs are the cards eth0, eth1, ... of a machine with several uplinks,
-	// instead of Network. They say 1000 Mb/s, full duplex, and can be put in
-	// while the machine runs.
+	// NICs are the network cards eth0, eth1, and so on of a machine with several uplinks, and
+	// replace Network. The cards report 1000 Mb/s, full duplex, and can be hot-plugged.
 	NICs []NIC
-	// Name tells machines apart; the uplink's MAC address follows from it.
-	// Default worker-0.
+	// Name identifies the machine; the uplink's MAC address is derived from it. Default:
+	// worker-0.
 	Name string
-	// Hostname is written to /etc/hostname at the first boot. Default Name.
+	// Hostname is written to /etc/hostname at the first boot. Default: Name.
 	Hostname string
-	// MemoryMiB defaults to 2048, CPUs to 1: with two lanes on two cores, each
-	// machine then has a core, and no time goes into keeping its CPUs in step.
+	// MemoryMiB defaults to 2048 and CPUs to 1. With two test runs on two cores, each machine
+	// then has a core, and no time is spent on synchronizing virtual CPUs.
 	MemoryMiB, CPUs int
-	// SELinux boots the kernel with SELinux, permissive, and the image's policy.
-	// The image's tree is not labelled: that is the test's to do.
+	// SELinux boots the kernel with SELinux in permissive mode and the image's policy. The
+	// image's files are not labelled; the test must label them.
 	SELinux bool
-	// Dir holds the disk and the logs. Default is a temporary folder that
-	// Close removes; in a given one Close leaves the logs.
+	// Dir is the directory of the disk and the logs. By default it is a temporary directory that
+	// Close removes. In a given directory, Close keeps the logs.
 	Dir string
 }
 
-// Network is the segment that a machine's uplink is plugged into. DHCP and DNS
-// on it are the caller's.
+// Network is a network segment for a machine's uplink. The caller must provide DHCP and DNS.
 type Network struct {
-	// Namespace is a path by which the network namespace can be entered.
+	// Namespace is the path of the network namespace.
 	Namespace string
-	// Bridge is the name of a Linux bridge in it, or empty with a Switch.
+	// Bridge is the name of a Linux bridge in the namespace; empty with a Switch.
 	Bridge string
-	// Switch is what the uplink is plugged into instead of a bridge.
+	// Switch is a switch port that the uplink is plugged into instead of a bridge.
 	Switch Switch
 }
 
-// Switch is the socket of a switch in the namespace. It forwards frames and
-// nothing else: a card on it has no offloads.
+// Switch is a port of a switch in the namespace. The switch only forwards frames, so a card that
+// is plugged into it has no offloads.
 type Switch interface {
-	// Plug makes the tap device of this name what is plugged in.
+	// Plug attaches the tap device to the port.
 	Plug(ctx context.Context, tap string) error
-	// Unplug leaves the socket empty.
+	// Unplug detaches the tap device from the port.
 	Unplug(ctx context.Context, tap string) error
 }
 
-// NIC is one of a machine's several cards.
+// NIC is one of several network cards of a machine.
 type NIC struct {
 	Network
-	// Loose leaves the cable out, until Cable.Restore.
+	// Loose leaves the cable unplugged until Cable.Restore.
 	Loose bool
 }
 
-// complete returns c with the defaults filled in, and with absolute paths, for
-// QEMU stores them in its disks.
+// complete returns c with the defaults filled in. It makes paths absolute, because QEMU stores
+// them in its disk images.
 func (c Config) complete() (Config, error) {
 	if c.Image == "" {
 		return c, errors.New("vm: Config.Image is empty: give the folder that test/image/build.sh prints")
@@ -97,7 +94,7 @@ func (c Config) complete() (Config, error) {
 	return c, nil
 }
 
-// nics are the machine's uplinks.
+// nics returns the machine's uplinks.
 func (c Config) nics() []NIC {
 	if len(c.NICs) > 0 {
 		return c.NICs
@@ -105,8 +102,8 @@ func (c Config) nics() []NIC {
 	return []NIC{{Network: c.Network}}
 }
 
-// mac is an uplink's address: QEMU's prefix, then what follows from the name,
-// so that a machine gets the same lease each time.
+// mac returns an uplink's MAC address: QEMU's prefix and a hash of the name, so that a machine
+// always gets the same lease.
 func (c Config) mac(nic int) string {
 	name := c.Name
 	if nic > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Connect makes the connection unless it stands. One attempt; see
+// Connect connects the channel if it is not connected. It makes one attempt; see
 // [Machine.WaitSSH] for a machine that is still booting.
 func (c *Channel) Connect(ctx context.Context) error {
 	c.mu.Lock()
@@ -18,8 +18,8 @@ func (c *Channel) Connect(ctx context.Context) error {
 	if c.master != nil && !c.master.Ended() {
 		return nil
 	}
-	_ = os.Remove(c.socket) // left by a master that was killed
-	// Not the caller's context: the connection outlives the first command.
+	_ = os.Remove(c.socket) // left by a master process that was killed
+	// The connection must outlive the first command, and therefore its context.
 	cmd := c.ssh(context.Background(), "-M", "-N", c.address)
 	var said strings.Builder
 	cmd.Stderr = &said
@@ -27,7 +27,7 @@ func (c *Channel) Connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// The socket appears when the connection is made and accepted.
+	// ssh creates the socket when the connection is established.
 	for tick := time.NewTicker(10 * time.Millisecond); ; {
 		select {
 		case <-ctx.Done():
@@ -45,8 +45,8 @@ func (c *Channel) Connect(ctx context.Context) error {
 	}
 }
 
-// Disconnect ends the connection, if there is one. Commands that still run on
-// it fail; in the machine they go on.
+// Disconnect closes the connection. Commands that use it fail, but continue to run in the
+// machine.
 func (c *Channel) Disconnect() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,8 +56,8 @@ func (c *Channel) Disconnect() {
 	}
 }
 
-// Connected tells whether the connection stands. One whose other end has gone
-// silent still stands, as any TCP connection.
+// Connected reports whether the connection exists. Like any TCP connection, it also exists while
+// the other end does not respond.
 func (c *Channel) Connected() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,15 +1,12 @@
-// Package vm boots and handles a real machine for tests: the image that
-// test/image builds, run by QEMU, with hardware acceleration where it works
-// and software emulation elsewhere.
+// Package vm runs virtual machines for tests with QEMU, from the image that test/image builds. It
+// uses hardware acceleration if that works, and otherwise emulation.
 //
-// A machine has two network cards, or more. eth0 is the uplink, a tap in a
-// network namespace that the caller gives: it is the product's, and may be moved
-// into a bridge, cut or lost; with Config.NICs there are eth1 and so on too, and
-// package lab has what to plug them into. ctl0 is the tests' control channel,
-// ssh over QEMU's user networking to a port on the host's loopback, and works
-// whatever happens to the others. [Machine] embeds the control [Channel];
-// [Machine.Uplink] is the other way in, the one an administrator would use.
+// A machine has at least two network cards. eth0 is the uplink: a tap in a network namespace that
+// the caller provides. The agent can migrate eth0 into a bridge, and tests can disconnect it.
+// With Config.NICs there are also eth1 and so on; package lab provides networks for them. ctl0 is
+// the control channel of the tests: ssh over QEMU's user networking to a port on the host's
+// loopback interface. It works independently of the other cards. [Machine] embeds the control
+// [Channel]; [Machine.Uplink] returns a channel over the uplink, as administrators use.
 //
-// Everything here needs root. Nothing outlives the process: QEMU, ssh and the
-// tap end with it, however it ends.
+// The package needs root. QEMU, ssh and the tap end with this process, even if it is killed.
 package vm

@@ -13,13 +13,12 @@ import (
 	"time"
 )
 
-// FromSnapshot is [Start] and [Machine.WaitBoot] in a tenth of the time: it
-// loads the live state of a machine of the same hardware, host name and image
-// that has booted and settled. The first call for such a machine boots it and
-// keeps its state beside the image.
+// FromSnapshot is equivalent to [Start] and [Machine.WaitBoot], but takes a tenth of the time. It
+// loads the saved state of a booted machine with the same hardware, host name and image. The
+// first call for such a machine boots one and saves its state beside the image.
 //
-// Every machine so made has the same machine-id; the uplink comes up after the
-// load and gets its lease from the network that is there.
+// All these machines have the same machine-id. The uplink comes up after the load and gets its
+// lease from the current network.
 func FromSnapshot(ctx context.Context, cfg Config) (*Machine, error) {
 	m, err := newMachine(ctx, cfg)
 	if err != nil {
@@ -52,7 +51,7 @@ func (m *Machine) thaw(ctx context.Context) error {
 	return nil
 }
 
-// frozen returns the folder with the machine's state, making it if need be.
+// frozen returns the directory with the saved state, and creates it if it does not exist.
 func (m *Machine) frozen(ctx context.Context) (string, error) {
 	version, err := exec.CommandContext(ctx, "qemu-system-x86_64", "--version").Output()
 	if err != nil {
@@ -72,14 +71,14 @@ func (m *Machine) frozen(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("locking %s: %w", lock.Name(), err)
 	}
 	now := time.Now()
-	err = os.Chtimes(folder, now, now) // used: the image build removes what is not
+	err = os.Chtimes(folder, now, now) // marks it as used, because the image build removes unused ones
 	if errors.Is(err, os.ErrNotExist) {
 		err = m.freeze(ctx, folder)
 	}
 	return folder, err
 }
 
-// freeze boots a machine like m and keeps its state in folder.
+// freeze boots a machine like m and saves its state in folder.
 func (m *Machine) freeze(ctx context.Context, folder string) error {
 	part := folder + ".part"
 	if err := os.RemoveAll(part); err != nil {
@@ -93,14 +92,14 @@ func (m *Machine) freeze(ctx context.Context, folder string) error {
 	}
 	defer func() {
 		fresh.stop()
-		_ = os.RemoveAll(fresh.sockets) // an empty folder in /tmp at worst
+		_ = os.RemoveAll(fresh.sockets) // leaves an empty directory in /tmp at worst
 	}()
 	if state, err := fresh.WaitBoot(ctx); err != nil {
 		return err
 	} else if state != "running" {
 		return fmt.Errorf("the machine is %s after its boot", state)
 	}
-	// Without its link, so that it comes to life by asking for an address.
+	// With the link down, so that the restored machine requests an address first.
 	if err := fresh.CutLink(ctx); err != nil {
 		return err
 	}

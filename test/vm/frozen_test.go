@@ -9,8 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// TestFromSnapshot loads a booted machine twice, each time into a network that
-// it has not seen.
+// TestFromSnapshot loads a booted machine twice, each time into a new network.
 func TestFromSnapshot(t *testing.T) {
 	ctx := testContext(t)
 	cfg := vm.Config{Image: image(t)}

@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// The control channel's side of the bargain with the image: the card's address
-// is in its 10-control-channel.link, the guest's in its control-channel.service.
+// Addresses of the control channel, which must match the image: 10-control-channel.link has the
+// MAC address, control-channel.service the guest's IP address.
 const (
 	controlMAC     = "52:54:00:c7:00:01"
 	controlNetwork = "198.51.100.0/24"
 	controlAddress = "198.51.100.15"
 )
 
-// controlBackend is the name that QEMU's monitor knows the control network by.
+// controlBackend is the QEMU identifier of the control network.
 const controlBackend = "control"
 
-// hardware is what QEMU is told to build. What a live state can be loaded into
-// again is exactly what has the same arguments, apart from the files.
+// hardware has QEMU's arguments. A saved state can only be loaded with the same arguments, apart
+// from the paths of files.
 type hardware struct {
 	Config
 	accel   accelerator
@@ -28,18 +28,18 @@ type hardware struct {
 	console string
 	qmpFD   int
 	tapFDs  []int // one for each uplink
-	// missing are the uplinks whose card is not in its slot.
+	// missing are the uplinks whose network card is not plugged in.
 	missing map[int]bool
-	// incoming makes QEMU wait for a live state instead of booting.
+	// incoming makes QEMU wait for a saved state instead of booting.
 	incoming bool
 }
 
-// kernelArguments: root and console, and what makes a boot under emulation
-// quick and equal each time. The TSC is no clock here: it jumps when a snapshot
-// is restored. The security modules are off unless asked for: the
-// guest's policy is not RHEL's, and its tree is not labelled.
+// kernelArguments returns the kernel command line: root, console, and options for a fast and
+// reproducible boot under emulation. The TSC is not used as clock, because it jumps when a
+// snapshot is restored. Security modules are off by default: the guest's policy is not RHEL's,
+// and its files are not labelled.
 func (h hardware) kernelArguments() string {
-	security := "lsm=yama" // selinux=0 leaves SELinux on as soon as AppArmor is off
+	security := "lsm=yama" // selinux=0 does not disable SELinux if AppArmor is off
 	if h.SELinux {
 		security = "lsm=selinux selinux=1 enforcing=0"
 	}
@@ -51,7 +51,7 @@ func (h hardware) kernelArguments() string {
 	}, " ")
 }
 
-// arguments are QEMU's.
+// arguments returns QEMU's command line arguments.
 func (h hardware) arguments() []string {
 	args := []string{
 		"-name", h.Name,
@@ -63,15 +63,15 @@ func (h hardware) arguments() []string {
 		"-kernel", filepath.Join(h.Image, "vmlinux"),
 		"-initrd", filepath.Join(h.Image, "initramfs.img"),
 		"-append", h.kernelArguments(),
-		// unsafe only spares the host's own fsync; see Machine.Kill.
+		// unsafe only omits fsync on the host; see Machine.Kill.
 		"-drive", "if=none,id=disk,format=qcow2,cache=unsafe,discard=unmap,file=" + escape(h.disk),
 		"-device", "virtio-blk-pci,drive=disk",
 	}
-	// The uplinks' cards come first: they become eth0, eth1, ...
+	// The uplinks' network cards come first and become eth0, eth1, and so on.
 	args = append(args, h.uplinks()...)
 	args = append(args, h.controlPort()...)
 	args = append(args,
-		// restrict: nothing leaves through the control channel.
+		// restrict: the control channel cannot reach other networks.
 		"-netdev", "user,id="+controlBackend+",restrict=on,ipv6=off,net="+controlNetwork+
 			",hostfwd=tcp:127.0.0.1:0-"+controlAddress+":22",
 		"-device", "virtio-net-pci,netdev="+controlBackend+",romfile=,mac="+controlMAC+h.controlSlot(),
@@ -85,5 +85,5 @@ func (h hardware) arguments() []string {
 	return args
 }
 
-// escape makes a path safe within one of QEMU's comma-separated options.
+// escape escapes a path for QEMU's comma-separated options.
 func escape(path string) string { return strings.ReplaceAll(path, ",", ",,") }

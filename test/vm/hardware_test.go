@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The control channel works only if the image and this package agree on it.
+// The addresses of the control channel must match those in the image.
 func TestControlChannelIsTheImages(t *testing.T) {
 	systemd := filepath.Join("..", "image", "overlay", "usr", "lib", "systemd")
 	for file, want := range map[string]string{
@@ -38,7 +38,7 @@ func TestArguments(t *testing.T) {
 	h := hardware{Config: cfg, accel: tcg, disk: "/a,b/disk", tapFDs: []int{3}, qmpFD: 4}
 	booting := h.arguments()
 	h.incoming = true
-	// A live state must find the hardware that it was saved from.
+	// A saved state requires the same hardware as when it was saved.
 	if diff := cmp.Diff(append(slices.Clone(booting), "-incoming", "defer"), h.arguments()); diff != "" {
 		t.Errorf("waiting for a live state changes the machine:\n%s", diff)
 	}
@@ -82,7 +82,7 @@ func TestConfigNeeds(t *testing.T) {
 	}
 }
 
-// The order in which the kernel finds the cards is the order of their names.
+// The kernel names network cards in the order in which it finds them.
 func TestSeveralCards(t *testing.T) {
 	socket := Network{Namespace: "/ns", Switch: noSwitch{}}
 	cfg, err := Config{Image: "/image", NICs: []NIC{{Network: socket}, {Network: socket, Loose: true}}}.complete()

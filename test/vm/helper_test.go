@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// newLAN is a LAN that ends with the test.
+// newLAN creates a LAN that is removed when the test ends.
 func newLAN(t *testing.T) vm.Network {
 	t.Helper()
 	lan, err := vm.NewLAN(t.Context())
@@ -21,7 +21,7 @@ func newLAN(t *testing.T) vm.Network {
 	return lan.Network
 }
 
-// image is the image's folder, built if need be.
+// image returns the directory of the image, and builds the image if necessary.
 func image(t *testing.T) string {
 	t.Helper()
 	folder, err := vm.BuildImage(t.Context(), filepath.Join("..", ".."), t.Output())
@@ -31,7 +31,7 @@ func image(t *testing.T) string {
 	return folder
 }
 
-// output runs a command that must succeed.
+// output runs a command that must succeed and returns its output.
 func output(ctx context.Context, t *testing.T, c *vm.Channel, command string) string {
 	t.Helper()
 	out, err := c.Output(ctx, command)

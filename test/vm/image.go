@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// BuildImage runs test/image/build.sh of the repository and returns the folder
-// for [Config.Image]: minutes when nothing is cached, a second when all is.
-// What the build says goes to log.
+// BuildImage runs test/image/build.sh of the repository and returns the directory for
+// [Config.Image]. This takes minutes without a cache, and a second with one. The output of the
+// build is written to log.
 func BuildImage(ctx context.Context, repository string, log io.Writer) (string, error) {
 	script := filepath.Join(repository, "test", "image", "build.sh")
 	cmd := exec.CommandContext(ctx, script)

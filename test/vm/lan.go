@@ -11,15 +11,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// LAN is a network of its own for machines that need no control plane: a
-// namespace with a bridge at 192.0.2.1/24, and DHCP and DNS on it.
+// LAN is a network for machines that need no control plane. It is a namespace with a bridge that
+// has the address 192.0.2.1/24, DHCP and DNS.
 type LAN struct {
 	Network
 	holder, dnsmasq *child.Child
 	dir             string
 }
 
-// NewLAN makes a LAN. It ends with Close, or with this process.
+// NewLAN creates a LAN, which exists until Close or the end of this process.
 func NewLAN(ctx context.Context) (*LAN, error) {
 	l := &LAN{}
 	if err := l.open(ctx); err != nil {
@@ -42,8 +42,8 @@ func (l *LAN) open(ctx context.Context) error {
 	l.Network = Network{Namespace: fmt.Sprintf("/proc/%d/ns/net", holder.Process.Pid), Bridge: "lan"}
 	for _, args := range [][]string{
 		{"link", "set", "lo", "up"},
-		// A bridge without an address of its own takes that of its lowest
-		// port: the gateway would change with the machines.
+		// A bridge without a MAC address of its own takes the lowest one of its ports, so the
+		// gateway's address would change with the machines.
 		{"link", "add", l.Bridge, "address", "02:00:00:00:00:01", "type", "bridge"},
 		{"address", "add", "192.0.2.1/24", "dev", l.Bridge},
 		{"link", "set", l.Bridge, "up"},
@@ -52,9 +52,9 @@ func (l *LAN) open(ctx context.Context) error {
 			return err
 		}
 	}
-	// --no-ping: otherwise each lease waits three seconds for an echo.
+	// Without --no-ping, dnsmasq delays each lease by three seconds for an echo.
 	l.dnsmasq, err = child.Start(exec.Command("nsenter", "--net="+l.Namespace, "dnsmasq",
-		// A change of user or group would undo Pdeathsig.
+		// A change of the user or group would clear Pdeathsig.
 		"--user=root", "--group=root",
 		"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=",
 		"--no-resolv", "--no-hosts", "--bind-interfaces", "--interface="+l.Bridge,
@@ -63,7 +63,7 @@ func (l *LAN) open(ctx context.Context) error {
 	return err
 }
 
-// Close ends the LAN; machines still plugged into it lose their uplink.
+// Close removes the LAN. Machines that are attached to it lose their uplink.
 func (l *LAN) Close() error {
 	for _, c := range []*child.Child{l.dnsmasq, l.holder} {
 		if c != nil {

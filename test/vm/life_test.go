@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// TestLife takes one machine through everything that tests do to machines.
+// TestLife tests all operations on a machine in sequence.
 func TestLife(t *testing.T) {
 	ctx := testContext(t)
 	m := boot(ctx, t)
@@ -62,8 +62,8 @@ func testFiles(ctx context.Context, t *testing.T, m *vm.Machine) {
 	}
 }
 
-// testUplink holds an administrator's session over the uplink through both ways
-// of losing the link.
+// testUplink keeps an administrator's session over the uplink open through both kinds of link
+// failure.
 func testUplink(ctx context.Context, t *testing.T, m *vm.Machine) {
 	uplink, err := m.Uplink(ctx)
 	if err != nil {
@@ -107,7 +107,7 @@ func testSnapshot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, "echo after >/root/mark; echo after >/run/mark; sync")
 	random := output(ctx, t, m.Channel, "head -c 16 /dev/urandom | base64")
 	check(t, m.CutLink(ctx))
-	time.Sleep(3 * time.Second) // time that the snapshot does not know of
+	time.Sleep(3 * time.Second) // time that passes after the snapshot
 	began = time.Now()
 	check(t, m.Restore(ctx, "a"))
 	t.Logf("the restore took %v", time.Since(began))
@@ -145,7 +145,7 @@ func testReboot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	}
 }
 
-// testPowerCut expects what was flushed, and only that.
+// testPowerCut checks that exactly the flushed data survives a power cut.
 func testPowerCut(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, "echo kept >/root/flushed; sync; echo lost >/root/cached")
 	check(t, m.Kill(ctx))

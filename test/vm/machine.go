@@ -9,31 +9,31 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Machine is a machine with its disk, running or not. Commands may run on its
-// channels at the same time; its own methods are for one caller.
+// Machine is a virtual machine with its disk, running or powered off. Commands can run
+// concurrently on its channels. Its own methods are not safe for concurrent use.
 type Machine struct {
 	// Channel is the control channel.
 	*Channel
 
 	cfg     Config
 	accel   accelerator
-	sockets string // short path for ssh's sockets
-	scratch bool   // Dir is ours to remove
-	control string // the control channel's host port while it runs
+	sockets string // short path for the sockets of ssh
+	scratch bool   // Dir is temporary; Close removes it
+	control string // host port of the control channel while the machine runs
 	uplink  *Channel
-	// snapshots are the tags in the disk.
+	// snapshots are the tags of the snapshots in the disk.
 	snapshots []string
 
 	qemu *child.Child
 	qmp  *monitor
-	// cables are those of the uplinks, eth0's first.
+	// cables are the uplinks' cables, starting with eth0.
 	cables []*Cable
-	// missing are the uplinks whose card is not in its slot.
+	// missing are the uplinks whose network card is not plugged in.
 	missing map[int]bool
 }
 
-// Start makes a machine with an empty overlay over the image's disk and
-// switches it on. It does not wait for the boot; see [Machine.WaitBoot].
+// Start creates a machine with an empty overlay over the image's disk and starts it. It does not
+// wait for the boot; see [Machine.WaitBoot].
 func Start(ctx context.Context, cfg Config) (*Machine, error) {
 	m, err := newMachine(ctx, cfg)
 	if err != nil {
@@ -46,7 +46,7 @@ func Start(ctx context.Context, cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// newMachine is a machine without a disk.
+// newMachine returns a machine without a disk.
 func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 	cfg, err := cfg.complete()
 	if err != nil {
@@ -71,8 +71,8 @@ func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 	return m, nil
 }
 
-// start makes the disk as an overlay over base and runs QEMU, from a live state
-// if one is given.
+// start creates the disk as an overlay over base and starts QEMU, from the saved state if state
+// is not empty.
 func (m *Machine) start(ctx context.Context, base, format, state string) error {
 	if err := run(ctx, "qemu-img", "create", "-q", "-f", "qcow2", "-b", base, "-F", format, m.disk()); err != nil {
 		return err
@@ -83,8 +83,7 @@ func (m *Machine) start(ctx context.Context, base, format, state string) error {
 	return m.power(ctx, state)
 }
 
-// Boot switches a machine on that [Machine.Kill] or [Machine.PowerOff] left
-// off, with its disk as it was then.
+// Boot starts a machine after [Machine.Kill] or [Machine.PowerOff], with the disk unchanged.
 func (m *Machine) Boot(ctx context.Context) error {
 	if m.Running() {
 		return fmt.Errorf("vm: %s is running", m.cfg.Name)
@@ -92,13 +91,13 @@ func (m *Machine) Boot(ctx context.Context) error {
 	return m.power(ctx, "")
 }
 
-// BootSELinux is Boot with SELinux on, or off again.
+// BootSELinux boots the machine with SELinux on or off.
 func (m *Machine) BootSELinux(ctx context.Context, on bool) error {
 	m.cfg.SELinux = on
 	return m.Boot(ctx)
 }
 
-// Console is the path of the serial console's log.
+// Console returns the path of the serial console's log.
 func (m *Machine) Console() string { return filepath.Join(m.cfg.Dir, "console.log") }
 
 func (m *Machine) disk() string { return filepath.Join(m.cfg.Dir, "disk.qcow2") }

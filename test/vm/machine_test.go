@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// boot starts a fresh machine and waits until it runs.
+// boot starts a new machine and waits until it has booted.
 func boot(ctx context.Context, t *testing.T) *vm.Machine {
 	t.Helper()
 	began := time.Now()
@@ -38,8 +38,8 @@ func testContext(t *testing.T) context.Context {
 	return ctx
 }
 
-// TestPlainHost holds what the product may expect of a RHEL host on which
-// OpenShift's packages are installed and nothing is configured.
+// TestPlainHost checks the properties of a RHEL host on which OpenShift's packages are installed
+// and not configured.
 func TestPlainHost(t *testing.T) {
 	ctx := testContext(t)
 	m := boot(ctx, t)
@@ -77,10 +77,10 @@ func TestPlainHost(t *testing.T) {
 	})
 }
 
-// testOpenVSwitch lets NetworkManager build a bridge, and pings from behind it.
-// NetworkManager is started again first: version 1.42 looks for OVSDB when it
-// starts and then only when a port is attached, so that an ovs-interface stays
-// unavailable if Open vSwitch came later (nm-ovsdb.c, ovsdb_try_connect).
+// testOpenVSwitch creates a bridge with NetworkManager and pings from it. NetworkManager must
+// restart first: version 1.42 connects to OVSDB when it starts and later only when a port is
+// attached. An ovs-interface therefore stays unavailable if Open vSwitch started later
+// (nm-ovsdb.c, ovsdb_try_connect).
 func testOpenVSwitch(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, `set -e
 		systemctl start openvswitch

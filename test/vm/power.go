@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Running tells whether the machine is switched on.
+// Running reports whether the machine runs.
 func (m *Machine) Running() bool { return m.qemu != nil && !m.qemu.Ended() }
 
-// Reboot restarts the machine from within and waits until it has booted again.
+// Reboot reboots the machine with systemctl and waits until it has booted.
 func (m *Machine) Reboot(ctx context.Context) error {
 	if err := m.Restart(ctx); err != nil {
 		return err
@@ -20,8 +20,7 @@ func (m *Machine) Reboot(ctx context.Context) error {
 	return err
 }
 
-// Restart reboots the machine as Reboot does, and does not wait for units that
-// are still being started.
+// Restart reboots the machine like Reboot, but does not wait for units that are still starting.
 func (m *Machine) Restart(ctx context.Context) error {
 	before, err := m.bootID(ctx)
 	if err != nil {
@@ -30,7 +29,7 @@ func (m *Machine) Restart(ctx context.Context) error {
 	if _, err := m.Output(ctx, "systemctl --no-block reboot"); err != nil {
 		return err
 	}
-	// Until the old system has closed the connection it would answer a new one.
+	// The old system accepts new connections until it has closed the existing one.
 	if err := m.lost(ctx); err != nil {
 		return fmt.Errorf("waiting for the machine to go down: %w", err)
 	}
@@ -48,7 +47,7 @@ func (m *Machine) bootID(ctx context.Context) (string, error) {
 	return m.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 }
 
-// PowerOff shuts the machine down from within and waits until it is off.
+// PowerOff shuts the machine down with systemctl and waits until it is off.
 func (m *Machine) PowerOff(ctx context.Context) error {
 	if _, err := m.Output(ctx, "systemctl --no-block poweroff"); err != nil {
 		return err
@@ -62,17 +61,17 @@ func (m *Machine) PowerOff(ctx context.Context) error {
 	}
 }
 
-// Kill cuts the machine's power. The disk then holds every write that the guest
-// had sent to it, flushed or not, and nothing that was still in the guest's
-// memory. [Machine.Boot] switches it on again.
+// Kill cuts the machine's power. The disk then contains every write that the guest has sent to
+// it, flushed or not, and nothing that was only in the guest's memory. [Machine.Boot] starts it
+// again.
 func (m *Machine) Kill(ctx context.Context) error {
 	if !m.Running() {
 		return errors.New("vm: the machine is not running")
 	}
-	// QEMU stops the CPUs at once and then closes the disk, whose format keeps
-	// tables in QEMU's memory; killing QEMU itself would lose writes that the
-	// guest had flushed, which no power cut does.
-	_ = m.qmp.execute(ctx, "quit", nil, nil) // it may be gone before it answers
+	// QEMU stops the CPUs immediately and then closes the disk, whose format keeps tables in
+	// QEMU's memory. Killing QEMU itself would lose flushed writes of the guest, which a power
+	// cut does not.
+	_ = m.qmp.execute(ctx, "quit", nil, nil) // QEMU may exit before it responds
 	orderly := m.qemu.EndsWithin(30 * time.Second)
 	m.stop()
 	if !orderly {
@@ -81,8 +80,8 @@ func (m *Machine) Kill(ctx context.Context) error {
 	return nil
 }
 
-// Close ends the machine for good and removes what it used. Logs in a folder
-// that the caller gave stay.
+// Close stops the machine and removes its files. Logs in a directory that the caller gave are
+// kept.
 func (m *Machine) Close() error {
 	m.stop()
 	err := errors.Join(os.RemoveAll(m.sockets), os.RemoveAll(m.disk()), os.RemoveAll(m.seed()))
@@ -92,7 +91,7 @@ func (m *Machine) Close() error {
 	return err
 }
 
-// stop ends what runs on the host for the machine.
+// stop ends the machine's processes on the host.
 func (m *Machine) stop() {
 	if m.uplink != nil {
 		m.uplink.Disconnect()
@@ -109,7 +108,7 @@ func (m *Machine) stop() {
 	}
 }
 
-// pause waits, or returns why ctx ended.
+// pause waits for d, or returns the error of ctx.
 func pause(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():

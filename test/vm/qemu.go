@@ -12,12 +12,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// power runs QEMU.
+// power starts QEMU.
 func (m *Machine) power(ctx context.Context, state string) error {
 	taps, err := m.layCables(ctx)
 	defer func() {
 		for _, file := range taps {
-			file.Close() // from then on QEMU's alone
+			file.Close() // only QEMU uses it from now on
 		}
 	}()
 	if err != nil {
@@ -48,7 +48,7 @@ func (m *Machine) power(ctx context.Context, state string) error {
 	if m.qemu, err = child.Start(cmd); err != nil {
 		return err
 	}
-	qmpFile.Close() // or the monitor would not notice that QEMU has ended
+	qmpFile.Close() // otherwise the monitor would not detect the end of QEMU
 	m.qmp = qmp
 	if err := m.attach(ctx, state); err != nil {
 		m.stop()
@@ -58,7 +58,7 @@ func (m *Machine) power(ctx context.Context, state string) error {
 	return nil
 }
 
-// attach takes over a QEMU that has just started.
+// attach connects to a QEMU process that has just started.
 func (m *Machine) attach(ctx context.Context, state string) error {
 	if err := m.qmp.greet(ctx); err != nil {
 		return err
@@ -77,7 +77,7 @@ func (m *Machine) attach(ctx context.Context, state string) error {
 	return m.connectCables(ctx, false)
 }
 
-// controlPort asks QEMU which port it took for the control channel.
+// controlPort queries QEMU for the host port of the control channel.
 func (m *Machine) controlPort(ctx context.Context) (string, error) {
 	table, err := m.qmp.human(ctx, "info usernet")
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// monitor talks to QEMU over QMP, one command at a time.
+// monitor is a QMP connection to QEMU that runs one command at a time.
 type monitor struct {
 	mu   sync.Mutex
 	conn net.Conn
 	in   *json.Decoder
 }
 
-// newMonitor returns a monitor and the other end, for QEMU: a pair of sockets,
-// so that there is no path that could be too long and nothing to clean up.
+// newMonitor returns a monitor and the other end of its connection, for QEMU. It uses a pair of
+// sockets, which need no path and no cleanup.
 func newMonitor() (*monitor, *os.File, error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -36,14 +36,14 @@ func newMonitor() (*monitor, *os.File, error) {
 	return &monitor{conn: conn, in: json.NewDecoder(conn)}, theirs, nil
 }
 
-// greet reads QEMU's greeting and leaves capabilities negotiation.
+// greet reads QEMU's greeting and completes the capabilities negotiation.
 func (m *monitor) greet(ctx context.Context) error {
 	return m.execute(ctx, "qmp_capabilities", nil, nil)
 }
 
-// execute runs a command and decodes what it returns into result, if that is
-// not nil. A monitor that was interrupted in a command is closed: what it would
-// say next is the answer to another question.
+// execute runs a command and decodes its result into result, unless that is nil. If ctx ends
+// during a command, execute closes the monitor, because the next response would belong to that
+// command.
 func (m *monitor) execute(ctx context.Context, command string, arguments, result any) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -62,7 +62,7 @@ func (m *monitor) execute(ctx context.Context, command string, arguments, result
 	return fmt.Errorf("asking qemu to %s: %w", command, err)
 }
 
-// refusal is QEMU's own answer that a command failed.
+// refusal is an error response of QEMU.
 type refusal struct {
 	Description string `json:"desc"`
 }
@@ -88,7 +88,7 @@ func (m *monitor) exchange(command string, arguments, result any) error {
 		switch {
 		case answer.Error != nil:
 			return answer.Error
-		case answer.Return == nil: // the greeting or an event
+		case answer.Return == nil: // a greeting or an event
 		case result == nil:
 			return nil
 		default:
@@ -97,8 +97,8 @@ func (m *monitor) exchange(command string, arguments, result any) error {
 	}
 }
 
-// human runs a command of the human monitor, which answers in prose; most say
-// something only when they fail.
+// human runs a command of the human monitor and returns its output. Most commands print something
+// only if they fail.
 func (m *monitor) human(ctx context.Context, line string) (string, error) {
 	var answer string
 	err := m.execute(ctx, "human-monitor-command", map[string]string{"command-line": line}, &answer)

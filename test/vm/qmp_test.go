@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fakeQEMU answers what it hears with the given lines, one batch a request.
+// fakeQEMU responds to each request with one of the batches of lines.
 func fakeQEMU(t *testing.T, batches ...string) *monitor {
 	t.Helper()
 	m, file, err := newMonitor()
@@ -60,7 +60,7 @@ func TestMonitorEndsWithItsContext(t *testing.T) {
 	if err := m.execute(ctx, "slow", nil, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v, want the deadline", err)
 	}
-	// The late answer must not be taken for the next question's.
+	// The late response must not be used for the next command.
 	if err := m.execute(t.Context(), "next", nil, nil); err == nil {
 		t.Error("an interrupted monitor went on")
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Result is how a command in the machine ended.
+// Result is the result of a command in the machine.
 type Result struct {
 	Stdout, Stderr string
 	ExitCode       int
 }
 
-// Run runs a shell command as root and waits for it. A command that fails is a
-// Result, not an error; see [Channel.RunStream] for what is.
+// Run runs a shell command as root and waits for it. A failed command is not an error; see
+// [Channel.RunStream] for errors.
 func (c *Channel) Run(ctx context.Context, command string) (Result, error) {
 	var out, errs bytes.Buffer
 	code, err := c.RunStream(ctx, command, nil, &out, &errs)
@@ -26,8 +26,7 @@ func (c *Channel) Run(ctx context.Context, command string) (Result, error) {
 	return Result{Stdout: out.String(), Stderr: errs.String(), ExitCode: code}, err
 }
 
-// Output runs a shell command that must succeed and returns what it printed,
-// without the final newline.
+// Output runs a shell command that must succeed. It returns the output without the final newline.
 func (c *Channel) Output(ctx context.Context, command string) (string, error) {
 	result, err := c.Run(ctx, command)
 	if err == nil && result.ExitCode != 0 {
@@ -37,8 +36,8 @@ func (c *Channel) Output(ctx context.Context, command string) (string, error) {
 	return strings.TrimSuffix(result.Stdout, "\n"), err
 }
 
-// Put writes a file in the machine, whole or not at all, with its folder if
-// need be. It is not flushed to disk: a power cut may take it.
+// Put writes a file in the machine atomically and creates its directory if necessary. The file is
+// not flushed to disk: a power cut can lose it.
 func (c *Channel) Put(ctx context.Context, path string, content io.Reader, mode fs.FileMode) error {
 	p := quote(path)
 	command := fmt.Sprintf("set -e; mkdir -p \"$(dirname %s)\"; cat >%s.put; chmod %04o %s.put; mv %s.put %s",
@@ -54,7 +53,7 @@ func (c *Channel) Put(ctx context.Context, path string, content io.Reader, mode 
 	return nil
 }
 
-// Get reads a file of the machine.
+// Get returns the content of a file in the machine.
 func (c *Channel) Get(ctx context.Context, path string) ([]byte, error) {
 	result, err := c.Run(ctx, "cat "+quote(path))
 	if err == nil && result.ExitCode != 0 {
@@ -66,5 +65,5 @@ func (c *Channel) Get(ctx context.Context, path string) ([]byte, error) {
 	return []byte(result.Stdout), nil
 }
 
-// quote makes s one word of a POSIX shell.
+// quote quotes s as one word for a POSIX shell.
 func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

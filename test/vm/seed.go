@@ -8,12 +8,13 @@ import (
 	"path/filepath"
 )
 
-// seedBytes is the size of a machine's second disk, empty until Seed: a floppy's.
+// seedBytes is the size of a machine's second disk, that of a floppy disk. The disk is empty
+// until Seed is called.
 const seedBytes = 1440 << 10
 
-// Seed writes files, by their names, to the machine's second disk, as a cloud
-// gives them to cloud-init (NoCloud: a file system with the label CIDATA). The
-// guest sees them from its next boot on; it cannot change them.
+// Seed writes files, given by name, to the machine's second disk, as a cloud provides them to
+// cloud-init (NoCloud: a file system with the label CIDATA). The guest sees them after its next
+// boot and cannot change them.
 func (m *Machine) Seed(ctx context.Context, files map[string]string) (err error) {
 	dir, err := os.MkdirTemp(m.cfg.Dir, "seed")
 	if err != nil {
@@ -40,7 +41,7 @@ func (m *Machine) Seed(ctx context.Context, files map[string]string) (err error)
 	if err != nil {
 		return fmt.Errorf("making the seed disk: %w", err)
 	}
-	// In place: QEMU has the file open.
+	// Overwrite in place, because QEMU has the file open.
 	if err := os.WriteFile(m.seed(), content, 0o600); err != nil {
 		return fmt.Errorf("making the seed disk: %w", err)
 	}
@@ -49,7 +50,7 @@ func (m *Machine) Seed(ctx context.Context, files map[string]string) (err error)
 
 func (m *Machine) seed() string { return filepath.Join(m.cfg.Dir, "seed.img") }
 
-// blankSeed makes a disk without anything on it.
+// blankSeed creates an empty disk.
 func blankSeed(path string) error {
 	if err := os.WriteFile(path, make([]byte, seedBytes), 0o600); err != nil {
 		return fmt.Errorf("making the seed disk: %w", err)

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Snapshot keeps the running machine, memory and disk, under a tag. It lives in
-// the machine's disk and ends with it.
+// Snapshot saves the running machine, memory and disk, under a tag. The snapshot is stored in the
+// machine's disk.
 func (m *Machine) Snapshot(ctx context.Context, tag string) error {
-	m.Disconnect() // or the snapshot would hold a connection nobody has
+	m.Disconnect() // otherwise the snapshot would contain an open connection
 	if err := m.silent(ctx, "savevm "+tag); err != nil {
 		return err
 	}
@@ -20,11 +20,11 @@ func (m *Machine) Snapshot(ctx context.Context, tag string) error {
 	return nil
 }
 
-// Restore brings the machine back to a snapshot, with its link up, and gives it
-// the time of day and fresh randomness before it returns.
+// Restore restores a snapshot with the link up. It sets the guest's clock and reseeds its random
+// number generator before it returns.
 func (m *Machine) Restore(ctx context.Context, tag string) error {
 	if !slices.Contains(m.snapshots, tag) {
-		// QEMU would stop the machine before it noticed.
+		// QEMU would stop the machine before it reports this error.
 		return fmt.Errorf("vm: %s has no snapshot %q", m.cfg.Name, tag)
 	}
 	m.Disconnect()
@@ -40,7 +40,7 @@ func (m *Machine) Restore(ctx context.Context, tag string) error {
 	return m.revive(ctx)
 }
 
-// silent runs a command of the human monitor that only speaks when it fails.
+// silent runs a command of the human monitor that prints something only if it fails.
 func (m *Machine) silent(ctx context.Context, line string) error {
 	answer, err := m.qmp.human(ctx, line)
 	if err != nil {
@@ -52,10 +52,9 @@ func (m *Machine) silent(ctx context.Context, line string) error {
 	return nil
 }
 
-// revive tells a guest that was asleep what it cannot know: the time, before
-// anybody looks at a certificate, and that its random numbers have been used
-// before (RNDRESEEDCRNG is 0x5207), or two restored machines would make the
-// same keys.
+// revive updates a restored guest. It sets the clock, before any certificate is checked, and
+// reseeds the random number generator (RNDRESEEDCRNG is 0x5207). Otherwise two restored machines
+// would generate the same keys.
 func (m *Machine) revive(ctx context.Context) error {
 	if err := m.WaitSSH(ctx); err != nil {
 		return err

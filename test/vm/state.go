@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// save stops the machine for good and writes its live state, all but the disk,
-// to a file: a migration to nowhere.
+// save stops the machine permanently and writes its state, except the disk, to a file, by a
+// migration to that file.
 func (m *Machine) save(ctx context.Context, path string) error {
 	if err := m.qmp.execute(ctx, "stop", nil, nil); err != nil {
 		return err
@@ -22,7 +22,7 @@ func (m *Machine) save(ctx context.Context, path string) error {
 	return m.migrated(ctx)
 }
 
-// load is save's counterpart, in a QEMU that waits for it.
+// load loads a saved state into a QEMU process that waits for it.
 func (m *Machine) load(ctx context.Context, path string) error {
 	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + quote(path)}, nil); err != nil {
 		return err
@@ -33,7 +33,7 @@ func (m *Machine) load(ctx context.Context, path string) error {
 	return m.qmp.execute(ctx, "cont", nil, nil)
 }
 
-// migrated waits until a live state is written or read.
+// migrated waits until the migration is complete.
 func (m *Machine) migrated(ctx context.Context) error {
 	for {
 		var progress struct {

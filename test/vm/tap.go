@@ -12,17 +12,16 @@ import (
 	"unsafe"
 )
 
-// tap is the host's end of the uplink. It exists as long as somebody holds its
-// file, which in the end is QEMU alone.
+// tap is the host's end of the uplink. It exists as long as a process, finally only QEMU, has its
+// file open.
 type tap struct {
 	name    string
 	file    *os.File
 	network Network
 }
 
-// newTap makes a tap and plugs it into the network's bridge. The device is made
-// in this namespace and then moved: its file goes on working, so that QEMU need
-// not run inside.
+// newTap creates a tap and attaches it to the network's bridge. The device is created in this
+// namespace and then moved. Its file remains valid, so QEMU need not run in the namespace.
 func newTap(ctx context.Context, network Network) (*tap, error) {
 	suffix := make([]byte, 4)
 	_, _ = rand.Read(suffix) // never fails
@@ -64,7 +63,7 @@ func (t *tap) join(ctx context.Context) error {
 	return t.setUp(ctx, true)
 }
 
-// setUp switches the host's end of the cable on or off.
+// setUp enables or disables the host's end of the cable.
 func (t *tap) setUp(ctx context.Context, up bool) error {
 	state := "down"
 	if up {
@@ -73,7 +72,7 @@ func (t *tap) setUp(ctx context.Context, up bool) error {
 	return t.network.ip(ctx, "link", "set", "dev", t.name, state)
 }
 
-// plug makes the tap a port of the bridge or switch.
+// plug attaches the tap to the bridge or switch.
 func (t *tap) plug(ctx context.Context) error {
 	if t.network.Switch != nil {
 		return t.network.Switch.Plug(ctx, t.name)
@@ -81,7 +80,7 @@ func (t *tap) plug(ctx context.Context) error {
 	return t.network.ip(ctx, "link", "set", "dev", t.name, "master", t.network.Bridge)
 }
 
-// unplug takes the tap off the bridge or switch; its carrier stays.
+// unplug detaches the tap from the bridge or switch; its carrier stays up.
 func (t *tap) unplug(ctx context.Context) error {
 	if t.network.Switch != nil {
 		return t.network.Switch.Unplug(ctx, t.name)
@@ -89,7 +88,7 @@ func (t *tap) unplug(ctx context.Context) error {
 	return t.network.ip(ctx, "link", "set", "dev", t.name, "nomaster")
 }
 
-// ip runs ip(8) inside the network's namespace.
+// ip runs ip(8) in the network's namespace.
 func (n Network) ip(ctx context.Context, args ...string) error {
 	return run(ctx, "nsenter", append([]string{"--net=" + n.Namespace, "ip"}, args...)...)
 }

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Names that QEMU's monitor knows the parts of an uplink by.
+// QEMU identifiers of the parts of an uplink.
 func uplinkDevice(nic int) string  { return numbered("uplink", nic) }
 func uplinkBackend(nic int) string { return numbered("tap", nic) }
 func uplinkSlot(nic int) string    { return numbered("socket", nic) }
@@ -18,13 +18,13 @@ func numbered(name string, nic int) string {
 	return fmt.Sprintf("%s%d", name, nic)
 }
 
-// uplinks are QEMU's arguments for the uplinks' cards.
+// uplinks returns QEMU's arguments for the uplinks' network cards.
 func (h hardware) uplinks() []string {
 	var args []string
 	for i, nic := range h.nics() {
 		args = append(args, "-netdev", fmt.Sprintf("tap,id=%s,fd=%d", uplinkBackend(i), h.tapFD(i)))
 		if len(h.NICs) > 0 {
-			// Only behind a port of its own can a card be put in later.
+			// Only a card behind a root port of its own can be hot-plugged.
 			args = append(args, "-device", fmt.Sprintf("pcie-root-port,id=%s,chassis=%d", uplinkSlot(i), i+1))
 		}
 		if !h.missing[i] {
@@ -34,7 +34,7 @@ func (h hardware) uplinks() []string {
 	return args
 }
 
-// tapFD is 0 when only the arguments' form matters.
+// tapFD returns the file descriptor of an uplink's tap, or 0 in tests of the arguments.
 func (h hardware) tapFD(nic int) int {
 	if nic < len(h.tapFDs) {
 		return h.tapFDs[nic]
@@ -42,15 +42,15 @@ func (h hardware) tapFD(nic int) int {
 	return 0
 }
 
-// uplink describes a card.
+// uplink returns the arguments of a network card.
 func (c Config) uplink(i int, nic NIC) string {
 	card := fmt.Sprintf("virtio-net-pci,id=%s,netdev=%s,romfile=,mac=%s", uplinkDevice(i), uplinkBackend(i), c.mac(i))
 	if len(c.NICs) > 0 {
-		// 802.3ad only bundles cards of a known speed.
+		// 802.3ad only aggregates links of known speed.
 		card += fmt.Sprintf(",bus=%s,speed=1000,duplex=full", uplinkSlot(i))
 	}
 	if nic.Switch != nil {
-		// Checksums that somebody else is to fill in would stay empty.
+		// With these offloads, no component would fill in the checksums.
 		for _, offload := range strings.Fields(`csum gso guest_csum guest_tso4 guest_tso6 guest_ecn guest_ufo
 			host_tso4 host_tso6 host_ecn host_ufo`) {
 			card += "," + offload + "=off"
@@ -59,8 +59,8 @@ func (c Config) uplink(i int, nic NIC) string {
 	return card
 }
 
-// controlSlot puts the control channel's card behind a port too when the
-// uplinks are: the kernel finds first what is not, and it would become eth0.
+// controlSlot returns the root port of the control channel's card if the uplinks' cards have root
+// ports. Without one, the kernel would find that card first and name it eth0.
 func (h hardware) controlSlot() string {
 	if len(h.NICs) == 0 {
 		return ""
@@ -68,7 +68,7 @@ func (h hardware) controlSlot() string {
 	return ",bus=socket-" + controlBackend
 }
 
-// controlPort is the argument for that port.
+// controlPort returns the arguments for that root port.
 func (h hardware) controlPort() []string {
 	if len(h.NICs) == 0 {
 		return nil
@@ -76,13 +76,13 @@ func (h hardware) controlPort() []string {
 	return []string{"-device", fmt.Sprintf("pcie-root-port,id=socket-%s,chassis=%d", controlBackend, len(h.NICs)+1)}
 }
 
-// BootWithout is [Machine.Boot] without the card of one of several uplinks.
+// BootWithout is like [Machine.Boot], but without the network card of one of several uplinks.
 func (m *Machine) BootWithout(ctx context.Context, nic int) error {
 	m.missing[nic] = true
 	return m.Boot(ctx)
 }
 
-// InsertNIC puts the card in that BootWithout left out.
+// InsertNIC hot-plugs the network card that BootWithout omitted.
 func (m *Machine) InsertNIC(ctx context.Context, nic int) error {
 	if err := m.silent(ctx, "device_add "+m.cfg.uplink(nic, m.cfg.NICs[nic])); err != nil {
 		return err

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// WaitSSH waits until the machine answers on the control channel.
+// WaitSSH waits until the machine responds on the control channel.
 func (m *Machine) WaitSSH(ctx context.Context) error {
 	for began := time.Now(); ; {
-		// A tenth of the wait so far: short while the guest is not there yet,
-		// long enough on a host that is busy.
+		// The limit is a tenth of the elapsed time: short while the guest boots, and sufficient
+		// on a busy host.
 		err := m.answers(ctx, max(time.Second, time.Since(began)/10))
 		if err == nil {
 			err = m.Connect(ctx)
@@ -29,9 +29,8 @@ func (m *Machine) WaitSSH(ctx context.Context) error {
 	}
 }
 
-// answers tells whether sshd says something within the limit: QEMU accepts the
-// connection in any case, and ssh would wait long on a guest that is not
-// listening yet.
+// answers returns an error unless sshd sends its banner within the limit. QEMU accepts the
+// connection in any case, and ssh would wait long for a guest that does not listen yet.
 func (m *Machine) answers(ctx context.Context, limit time.Duration) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.control)
 	if err != nil {
@@ -45,8 +44,8 @@ func (m *Machine) answers(ctx context.Context, limit time.Duration) error {
 	return err
 }
 
-// WaitBoot waits until systemd has nothing more to start. It returns systemd's
-// word for the result: running, or degraded when a unit has failed.
+// WaitBoot waits until systemd has no pending jobs. It returns systemd's state: running, or
+// degraded if a unit has failed.
 func (m *Machine) WaitBoot(ctx context.Context) (string, error) {
 	if err := m.WaitSSH(ctx); err != nil {
 		return "", err

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Watcher takes what a command in the machine says and tells when a text was
-// in it.
+// Watcher receives the output of a command in the machine and signals when it contains a text.
 type Watcher struct {
-	// Said is closed then.
+	// Said is closed when the output contains the text.
 	Said chan struct{}
 
 	text string
@@ -16,10 +15,10 @@ type Watcher struct {
 	seen bool
 }
 
-// NewWatcher watches for text.
+// NewWatcher returns a watcher for text.
 func NewWatcher(text string) *Watcher { return &Watcher{Said: make(chan struct{}), text: text} }
 
-// Write takes more of what is said.
+// Write implements [io.Writer].
 func (w *Watcher) Write(p []byte) (int, error) {
 	n, err := w.all.Write(p)
 	if !w.seen && strings.Contains(w.all.String(), w.text) {
@@ -29,5 +28,5 @@ func (w *Watcher) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// String is all that was said, once the command has ended.
+// String returns the whole output. It must be called after the command has ended.
 func (w *Watcher) String() string { return w.all.String() }

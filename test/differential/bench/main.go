@@ -1,5 +1,5 @@
-// Command bench measures the agent's apply beside the real Ignition's: the same
-// config on fresh copies of the same tree, turn by turn. It asserts nothing.
+// Command bench compares the time and memory of the agent's apply with those of Ignition. Both
+// apply the same config to new copies of the same tree, in turn. It has no assertions.
 //
 // Usage: bench [-runs N] AGENT, from inside the repository, as root
 package main
@@ -71,7 +71,7 @@ func measure(ctx context.Context, agent string, runs int) error {
 	return nil
 }
 
-// bench collects milliseconds and MiB.
+// bench collects times in milliseconds and memory in MiB.
 type bench struct {
 	ctx    context.Context //nolint:containedctx // the program's
 	agent  string
@@ -85,7 +85,7 @@ func (b *bench) compare(files, runs int) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a temporary folder
+	defer func() { _ = os.RemoveAll(dir) }() // a temporary directory
 	config := filepath.Join(dir, "config.ign")
 	self, err := os.Executable()
 	if err != nil {
@@ -108,7 +108,7 @@ func (b *bench) compare(files, runs int) error {
 			return exec.CommandContext(b.ctx, b.agent, "apply", "--config", config, "--root", mine)
 		}
 		commands := []*exec.Cmd{agent(), b.oracle.ApplyCommand(b.ctx, config, other)}
-		if i%2 == 0 { // neither always finds the other's writes in the queue
+		if i%2 == 0 { // alternate the order, so that pending writes affect both equally
 			slices.Reverse(commands)
 		}
 		found := map[bool]run{}
@@ -124,7 +124,7 @@ func (b *bench) compare(files, runs int) error {
 			return err
 		}
 		if i == 0 {
-			continue // cold caches
+			continue // the first run has cold caches
 		}
 		b.ours, b.theirs, b.again = append(b.ours, found[true].ms), append(b.theirs, found[false].ms), append(b.again, again.ms)
 		b.ourPeak, b.theirPeak = append(b.ourPeak, found[true].mib), append(b.theirPeak, found[false].mib)

@@ -14,8 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
 )
 
-// asServed stands for the payload that a cluster has served; the other payloads
-// are numbers of files.
+// asServed selects the payload of a real cluster; other values are numbers of generated files.
 const asServed = 0
 
 func name(files int) string {
@@ -25,8 +24,8 @@ func name(files int) string {
 	return fmt.Sprintf("%d files, 20 units", files)
 }
 
-// write writes a payload to a file. It is done in a process of its own: a
-// program that is started has the peak memory of the one that started it.
+// write writes a payload to a file. It must run in a separate process, because a child process
+// inherits the peak memory of its parent.
 func write(files int, to string) error {
 	config := generated(files)
 	if files == asServed {
@@ -38,7 +37,8 @@ func write(files int, to string) error {
 	return os.WriteFile(to, config, 0o600)
 }
 
-// servedFile is not part of the project; it may be laid beside it.
+// servedFile returns the path of the real payload, which is not part of the repository but can be
+// placed beside it.
 func servedFile() (path string, there bool, err error) {
 	repository, err := differential.Repository()
 	if err != nil {
@@ -52,7 +52,7 @@ func servedFile() (path string, there bool, err error) {
 	return path, err == nil, err
 }
 
-// served is the files and units of that payload: ignition-apply refuses the
+// served returns only the files and units of that payload, because ignition-apply refuses the
 // rest.
 func served() ([]byte, error) {
 	path, _, err := servedFile()
@@ -72,8 +72,8 @@ func served() ([]byte, error) {
 	return json.Marshal(document)
 }
 
-// generated has the shape of such a payload, with more files: 1.5 kB each,
-// as the agent reads no config of more than 32 MiB.
+// generated returns a payload of the same structure with count files of 1.5 kB each. The agent
+// refuses configs of more than 32 MiB.
 func generated(count int) []byte {
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same text each time
 	var files, units []string

@@ -13,9 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 )
 
-// approverUnit starts the package's approver as docs/csr-approval.md says, by
-// claims below a folder that root alone may look into. What it made is gone
-// afterwards.
+// approverUnit starts the packaged approver as described in docs/csr-approval.md, with
+// enrollments in a directory that only root can read. A cleanup removes everything it creates.
 func approverUnit(ctx context.Context, t *testing.T) {
 	t.Helper()
 	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)

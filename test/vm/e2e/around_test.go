@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// What is around br-ex: who has to answer, what is shown of it, and what is
-// done again at every boot.
+// TestAroundTheBridge checks required endpoints, the output about br-ex, and the actions at every
+// boot.
 func TestAroundTheBridge(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -25,7 +25,7 @@ func TestAroundTheBridge(t *testing.T) {
 	wants(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
 
-	// A peer that does not answer before the change keeps it from being made.
+	// A required endpoint that is unreachable before the change prevents the change.
 	refused := agent(ctx, t, report.Refused, joining+" --verify-reach "+api.Hostname()+":9")
 	wants(t, refused.Stdout, "peer "+api.Hostname(), "nothing was changed")
 	if bridges := mustOutput(ctx, t, "ovs-vsctl list-br; ip route show default | grep -c 'dev eth0'"); bridges != "1" {
@@ -51,8 +51,8 @@ func TestAroundTheBridge(t *testing.T) {
 	}
 	wants(t, agent(ctx, t, report.Done, "node-ip").Stdout, ", as before")
 
-	// After the next boot the host has another address, and Open vSwitch still
-	// has what another time has left there.
+	// After the next boot the host has another address, and Open vSwitch contains settings that
+	// another component has left there.
 	was := status.Bridge.NodeIPs[0].String()
 	const now = "192.0.2.201"
 	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
@@ -74,7 +74,7 @@ func TestAroundTheBridge(t *testing.T) {
 	}
 	agent(ctx, t, report.Done, "status")
 
-	// Whatever becomes of the agent, kubelet starts.
+	// kubelet starts even if the agent's binary is missing.
 	mustOutput(ctx, t, "mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip; systemctl start hcp-node-agent-node-ip kubelet; true")
 	if failed := mustOutput(ctx, t, "mv /root/hcp-node-agent /usr/bin/; systemctl is-failed hcp-node-agent-node-ip; systemctl is-active kubelet"); failed != "failed\nactive" {
 		t.Errorf("without the agent's program: %q", failed)
@@ -84,8 +84,8 @@ func TestAroundTheBridge(t *testing.T) {
 	sameHost(ctx, t, before)
 }
 
-// Without the cluster's own unit, ours clears ovn-remote, once in a boot; and
-// an administrator at the console can take br-ex back without the agent.
+// Without the cluster's own unit, the agent's unit clears ovn-remote once per boot. An
+// administrator at the console can remove br-ex without the agent.
 func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -97,7 +97,7 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 		t.Errorf("the unit that clears ovn-remote: %q", cleared)
 	}
 
-	// What the document has for an administrator at the console, as it stands.
+	// Run the console commands of the document unchanged.
 	document, err := os.ReadFile("../../../docs/br-ex.md")
 	must(t, err)
 	_, rest, _ := strings.Cut(string(document), "```sh\n")

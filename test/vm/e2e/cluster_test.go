@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// awaitReadyNode waits until the node of this boot is Ready and schedulable.
+// awaitReadyNode waits until the node is Ready since this boot and schedulable.
 func awaitReadyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	boot, err := stage.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
@@ -39,7 +39,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 	}
 }
 
-// decide approves or denies every pending request, as an administrator does.
+// decide approves or denies every pending CSR, as an administrator does.
 func decide(ctx context.Context, t *testing.T, verdict certificatesv1.RequestConditionType) int {
 	t.Helper()
 	csrs := stage.Client.CertificatesV1().CertificateSigningRequests()
@@ -60,8 +60,8 @@ func decide(ctx context.Context, t *testing.T, verdict certificatesv1.RequestCon
 	return decided
 }
 
-// noSecrets looks for the token and the pull secret where others could read
-// them: the journal, command lines, files that are not root's alone.
+// noSecrets checks that the token and the pull secret are not readable by others: in the journal,
+// in command lines, or in files that are not restricted to root.
 func noSecrets(ctx context.Context, t *testing.T) {
 	t.Helper()
 	stub, err := stage.ControlPlane.CurrentStub(ctx)

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// doctorOfFresh examines a machine that has never joined, without a stub and
-// with one; nothing is in the way of a join.
+// doctorOfFresh runs doctor on a machine that has never joined, without and with user data. It
+// must find no obstacle to a join.
 func doctorOfFresh(ctx context.Context, t *testing.T) {
 	t.Helper()
 	wants(t, agent(ctx, t, report.Done, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
@@ -26,7 +26,7 @@ func doctorOfFresh(ctx context.Context, t *testing.T) {
 	}
 }
 
-// doctorOfJoined examines a node that is well.
+// doctorOfJoined runs doctor on a healthy node.
 func doctorOfJoined(ctx context.Context, t *testing.T) {
 	t.Helper()
 	out := agent(ctx, t, report.Done, "doctor").Stdout
@@ -42,11 +42,11 @@ func doctorOfJoined(ctx context.Context, t *testing.T) {
 	wants(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
 }
 
-// canary is a secret of the host where no name tells that it is one.
+// canary is a file with a secret that no name identifies as one.
 const canary = "/etc/systemd/system/crio.service.d/99-canary.conf"
 
-// doctorOfStopped examines a node whose kubelet does not run, and makes a bundle,
-// in which no secret of the host is; kubelet runs again after it.
+// doctorOfStopped runs doctor on a node whose kubelet does not run, and creates a support bundle,
+// which must contain no secret of the host. It starts kubelet again.
 func doctorOfStopped(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "systemctl stop kubelet")

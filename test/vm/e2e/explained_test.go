@@ -19,22 +19,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// checked are the steps of an earlier join that have no part in the story.
+// checked are the steps of an earlier join that the test skips.
 const checked = "preflight,admission,packages,files,host,network,runtime,identity"
 
-// What keeps a node out of a cluster is told in one sentence, and when it is
-// mended the join goes on by itself.
+// A problem that prevents a node from becoming Ready is explained in one message. After it is
+// fixed, the join resumes automatically.
 func TestExplained(t *testing.T) {
 	ctx := fresh(t)
 	server := stage.ControlPlane.Switchboard
 	must(t, server.SetNetwork(ctx, false))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the test has ended
 		defer cancel()
 		must(t, server.SetNetwork(ctx, true))
 	})
 
-	// A unit of a package that is not installed.
+	// The unit belongs to a package that is not installed.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/crio.service.d
 		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload`)
 	result := agent(ctx, t, report.Failed, joining)
@@ -42,8 +42,8 @@ func TestExplained(t *testing.T) {
 		"dnf provides '*/no-such.service'")
 	mustOutput(ctx, t, "rm /etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload")
 
-	// The network comes late; a pod of it has an image that nobody has; and
-	// somebody has tainted the Node.
+	// The network is deployed late, one of its pods has an image that does not exist, and the
+	// Node has an additional taint.
 	repository, _, _ := strings.Cut(stage.ControlPlane.WorkloadImage, "@")
 	image := repository + ":none"
 	registry, _, _ := strings.Cut(image, "/")
@@ -60,14 +60,14 @@ func TestExplained(t *testing.T) {
 	wants(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
 		"oc adm taint node "+scene.Node+" team-", scene.Node+" is Ready and schedulable")
 
-	// A taint that stays is a failure that says so.
+	// A taint that is not removed causes a failure that names it.
 	taint(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	result = agent(ctx, t, report.Failed, "join --timeout 30s --skip "+checked+",kubelet,serving,ready")
 	wants(t, result.Stdout, "fail  schedulable Node "+scene.Node+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
 		"oc adm taint node "+scene.Node+" node.cloudprovider.kubernetes.io/uninitialized-")
 	taint(ctx, t, "null")
 
-	// A kubelet of another release than its unit; real systemd and journal tell.
+	// kubelet's version differs from that of its unit; systemd and the journal report the cause.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
 		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
 	result = agent(ctx, t, report.Failed, "join --skip "+checked)
@@ -77,8 +77,8 @@ func TestExplained(t *testing.T) {
 	agent(ctx, t, report.Done, "join --skip "+checked)
 }
 
-// taint sets the Node's taints, as an administrator can; the node lifecycle
-// controller adds its own again.
+// taint sets the Node's taints, as an administrator does. The node lifecycle controller adds its
+// own taints again.
 func taint(ctx context.Context, t *testing.T, taints string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":%s}}`, taints)
@@ -86,8 +86,8 @@ func taint(ctx context.Context, t *testing.T, taints string) {
 	must(t, err)
 }
 
-// unpullable puts a pod on the node that looks like one of the network plugin's
-// and can never start.
+// unpullable creates a pod on the node that resembles one of the network plugin and can never
+// start.
 func unpullable(ctx context.Context, t *testing.T, image string) {
 	t.Helper()
 	noToken, now := false, int64(0)
@@ -102,20 +102,19 @@ func unpullable(ctx context.Context, t *testing.T, image string) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the test's own has ended
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the test has ended
 		defer cancel()
 		must(t, pods.Delete(ctx, "unpullable", metav1.DeleteOptions{GracePeriodSeconds: &now}))
 	})
 }
 
-// turn is a text that a command says, and what is done then.
+// turn is a text in a command's output and the action to run when it is printed.
 type turn struct {
 	text string
 	then func()
 }
 
-// inTurn runs a command in the machine that has to end well, and takes the
-// turns in their order.
+// inTurn runs a command in the machine, which must succeed, and runs the actions in order.
 func inTurn(ctx context.Context, t *testing.T, command string, turns ...turn) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)

@@ -16,9 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
 )
 
-// TestFirstBootByCloudInit boots a machine that has nothing of the agent, with a
-// seed disk as a cloud gives it. Nobody types anything on it, except that the
-// service is stopped, which is no failure, and killed, which does not end it.
+// TestFirstBootByCloudInit boots a machine without the agent, with a seed disk as a cloud
+// provides it. No command is run on the machine, except that the service is stopped, which is no
+// failure, and killed, after which it must resume.
 func TestFirstBootByCloudInit(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -51,8 +51,8 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	}
 }
 
-// TestFirstBootWithATicket does it without a person at the cluster either, with
-// an address and a name that cloud-init has set, and through the cluster's proxy.
+// TestFirstBootWithATicket joins without manual approval, with an address and a host name that
+// cloud-init has set, and through the cluster's proxy.
 func TestFirstBootWithATicket(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -68,7 +68,7 @@ func TestFirstBootWithATicket(t *testing.T) {
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
-	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // from the next boot on
+	mustOutput(ctx, t, "echo unnamed.example.com >/etc/hostname") // takes effect at the next boot
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-ticket\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
@@ -86,10 +86,9 @@ func TestFirstBootWithATicket(t *testing.T) {
 	wants(t, asked, "CONNECT "+stage.ControlPlane.IgnitionEndpoint)
 }
 
-// bootWithSeed reboots the machine as one that cloud-init has not seen yet, with
-// the modules that it has on RHEL. The one that sets the host's name comes later
-// than there: Debian's cloud-init.service runs before D-Bus, by which the class
-// for RHEL sets it.
+// bootWithSeed reboots the machine as if it had never run cloud-init, with the modules that
+// cloud-init has on RHEL. The module that sets the host name runs later than on RHEL: Debian's
+// cloud-init.service runs before D-Bus, which the class for RHEL needs to set the name.
 func bootWithSeed(ctx context.Context, t *testing.T, files map[string]string) {
 	t.Helper()
 	mustOutput(ctx, t, `rm -f /etc/cloud/cloud-init.disabled /root/stub.ign /root/approver.kubeconfig
@@ -109,8 +108,8 @@ CFG
 	must(t, stage.Machine.WaitSSH(ctx))
 }
 
-// example is the user data of examples/cloud-init, with the machine's repository
-// and what replaces its placeholders, given in pairs.
+// example returns the user data of examples/cloud-init with the machine's repository. pairs are
+// placeholders and their replacements.
 func example(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../../examples/cloud-init/" + name)
@@ -120,14 +119,13 @@ func example(t *testing.T, name string, pairs ...string) string {
 		if !strings.Contains(string(content), pairs[i]) {
 			t.Fatalf("%s does not say %s", name, pairs[i])
 		}
-		// A block of YAML keeps its indentation in each line.
+		// Keep the indentation of the YAML block in each line.
 		content = []byte(strings.ReplaceAll(string(content), pairs[i], strings.ReplaceAll(strings.TrimSpace(pairs[i+1]), "\n", "\n      ")))
 	}
 	return string(content)
 }
 
-// approved approves requests when they come, as an administrator does, until so
-// many were.
+// approved approves pending CSRs, as an administrator does, until requests CSRs are approved.
 func approved(ctx context.Context, t *testing.T, requests int) {
 	t.Helper()
 	deadline := time.Now().Add(8 * time.Minute)

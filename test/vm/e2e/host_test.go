@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// hostScript prints what a join changes and a leave has to give back: files
-// with mode, owner and content, units, profiles, addresses, routes, bridges.
-// What a running machine changes by itself is left out.
+// hostScript prints the state that a join changes and leave must restore: files with mode, owner
+// and content, units, profiles, addresses, routes, bridges. It omits state that changes on any
+// running machine.
 const hostScript = `
 export LC_ALL=C
 find /etc /home /var/mail /opt /srv /usr/local /usr/lib/systemd /usr/lib/NetworkManager /var/lib /boot -xdev \
@@ -36,7 +36,7 @@ if ovs-vsctl --timeout=5 list-br 2>/dev/null | sed 's/^/bridge /' | grep .; then
 ip rule | sed 's/^/rule /'
 `
 
-// hostState is the machine as lines that can be compared.
+// hostState returns the state of the machine as comparable lines.
 func hostState(ctx context.Context, t *testing.T) []string {
 	t.Helper()
 	out, err := stage.Machine.Output(ctx, hostScript)
@@ -44,7 +44,7 @@ func hostState(ctx context.Context, t *testing.T) []string {
 	return strings.Split(out, "\n")
 }
 
-// sameHost tells what of the machine is not as it was.
+// sameHost fails the test if the state of the machine differs from before.
 func sameHost(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	if diff := cmp.Diff(before, hostState(ctx, t)); diff != "" {

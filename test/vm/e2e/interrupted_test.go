@@ -11,12 +11,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// sampled are the steps after which most is left to resume: a network in br-ex, a
-// service that waits for approval, and a client certificate.
+// sampled are the steps after which the most state must be resumed: a network on br-ex, a service
+// that waits for approval, and a client certificate.
 var sampled = []string{"network", "runtime", "identity"}
 
-// TestJoinResumesAfterKills kills the join after some of its steps, and with
-// THOROUGH=1 after every one.
+// TestJoinResumesAfterKills kills the join after some of its steps, or with THOROUGH=1 after each
+// step.
 func TestJoinResumesAfterKills(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -33,8 +33,8 @@ func TestJoinResumesAfterKills(t *testing.T) {
 		})
 		t.Logf("killed at %s:\n%s", step.Name, out)
 		if step.Name == "runtime" {
-			// The unit goes on, with nobody who approves; the next command does
-			// not wait for it for ever.
+			// The unit resumes and waits for approval. The next command must not wait for the
+			// unit forever.
 			_, err := stage.Machine.Output(ctx, "systemctl start --no-block hcp-node-agent; until journalctl -b -u hcp-node-agent | grep -q 'oc adm certificate approve'; do sleep 1; done")
 			must(t, err)
 		}
@@ -53,12 +53,12 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	ctx := fresh(t)
 	const approve = "oc adm certificate approve node-csr-"
 	out := untilSaid(ctx, t, "hcp-node-agent "+byStub, approve, func() {
-		// The unit is being started for as long as the join is not finished.
+		// The unit is in the state "activating" until the join is finished.
 		must(t, stage.Machine.Restart(ctx))
 	})
 	wants(t, out, "on platform None nobody approves it by itself")
-	// Nobody types anything from here on: the unit goes on at boot, and an
-	// administrator approves both requests when they come.
+	// From here on, the unit resumes at boot, and an administrator approves both CSRs. No other
+	// command is run.
 	approved(ctx, t, 2)
 	awaitReadyNode(ctx, t)
 	_, err := stage.RunPod(ctx, "resumed")
@@ -71,8 +71,8 @@ func TestRebootInTheMiddleAndLateApproval(t *testing.T) {
 	wants(t, again.Stdout, "nothing was changed")
 }
 
-// TestLeaveResumesAfterAPowerCut cuts the power in the first step of the leave of
-// an unfinished join. The next boot must not take the host for one that joins.
+// TestLeaveResumesAfterAPowerCut cuts the power in the first step of leave, for a join in
+// progress. The next boot must not resume the join.
 func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -85,7 +85,7 @@ func TestLeaveResumesAfterAPowerCut(t *testing.T) {
 	_, err := stage.Machine.WaitBoot(ctx)
 	must(t, err)
 
-	await(ctx, t, "systemctl is-failed hcp-node-agent") // it refuses to join, and ends
+	await(ctx, t, "systemctl is-failed hcp-node-agent") // it refuses to join and exits
 	wants(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat -u hcp-node-agent"), "a leave of this host began at ")
 	wants(t, mustOutput(ctx, t, "hcp-node-agent status || true"), " is leaving NodePool ")
 	if joined := mustOutput(ctx, t, "ovs-vsctl --timeout=5 list-br 2>/dev/null; systemctl is-active kubelet || true"); joined != "inactive" {

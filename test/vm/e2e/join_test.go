@@ -14,13 +14,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// TestJoinAgainRebootLeaveAndJoin is the life of a node.
+// TestJoinAgainRebootLeaveAndJoin tests the life cycle of a node.
 func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
 	doctorOfFresh(ctx, t)
 
-	session, err := stage.Machine.Uplink(ctx) // the administrator's, over the interface that br-ex takes
+	session, err := stage.Machine.Uplink(ctx) // over the interface that is attached to br-ex
 	must(t, err)
 	must(t, session.Connect(ctx))
 	agent(ctx, t, report.Done, joining)
@@ -54,7 +54,8 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	doctorOfJoined(ctx, t)
 	doctorOfStopped(ctx, t)
 
-	// What OVN-Kubernetes looks for, and that a restart of NetworkManager keeps it.
+	// Check the settings that OVN-Kubernetes reads, and that they survive a restart of
+	// NetworkManager.
 	bridge := mustOutput(ctx, t, `systemctl restart NetworkManager && nm-online -q -t 300
 		ovs-vsctl get Bridge br-ex external_ids:bridge-uplink; ovs-vsctl get Interface eth0 type; ip route show default | grep -c 'dev br-ex'`)
 	if bridge != "eth0\nsystem\n1" {
@@ -85,8 +86,8 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	awaitReadyNode(ctx, t)
 }
 
-// renewed gives a joined host that has lost its certificate a fresh stub, as
-// doctor says: it fetches the payload anew, for the bootstrap credential in it.
+// renewed gives a joined host without a client certificate new user data, as doctor recommends.
+// The agent fetches the payload again for its bootstrap credential.
 func renewed(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, stage.ControlPlane.RotateToken(ctx))
@@ -100,15 +101,15 @@ func renewed(ctx context.Context, t *testing.T) {
 	wants(t, agent(ctx, t, report.Done, joining).Stdout, "kept from an earlier run", "nothing was changed")
 }
 
-// What somebody does on a node: a file of the cluster is edited that replaced
-// one of the host, and a network of podman is made.
+// changedBySomebody makes changes that an administrator can make on a node: it edits a file of
+// the payload that replaced a file of the host, and creates a podman network.
 func changedBySomebody(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && mkdir -p /etc/cni/net.d && touch /etc/cni/net.d/mine.conflist`)
 }
 
-// theirsStays checks that a leave has thrown none of it away, nor the file from
-// before, says so, and takes it away for what is compared then.
+// theirsStays checks that leave has kept these changes and the original file, and that leave
+// reports them. It then removes them for the comparison of the host state.
 func theirsStays(ctx context.Context, t *testing.T, said string) {
 	t.Helper()
 	wants(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")

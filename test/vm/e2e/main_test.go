@@ -1,8 +1,7 @@
 //go:build vm
 
-// Package e2e plays whole stories with the agent in a real machine, against a
-// real control plane. Nothing in it retries what the agent should have got
-// right.
+// Package e2e tests the agent in a virtual machine against a real control plane. The tests never
+// retry actions of the agent.
 package e2e
 
 import (
@@ -16,11 +15,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// stage is the one scene that all tests play on, one after the other.
+// stage is the environment that all tests use in sequence.
 var stage *scene.Scene
 
-// installed is the machine's snapshot with the agent installed and nothing
-// done yet.
+// installed is the machine's snapshot after the installation of the agent.
 const installed = "installed"
 
 func TestMain(m *testing.M) {
@@ -39,7 +37,7 @@ func play(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	dir := filepath.Join(repository, "build", "e2e"+os.Getenv("LANE")) // two lanes run at a time
+	dir := filepath.Join(repository, "build", "e2e"+os.Getenv("LANE")) // two test runs can be concurrent
 	if err := os.RemoveAll(dir); err != nil {
 		return 1, err
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// A host with accounts and files of its own.
+// ownedHost creates accounts and files on the host before the join.
 const ownedHost = `set -e
 useradd -m olga && install -d -m 700 -o olga -g olga ~olga/.ssh
 echo 'ssh-ed25519 AAAAold olga' >~olga/.ssh/authorized_keys && chown olga: ~olga/.ssh/authorized_keys
@@ -22,7 +22,7 @@ useradd retired
 install -d /etc/site && echo 'kept = yes' >/etc/site/kept.conf
 cat >/root/site.ign`
 
-// site has one of each thing that a payload of a release has not.
+// site is an override with one of each kind of entry that payloads of a release do not have.
 const site = `{"ignition": {"version": "3.6.0"},
 "kernelArguments": {"shouldExist": ["site.probe=1"]},
 "passwd": {
@@ -45,7 +45,7 @@ const site = `{"ignition": {"version": "3.6.0"},
 // retiring removes a user of the host.
 const retiring = `{"ignition": {"version": "3.6.0"}, "passwd": {"users": [{"name": "retired", "shouldExist": false}]}}`
 
-// made prints what becomes of it.
+// made prints the result of overrideConfig.
 const made = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
 cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
 cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo; tail -n1 /etc/hosts
@@ -66,10 +66,10 @@ enabled
 masked
 ls: cannot access '/etc/sysctl.d/inotify.conf': No such file or directory`
 
-// TestOverrideAndDrop joins with an override and a dropped file on a host with
-// SELinux. Without the agent's own work a new file has the label of its directory,
-// and the policy has another one for many of them. It joins until kubelet only: the
-// guest's policy does not know the types of containers, so that no pod can run.
+// TestOverrideAndDrop joins with an override and an excluded file on a host with SELinux. By
+// default a new file has the label of its directory, but the policy has another label for many
+// files. The join ends after kubelet: the guest's policy does not have the types of containers,
+// so no pod can run.
 func TestOverrideAndDrop(t *testing.T) {
 	ctx := fresh(t)
 	bootSELinux(ctx, t)
@@ -90,15 +90,15 @@ func TestOverrideAndDrop(t *testing.T) {
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}
-	// With a restorecon that does nothing: the label has to be right before the
-	// file has its name, or a program that starts in between reads it unlabelled.
+	// restorecon does nothing here: the label must be correct before the file gets its name.
+	// Otherwise a program that starts in between reads an unlabelled file.
 	mustOutput(ctx, t, "mount --bind /bin/true $(command -v restorecon)")
 	agent(ctx, t, report.Done, joining+" --until kubelet"+with)
 	hasPolicysLabels(ctx, t)
 	if now := mustOutput(ctx, t, made); now != madeSo {
 		t.Errorf("the host has\n%s\nand not\n%s", now, madeSo)
 	}
-	// Without the files: what was merged over the payload is kept with the join.
+	// Without the override files: the merged override is saved with the join.
 	mustOutput(ctx, t, "rm /root/site.ign")
 	wants(t, agent(ctx, t, report.Done, "join --until kubelet").Stdout, "nothing was changed")
 	var plan struct{ Empty bool }

@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestPackage is the life of an administrator who has the RPM: install, approve
-// for a while, join, upgrade a node that runs, be refused its removal, leave, remove.
+// TestPackage tests the life cycle with the RPM package: install, run the approver, join, upgrade
+// on a running node, a refused removal, leave, remove.
 func TestPackage(t *testing.T) {
 	ctx := fresh(t)
 	bare(ctx, t)
@@ -49,11 +49,11 @@ func TestPackage(t *testing.T) {
 	agent(ctx, t, report.Done, "leave --no-drain")
 	t.Log(mustOutput(ctx, t, "dnf -y remove hcp-node-agent"))
 	mustOutput(ctx, t, "dnf -y remove distribution; ! find / -xdev -name '*hcp-node-agent*' -not -path '/srv/*' -not -path '/var/log/*' -not -path '/var/cache/*' -not -path '/var/lib/dnf/*' -not -path '/etc/yum.repos.d/*' | grep .")
-	mustOutput(ctx, t, "rm /etc/yum.repos.d/hcp-node-agent.repo /var/lib/dnf/history.sqlite*") // dnf's own
+	mustOutput(ctx, t, "rm /etc/yum.repos.d/hcp-node-agent.repo /var/lib/dnf/history.sqlite*") // dnf's own files
 	sameHost(ctx, t, before)
 }
 
-// parts are the processes of a node that nothing about the package may restart.
+// parts returns the processes of a node that no package operation may restart.
 func parts(ctx context.Context, t *testing.T) string {
 	t.Helper()
 	return mustOutput(ctx, t, `for unit in kubelet crio openvswitch ovs-vswitchd NetworkManager; do systemctl show -P MainPID -P ActiveEnterTimestampMonotonic $unit | xargs echo $unit; done

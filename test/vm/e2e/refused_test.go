@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-// TestRefusedAndNothingChanged: bad input ends in one clear sentence and the
-// right exit code, and the host stays as it was.
+// TestRefusedAndNothingChanged checks that invalid input causes one clear message and the correct
+// exit code, and that the host remains unchanged.
 func TestRefusedAndNothingChanged(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -82,7 +82,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			result := agent(ctx, t, test.code, joining+" "+test.args)
 			wants(t, result.Stdout+result.Stderr, test.says...)
 			sameHost(ctx, t, before)
-			// What is refused before anything else does not even make the directory.
+			// An error before any change must not even create the directory.
 			if left := mustOutput(ctx, t, "test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1"); left != "" {
 				t.Errorf("the agent left in its own directory: %s", left)
 			}
@@ -90,7 +90,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	}
 }
 
-// withUnit is the bed's payload with one more enabled unit.
+// withUnit returns the control plane's payload with one more enabled unit.
 func withUnit(t *testing.T, name string) []byte {
 	t.Helper()
 	payload := readPayload(t)
@@ -116,8 +116,8 @@ func TestDeniedRequest(t *testing.T) {
 	sameHost(ctx, t, before)
 }
 
-// TestLateApprovalTimesOut: an approval that does not come is its own exit
-// code, and the same command goes on later.
+// TestLateApprovalTimesOut checks that a missing approval has its own exit code, and that the
+// same command resumes later.
 func TestLateApprovalTimesOut(t *testing.T) {
 	ctx := fresh(t)
 	const approve = "oc adm certificate approve node-csr-"
@@ -125,11 +125,11 @@ func TestLateApprovalTimesOut(t *testing.T) {
 		_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
 		must(t, err)
 	})
-	// Everything before the approval is done, so the time is over while it waits.
+	// All steps before the approval are done, so the timeout expires during the wait.
 	result := agent(ctx, t, report.ApprovalMissing, "join --timeout 60s")
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
-	wants(t, result.Stdout, approve+request) // the same request, not another
+	wants(t, result.Stdout, approve+request) // the same CSR, not a new one
 	wants(t, agent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "identity"`,
 		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
 	if n := decide(ctx, t, certificatesv1.CertificateApproved); n != 1 {
@@ -141,7 +141,7 @@ func TestLateApprovalTimesOut(t *testing.T) {
 	}
 }
 
-// readPayload is the payload that the bed serves.
+// readPayload returns the payload that the control plane serves.
 func readPayload(t *testing.T) map[string]any {
 	t.Helper()
 	content, err := os.ReadFile(stage.ControlPlane.Payload)

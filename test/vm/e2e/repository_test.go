@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// repositories builds, once, what the agent is installed from.
+// repositories builds the package repositories once.
 var repositories = sync.OnceValues(func() (string, error) {
 	out, err := filepath.Abs("../../../build/e2e-rpm")
 	if err != nil {
@@ -24,9 +24,8 @@ var repositories = sync.OnceValues(func() (string, error) {
 	return out, build.Run()
 })
 
-// bare takes away what Install put into the machine, as the package brings it,
-// and puts the package's repositories into /srv; dnf knows the stand-ins for the
-// packages that RHEL has.
+// bare removes the files that Install copied to the machine, and puts the package repositories
+// into /srv. dnf gets stand-ins for the dependencies that RHEL provides.
 func bare(ctx context.Context, t *testing.T) {
 	t.Helper()
 	dir, err := repositories()
@@ -44,7 +43,7 @@ func bare(ctx context.Context, t *testing.T) {
 		printf '[standins]\nname=standins\nbaseurl=file:///srv/standins\ngpgcheck=0\n' >/etc/yum.repos.d/standins.repo`)
 }
 
-// fromRepository makes a version of the package the one that dnf finds.
+// fromRepository selects the version of the package that dnf finds.
 func fromRepository(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	mustOutput(ctx, t, "sed 's,^baseurl=.*,baseurl=file:///srv/"+version+",; s,^gpgkey=.*,gpgkey=file:///srv/"+version+

@@ -9,34 +9,32 @@ import (
 	"time"
 )
 
-// labelTree labels what a join touches, as an installation would have done: the
-// image is made by a kernel without SELinux. What a running machine makes anew
-// all the time is left out.
+// labelTree labels the files that a join changes, as an installation does. The image is built by
+// a kernel without SELinux. Volatile files are omitted.
 const labelTree = "restorecon -R -F /etc /usr/local /var/lib /root /opt /srv"
 
-// labels prints the label of everything that a join could have changed;
-// /etc/resolv.conf is NetworkManager's, which writes it anew.
+// labels prints the label of every file that a join can change, except /etc/resolv.conf, which
+// NetworkManager rewrites.
 const labels = `find /etc /opt /srv /usr/local /var/lib -xdev \
   \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -printf '%p %Z\n' | sort`
 
-// written are the paths in the ledger that are there; verify asks the policy
-// about each of them.
+// written prints the existing paths in the ledger; verify compares each label with the policy.
 const (
 	written = `sed 's/^[0-9a-f]* //' /var/lib/hcp-node-agent/ledger.log |
   jq -r 'select(.entries) | .entries[] | select(.kind == "file" or .kind == "directory" or .kind == "link") | select(.want.present) | .target' | sort -u`
 	verify = written + ` | xargs -d '\n' matchpathcon -V`
 )
 
-// bootSELinux boots the machine with SELinux in permissive mode and labels its
-// files, for as long as the test lasts.
+// bootSELinux boots the machine with SELinux in permissive mode and labels its files. A cleanup
+// boots it without SELinux.
 func bootSELinux(ctx context.Context, t *testing.T) {
 	t.Helper()
 	machine := stage.Machine
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootSELinux(ctx, true))
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the test's own has ended
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // the context of the test has ended
 		defer cancel()
 		must(t, machine.Kill(ctx))
 		must(t, machine.BootSELinux(ctx, false))

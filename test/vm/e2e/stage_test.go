@@ -16,8 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// fresh gives a machine that has never joined, a cluster without nodes, and a
-// fresh stub in the machine. The context ends before the test's own deadline.
+// fresh returns a context after it has prepared a machine that has never joined, a cluster
+// without nodes, and new user data in the machine. The context ends before the deadline of the
+// test.
 func fresh(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
@@ -36,7 +37,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// evidence keeps the machine's journal of a test that failed.
+// evidence saves the machine's journal if the test failed.
 func evidence(t *testing.T) {
 	if !t.Failed() {
 		return
@@ -55,8 +56,7 @@ func evidence(t *testing.T) {
 	t.Logf("journal of the machine: %s", name)
 }
 
-// agent runs the agent in the machine, logs what it said and checks the exit
-// code.
+// agent runs the agent in the machine, logs its output and checks the exit code.
 func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.Result {
 	t.Helper()
 	result, err := stage.Machine.Run(ctx, "hcp-node-agent "+args)
@@ -68,15 +68,15 @@ func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.
 	return result
 }
 
-// byStub is the join by user data. Under emulation beside other machines the
-// migration into br-ex can take longer than the default timeout.
+// byStub is a join by user data. Under emulation beside other machines, the migration into br-ex
+// can take longer than the default timeout.
 const byStub = "join --network-timeout 5m --user-data " + scene.Stub
 
-// joining is what an administrator types who has an approver's kubeconfig.
+// joining is the command of an administrator who has an approver's kubeconfig.
 const joining = byStub + " --approve-with " + scene.Approver
 
-// untilSaid runs a command in the machine until it prints text, and then does
-// what is given; it returns when the command has ended.
+// untilSaid runs a command in the machine and calls then as soon as the command prints text. It
+// returns the output when the command has ended.
 func untilSaid(ctx context.Context, t *testing.T, command, text string, then func()) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
@@ -90,14 +90,14 @@ func untilSaid(ctx context.Context, t *testing.T, command, text string, then fun
 	select {
 	case <-watch.Said:
 		then()
-		<-ended // the connection can have gone with the machine
+		<-ended // the connection may be lost with the machine
 	case err := <-ended:
 		t.Fatalf("%s ended before it said %q (%v):\n%s", command, text, err, watch.String())
 	}
 	return watch.String()
 }
 
-// wants tells which of the texts a result does not have.
+// wants fails the test for each text that where does not contain.
 func wants(t *testing.T, where string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

@@ -22,17 +22,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// workersCA is where the machine has the CA of the machine-config server, and
-// workersStub what the cluster keeps in Secret worker-user-data.
+// workersCA is the path in the machine of the machine-config server's CA. workersUserData is the
+// path of the content of Secret worker-user-data.
 const (
 	workersCA   = "/root/machine-config-ca.crt"
 	workersStub = "/root/worker.ign"
 	firstBoot   = "/etc/ignition-machine-config-encapsulated.json"
 )
 
-// A worker of a standalone cluster joins by its machine-config server: no token,
-// the CA that was given, and everything that the cluster's own daemon will look
-// at is as it was served.
+// A worker of a standalone cluster joins with its machine-config server: without a token, and
+// with the given CA. All files that the machine-config daemon checks must be exactly as served.
 func TestStandaloneCluster(t *testing.T) {
 	ctx := fresh(t)
 	before := hostState(ctx, t)
@@ -41,7 +40,7 @@ func TestStandaloneCluster(t *testing.T) {
 		must(t, err)
 		must(t, stage.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
 	}
-	mustOutput(ctx, t, "rm "+scene.Stub) // nothing of the hosted cluster is needed
+	mustOutput(ctx, t, "rm "+scene.Stub) // no file of the hosted cluster is needed
 	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
 	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
@@ -63,7 +62,7 @@ func TestStandaloneCluster(t *testing.T) {
 	asServed(ctx, t)
 	askedWithoutToken(t)
 
-	// The cluster's own stub leads to the same.
+	// The cluster's own user data has the same result.
 	wants(t, agent(ctx, t, report.Done, "join --user-data "+workersStub+" --approve-with "+scene.Approver).Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
 	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
@@ -81,9 +80,9 @@ func TestStandaloneCluster(t *testing.T) {
 	sameHost(ctx, t, before)
 }
 
-// asServed compares every file, unit and drop-in of the machine with what the
-// server gives, content and mode, as the machine-config daemon does
-// (machine-config-operator, pkg/daemon/on_disk_validation.go).
+// asServed compares the content and the mode of every file, unit and drop-in of the machine with
+// the served configuration, as the machine-config daemon does (machine-config-operator,
+// pkg/daemon/on_disk_validation.go).
 func asServed(ctx context.Context, t *testing.T) {
 	t.Helper()
 	raw, err := os.ReadFile(stage.ControlPlane.WorkerConfig)
@@ -139,7 +138,7 @@ func asServed(ctx context.Context, t *testing.T) {
 	}
 }
 
-// askedWithoutToken looks at what the machine-config server was asked.
+// askedWithoutToken checks the requests that the machine-config server has received.
 func askedWithoutToken(t *testing.T) {
 	t.Helper()
 	said, err := os.ReadFile(filepath.Join(stage.ControlPlane.Logs, "machine-config-server.log"))

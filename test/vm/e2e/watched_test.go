@@ -21,10 +21,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// TestTicketAndWatch joins with a ticket and nobody watching: the approver on
-// the administrator's side knows the node by its claim. Then the service watches
-// the node: it says what comes and what goes, to systemd, to the journal, in an
-// Event and in the metrics, is small, and ends with leave.
+// TestTicketAndWatch joins with a join token and without manual approval: the approver accepts
+// the node because of its enrollment. Then the service watches the node. It reports new and
+// resolved findings to systemd, in the journal, as an Event and in the metrics, uses little
+// memory, and ends with leave.
 func TestTicketAndWatch(t *testing.T) {
 	ctx := fresh(t)
 	ticket(ctx, t)
@@ -63,8 +63,8 @@ func TestTicketAndWatch(t *testing.T) {
 	}
 }
 
-// ticket makes a ticket, puts it into the machine, and has the agent approve by
-// its claim on the administrator's side for as long as the test lasts.
+// ticket creates a join token and copies it to the machine. The approver runs with the enrollment
+// until the test ends.
 func ticket(ctx context.Context, t *testing.T) {
 	t.Helper()
 	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
@@ -89,12 +89,11 @@ func ticket(ctx context.Context, t *testing.T) {
 	must(t, approve.Start())
 	t.Cleanup(func() {
 		stop()
-		_ = approve.Wait() // it was told to end
+		_ = approve.Wait() // it was interrupted
 	})
 }
 
-// await waits until a command succeeds in the machine; the service looks once a
-// minute.
+// await waits until a command succeeds in the machine. The service checks the node once a minute.
 func await(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
 	result, err := stage.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
@@ -104,10 +103,10 @@ func await(ctx context.Context, t *testing.T, command string) {
 	}
 }
 
-// event checks that "oc describe node" shows a text.
+// event checks that "oc describe node" prints a text.
 func event(ctx context.Context, t *testing.T, kind, text string) {
 	t.Helper()
-	deadline := time.Now().Add(time.Minute) // it is written after the journal's line
+	deadline := time.Now().Add(time.Minute) // the Event follows the journal entry
 	for {
 		list, err := stage.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent"})
 		must(t, err)

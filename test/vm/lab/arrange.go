@@ -5,15 +5,15 @@ import (
 	"fmt"
 )
 
-// Setup is what a kind of uplink needs from the lab.
+// Setup is the configuration of the lab for one kind of uplink.
 type Setup struct {
 	Wiring   Wiring
 	Services map[int]Services // by VLAN
-	// MTU of router and peer; default 1500. The switch passes 9000.
+	// MTU is the MTU of the router and the peer. Default: 1500. The switch forwards up to 9000.
 	MTU int
 }
 
-// Arrange ends the services and faults of before and starts those of setup.
+// Arrange stops all services and faults and starts the services of setup.
 func (l *Lab) Arrange(ctx context.Context, setup Setup) error {
 	for vlan := range l.servers {
 		l.StopServices(vlan)

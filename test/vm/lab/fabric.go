@@ -10,11 +10,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// fabric is the switch: Open vSwitch with its datapath in user space, for the
-// test host's kernel may have neither it nor VLANs nor bonds. It has a database
-// and sockets of its own and nothing to do with one that the host may run.
-// Nothing in its namespace has an address: the kernel sees the frames too, and
-// would answer them.
+// fabric is the switch: Open vSwitch with the userspace datapath, because the test host's kernel
+// may support neither Open vSwitch nor VLANs nor bonds. It has its own database and sockets,
+// separate from an Open vSwitch of the host. No interface in its namespace has an address,
+// because the kernel also receives the frames and would respond to them.
 type fabric struct {
 	namespace
 	dir              string
@@ -41,7 +40,7 @@ func (f *fabric) start(ctx context.Context, dir string) error {
 		if f.database.Ended() || ctx.Err() != nil {
 			return err
 		}
-		time.Sleep(20 * time.Millisecond) // until it listens
+		time.Sleep(20 * time.Millisecond) // until the daemon listens
 	}
 	f.daemon, err = f.serve("ovs-vswitchd", "unix:"+f.file("db.sock"), "--disable-system")
 	if err != nil {
@@ -59,7 +58,8 @@ func (f *fabric) serve(name string, args ...string) (*child.Child, error) {
 	return child.Start(f.ours(f.command(context.Background(), name, args...)))
 }
 
-// ours keeps a program of Open vSwitch away from the host's own.
+// ours sets the environment that separates a command of Open vSwitch from the host's own
+// instance.
 func (f *fabric) ours(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = append(cmd.Environ(), "OVS_RUNDIR="+f.dir, "OVS_DBDIR="+f.dir, "OVS_SYSCONFDIR="+f.dir, "OVS_LOGDIR="+f.dir)
 	return cmd
@@ -78,7 +78,7 @@ func (f *fabric) tool(ctx context.Context, name string, args ...string) (string,
 	return string(out), nil
 }
 
-// appctl asks the switch itself.
+// appctl runs ovs-appctl on the switch daemon.
 func (f *fabric) appctl(ctx context.Context, args ...string) (string, error) {
 	return f.tool(ctx, "ovs-appctl", append([]string{"--target=" + f.file("ovs-vswitchd.ctl")}, args...)...)
 }

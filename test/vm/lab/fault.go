@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// DropGateway loses everything that the router of a segment sends, from now on
-// until [Lab.Heal]. The peer still gets through.
+// DropGateway drops all packets that the router of a segment sends, until [Lab.RemoveFaults].
+// Packets of the peer still pass.
 func (l *Lab) DropGateway(ctx context.Context, vlan int) error {
 	return l.drop(ctx, Segment{VLAN: vlan}.socket("gw"))
 }
 
-// DropAll loses everything that the router and the peer of a segment send.
+// DropAll drops all packets that the router and the peer of a segment send.
 func (l *Lab) DropAll(ctx context.Context, vlan int) error {
 	if err := l.DropGateway(ctx, vlan); err != nil {
 		return err
@@ -23,7 +23,7 @@ func (l *Lab) drop(ctx context.Context, socket string) error {
 	return l.ofctl(ctx, "--names", "add-flow", l.management(), fmt.Sprintf("priority=100,in_port=%q,actions=drop", socket))
 }
 
-// Heal ends what was dropped.
+// Heal removes all drop rules.
 func (l *Lab) Heal(ctx context.Context) error {
 	if err := l.ofctl(ctx, "del-flows", l.management()); err != nil {
 		return err
@@ -38,7 +38,7 @@ func (l *Lab) ofctl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// Aggregation is what the switch knows of LACP on the machine's ports.
+// Aggregation returns the switch's LACP status of the machine's ports.
 func (l *Lab) Aggregation(ctx context.Context) (string, error) {
 	return l.fabric.appctl(ctx, "lacp/show")
 }

@@ -1,8 +1,8 @@
-// Package lab is a small data centre for machines of package vm: a switch that
-// knows VLANs and LACP (Open vSwitch in user space), a router with DHCP,
-// DHCPv6, router advertisements and DNS on each network, a peer that measures
-// from outside, and faults. It lives in network namespaces of its own and ends
-// with this process. It needs root and Open vSwitch's programs.
+// Package lab provides a network environment for machines of package vm. It has a switch with
+// VLANs and LACP (Open vSwitch in userspace), and on each network a router with DHCP, DHCPv6,
+// router advertisements and DNS. A peer measures from outside, and faults can be simulated. The
+// lab uses network namespaces of its own and ends with this process. It needs root and the
+// commands of Open vSwitch.
 package lab
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Lab is a running one. Its methods are for one caller.
+// Lab is a running lab. Its methods are not safe for concurrent use.
 type Lab struct {
 	dir     string
 	fabric  fabric
@@ -26,10 +26,10 @@ type Lab struct {
 	setup   Setup
 }
 
-// Ports is how many sockets the switch has for a machine.
+// Ports is the number of switch ports for a machine.
 const Ports = 2
 
-// Open makes a lab in which nothing is served yet; see [Lab.Arrange].
+// Open creates a lab without any services; see [Lab.Arrange].
 func Open(ctx context.Context) (*Lab, error) {
 	l := &Lab{servers: map[int]*child.Child{}}
 	if err := l.open(ctx); err != nil {
@@ -65,8 +65,8 @@ func (l *Lab) open(ctx context.Context) error {
 	return l.listen()
 }
 
-// NICs are for [vm.Config]: cards plugged into the switch, all but the first
-// with their cables out.
+// NICs returns network cards for [vm.Config] that are attached to the switch. All cables but the
+// first are unplugged.
 func (l *Lab) NICs() []vm.NIC {
 	var nics []vm.NIC
 	for i, p := range l.ports {
@@ -75,7 +75,7 @@ func (l *Lab) NICs() []vm.NIC {
 	return nics
 }
 
-// Close ends the lab.
+// Close stops the lab.
 func (l *Lab) Close() error {
 	for vlan := range l.servers {
 		l.StopServices(vlan)

@@ -15,8 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// TestLab holds what the tests of the network rely on: that each service,
-// cable and fault is there and does what it says.
+// TestLab checks the services, cables and faults that the network tests depend on.
 func TestLab(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
@@ -60,7 +59,7 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// run runs a command in the machine that must succeed.
+// run runs a command in the machine that must succeed and returns its output.
 func run(ctx context.Context, t *testing.T, m *vm.Machine, command string) string {
 	t.Helper()
 	out, err := m.Output(ctx, command)
@@ -106,7 +105,7 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	run(ctx, t, m, "nmcli -w 60 connection up late")
 }
 
-// probe tells what the peer sees of a machine while something is done.
+// probe returns the interruptions that the peer measures while do runs.
 func probe(t *testing.T, l *lab.Lab, target netip.Addr, do func()) lab.Gaps {
 	t.Helper()
 	p, err := l.Probe(target)
@@ -152,7 +151,7 @@ func testAggregation(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machin
 	if strings.Count(state, "may_enable: true") != 2 {
 		t.Errorf("the switch has not bundled its ports:\n%s", state)
 	}
-	// One cable of two does not matter for longer than it takes to notice.
+	// The loss of one of two cables only interrupts traffic until it is detected.
 	check(t, m.Cable(0).Cut(ctx))
 	run(ctx, t, m, "ping -q -c 2 -w 20 192.0.2.1")
 }

@@ -12,13 +12,13 @@ import (
 	"time"
 )
 
-// Ports on which the peer answers.
+// Ports on which the peer listens.
 const (
 	TCPPort = 9000
-	TLSPort = 9443 // with a certificate that nobody knows
+	TLSPort = 9443 // with an untrusted certificate
 )
 
-// listen lets the peer answer. The sockets end with this process.
+// listen starts the peer's servers. The sockets are closed when this process ends.
 func (l *Lab) listen() error {
 	certificate, err := selfSigned()
 	if err != nil {
@@ -40,7 +40,7 @@ func (l *Lab) listen() error {
 	})
 }
 
-// accept greets and hangs up.
+// accept sends a greeting on each connection and closes it.
 func accept(listener net.Listener) {
 	for {
 		conn, err := listener.Accept()
@@ -49,7 +49,7 @@ func accept(listener net.Listener) {
 		}
 		go func() {
 			defer conn.Close()
-			_, _ = conn.Write([]byte("hello\n")) // the caller may have gone
+			_, _ = conn.Write([]byte("hello\n")) // the client may have disconnected
 		}()
 	}
 }

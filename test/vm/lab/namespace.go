@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// namespace is a network namespace that a sleeping process holds.
+// namespace is a network namespace that a sleeping process keeps open.
 type namespace struct {
 	path   string
 	holder *child.Child
@@ -36,12 +36,12 @@ func (n namespace) close() {
 	}
 }
 
-// command is a command inside.
+// command returns a command to run in the namespace.
 func (n namespace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	return exec.CommandContext(ctx, "nsenter", append([]string{"--net=" + n.path, name}, args...)...)
 }
 
-// run runs a command inside that must succeed.
+// run runs a command in the namespace, which must succeed.
 func (n namespace) run(ctx context.Context, name string, args ...string) error {
 	out, err := n.command(ctx, name, args...).CombinedOutput()
 	if err != nil {
@@ -58,11 +58,11 @@ func (n namespace) sysctl(ctx context.Context, settings ...string) error {
 	return n.run(ctx, "sysctl", append([]string{"-q", "-w"}, settings...)...)
 }
 
-// do calls fn on a thread inside. Sockets that it opens stay inside.
+// do calls fn on a thread in the namespace. Sockets that fn opens stay in the namespace.
 func (n namespace) do(fn func() error) error {
 	result := make(chan error, 1)
 	go func() {
-		// Never unlocked: the thread ends with the goroutine and serves no other.
+		// Not unlocked: the runtime ends the thread with the goroutine and does not reuse it.
 		runtime.LockOSThread()
 		fd, err := unix.Open(n.path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {

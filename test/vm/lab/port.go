@@ -5,20 +5,20 @@ import (
 	"strconv"
 )
 
-// port is a socket of the switch for a machine's card. What is plugged in has
-// another name after each power cycle.
+// port is a switch port for a machine's network card. The name of the attached tap changes with
+// each power cycle.
 type port struct {
 	lab    *Lab
 	number int
 	tap    string
 }
 
-// Wiring is how the switch treats the machine's ports. By default each takes
-// frames of all VLANs, tagged, and of VLAN 0 without a tag.
+// Wiring configures the machine's switch ports. By default each port is a trunk for all VLANs,
+// with VLAN 0 untagged.
 type Wiring struct {
-	// LACP makes the ports one link aggregation group.
+	// LACP combines the ports into one link aggregation group.
 	LACP bool
-	// Access gives ports a VLAN each, without tags.
+	// Access maps ports to the VLANs of which they are access ports.
 	Access map[int]int
 }
 
@@ -52,7 +52,7 @@ func (p *port) Unplug(ctx context.Context, tap string) error {
 
 const group = "machine" // the link aggregation group's name
 
-// unwire takes all of the machine's ports out of the switch.
+// unwire removes all of the machine's ports from the switch.
 func (l *Lab) unwire(ctx context.Context) error {
 	args := []string{"--if-exists", "del-port", bridge, group}
 	for _, p := range l.ports {
@@ -63,7 +63,7 @@ func (l *Lab) unwire(ctx context.Context) error {
 	return l.fabric.vsctl(ctx, args...)
 }
 
-// wire puts them in again, as the arrangement says.
+// wire adds the plugged ports to the switch as the setup defines.
 func (l *Lab) wire(ctx context.Context) error {
 	if err := l.unwire(ctx); err != nil {
 		return err
@@ -82,7 +82,8 @@ func (l *Lab) wire(ctx context.Context) error {
 	if len(plugged) == 0 {
 		return nil
 	}
-	// Open vSwitch has no group of one: until the second is there it is a port.
+	// Open vSwitch requires at least two ports in a bond. Until the second is plugged in, the
+	// first is a plain port.
 	if l.setup.Wiring.LACP && len(plugged) > 1 {
 		args = append([]string{"--", "add-bond", bridge, group}, plugged...)
 		args = append(args, "lacp=active", "bond_mode=balance-slb", "other_config:lacp-time=fast",

@@ -12,12 +12,11 @@ import (
 
 const (
 	probeEvery = 10 * time.Millisecond
-	// A later answer is as good as none: it waited in a queue.
+	// A later response counts as lost: it has waited in a queue.
 	probeLimit = 150 * time.Millisecond
 )
 
-// Probe asks a machine from outside, from the peer, for an ICMP or ICMPv6 echo
-// a hundred times a second.
+// Probe sends a hundred ICMP or ICMPv6 echo requests per second from the peer to a machine.
 type Probe struct {
 	conn     net.PacketConn
 	target   netip.Addr
@@ -33,18 +32,18 @@ type probed struct {
 	answered bool
 }
 
-// Gaps is what a Probe has seen.
+// Gaps are the interruptions that a Probe has measured.
 type Gaps struct {
 	Sent, Lost int
-	// Gaps is how often answers were lost: one or more in a row count once.
+	// Gaps is the number of interruptions. Consecutive lost responses count as one.
 	Gaps int
-	// Longest is the time between the two answered requests around a loss.
+	// Longest is the longest time between two answered requests.
 	Longest time.Duration
-	// Silent tells that the last requests got no answer: a gap without an end.
+	// Silent reports whether the last requests were not answered.
 	Silent bool
 }
 
-// Answered is how many requests were.
+// Answered returns the number of answered requests.
 func (g Gaps) Answered() int { return g.Sent - g.Lost }
 
 func (g Gaps) String() string {
@@ -55,7 +54,7 @@ func (g Gaps) String() string {
 	return s
 }
 
-// Probe begins to ask.
+// Probe starts a probe of target.
 func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	network := "ip4:icmp"
 	if target.Is6() {
@@ -75,16 +74,16 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	return p, nil
 }
 
-// Stop ends the asking and tells what was seen.
+// Stop stops the probe and returns the result.
 func (p *Probe) Stop() Gaps {
-	time.Sleep(probeLimit) // for the answers that are still due
+	time.Sleep(probeLimit) // for outstanding responses
 	close(p.stop)
 	p.conn.Close()
 	p.finished.Wait()
 	return gapsOf(p.sent, time.Now())
 }
 
-// gapsOf sums up; requests at the end that can still be answered do not count.
+// gapsOf summarizes the requests. It ignores requests at the end that can still be answered.
 func gapsOf(sent []probed, now time.Time) Gaps {
 	var gaps Gaps
 	var last time.Time
@@ -152,8 +151,8 @@ func (p *Probe) hear() {
 	}
 }
 
-// echo is a request that carries a sequence number of 32 bits as data; the one
-// in the header would wrap around. The kernel sums ICMPv6 up itself.
+// echo returns an echo request with a 32-bit sequence number as data, because the 16-bit number
+// in the header would wrap around. The kernel computes the checksum of ICMPv6.
 func echo(six bool, id uint16, sequence uint32) []byte {
 	message := []byte{8, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
 	binary.BigEndian.PutUint32(message[8:], sequence)

@@ -9,7 +9,7 @@ func TestGapsOf(t *testing.T) {
 	began := time.Now()
 	for _, test := range []struct {
 		name    string
-		answers string // one letter each 10 ms: a for an answer, - for none
+		answers string // one character per 10 ms: a for a response, - for none
 		after   time.Duration
 		want    Gaps
 	}{

@@ -7,20 +7,19 @@ import (
 	"strconv"
 )
 
-// Segment is a network of the lab: a VLAN of the switch, with a router and a
-// peer on it.
+// Segment is a network of the lab: a VLAN of the switch with a router and a peer.
 type Segment struct {
-	// VLAN is its number, 0 for frames without a tag.
+	// VLAN is the VLAN ID, or 0 for untagged frames.
 	VLAN int
-	// Gateway4 and Gateway6 are the router's addresses. It is the DNS server
-	// and the DHCP server too, and fe80::1.
+	// Gateway4 and Gateway6 are the router's addresses. The router is also the DNS and DHCP
+	// server, and has fe80::1.
 	Gateway4, Gateway6 netip.Prefix
-	// Peer4 and Peer6 are another host's.
+	// Peer4 and Peer6 are the addresses of the peer.
 	Peer4, Peer6 netip.Addr
 }
 
-// Segments lists them all. The addresses are for documentation and benchmarks
-// (RFC 5737, 3849, 2544), and leave 198.51.100.0/24 to the control channel.
+// Segments returns all segments. The addresses are reserved for documentation and benchmarks (RFC
+// 5737, 3849, 2544). 198.51.100.0/24 is left for the control channel.
 func Segments() []Segment {
 	return []Segment{
 		segment(0, "192.0.2", "2001:db8:1:"),
@@ -37,13 +36,13 @@ func segment(vlan int, net4, net6 string) Segment {
 	}
 }
 
-// link is the name of a segment's interface in the router and the peer.
+// link returns the name of a segment's interface in the router and the peer.
 func (s Segment) link() string { return "lan" + strconv.Itoa(s.VLAN) }
 
-// socket is the name of the switch's port that leads to a host of the lab.
+// socket returns the name of the switch port for a host of the lab.
 func (s Segment) socket(host string) string { return host + strconv.Itoa(s.VLAN) }
 
-// attach puts a host of the lab on a segment.
+// attach connects a host of the lab to a segment.
 func (l *Lab) attach(ctx context.Context, s Segment, n namespace, host string, addresses ...netip.Addr) error {
 	socket, link := s.socket(host), s.link()
 	last := 1
@@ -59,11 +58,12 @@ func (l *Lab) attach(ctx context.Context, s Segment, n namespace, host string, a
 			return err
 		}
 	}
-	// Nobody after it would fill in the checksums that it leaves out.
+	// With checksum offload, no component would fill in the missing checksums.
 	if err := n.run(ctx, "ethtool", "-K", link, "tx", "off"); err != nil {
 		return err
 	}
-	// Advertised as a router, and not a router when asked, it would be dropped.
+	// Linux removes a default route if the advertising router does not set the router flag in its
+	// neighbor advertisements, which it sets only while forwarding is enabled.
 	if err := n.sysctl(ctx, "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1"); err != nil {
 		return err
 	}

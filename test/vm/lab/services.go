@@ -9,24 +9,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Services are what the router offers on a segment, beside DNS.
+// Services are the services that the router provides on a segment in addition to DNS.
 type Services struct {
 	DHCP bool
-	// NoRouter leaves the default route out of DHCP's answers.
+	// NoRouter omits the default route from DHCP responses.
 	NoRouter bool
-	// MTU is told by DHCP unless it is 0.
+	// MTU is announced by DHCP unless it is 0.
 	MTU int
-	// SLAAC advertises the router and a prefix to make addresses in.
+	// SLAAC advertises the router and a prefix for autoconfiguration.
 	SLAAC bool
-	// DHCPv6 advertises the router and that addresses are to be had by DHCPv6.
+	// DHCPv6 advertises the router and the managed flag.
 	DHCPv6 bool
 }
 
-// Domain is that of the lab: peer.lab.example is the peer.
+// Domain is the DNS domain of the lab; the peer is peer.lab.example.
 const Domain = "lab.example"
 
-// StartServices starts what the arrangement says, if StopServices ended it.
-// Leases are remembered as long as the lab is.
+// StartServices starts the services of the setup after StopServices. Leases are kept as long as
+// the lab exists.
 func (l *Lab) StartServices(ctx context.Context, vlan int) error {
 	for _, s := range Segments() {
 		if s.VLAN != vlan {
@@ -44,8 +44,8 @@ func (l *Lab) StartServices(ctx context.Context, vlan int) error {
 	return fmt.Errorf("lab: there is no VLAN %d", vlan)
 }
 
-// StopServices ends DHCP, DHCPv6, advertisements and DNS of a segment. The
-// router itself still answers, and what it advertised holds on.
+// StopServices stops DHCP, DHCPv6, router advertisements and DNS on a segment. The router itself
+// still responds, and its earlier advertisements remain valid.
 func (l *Lab) StopServices(vlan int) {
 	if server := l.servers[vlan]; server != nil {
 		server.Kill()
@@ -53,11 +53,11 @@ func (l *Lab) StopServices(vlan int) {
 	}
 }
 
-// arguments are dnsmasq's.
+// arguments returns the arguments of dnsmasq.
 func (o Services) arguments(s Segment, dir string) []string {
 	link := s.link()
 	args := []string{
-		// A change of user or group would undo the parent's death signal.
+		// A change of the user or group would clear the parent-death signal.
 		"--user=root", "--group=root",
 		"--keep-in-foreground", "--conf-file=/dev/null", "--pid-file=",
 		"--log-facility=" + filepath.Join(dir, link+".log"), "--log-dhcp",
@@ -65,7 +65,7 @@ func (o Services) arguments(s Segment, dir string) []string {
 		"--no-resolv", "--no-hosts", "--domain=" + Domain, "--local=/" + Domain + "/",
 		"--host-record=peer." + Domain + "," + s.Peer4.String() + "," + s.Peer6.String(),
 		"--host-record=router." + Domain + "," + s.Gateway4.Addr().String() + "," + s.Gateway6.Addr().String(),
-		// Otherwise each lease waits three seconds for an echo.
+		// Without --no-ping, dnsmasq delays each lease by three seconds for an echo.
 		"--dhcp-authoritative", "--no-ping",
 		"--dhcp-leasefile=" + filepath.Join(dir, link+".leases"),
 		"--dhcp-option=option:domain-search," + Domain,

@@ -1,9 +1,9 @@
-// Mortal moves the uplink into br-ex as `hcp-node-agent join --only network`
-// does, or with --leave gives it back as `hcp-node-agent leave` does, and dies by SIGKILL at the very moment at which it says a text: before
-// the part of the move that the text announces has begun. A signal from outside
-// would always come a little too late. With --run a command is run then instead,
-// to let something else die, or to interrupt this program, which takes signals as
-// the agent does. With no text it lists what it says.
+// Mortal attaches the uplink to br-ex as `hcp-node-agent join --only network` does, or with
+// --leave reverts this as `hcp-node-agent leave` does. It kills itself with SIGKILL when it
+// reports a given text, before the step that the text announces begins. A signal from another
+// process would always arrive too late. With --run it runs a command instead of killing itself:
+// to kill another process, or to interrupt Mortal, which handles signals as the agent does.
+// Without a text, it prints all reported texts.
 package main
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mortal is a face that dies of a text.
+// mortal is a sink of events that runs command, or kills the process, when at is reported.
 type mortal struct{ at, command string }
 
 func (m mortal) Emit(event report.Event) {

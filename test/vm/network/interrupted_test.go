@@ -10,13 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// interrupt is what mortal runs to be interrupted as by Ctrl-C: the part that it
-// has announced begins when the signal has arrived.
+// interrupt makes mortal interrupt itself, as with Ctrl-C. The announced step begins after the
+// signal has arrived.
 const interrupt = " --run 'kill -INT $PPID; sleep 0.3' "
 
-// TestAgentInterrupted interrupts the agent where the host depends on the
-// rollback, and with THOROUGH=1 also where br-ex has nothing yet. It gives the network back itself, takes
-// its guards down, and says so with the exit code of that; the next run moves.
+// TestAgentInterrupted interrupts the agent where the host depends on the rollback, and with
+// THOROUGH=1 also before br-ex has any settings. The agent must roll back, disarm its safeguards
+// and exit with the code for this case. The next run must succeed.
 func TestAgentInterrupted(t *testing.T) {
 	for _, kind := range faulty(t) {
 		parts := []string{delicate}
@@ -41,9 +41,8 @@ func TestAgentInterrupted(t *testing.T) {
 	}
 }
 
-// TestLeaveInterrupted interrupts a leave when it is about to bring the NIC's own
-// profile up. It goes this part of the way to its end, and the next leave the
-// rest.
+// TestLeaveInterrupted interrupts leave before it activates the NIC's own profile. leave must
+// complete this part of the rollback, and the next leave the rest.
 func TestLeaveInterrupted(t *testing.T) {
 	for _, kind := range faulty(t) {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -66,8 +65,8 @@ func TestLeaveInterrupted(t *testing.T) {
 	}
 }
 
-// interrupted runs mortal, which is interrupted and still ends by itself, and
-// returns its exit code.
+// interrupted runs mortal, which is interrupted and must exit by itself, and returns the exit
+// code.
 func interrupted(ctx context.Context, t *testing.T, args string) report.Code {
 	t.Helper()
 	result, err := machine.Run(ctx, "mortal "+args+"; exit $?")
@@ -79,7 +78,7 @@ func interrupted(ctx context.Context, t *testing.T, args string) report.Code {
 	return report.Code(result.ExitCode)
 }
 
-// unguarded checks that none of the guards is left.
+// unguarded checks that no safeguard is left.
 func (h host) unguarded(ctx context.Context, t *testing.T) {
 	t.Helper()
 	left := do(ctx, t, `systemctl list-units --plain --no-legend --no-pager 'hcp-node-agent-network-*guard*'

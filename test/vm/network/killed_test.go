@@ -7,18 +7,17 @@ import (
 	"testing"
 )
 
-// killed is what a shell says of a command that died by SIGKILL.
+// killed is a shell's exit code for a command that was killed by SIGKILL.
 const killed = 137
 
-// sampled reports whether the ordinary run kills the agent at a part: where only
-// the timer helps, and when all but the saving is done.
+// sampled reports whether the normal test run kills the agent at this step: where only the timer
+// can roll back, and where only the saving of the result is missing.
 func sampled(part string) bool {
 	return strings.Contains(part, delicate) || strings.Contains(part, "to be saved")
 }
 
-// TestAgentKilled kills the agent between any two parts of the move. The guards
-// give the network back, or the next run does when it comes first, and makes
-// the move.
+// TestAgentKilled kills the agent between any two steps of the migration. Either a safeguard or
+// the next run, whichever is first, must roll back, and the next run must complete the migration.
 func TestAgentKilled(t *testing.T) {
 	for _, kind := range faulty(t) {
 		ctx, h := fresh(t, kind)
@@ -45,9 +44,8 @@ func TestAgentKilled(t *testing.T) {
 	}
 }
 
-// TestLeaveKilled kills a leave when it is about to bring the NIC's own profile
-// up. The next leave goes on with it; nothing of br-ex is taken for somebody
-// else's.
+// TestLeaveKilled kills leave before it activates the NIC's own profile. The next leave must
+// resume, and must not treat anything of br-ex as foreign.
 func TestLeaveKilled(t *testing.T) {
 	for _, kind := range faulty(t) {
 		t.Run(kind.Name, func(t *testing.T) {

@@ -4,9 +4,9 @@ package network
 
 import "testing"
 
-// TestKinds makes the machine each kind of host in turn, and does nothing: the
-// peer reaches it, and its state does not change by itself. What the other
-// tests see is then the agent's doing.
+// TestKinds configures each kind of uplink without running the agent. The peer must reach the
+// machine, and the state must be stable, so that the other tests observe only the agent's
+// changes.
 func TestKinds(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {

@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// TestLasting does to a host whose uplink is in br-ex what happens to hosts.
-// Its network is what it was each time, without a person.
+// TestLasting simulates later events on a host whose uplink is attached to br-ex. The network
+// must recover each time without manual action.
 func TestLasting(t *testing.T) {
 	for _, test := range []struct {
 		name  string
@@ -62,24 +62,24 @@ func restartedSwitch(ctx context.Context, t *testing.T, h host) {
 	must(t, h.Await(ctx, machine))
 }
 
-// renamedCard gives eth0 another name from the next boot on: the port and the
-// uplink are called so from then on, without a run of the agent.
+// renamedCard renames eth0 from the next boot on. The port and the uplink must have the new name
+// without a run of the agent.
 func renamedCard(ctx context.Context, t *testing.T, h host) {
 	rename(ctx, t, h)
 	if ports := do(ctx, t, "ovs-vsctl list-ports br-ex | grep -v '^br-ex$'; ovs-vsctl get Bridge br-ex external_ids:bridge-uplink"); ports != "lan0\nlan0" {
 		t.Errorf("the port and the uplink are called %s", ports)
 	}
 	h.answers(ctx, t)
-	agent(ctx, t, moving) // which has nothing to do
-	// The state is told of a card that is called as it was.
+	agent(ctx, t, moving) // must change nothing
+	// Restore the old name for the comparison of the state.
 	do(ctx, t, "rm /etc/systemd/network/05-renamed.link; sync")
 	must(t, machine.Reboot(ctx))
 	must(t, h.Await(ctx, machine))
 }
 
-// TestLeaveOfARenamedCard leaves when eth0 has another name since a boot and
-// its own profile is for eth0 alone: leave says what to type before it touches
-// the network, and then gives it back.
+// TestLeaveOfARenamedCard runs leave after eth0 was renamed at a boot, with the original profile
+// bound to the name eth0. leave must print the required command before it changes the network,
+// and succeed afterwards.
 func TestLeaveOfARenamedCard(t *testing.T) {
 	found, err := uplink.Find("static4")
 	must(t, err)
@@ -104,9 +104,8 @@ func TestLeaveOfARenamedCard(t *testing.T) {
 	h.answers(ctx, t)
 }
 
-// TestTornDatabase boots with what a power cut leaves of Open vSwitch's files in
-// the moment of its first start. It cannot start by itself; the next run sees to
-// that, and makes the move.
+// TestTornDatabase boots with the files that a power cut during Open vSwitch's first start
+// leaves. Open vSwitch cannot start then. The next run must fix this and complete the migration.
 func TestTornDatabase(t *testing.T) {
 	found, err := uplink.Find("static4")
 	must(t, err)
@@ -125,7 +124,7 @@ func TestTornDatabase(t *testing.T) {
 	}
 }
 
-// rename gives eth0 the name lan0 by a reboot.
+// rename renames eth0 to lan0 by a reboot.
 func rename(ctx context.Context, t *testing.T, h host) {
 	t.Helper()
 	do(ctx, t, `printf '[Match]\nPermanentMACAddress=%s\n[Link]\nName=lan0\n' "$(cat /sys/class/net/eth0/address)" >/etc/systemd/network/05-renamed.link; sync`)
@@ -136,7 +135,7 @@ func rename(ctx context.Context, t *testing.T, h host) {
 	}
 }
 
-// lateCard boots without the card, which comes when all have long looked.
+// lateCard boots without the network card and plugs it in after all components have started.
 func lateCard(ctx context.Context, t *testing.T, h host) {
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootWithout(ctx, 0))
@@ -146,7 +145,7 @@ func lateCard(ctx context.Context, t *testing.T, h host) {
 	must(t, h.Await(ctx, machine))
 }
 
-// missingSwitch boots without Open vSwitch: the host takes its own profile.
+// missingSwitch boots without Open vSwitch: the host must use its own profile.
 func missingSwitch(ctx context.Context, t *testing.T, h host) {
 	do(ctx, t, "systemctl mask openvswitch ovs-vswitchd ovsdb-server; sync")
 	must(t, machine.Reboot(ctx))

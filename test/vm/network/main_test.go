@@ -1,11 +1,10 @@
 //go:build vm
 
-// Package network moves every kind of uplink into br-ex in a real machine, in
-// the lab, and back: what was there before is there after, seen from outside
-// and from within. Nothing in it retries what the agent should have got right.
+// Package network tests the migration of every kind of uplink into br-ex and back, in a virtual
+// machine in the lab. The network must be the same before and after, seen from outside and from
+// the host. The tests never retry actions of the agent.
 //
-// KINDS picks kinds by name, as in KINDS="dhcp4,bond-lacp"; "usual" leaves out
-// the variants.
+// KINDS selects kinds by name, for example KINDS="dhcp4,bond-lacp"; "usual" omits the variants.
 package network
 
 import (
@@ -24,19 +23,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// around and machine are the one lab and the one machine that all tests use,
-// one after the other; logs is where failed tests leave their journals.
+// around and machine are the lab and the machine that all tests use in sequence. logs is the
+// directory for the journals of failed tests.
 var (
 	around  *lab.Lab
 	machine *vm.Machine
 	logs    string
 )
 
-// kinds are those to test.
+// kinds are the selected kinds.
 var kinds []uplink.Kind
 
-// installed is the machine's snapshot with the agent installed and nothing
-// done yet.
+// installed is the machine's snapshot after the installation of the agent.
 const installed = "installed"
 
 func TestMain(m *testing.M) {
@@ -70,7 +68,7 @@ func play(m *testing.M) (code int, err error) {
 		return 1, err
 	}
 	defer func() { err = errors.Join(err, around.Close()) }()
-	// A machine that wakes up waits for an address.
+	// A machine that is restored from its saved state waits for an address.
 	if err := around.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
 		return 1, err
 	}
@@ -90,7 +88,7 @@ func play(m *testing.M) (code int, err error) {
 	return code, nil
 }
 
-// install puts the agent, its unit and mortal into the machine.
+// install copies the agent, its unit and mortal to the machine.
 func install(ctx context.Context, repository string) error {
 	mortal := filepath.Join(logs, "mortal")
 	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", mortal, "./test/vm/mortal")

@@ -14,18 +14,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// moving makes the move, with time for a machine that is emulated.
+// moving is the migration, with a timeout for an emulated machine.
 const moving = "join --only network --network-timeout 5m "
 
-// quick lets the guards wait no longer than they must: on a busy host half a
-// minute is over before a move is.
+// quick shortens the safeguards' timeouts. Half a minute would be too short on a busy host.
 const quick = " --network-timeout 60s "
 
-// thorough tells whether THOROUGH asks for every fault at every part of a move,
-// and for the guards' whole time each time. Otherwise each fault has its turn.
+// thorough reports whether THOROUGH requests every fault at every step of the migration, with the
+// full timeouts of the safeguards. Otherwise each fault is tested once.
 func thorough() bool { return os.Getenv("THOROUGH") != "" }
 
-// faulty are the kinds that faults are tried on, unless KINDS says otherwise.
+// faulty returns the kinds that faults are tested with, unless KINDS selects others.
 func faulty(t *testing.T) []uplink.Kind {
 	t.Helper()
 	if os.Getenv("KINDS") != "" && os.Getenv("KINDS") != "usual" {
@@ -40,12 +39,11 @@ func faulty(t *testing.T) []uplink.Kind {
 	return found
 }
 
-// delicate is the part at which only the timer saves a host whose agent dies:
-// what is received arrives on br-ex, and what is sent leaves by the NIC.
+// delicate is the step at which only the timer can recover the host if the agent is killed.
+// Received packets arrive on br-ex, and sent packets leave by the NIC.
 const delicate = "given to its new profile"
 
-// parts lists what is said before each part of a move begins, as mortal says
-// it; it makes the move.
+// parts runs a migration with mortal and returns the text that announces each step.
 func parts(ctx context.Context, t *testing.T, h host) []string {
 	t.Helper()
 	said, err := machine.Output(ctx, "mortal"+quick+h.Flags)
@@ -62,8 +60,8 @@ func parts(ctx context.Context, t *testing.T, h host) []string {
 	return found
 }
 
-// during runs the move until it says text, does something before the part that
-// this announces can begin, and returns the exit code when the move has ended.
+// during runs the migration and calls do when text is reported, before the announced step begins.
+// It returns the exit code of the migration.
 func during(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
 	t.Helper()
 	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
@@ -94,12 +92,11 @@ func during(ctx context.Context, t *testing.T, h host, text string, do func()) r
 	return report.Code(e.code)
 }
 
-// givenBack waits until the guards have given the network back, and checks that
-// they have.
+// givenBack waits until the safeguards have rolled back, and checks the network.
 func (h host) givenBack(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
-		// The timer is gone when it has done its work.
+		// The timer is removed after the rollback.
 		busy, err := machine.Output(ctx, "systemctl list-timers --no-legend --no-pager | grep -c hcp-node-agent; true")
 		must(t, err)
 		if busy == "0" {
@@ -110,7 +107,7 @@ func (h host) givenBack(ctx context.Context, t *testing.T) {
 	h.untouched(ctx, t, "after the guards' time")
 }
 
-// answers checks that the host can be reached from outside.
+// answers checks that the host is reachable from outside.
 func (h host) answers(ctx context.Context, t *testing.T) {
 	t.Helper()
 	if gaps := h.watch(ctx, t, func() { time.Sleep(time.Second) }); gaps.Silent {

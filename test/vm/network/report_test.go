@@ -9,14 +9,14 @@ import (
 	"text/tabwriter"
 )
 
-// row is what became of one kind.
+// row is the result for one kind.
 type row struct {
 	kind, change, leave string
 	afterMove, afterBoot, afterLeave,
 	test string
 }
 
-// rows are those of this run, in their order.
+// rows are the results of this run in order.
 var rows []*row
 
 func newRow(t *testing.T, kind string) *row {
@@ -31,7 +31,7 @@ func newRow(t *testing.T, kind string) *row {
 	return r
 }
 
-// changed remembers the worst of several looks.
+// changed records the worst result of several checks.
 func (r *row) changed(same bool) bool {
 	if r.afterMove != word(false) {
 		r.afterMove = word(same)
@@ -49,7 +49,7 @@ func word(same bool) string {
 	return "DIFFERS"
 }
 
-// printRows prints the table.
+// printRows prints the table of results.
 func printRows(w io.Writer) {
 	if len(rows) == 0 {
 		return

@@ -10,9 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestServiceStopped kills NetworkManager, or stops Open vSwitch, at each part
-// of the move. Either the move is made all the same, or the network is given
-// back and the agent says so.
+// TestServiceStopped kills NetworkManager or stops Open vSwitch at each step of the migration.
+// Either the migration succeeds, or the agent rolls back and reports it.
 func TestServiceStopped(t *testing.T) {
 	for _, fault := range []struct{ name, command string }{
 		{"NetworkManager killed", "systemctl kill -s KILL NetworkManager"},
@@ -48,7 +47,7 @@ func TestServiceStopped(t *testing.T) {
 	}
 }
 
-// mended runs the agent once more, which must succeed, and leaves.
+// mended runs the agent again, which must succeed, and then leave.
 func mended(ctx context.Context, t *testing.T, h host, row *row) {
 	t.Helper()
 	agent(ctx, t, moving+h.Flags)

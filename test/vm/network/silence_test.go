@@ -13,9 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestGatewaySilent loses all that the gateway sends from the moment on at
-// which the NIC is plugged in. The host takes back what it had, although that
-// does not help either, and the peer can reach it.
+// TestGatewaySilent drops all packets of the gateway as soon as the NIC is attached. The agent
+// must roll back, although this does not help, and the peer must reach the host.
 func TestGatewaySilent(t *testing.T) {
 	for _, kind := range faulty(t) {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -30,7 +29,7 @@ func TestGatewaySilent(t *testing.T) {
 				if code != report.NetworkRolledBack {
 					t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
 				}
-				h.answers(ctx, t) // the peer is no gateway
+				h.answers(ctx, t) // the peer is not the gateway
 				h.held(ctx, t)
 				must(t, around.Heal(ctx))
 			}).String()
@@ -39,8 +38,8 @@ func TestGatewaySilent(t *testing.T) {
 	}
 }
 
-// TestDHCPSilent stops the DHCP server before the host asks for a lease on
-// br-ex. It keeps its addresses, over the return too.
+// TestDHCPSilent stops the DHCP server before the host requests a lease on br-ex. The host must
+// keep its addresses, also during the rollback.
 func TestDHCPSilent(t *testing.T) {
 	for _, kind := range faulty(t) {
 		t.Run(kind.Name, func(t *testing.T) {
@@ -66,9 +65,8 @@ func TestDHCPSilent(t *testing.T) {
 	}
 }
 
-// held checks that the host has what it had while nobody tells it its address,
-// and that the next run says what it waits for. A default route that is set by
-// hand names no source.
+// held checks that the host keeps its network while no DHCP server responds, and that the next
+// run reports what it waits for. A default route that the agent sets has no source address.
 func (h host) held(ctx context.Context, t *testing.T) {
 	t.Helper()
 	now, err := h.State(ctx, machine)
@@ -83,7 +81,7 @@ func (h host) held(ctx context.Context, t *testing.T) {
 	}
 }
 
-// remedy is what the agent tells to do once DHCP answers again.
+// remedy returns the command that the agent prints for the time when DHCP responds again.
 func (h host) remedy() string { return "nmcli device reapply " + h.Uplink }
 
 func withoutSource(state []string) []string {
@@ -95,8 +93,7 @@ func withoutSource(state []string) []string {
 	return lines
 }
 
-// letGo does what the agent has told to do; then the host is as it was, and can
-// be moved.
+// letGo runs the printed command. The host must be as before, and the migration must succeed.
 func (h host) letGo(ctx context.Context, t *testing.T, row *row) {
 	t.Helper()
 	_, err := machine.Output(ctx, h.remedy())

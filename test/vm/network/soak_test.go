@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// number is a setting of the environment.
+// number returns the value of an environment variable.
 func number(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
@@ -24,7 +24,7 @@ func number(t *testing.T, name string, fallback uint64) uint64 {
 	return n
 }
 
-// TestReboots reboots a host whose uplink is in br-ex, REBOOTS times (10).
+// TestReboots reboots a host whose uplink is attached to br-ex, REBOOTS times (default 10).
 func TestReboots(t *testing.T) {
 	times := number(t, "REBOOTS", 10)
 	for _, kind := range kinds {
@@ -49,9 +49,9 @@ func TestReboots(t *testing.T) {
 	}
 }
 
-// TestPowerCuts cuts the power at a random moment of the move, CUTS times (20).
-// After the boot the host has its network, by its own profile or through br-ex,
-// and the next run makes the move. SEED repeats a run.
+// TestPowerCuts cuts the power at a random time during the migration, CUTS times (default 20).
+// After the boot the host must have its network, by its own profile or through br-ex, and the
+// next run must complete the migration. SEED reproduces a run.
 func TestPowerCuts(t *testing.T) {
 	times := number(t, "CUTS", 20)
 	seed := number(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
@@ -68,7 +68,7 @@ func TestPowerCuts(t *testing.T) {
 			row := newRow(t, kind.Name+", power cut, SEED="+strconv.FormatUint(seed, 10))
 			good := uint64(0)
 			for range times {
-				// Somewhat longer than a move takes: what is written last counts too.
+				// Slightly longer than a migration takes, to include the last writes.
 				moment := time.Duration(dice.Int64N(int64(whole + whole/4)))
 				if t.Run(moment.String(), func(t *testing.T) {
 					ctx, h := fresh(t, kind)
@@ -88,13 +88,13 @@ func count(good, of uint64) string {
 	return strconv.FormatUint(good, 10) + " of " + strconv.FormatUint(of, 10)
 }
 
-// cutAfter begins a move, cuts the power that much later, and boots.
+// cutAfter starts a migration, cuts the power after moment, and boots.
 func (h host) cutAfter(ctx context.Context, t *testing.T, moment time.Duration) {
 	t.Helper()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = machine.Run(ctx, "hcp-node-agent join --only network "+h.Flags) // its connection is lost
+		_, _ = machine.Run(ctx, "hcp-node-agent join --only network "+h.Flags) // the connection is lost
 	}()
 	time.Sleep(moment)
 	must(t, machine.Kill(ctx))

@@ -18,21 +18,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// host is the machine as a host of one kind, and what it was like at first.
+// host is the machine with one kind of uplink, and its initial state.
 type host struct {
 	uplink.Kind
-	// state and whole are its network before anything was done to it.
+	// state and whole are the initial network state.
 	state, whole []string
 }
 
-// fresh makes the machine a host of a kind on which the agent has never run.
-// The context ends before the test's own deadline.
+// fresh configures the machine with a kind of uplink; the agent has never run on it. The context
+// ends before the deadline of the test.
 func fresh(t *testing.T, kind uplink.Kind) (context.Context, host) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
 	must(t, around.Arrange(ctx, kind.Lab))
-	if !machine.Running() { // a test before this one has cut its power and failed
+	if !machine.Running() { // an earlier test has cut its power and failed
 		must(t, machine.Boot(ctx))
 	}
 	must(t, machine.Restore(ctx, installed))
@@ -54,7 +54,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// evidence keeps the machine's journal of a test that failed.
+// evidence saves the machine's journal if the test failed.
 func evidence(t *testing.T) {
 	if !t.Failed() {
 		return
@@ -84,7 +84,7 @@ func agent(ctx context.Context, t *testing.T, args string) {
 	}
 }
 
-// keeps checks that the network is what it was, whichever device carries it.
+// keeps checks that the network is unchanged, apart from the device that has the addresses.
 func (h host) keeps(ctx context.Context, t *testing.T, when string) bool {
 	t.Helper()
 	now, err := h.State(ctx, machine)
@@ -104,7 +104,7 @@ func (h host) keeps(ctx context.Context, t *testing.T, when string) bool {
 	return diff == ""
 }
 
-// untouched checks that nothing is left of a move.
+// untouched checks that a migration has left no trace.
 func (h host) untouched(ctx context.Context, t *testing.T, when string) bool {
 	t.Helper()
 	now, err := h.Whole(ctx, machine)
@@ -116,8 +116,8 @@ func (h host) untouched(ctx context.Context, t *testing.T, when string) bool {
 	return diff == ""
 }
 
-// watch tells what the peer saw of the host's addresses, the worst of them,
-// while something was done.
+// watch returns the worst interruption of the host's addresses that the peer measures while do
+// runs.
 func (h host) watch(ctx context.Context, t *testing.T, do func()) lab.Gaps {
 	t.Helper()
 	addresses, err := h.Addresses(ctx, machine)
@@ -131,7 +131,7 @@ func (h host) watch(ctx context.Context, t *testing.T, do func()) lab.Gaps {
 		must(t, err)
 		probes = append(probes, probe)
 	}
-	time.Sleep(300 * time.Millisecond) // what was before belongs to it
+	time.Sleep(300 * time.Millisecond) // a reference period before the change
 	do()
 	var worst lab.Gaps
 	for i, probe := range probes {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestUplinks moves each kind of uplink into br-ex, reboots, and moves it back.
+// TestUplinks attaches each kind of uplink to br-ex, reboots, and reverts the change.
 func TestUplinks(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {

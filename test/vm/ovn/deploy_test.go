@@ -32,7 +32,7 @@ var config string
 var script string
 
 const (
-	hostAddress = "192.0.2.1" // the control plane's, as the machine sees it
+	hostAddress = "192.0.2.1" // of the control plane, as seen by the machine
 	serviceIP   = "172.31.0.80"
 	nodePort    = "30080"
 	outsidePort = "8088"
@@ -47,7 +47,7 @@ type cluster struct {
 	manager *child.Child
 }
 
-// Close ends everything.
+// Close stops the machine and the control plane.
 func (c *cluster) Close() error {
 	if c.manager != nil {
 		c.manager.Kill()
@@ -55,8 +55,8 @@ func (c *cluster) Close() error {
 	return c.Scene.Close()
 }
 
-// deploy installs OVN-Kubernetes in the machine, replaces the network operator's
-// stand-in and starts the part that runs in the hosted control plane.
+// deploy installs OVN-Kubernetes in the machine, replaces the stand-in of the network operator,
+// and starts the component that runs in the hosted control plane.
 func (c *cluster) deploy(ctx context.Context) error {
 	bin, err := bed.Build(ctx)
 	if err != nil {
@@ -160,8 +160,8 @@ func (c *cluster) manifests() (string, error) {
 	return out.String(), err
 }
 
-// startManager runs the cluster manager, which on a hosted cluster runs in the
-// control plane's namespace and not on a node.
+// startManager runs the cluster manager, which for a hosted cluster runs in the control plane's
+// namespace instead of on a node.
 func (c *cluster) startManager(bin string) error {
 	kubeconfig, err := clientcmd.LoadFromFile(c.ControlPlane.Kubeconfig)
 	if err != nil {
@@ -193,7 +193,7 @@ func (c *cluster) startManager(bin string) error {
 	return err
 }
 
-// kube runs kubectl as the cluster's administrator and returns its output.
+// kube runs kubectl as the cluster administrator and returns its output.
 func (c *cluster) kube(ctx context.Context, input string, args ...string) (string, error) {
 	command := exec.CommandContext(ctx, c.kubectl, append([]string{"--kubeconfig", c.ControlPlane.Kubeconfig}, args...)...)
 	command.Stdin = strings.NewReader(input)

@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// stateScript prints what OVN-Kubernetes creates on a host. The empty
-// directories /etc/ovn and /run/ovn are mount points of the test's own pods;
-// fe80:: addresses and the empty tables of iptables are the kernel's.
+// stateScript prints the objects that OVN-Kubernetes creates on a host. It omits /etc/ovn and
+// /run/ovn, the mount points of the test's own pods, as well as fe80:: addresses and empty
+// iptables tables, which the kernel creates.
 const stateScript = `
 export LC_ALL=C
 ip -br link | awk '{ print "link", $1 }' | sort
@@ -33,7 +33,7 @@ pgrep -la 'ovn' | sed 's/^[0-9]* /process /'
 true
 `
 
-// vswitchScript prints what Open vSwitch restores when it is started.
+// vswitchScript prints the settings that Open vSwitch restores when it starts.
 const vswitchScript = `
 systemctl start openvswitch
 ovs-vsctl --timeout=30 list-br
@@ -48,8 +48,8 @@ func networkState(ctx context.Context, t *testing.T) []string {
 	return strings.Split(output(ctx, t, stateScript), "\n")
 }
 
-// nothingLeft checks that the host's network is as before the join, and remains
-// so when Open vSwitch starts again with its database.
+// nothingLeft checks that the host's network is as before the join, and remains so after a
+// restart of Open vSwitch with its database.
 func nothingLeft(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	now := networkState(ctx, t)

@@ -1,8 +1,7 @@
 //go:build vm
 
-// Package ovn joins a machine to a cluster whose network is the real
-// OVN-Kubernetes, and leaves it again. Nothing in it repeats what the agent
-// should have done right the first time.
+// Package ovn joins a machine to a cluster with the real OVN-Kubernetes as network, and leaves it
+// again. The tests never retry actions of the agent.
 package ovn
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// stage has the control plane, the machine and the network operator's part.
+// stage has the control plane, the machine and the network operator's components.
 var stage *cluster
 
 func TestMain(m *testing.M) {

@@ -21,10 +21,9 @@ import (
 // than the default timeout.
 const joining = "join --network-timeout 5m --user-data " + scene.Stub + " --approve-with " + scene.Approver
 
-// TestJoinAndLeaveWithOVNKubernetes follows one node: OVN-Kubernetes takes
-// br-ex, pods have a network, and leave removes all of it. THOROUGH=1 adds a
-// reboot, a restart of NetworkManager, a second join, and a leave while
-// OVN-Kubernetes starts.
+// TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
+// pods have a network, and leave removes all of it. THOROUGH=1 adds a reboot, a restart of
+// NetworkManager, a second join, and leave while OVN-Kubernetes starts.
 func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Minute)
 	defer cancel()
@@ -81,7 +80,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// step logs how long a part of the test took.
+// step logs the duration of a part of the test.
 func step(t *testing.T, name string, do func()) {
 	t.Helper()
 	began := time.Now()
@@ -90,7 +89,7 @@ func step(t *testing.T, name string, do func()) {
 	t.Logf("== %s: %.0f s", name, time.Since(began).Seconds())
 }
 
-// output runs a command in the machine that must succeed.
+// output runs a command in the machine that must succeed and returns its output.
 func output(ctx context.Context, t *testing.T, command string) string {
 	t.Helper()
 	out, err := stage.Machine.Output(ctx, command)
@@ -113,9 +112,8 @@ func agent(ctx context.Context, t *testing.T, limit time.Duration, args string) 
 	return out.String()
 }
 
-// noDrift checks that the agent and OVN-Kubernetes agree about the host: no
-// drift is reported, and a join neither changes anything nor reverts what
-// OVN-Kubernetes has set.
+// noDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a
+// join neither changes anything nor reverts settings of OVN-Kubernetes.
 func noDrift(ctx context.Context, t *testing.T) {
 	t.Helper()
 	agent(ctx, t, 2*time.Minute, "status")
@@ -138,8 +136,8 @@ func noDrift(ctx context.Context, t *testing.T) {
 	}
 }
 
-// restartNetworkManager checks that the uplink keeps the OpenFlow port that
-// OVN's flows name, and the host its network.
+// restartNetworkManager checks that the uplink keeps the OpenFlow port that OVN's flows refer to,
+// and that the host keeps its network.
 func restartNetworkManager(ctx context.Context, t *testing.T) {
 	t.Helper()
 	const ofport = "ovs-vsctl get Interface eth0 ofport"
@@ -154,9 +152,9 @@ func restartNetworkManager(ctx context.Context, t *testing.T) {
 	traffic(ctx, t)
 }
 
-// makeOVNNewest deletes OVN-Kubernetes' pod, so that its replacement is newer
-// than the pods of the pod network: a leave that stops pods in the runtime's
-// order would stop OVN-Kubernetes first.
+// makeOVNNewest deletes OVN-Kubernetes' pod, so that its replacement is newer than the pods of
+// the pod network. If leave stopped pods in the runtime's order, it would stop OVN-Kubernetes
+// first.
 func makeOVNNewest(ctx context.Context, t *testing.T) {
 	t.Helper()
 	_, err := stage.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
@@ -169,8 +167,8 @@ func makeOVNNewest(ctx context.Context, t *testing.T) {
 	}
 }
 
-// awaitPlugin waits until OVN-Kubernetes' server for CNI requests responds, which
-// it does when it has configured the node.
+// awaitPlugin waits until OVN-Kubernetes' server for CNI requests responds, which requires that
+// the node is configured.
 func awaitPlugin(ctx context.Context, t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)

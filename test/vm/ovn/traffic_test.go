@@ -26,7 +26,7 @@ import (
 
 const namespace = "openshift-ovn-kubernetes"
 
-// awaitNode waits until the Node of this boot is Ready and without taints.
+// awaitNode waits until the Node is Ready since this boot and has no taints.
 func awaitNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	boot := output(ctx, t, "cat /proc/sys/kernel/random/boot_id")
@@ -44,8 +44,8 @@ func awaitNode(ctx context.Context, t *testing.T) {
 	}
 }
 
-// awaitPods waits until the pods of OVN-Kubernetes and of the workloads are Ready.
-// After a reboot, the status can still be that of the boot before.
+// awaitPods waits until the pods of OVN-Kubernetes and of the workloads are Ready. After a
+// reboot, the reported status can still be from before.
 func awaitPods(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for _, name := range []string{namespace + "/ovnkube-node", "default/server", "default/client"} {
@@ -66,7 +66,7 @@ func isReady(pod corev1.Pod) bool {
 	})
 }
 
-// gatewayIsBridge checks that OVN-Kubernetes took br-ex as the node's gateway.
+// gatewayIsBridge checks that OVN-Kubernetes uses br-ex as the node's gateway.
 func gatewayIsBridge(ctx context.Context, t *testing.T) {
 	t.Helper()
 	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
@@ -95,7 +95,7 @@ func gatewayIsBridge(ctx context.Context, t *testing.T) {
 	}
 }
 
-// traffic checks each direction that a workload uses.
+// traffic checks each traffic direction of a workload.
 func traffic(ctx context.Context, t *testing.T) {
 	t.Helper()
 	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
@@ -141,8 +141,8 @@ func traffic(ctx context.Context, t *testing.T) {
 		{"logs", func(ctx context.Context) (string, error) { return stage.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
-		// OVN programs a service after the pod is Ready, and ovnkube notices a br-ex
-		// that NetworkManager created again only at its next periodic check.
+		// OVN programs a service after the pod is Ready, and ovnkube detects a br-ex that
+		// NetworkManager has created again only at its next periodic check.
 		err := wait.PollUntilContextTimeout(ctx, time.Second, 10*time.Minute, true, func(ctx context.Context) (bool, error) {
 			ctx, cancel := context.WithTimeout(ctx, time.Minute)
 			defer cancel()
@@ -184,8 +184,7 @@ func inside(f func() error) error {
 	return <-result
 }
 
-// serveOutside runs a server beyond the node that responds with the address of
-// its client.
+// serveOutside runs a server outside the cluster that responds with the address of its client.
 func serveOutside(t *testing.T) (stop func()) {
 	t.Helper()
 	var listener net.Listener
@@ -204,7 +203,7 @@ func serveOutside(t *testing.T) (stop func()) {
 	return func() { _ = server.Close() }
 }
 
-// getOutside is a request from beyond the node.
+// getOutside sends a request from outside the cluster.
 func getOutside(url string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,

@@ -1,4 +1,4 @@
-// Package proxy runs a forward proxy in the network of the machines.
+// Package proxy runs a forward proxy in the machines' network.
 package proxy
 
 import (
@@ -16,18 +16,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// Proxy is a tinyproxy that connects to port 443 for whom it serves.
+// Proxy is a tinyproxy that connects its clients to port 443.
 type Proxy struct {
-	URL string // as the machines reach it
+	URL string // for the machines
 
 	log    string
 	server *child.Child
 }
 
-// Start starts a proxy at an address of a network namespace (a path), for the
-// address's network. Names are those that a server at the same address knows.
-// dir is where the proxy keeps its files. It ends with this process at the
-// latest.
+// Start starts a proxy at an address in a network namespace, given by path, for clients in the
+// address's network. It resolves the names that a DNS server at the same address has. dir is for
+// the proxy's files. The proxy ends with this process at the latest.
 func Start(ctx context.Context, namespace string, address netip.Prefix, dir string) (*Proxy, error) {
 	const port = "3128"
 	p := &Proxy{URL: "http://" + net.JoinHostPort(address.Addr().String(), port), log: filepath.Join(dir, "proxy.log")}
@@ -56,7 +55,7 @@ func Start(ctx context.Context, namespace string, address netip.Prefix, dir stri
 
 func (p *Proxy) await(ctx context.Context) error {
 	for {
-		log, _ := os.ReadFile(p.log) // it is not there at once
+		log, _ := os.ReadFile(p.log) // the file does not exist immediately
 		if strings.Contains(string(log), "Accepting connections") {
 			return nil
 		}
@@ -70,7 +69,7 @@ func (p *Proxy) await(ctx context.Context) error {
 	}
 }
 
-// Asked is the proxy's log: whom it was asked to connect to.
+// Asked returns the proxy's log, which contains the requested destinations.
 func (p *Proxy) Asked() (string, error) {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
@@ -79,11 +78,11 @@ func (p *Proxy) Asked() (string, error) {
 	return string(log), nil
 }
 
-// Stop ends the proxy.
+// Stop stops the proxy.
 func (p *Proxy) Stop() { p.server.Kill() }
 
-// Through is a stub that leads through the proxy, as that of a hosted cluster
-// with a proxy configuration does.
+// Through returns user data that uses the proxy, as that of a hosted cluster with a proxy
+// configuration does.
 func (p *Proxy) Through(stub []byte) ([]byte, error) {
 	var document map[string]map[string]any
 	if err := json.Unmarshal(stub, &document); err != nil {

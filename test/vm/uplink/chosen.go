@@ -9,8 +9,8 @@ nmcli connection add type ethernet con-name second ifname eth1 ipv6.method disab
 const secondUp = `
 nmcli -w 60 connection up second`
 
-// chosen are those with two networks, one card in each: VLAN 0 on eth0, VLAN
-// 200 on eth1. Which of them is the uplink?
+// chosen returns the kinds with two networks: VLAN 0 on eth0 and VLAN 200 on eth1. They test the
+// choice of the uplink.
 func chosen() []Kind {
 	dhcp := lab.Services{DHCP: true}
 	two := lab.Setup{

@@ -1,6 +1,6 @@
-// Package uplink has the kinds of uplink that hosts are found with, as data:
-// what the lab serves for one, what turns a fresh machine into one, and how the
-// state of its network is written down so that it can be compared.
+// Package uplink defines the kinds of uplinks to test as data. Each kind has the services of the
+// lab and a script that configures the machine. The package also gathers the state of the
+// machine's network for comparisons.
 package uplink
 
 import (
@@ -16,33 +16,32 @@ import (
 // Kind is a kind of uplink.
 type Kind struct {
 	Name string
-	// Lab is what it needs around the machine.
+	// Lab is the required setup of the lab.
 	Lab lab.Setup
-	// Cables is how many of the machine's cables are in, 1 unless given.
+	// Cables is the number of plugged cables. Default: 1.
 	Cables int
-	// Guest makes a fresh machine one of this kind: a shell script, after which
-	// the addresses are there or on their way.
+	// Guest is a shell script that configures the uplink on a fresh machine. It need not wait for
+	// the addresses.
 	Guest string
-	// Ready is a shell condition that holds when they are there.
+	// Ready is a shell condition that holds when the addresses are configured.
 	Ready string
-	// Uplink is the interface that has them.
+	// Uplink is the interface with the addresses.
 	Uplink string
-	// Flags are given to the agent.
+	// Flags are additional flags for the agent.
 	Flags string
-	// Overtakes tells that another interface has a better default route, and
-	// br-ex's is better than that: what leaves the host goes another way.
+	// Overtakes reports whether another interface has a better default route and br-ex gets an
+	// even better one, so that outgoing packets take another route.
 	Overtakes bool
-	// Variant tells a kind that differs little from another one, and is left
-	// out where time is short.
+	// Variant marks a kind that differs little from another kind and can be omitted to save time.
 	Variant bool
 }
 
-// clean removes the profiles that NetworkManager made up for the cards.
+// clean removes the profiles that NetworkManager has created for the network cards.
 const clean = `nmcli -g UUID,TYPE connection show | awk -F: '/ethernet/{print $1}' | xargs -r nmcli connection delete >/dev/null
 `
 
-// Set makes a machine one of this kind, one that was just restored to its
-// fresh state, and waits until it is.
+// Set configures a machine, just restored to its fresh state, with this kind of uplink and waits
+// until it is ready.
 func (k Kind) Set(ctx context.Context, m *vm.Machine) error {
 	for i := 1; i < k.Cables; i++ {
 		if err := m.Cable(i).Restore(ctx); err != nil {
@@ -55,12 +54,12 @@ func (k Kind) Set(ctx context.Context, m *vm.Machine) error {
 	if err := k.Await(ctx, m); err != nil {
 		return err
 	}
-	// A power cut soon after must not take the profiles; on a host they are old.
+	// A power cut must not lose the profiles, which on a real host have long been flushed.
 	_, err := m.Output(ctx, "sync")
 	return err
 }
 
-// Await waits until the addresses of the kind are there, on the NIC or on br-ex.
+// Await waits until the addresses of the kind are configured, on the NIC or on br-ex.
 func (k Kind) Await(ctx context.Context, m *vm.Machine) error {
 	_, err := m.Output(ctx, "for i in $(seq 300); do if "+k.Ready+"; then exit 0; fi; sleep 0.2; done; ip address; ip route; exit 1")
 	if err != nil {
@@ -69,8 +68,8 @@ func (k Kind) Await(ctx context.Context, m *vm.Machine) error {
 	return nil
 }
 
-// Find picks kinds by their names, separated by commas or spaces; all of them
-// for none, and all but the variants for "usual".
+// Find returns kinds by their names, separated by commas or spaces. It returns all kinds for "",
+// and all but the variants for "usual".
 func Find(names string) ([]Kind, error) {
 	if names == "usual" {
 		return slices.DeleteFunc(Kinds(), func(k Kind) bool { return k.Variant }), nil

@@ -13,10 +13,10 @@ const (
 	has6 = `ip -6 route show default | grep -q . && ip -6 -o address show scope global -tentative | grep -q .`
 )
 
-// on serves s on VLAN 0.
+// on returns a setup with s on VLAN 0.
 func on(s lab.Services) lab.Setup { return lab.Setup{Services: map[int]lab.Services{0: s}} }
 
-// Kinds lists them.
+// Kinds returns all kinds.
 func Kinds() []Kind {
 	kinds := append(ethernet(), layered()...)
 	kinds = append(kinds, chosen()...)
@@ -35,7 +35,7 @@ func Kinds() []Kind {
 	return kinds
 }
 
-// variants lists the kinds that differ little from another one.
+// variants returns the names of the kinds that differ little from another kind.
 func variants() []string {
 	return []string{
 		"dhcp4-auto", "dhcp4-identity", "slaac-eui64", "dhcp-both", "static-dual", "jumbo-by-dhcp", "bond-backup-mac",
@@ -49,7 +49,7 @@ const add = clean + `nmcli connection add type ethernet con-name uplink ifname e
 const up = `
 nmcli -w 60 connection up uplink`
 
-// ethernet are the ways to get addresses on one card.
+// ethernet returns the kinds with one network card, by address configuration.
 func ethernet() []Kind {
 	var (
 		dhcp   = lab.Services{DHCP: true}
@@ -60,7 +60,7 @@ func ethernet() []Kind {
 		silent = lab.Services{}
 	)
 	return []Kind{
-		{Name: "dhcp4-auto", Lab: on(dhcp)}, // the profile that NetworkManager makes up
+		{Name: "dhcp4-auto", Lab: on(dhcp)}, // the profile that NetworkManager creates
 		{Name: "dhcp4", Lab: on(dhcp), Guest: add + up},
 		{
 			Name: "dhcp4-identity", Lab: on(dhcp),

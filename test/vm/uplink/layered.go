@@ -2,8 +2,8 @@ package uplink
 
 import "github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 
-// bond is a script that makes bond0 of both cards, with these options and
-// settings of its profile.
+// bond returns a script that creates bond0 with both network cards, and with these bond options
+// and profile settings.
 func bond(options, settings string) string {
 	return clean + `nmcli connection add type bond con-name bond0 ifname bond0 bond.options ` + options +
 		` connection.autoconnect-slaves 1 ` + settings + `
@@ -14,7 +14,7 @@ for i in $(seq 100); do [ "$(cat /sys/class/net/bond0/bonding/slaves)" = "eth0 e
 for i in $(seq 100); do grep -q '^MII Status: down' /proc/net/bonding/bond0 || break; sleep 0.2; done`
 }
 
-// vlan is a script that makes VLAN 100 over parent.
+// vlan returns a script that creates VLAN 100 on parent.
 func vlan(parent string) string {
 	return `
 nmcli connection add type vlan con-name uplink ifname ` + parent + `.100 dev ` + parent + ` id 100 ipv6.method disabled` + up
@@ -26,7 +26,7 @@ nmcli -w 60 connection up parent`
 
 const quiet = "ipv4.method disabled ipv6.method disabled"
 
-// layered are those with something over the cards.
+// layered returns the kinds with a bond or a VLAN on the network cards.
 func layered() []Kind {
 	dhcp := lab.Services{DHCP: true}
 	on100 := lab.Setup{Services: map[int]lab.Services{100: dhcp}}

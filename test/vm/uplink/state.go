@@ -8,11 +8,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// stateScript prints what a move into br-ex must keep. U is the interface that
-// has the uplink's addresses; it is called UPLINK, before the move and after.
-// Left out are the control channel, metrics (br-ex's own are better; 50 is what
-// kinds give their own routes and must be kept), how a route was learned, lifetimes, and link-local addresses (they may follow from
-// the interface's name).
+// stateScript prints the state that the migration into br-ex must preserve. U is the interface
+// with the uplink's addresses; it is printed as UPLINK. The script omits the control channel,
+// metrics except 50, how a route was learned, lifetimes, and link-local addresses. br-ex has
+// better metrics of its own; 50 is the metric of the kinds' own routes and must be preserved.
+// Link-local addresses can depend on the interface's name.
 const stateScript = `
 export LC_ALL=C
 U=$1; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-ex
@@ -35,15 +35,15 @@ done
 for d in /sys/class/net/*.[0-9]*; do [ -e "$d" ] && echo "exists ${d##*/}"; done; true
 `
 
-// State is the network of a machine as lines, the same before a move into br-ex
-// and after it.
+// State returns the state of a machine's network as lines, which must be the same before and
+// after a migration into br-ex.
 func (k Kind) State(ctx context.Context, m *vm.Machine) ([]string, error) {
 	out, err := m.Output(ctx, "set -- "+k.Uplink+stateScript)
 	return strings.Split(out, "\n"), err
 }
 
-// wholeScript prints what a move changes and leave gives back, under its own
-// name: addresses, routes with their metrics, profiles, files, bridges.
+// wholeScript prints the state that a migration changes and leave restores, under its own names:
+// addresses, routes with their metrics, profiles, files, bridges.
 const wholeScript = `
 export LC_ALL=C
 ip -o address show scope global | sed -E 's/ valid_lft.*//; s/^[0-9]+: //; s/\\//; s/ +/ /g; s/^/address /' | sort
@@ -73,14 +73,14 @@ systemctl list-timers --all --no-legend --no-pager | grep hcp-node-agent
 true
 `
 
-// Whole is the network of a machine as lines, the same before a move and after
-// it was undone.
+// Whole returns the state of a machine's network as lines, which must be the same before a
+// migration and after its rollback.
 func (k Kind) Whole(ctx context.Context, m *vm.Machine) ([]string, error) {
 	out, err := m.Output(ctx, wholeScript)
 	return strings.Split(out, "\n"), err
 }
 
-// Addresses are those by which the peer can reach the uplink, one of a family.
+// Addresses returns the addresses at which the peer can reach the uplink, one of each family.
 func (k Kind) Addresses(ctx context.Context, m *vm.Machine) ([]netip.Addr, error) {
 	out, err := m.Output(ctx, `
 		U=`+k.Uplink+`; ip -o address show dev br-ex scope global 2>/dev/null | grep -q . && U=br-ex

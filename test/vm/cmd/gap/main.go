@@ -1,7 +1,7 @@
-// Command gap measures, side by side in the same machine, for how long a host
-// is out of reach while its uplink is moved into br-ex: by the agent, and in the
-// order of OpenShift's own configure-ovs.sh. Each kind of uplink starts from the
-// same state each time; a peer asks for echoes from outside every 10 ms.
+// Command gap compares how long a host is unreachable while its uplink is attached to br-ex, by
+// the agent and by a script with the steps of OpenShift's configure-ovs.sh. Both run in the same
+// machine, and each kind of uplink starts from the same state. A peer sends an echo request every
+// 10 ms.
 package main
 
 import (
@@ -27,7 +27,7 @@ import (
 //go:embed classic.sh
 var classic string
 
-// bench is the lab with the machine that is measured.
+// bench has the lab and the machine for the measurements.
 type bench struct {
 	lab     *lab.Lab
 	machine *vm.Machine
@@ -70,7 +70,7 @@ func run() (err error) {
 	return nil
 }
 
-// fresh is the machine's snapshot with both ways installed.
+// fresh is the machine's snapshot with both implementations installed.
 const fresh = "fresh"
 
 func (b *bench) boot(ctx context.Context, repository string) error {
@@ -78,7 +78,7 @@ func (b *bench) boot(ctx context.Context, repository string) error {
 	if err != nil {
 		return err
 	}
-	// A machine that wakes up waits for an address.
+	// A machine that is restored from its saved state waits for an address.
 	if err := b.lab.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
 		return err
 	}
@@ -102,10 +102,10 @@ func (b *bench) boot(ctx context.Context, repository string) error {
 	return b.machine.Snapshot(ctx, fresh)
 }
 
-// compare measures both ways in turn and prints a line for each family.
+// compare measures both implementations in turn and prints one line for each address family.
 func (b *bench) compare(ctx context.Context, kind uplink.Kind) error {
 	ways := []string{"/root/classic.sh " + kind.Uplink, "hcp-node-agent join --only network " + kind.Flags}
-	longest := map[string][][]time.Duration{} // by family, by way
+	longest := map[string][][]time.Duration{} // by family and implementation
 	for range b.rounds {
 		for way, command := range ways {
 			gaps, err := b.measure(ctx, kind, command)
@@ -131,8 +131,8 @@ func (b *bench) compare(ctx context.Context, kind uplink.Kind) error {
 	return nil
 }
 
-// measure tells the longest gap of each of the uplink's addresses while the
-// command runs and for five seconds after it.
+// measure returns the longest interruption for each of the uplink's addresses, while the command
+// runs and for five seconds after it.
 func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]time.Duration, error) {
 	if err := b.lab.Arrange(ctx, kind.Lab); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (
 	for family, probe := range probes {
 		seen := probe.Stop()
 		if seen.Silent {
-			// The address has not come back: at least so long.
+			// The address is still unreachable, so this is a lower bound.
 			seen.Longest = max(seen.Longest, time.Since(began))
 		}
 		gaps[family] = seen.Longest
@@ -174,7 +174,7 @@ func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (
 	return gaps, err
 }
 
-// settle waits for what comes after a command has ended.
+// settle waits for delayed effects after a command has ended.
 func settle(ctx context.Context) error {
 	select {
 	case <-time.After(5 * time.Second):

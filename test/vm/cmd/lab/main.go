@@ -1,5 +1,5 @@
-// Command lab boots the test machine in the lab for hand work, as one of the
-// kinds of uplink, prints how to get in, and ends it all on Ctrl-C.
+// Command lab boots the test machine in the lab for manual use, with one kind of uplink. It
+// prints how to connect, and stops everything on Ctrl-C.
 package main
 
 import (
@@ -49,7 +49,7 @@ func run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
-	// A machine that wakes up waits for an address.
+	// A machine that is restored from its saved state waits for an address.
 	if err := l.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
 		return err
 	}

@@ -1,5 +1,5 @@
-// Command machine boots the test machine for hand work, prints how to get in,
-// and ends it on Ctrl-C. Without -namespace it makes a network of its own.
+// Command machine boots the test machine for manual use, prints how to connect, and stops it on
+// Ctrl-C. Without -namespace it creates a network for the machine.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Command service measures what the service costs a node that it only watches:
-// memory, and processor time. The machine is emulated, so the same work is timed
-// in it and on this host, and processor time is shown at both speeds.
+// Command service measures the memory and the processor time that the service uses on a node that
+// it only watches. The machine is emulated, so a reference workload runs in the machine and on
+// this host, and processor time is printed for both speeds.
 //
 // Usage: service [-for 10m], from inside the repository, as root
 package main
@@ -22,7 +22,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// settle is how long the service has had for its first looks before it counts.
+// settle is the time for the service's first checks, before the measurement begins.
 const settle = 90 * time.Second
 
 func main() {
@@ -89,11 +89,11 @@ func rest(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// spent is what systemd has counted of the service.
+// spent has systemd's accounting of the service.
 type spent struct {
 	processor time.Duration
-	own       float64 // MiB that the program has written: what nobody else can have
-	mapped    float64 // MiB of its file, which the kernel drops when it needs the room
+	own       float64 // MiB of written memory, which is not shared
+	mapped    float64 // MiB of mapped files, which the kernel can reclaim
 }
 
 func cost(ctx context.Context, s *scene.Scene) (spent, error) {
@@ -109,7 +109,7 @@ func cost(ctx context.Context, s *scene.Scene) (spent, error) {
 	return spent{processor: time.Duration(n[0]), own: n[1] / 1024, mapped: n[2] / 1024}, nil
 }
 
-// slowness is how many times longer the machine's processor takes for the same.
+// slowness returns how many times longer the reference workload takes in the machine.
 func slowness(ctx context.Context, s *scene.Scene, agent string) (float64, error) {
 	const rounds = 10
 	own := time.Duration(0)

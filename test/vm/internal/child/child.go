@@ -1,4 +1,4 @@
-// Package child runs processes that never outlive this one.
+// Package child runs child processes that never outlive this process.
 package child
 
 import (
@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// Child is a running process that the kernel kills when this one dies.
+// Child is a running process that the kernel kills when this process ends.
 type Child struct {
 	cmd  *exec.Cmd
 	done chan struct{} // closed when the process has ended; err is set before
 	err  error
 }
 
-// Start starts cmd. The parent in Pdeathsig's sense is an OS thread, so
-// one thread is kept for each child until it ends (golang/go#27505).
+// Start starts cmd. The parent in the sense of Pdeathsig is an OS thread, so Start reserves one
+// thread for each child until the child ends (golang/go#27505).
 func Start(cmd *exec.Cmd) (*Child, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
-	cmd.SysProcAttr.Setpgid = true // Ctrl-C at a terminal is for this process to handle
+	cmd.SysProcAttr.Setpgid = true // this process handles Ctrl-C at a terminal
 	c := &Child{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
@@ -42,13 +42,13 @@ func Start(cmd *exec.Cmd) (*Child, error) {
 	return c, nil
 }
 
-// Done is closed when the process has ended.
+// Done returns a channel that is closed when the process has ended.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Err tells, once the process has ended, how it did.
+// Err returns the result of the process after it has ended.
 func (c *Child) Err() error { return c.err }
 
-// Ended tells whether the process has ended.
+// Ended reports whether the process has ended.
 func (c *Child) Ended() bool {
 	select {
 	case <-c.done:
@@ -58,7 +58,7 @@ func (c *Child) Ended() bool {
 	}
 }
 
-// EndsWithin waits for the process to end by itself.
+// EndsWithin waits for the process to end, and reports whether it ended within limit.
 func (c *Child) EndsWithin(limit time.Duration) bool {
 	select {
 	case <-c.done:
@@ -68,8 +68,8 @@ func (c *Child) EndsWithin(limit time.Duration) bool {
 	}
 }
 
-// Kill ends the process and waits until it has.
+// Kill kills the process and waits until it has ended.
 func (c *Child) Kill() {
-	_ = c.cmd.Process.Kill() // fails only when it has ended
+	_ = c.cmd.Process.Kill() // fails only if the process has already ended
 	<-c.done
 }
