@@ -19,11 +19,11 @@ import (
 
 // approveOptions are the flags of approve.
 type approveOptions struct {
-	claims, kubeconfig, namespace, configMap string
-	node, fingerprint                        string
-	addresses                                []string
-	watch                                    bool
-	timeout                                  time.Duration
+	enrollmentDir, kubeconfig, namespace, configMap string
+	node, fingerprint                               string
+	addresses                                       []string
+	watch                                           bool
+	timeout                                         time.Duration
 }
 
 func newApproveCommand(p *printer) *cobra.Command {
@@ -48,7 +48,7 @@ rights that approve needs).`,
 	var o approveOptions
 	flags := c.Flags()
 	flags.SortFlags = false
-	flags.StringVar(&o.claims, "claims", "", "`DIR` with NAME.claim files; it is read again when it changes")
+	flags.StringVar(&o.enrollmentDir, "claims", "", "`DIR` with NAME.claim files; it is read again when it changes")
 	flags.BoolVar(&o.watch, "watch", false, "approve new CSRs until stopped")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the hosted cluster, or - for standard input")
 	flags.StringVar(&o.node, "node", "", "`NAME` of the one node to approve")
@@ -65,30 +65,30 @@ rights that approve needs).`,
 	return c
 }
 
-func badApprove(format string, args ...any) error {
+func approveUsageError(format string, args ...any) error {
 	return report.Fail(report.Usage, "hcp-node-agent approve --help", format, args...)
 }
 
 func (o approveOptions) check() error {
 	switch {
 	case o.kubeconfig == "":
-		return badApprove("approve needs --kubeconfig of the hosted cluster")
-	case (o.claims == "") == (o.node == ""):
-		return badApprove("give one of --claims DIR and --node NAME")
-	case o.claims != "" && (o.fingerprint != "" || len(o.addresses) > 0):
-		return badApprove("--fingerprint and --address are for --node; a claim has its own")
+		return approveUsageError("approve needs --kubeconfig of the hosted cluster")
+	case (o.enrollmentDir == "") == (o.node == ""):
+		return approveUsageError("give one of --claims DIR and --node NAME")
+	case o.enrollmentDir != "" && (o.fingerprint != "" || len(o.addresses) > 0):
+		return approveUsageError("--fingerprint and --address are for --node; a claim has its own")
 	case o.node != "" && o.watch:
-		return badApprove("--watch is for --claims")
+		return approveUsageError("--watch is for --claims")
 	case o.node != "" && o.fingerprint == "" && len(o.addresses) == 0:
-		return badApprove("--node needs --fingerprint, --address or both")
+		return approveUsageError("--node needs --fingerprint, --address or both")
 	}
-	if o.claims == "" {
+	if o.enrollmentDir == "" {
 		return nil
 	}
-	if info, err := os.Stat(o.claims); err != nil {
-		return badApprove("reading --claims: %w", err)
+	if info, err := os.Stat(o.enrollmentDir); err != nil {
+		return approveUsageError("reading --claims: %w", err)
 	} else if !info.IsDir() {
-		return badApprove("--claims %s is not a directory", o.claims)
+		return approveUsageError("--claims %s is not a directory", o.enrollmentDir)
 	}
 	return nil
 }
@@ -100,28 +100,28 @@ func (o approveOptions) run(ctx context.Context, p *printer) error {
 	}
 	addresses, err := parseAddresses(o.addresses)
 	if err != nil {
-		return badApprove("--address: %w", err)
+		return approveUsageError("--address: %w", err)
 	}
 	kubeconfig, err := o.readKubeconfig(p.in)
 	if err != nil {
-		return badApprove("reading --kubeconfig: %w", err)
+		return approveUsageError("reading --kubeconfig: %w", err)
 	}
-	notify := report.Notify{}
+	notify := report.SystemdNotifier{}
 	a, err := approver.Open(approver.Options{
-		Kubeconfig: kubeconfig,
-		Claims:     o.claims,
-		Namespace:  o.namespace,
-		ConfigMap:  o.configMap,
-		Tell:       func(told approver.Told) { tell(p, told) },
-		Status:     notify.Status,
-		Ready:      func() { notify.Ready("watching") },
+		Kubeconfig:    kubeconfig,
+		EnrollmentDir: o.enrollmentDir,
+		Namespace:     o.namespace,
+		ConfigMap:     o.configMap,
+		OnEvent:       func(told approver.Event) { printEvent(p, told) },
+		OnStatus:      notify.Status,
+		OnReady:       func() { notify.Ready("watching") },
 	})
 	switch {
 	case err != nil:
 		return err
 	case o.watch:
 		return a.Watch(ctx)
-	case o.claims != "":
+	case o.enrollmentDir != "":
 		return a.Once(ctx)
 	}
 	if o.timeout > 0 {
@@ -129,7 +129,7 @@ func (o approveOptions) run(ctx context.Context, p *printer) error {
 		ctx, cancel = context.WithTimeout(ctx, o.timeout)
 		defer cancel()
 	}
-	return a.ByHand(ctx, approver.ByHand{
+	return a.ApproveManually(ctx, approver.ManualApproval{
 		NodeName:    o.node,
 		Fingerprint: o.fingerprint,
 		Addresses:   addresses,
@@ -144,25 +144,25 @@ func (o approveOptions) readKubeconfig(stdin io.Reader) ([]byte, error) {
 	return os.ReadFile(o.kubeconfig)
 }
 
-type toldLine struct {
+type eventDocument struct {
 	report.TypeMeta
-	approver.Told
+	approver.Event
 }
 
-// tell prints one line for each event.
-func tell(p *printer, told approver.Told) {
+// printEvent prints one line for each event.
+func printEvent(p *printer, told approver.Event) {
 	if p.json {
-		line, err := json.Marshal(toldLine{report.Meta("ApproverEvent"), told})
+		line, err := json.Marshal(eventDocument{report.Meta("ApproverEvent"), told})
 		if err == nil {
 			fmt.Fprintf(p.out, "%s\n", line)
 		}
 		return
 	}
-	fmt.Fprintln(p.out, toldText(told))
+	fmt.Fprintln(p.out, eventText(told))
 }
 
-func toldText(told approver.Told) string {
-	words := []string{fmt.Sprintf("%-8s", told.Verdict)}
+func eventText(told approver.Event) string {
+	words := []string{fmt.Sprintf("%-8s", told.Outcome)}
 	if told.CSR != "" {
 		kind := "client"
 		if strings.HasSuffix(told.Signer, "kubelet-serving") {

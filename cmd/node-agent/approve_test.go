@@ -20,26 +20,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-func TestApproveRefuses(t *testing.T) {
+func TestApproveRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
-	config := put(t, dir, "kubeconfig", kubeconfig(string(certtest.NewAuthority(t, "ca").PEM)))
+	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(string(certtest.NewCA(t, "ca").PEM)))
 	fingerprint := "SHA256:" + strings.Repeat("0", 64)
 	for line, want := range map[string]string{
 		"":                       "approve needs --kubeconfig",
 		"--kubeconfig " + config: "give one of --claims DIR and --node NAME",
-		"--claims " + dir + " --node a --kubeconfig " + config:                                           "give one of --claims DIR and --node NAME",
-		"--claims /gone --kubeconfig " + config:                                                          "reading --claims: stat /gone",
-		"--claims " + config + " --kubeconfig " + config:                                                 "is not a directory",
-		"--claims " + dir + " --fingerprint x --kubeconfig " + config:                                    "are for --node",
-		"--claims " + dir + " --kubeconfig /gone":                                                        "reading --kubeconfig: open /gone",
-		"--claims " + dir + " --kubeconfig -":                                                            "reading the approver's kubeconfig",
-		"--claims " + dir + " --kubeconfig " + config:                                                    "runs a program to get its credential",
-		"--node a --kubeconfig " + config:                                                                "needs --fingerprint, --address or both",
-		"--node a --watch --fingerprint x --kubeconfig " + config:                                        "--watch is for --claims",
-		"--node a --address x --kubeconfig " + config:                                                    "\"x\" is not an IP address",
-		"--node a --fingerprint " + fingerprint + " --kubeconfig " + put(t, dir, "noca", kubeconfig("")): "kubeconfig",
+		"--claims " + dir + " --node a --kubeconfig " + config:                                                     "give one of --claims DIR and --node NAME",
+		"--claims /gone --kubeconfig " + config:                                                                    "reading --claims: stat /gone",
+		"--claims " + config + " --kubeconfig " + config:                                                           "is not a directory",
+		"--claims " + dir + " --fingerprint x --kubeconfig " + config:                                              "are for --node",
+		"--claims " + dir + " --kubeconfig /gone":                                                                  "reading --kubeconfig: open /gone",
+		"--claims " + dir + " --kubeconfig -":                                                                      "reading the approver's kubeconfig",
+		"--claims " + dir + " --kubeconfig " + config:                                                              "runs a program to get its credential",
+		"--node a --kubeconfig " + config:                                                                          "needs --fingerprint, --address or both",
+		"--node a --watch --fingerprint x --kubeconfig " + config:                                                  "--watch is for --claims",
+		"--node a --address x --kubeconfig " + config:                                                              "\"x\" is not an IP address",
+		"--node a --fingerprint " + fingerprint + " --kubeconfig " + writeTestFile(t, dir, "noca", kubeconfig("")): "kubeconfig",
 	} {
-		got := call(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
+		got := runCommandLine(t, "", append([]string{"approve"}, strings.Fields(line)...)...)
 		if got.code != report.Usage || got.out != "" || !strings.HasPrefix(got.err, "hcp-node-agent approve: ") || !strings.Contains(got.err, want) {
 			t.Errorf("%s: code %d, %s%s, want %q", line, got.code, got.out, got.err, want)
 		}
@@ -47,17 +47,17 @@ func TestApproveRefuses(t *testing.T) {
 }
 
 // A decision is printed on one line, regardless of the text in a CSR.
-func TestADecisionIsOneLine(t *testing.T) {
-	told := approver.Told{Verdict: approver.Refuse, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
+func TestDecisionIsPrintedOnOneLine(t *testing.T) {
+	told := approver.Event{Outcome: approver.Refused, Node: "worker\n\x1b[2J", CSR: "csr-1", Signer: "kubernetes.io/kubelet-serving", Key: "SHA256:00", Reason: "it\nis bad", Remedy: "look"}
 	const want = "refused  \"worker\\n\\x1b[2J\" serving CSR csr-1 (key SHA256:00): it is bad; look"
-	if got := toldText(told); got != want {
+	if got := eventText(told); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
 
 // A CSR name that the requestor chose must not contain unescaped control characters in the
 // output, and is quoted.
-func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
+func TestApproveEscapesRequestorText(t *testing.T) {
 	for name, want := range map[string]string{
 		"csr-1":                    `serving CSR csr-1: with ESC\x1b[2J`,
 		"\x1b[2J\x1b[1;1Happroved": `serving CSR "\x1b[2J\x1b[1;1Happroved": with`,
@@ -67,11 +67,11 @@ func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
 		"-o":                       `serving CSR "-o": with`,
 	} {
 		var out, errOut bytes.Buffer
-		p := &printer{console: console{out: &out, err: &errOut}}
+		p := &printer{ioStreams: ioStreams{out: &out, err: &errOut}}
 		p.bindFlags(&cobra.Command{})
 		p.open()
-		tell(p, approver.Told{
-			Verdict: approver.Leave, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
+		printEvent(p, approver.Event{
+			Outcome: approver.Ignored, Node: "worker-1", CSR: name, Signer: "kubernetes.io/kubelet-serving", Reason: "with ESC\x1b[2J and \u202e",
 		})
 		if got := out.String(); !strings.Contains(got, want) || strings.ContainsAny(got, "\x1b\r\u202e") {
 			t.Errorf("%q, want %q", got, want)
@@ -83,8 +83,8 @@ func TestApproveEscapesWhatAStrangerHasWritten(t *testing.T) {
 	}
 }
 
-// parsed returns the flags of approve after parsing a command line.
-func parsed(t *testing.T, args []string) *pflag.FlagSet {
+// parseApproveFlags returns the flags of approve after parsing a command line.
+func parseApproveFlags(t *testing.T, args []string) *pflag.FlagSet {
 	t.Helper()
 	c, err := parseLine(args)
 	if err != nil || c.Name() != "approve" {
@@ -110,7 +110,7 @@ func TestApproverUnit(t *testing.T) {
 		}
 		return match[1]
 	}
-	flags := parsed(t, strings.Fields(setting("ExecStart"))[1:])
+	flags := parseApproveFlags(t, strings.Fields(setting("ExecStart"))[1:])
 	if path, _ := flags.GetString("kubeconfig"); path != "${CREDENTIALS_DIRECTORY}/kubeconfig" || !strings.HasPrefix(setting("LoadCredential"), "kubeconfig:") {
 		t.Errorf("the kubeconfig is %s", path)
 	}
@@ -144,7 +144,7 @@ func TestApproverDeployment(t *testing.T) {
 	}
 	pod := deployment.Spec.Template.Spec
 	container := pod.Containers[0]
-	flags := parsed(t, container.Args)
+	flags := parseApproveFlags(t, container.Args)
 	var mounts []string
 	for _, mount := range container.VolumeMounts {
 		if !mount.ReadOnly {

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/pty"
 )
 
-// completed returns the expected completions for each beginning of a command line.
-func completed() map[string][]string {
+// expectedCompletions returns the expected completions for each beginning of a command line.
+func expectedCompletions() map[string][]string {
 	return map[string][]string{
 		"":                                 firstWords(),
 		"jo":                               {"join"},
@@ -58,9 +58,9 @@ func firstWords() []string {
 	return slices.Compact(words)
 }
 
-// workDir returns a directory with a file and a directory, the completion script for a shell, and
+// newWorkDir returns a directory with a file and a directory, the completion script for a shell, and
 // an environment in which the agent is in PATH.
-func workDir(t *testing.T, shell string) (dir, script string, environment []string) {
+func newWorkDir(t *testing.T, shell string) (dir, script string, environment []string) {
 	t.Helper()
 	if _, err := exec.LookPath(shell); err != nil {
 		t.Fatalf("%v; make deps installs what tests need", err)
@@ -69,7 +69,7 @@ func workDir(t *testing.T, shell string) (dir, script string, environment []stri
 	if err := os.Mkdir(filepath.Join(dir, "claims"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	for name, content := range map[string]string{"stub.ign": "", "script": call(t, "", "completion", shell).out} {
+	for name, content := range map[string]string{"stub.ign": "", "script": runCommandLine(t, "", "completion", shell).out} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -79,24 +79,24 @@ func workDir(t *testing.T, shell string) (dir, script string, environment []stri
 		t.Fatal(err)
 	}
 	bin := t.TempDir()
-	if err := os.Symlink(executable, filepath.Join(bin, program)); err != nil {
+	if err := os.Symlink(executable, filepath.Join(bin, programName)); err != nil {
 		t.Fatal(err)
 	}
 	environment = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "TERM=dumb", "LC_ALL=C.UTF-8"}
 	return dir, filepath.Join(dir, "script"), environment
 }
 
-// typed runs a shell on a terminal and types the beginning of each command line. The key inserts
+// testCompletion runs a shell on a terminal and types the beginning of each command line. The key inserts
 // all completions into the line, which is then printed as the arguments of printf.
-func typed(t *testing.T, command *exec.Cmd, begin, key string) {
+func testCompletion(t *testing.T, command *exec.Cmd, begin, key string) {
 	t.Helper()
 	script := filepath.Join(command.Dir, "script")
 	terminal := pty.Start(t, 4000, 50, command)
 	terminal.Type(begin + "; source " + script + "; printf '\\100READY'\n")
-	terminal.Until("@READY")
-	for line, want := range completed() {
+	terminal.WaitFor("@READY")
+	for line, want := range expectedCompletions() {
 		terminal.Type("hcp-node-agent " + line + key + "\x01printf '\\100<%s>' \x05; printf '\\100END'\n")
-		shown := terminal.Until("@END")
+		shown := terminal.WaitFor("@END")
 		var got []string
 		for _, match := range regexp.MustCompile(`@<([^>]*)>`).FindAllStringSubmatch(shown, -1) {
 			got = append(got, strings.TrimSuffix(match[1], "/")) // shells differ in the trailing slash
@@ -122,25 +122,25 @@ func typed(t *testing.T, command *exec.Cmd, begin, key string) {
 }
 
 func TestCompletionInBash(t *testing.T) {
-	dir, _, environment := workDir(t, "bash")
+	dir, _, environment := newWorkDir(t, "bash")
 	command := exec.CommandContext(t.Context(), "bash", "--norc", "--noprofile", "-i")
 	command.Dir, command.Env = dir, environment
-	typed(t, command, "PS1='$ '; bind 'set enable-bracketed-paste off'; source /usr/share/bash-completion/bash_completion", "\x1b*")
+	testCompletion(t, command, "PS1='$ '; bind 'set enable-bracketed-paste off'; source /usr/share/bash-completion/bash_completion", "\x1b*")
 }
 
 func TestCompletionInZsh(t *testing.T) {
-	dir, _, environment := workDir(t, "zsh")
+	dir, _, environment := newWorkDir(t, "zsh")
 	command := exec.CommandContext(t.Context(), "zsh", "-f", "-i")
 	command.Dir, command.Env = dir, environment
 	// zshcompwid(1): the completer all_matches inserts all matches.
-	typed(t, command, `bindkey -e; PS1='$ '; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -u -D; zstyle ':completion:all-matches::::' completer _all_matches _complete; `+
+	testCompletion(t, command, `bindkey -e; PS1='$ '; unsetopt zle_bracketed_paste; autoload -Uz compinit && compinit -u -D; zstyle ':completion:all-matches::::' completer _all_matches _complete; `+
 		`zstyle ':completion:all-matches:*' old-matches true; zstyle ':completion:all-matches:*' insert true; `+
 		`zle -C all-matches complete-word _generic; bindkey '^Xa' all-matches`, "\x18a")
 }
 
 func TestCompletionInFish(t *testing.T) {
-	dir, script, environment := workDir(t, "fish")
-	lines := completed()
+	dir, script, environment := newWorkDir(t, "fish")
+	lines := expectedCompletions()
 	lines["approve --claims "] = []string{"claims", "script", "stub.ign"} // cobra's script for fish also completes files
 	for line, want := range lines {
 		command := exec.CommandContext(t.Context(), "fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]", script, "hcp-node-agent "+line)

@@ -39,13 +39,13 @@ other secrets are in files to which settings only refer.`,
 	}
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		e := config.Explain(source(c, *file))
+		e := config.Explain(configSource(c, *file))
 		document := newConfigDocument("Config")
-		document.take(e)
+		document.setConfig(e)
 		if len(e.Problems) == 0 {
-			document.ticket(e.Join, p.in)
+			document.addTokenSettings(e.Join, p.in)
 		}
-		return p.configuration(document, printConfig)
+		return p.finishConfig(document, printConfig)
 	}
 	return c
 }
@@ -65,60 +65,60 @@ The exit code is 0 without problems, and 2 otherwise.`,
 	}
 	file := settingFlags(c)
 	c.RunE = func(c *cobra.Command, args []string) error {
-		sources := []config.Source{source(c, *file)}
+		sources := []config.Source{configSource(c, *file)}
 		if len(args) > 0 {
 			sources = nil
 		}
 		for _, name := range args {
 			sources = append(sources, config.Source{
-				File:     name,
-				Required: true,
-				Alone:    true,
-				Lookup:   func(string) (string, bool) { return "", false },
-				Given:    pflag.NewFlagSet("none", pflag.ContinueOnError),
-				Check:    checkSteps,
+				File:      name,
+				Required:  true,
+				NoDropIns: true,
+				Lookup:    func(string) (string, bool) { return "", false },
+				Flags:     pflag.NewFlagSet("none", pflag.ContinueOnError),
+				Check:     checkSteps,
 			})
 		}
 		document := newConfigDocument("ConfigCheck")
 		for _, one := range sources {
-			document.take(config.Explain(one))
+			document.setConfig(config.Explain(one))
 		}
 		document.Settings = nil
-		return p.configuration(document, printCheck)
+		return p.finishConfig(document, printCheck)
 	}
 	return c
 }
 
-// take copies the result of an evaluated configuration into the document.
-func (d *configDocument) take(e config.Explained) {
+// setConfig copies the result of an evaluated configuration into the document.
+func (d *configDocument) setConfig(e config.Explanation) {
 	d.Files = append(d.Files, e.Files...)
 	d.Settings = append(d.Settings, e.Settings...)
 	d.Problems = append(d.Problems, e.Problems...)
 }
 
-// ticket adds the labels and taints of the join token to the settings.
-func (d *configDocument) ticket(before config.Join, stdin io.Reader) {
-	after, err := bootstrap.WithTicketOf(before, stdin)
+// addTokenSettings adds the labels and taints of the join token to the settings.
+func (d *configDocument) addTokenSettings(before config.Join, stdin io.Reader) {
+	after, err := bootstrap.WithJoinToken(before, stdin)
 	if err != nil {
 		d.Problems = append(d.Problems, config.Problem{Key: "ticket", Message: err.Error()})
 		return
 	}
-	place := before.Ticket
+	place := before.JoinToken
 	add := func(key string, before, after []string) {
 		if more := after[len(before):]; len(more) > 0 {
-			d.Settings = append(d.Settings, config.Setting{Key: key, Value: more, Origin: config.Origin{From: config.FromTicket, Place: place}})
+			d.Settings = append(d.Settings, config.Setting{Key: key, Value: more, Origin: config.Origin{From: config.FromTicket, Location: place}})
 		}
 	}
 	add("nodeLabels", before.Labels, after.Labels)
 	add("nodeTaints", before.Taints, after.Taints)
 }
 
-// configuration prints a document, and fails if it has problems.
-func (p *printer) configuration(document configDocument, print func(io.Writer, configDocument)) error {
+// finishConfig prints a document, and fails if it has problems.
+func (p *printer) finishConfig(document configDocument, print func(io.Writer, configDocument)) error {
 	var err error
 	if n := len(document.Problems); n > 0 {
 		err = report.Fail(report.Usage, "", "problems of the configuration: %d", n)
-		p.told = !p.json
+		p.stepReported = !p.json
 	}
 	document.result = resultOf(err)
 	if writeErr := p.document(document, func(w io.Writer) { print(w, document) }); err == nil {
@@ -127,13 +127,13 @@ func (p *printer) configuration(document configDocument, print func(io.Writer, c
 	return err
 }
 
-// source returns the sources of this host's configuration.
-func source(c *cobra.Command, file string) config.Source {
+// configSource returns the sources of this host's configuration.
+func configSource(c *cobra.Command, file string) config.Source {
 	return config.Source{
 		File:     file,
 		Required: c.Flags().Changed("config"),
 		Lookup:   os.LookupEnv,
-		Given:    c.Flags(),
+		Flags:    c.Flags(),
 		Check:    checkSteps,
 	}
 }
@@ -141,7 +141,7 @@ func source(c *cobra.Command, file string) config.Source {
 // checkSteps returns a problem for each name in skip that is not a step, or not one that can be
 // skipped.
 func checkSteps(join config.Join) []config.Problem {
-	possible := stepNames(func(s bootstrap.Step) bool { return !s.Needed })
+	possible := stepNames(func(s bootstrap.Step) bool { return !s.Required })
 	var problems []config.Problem
 	for _, name := range join.Skip {
 		if !slices.Contains(possible, name) {

@@ -18,8 +18,8 @@ import (
 
 const configHead = "apiVersion: " + report.APIVersion + "\nkind: " + config.Kind + "\n"
 
-// written writes files to a new directory and returns its path.
-func written(t *testing.T, files map[string]string) string {
+// writeTempFiles writes files to a new directory and returns its path.
+func writeTempFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -35,7 +35,7 @@ func written(t *testing.T, files map[string]string) string {
 }
 
 func TestConfigShow(t *testing.T) {
-	made, _, err := ticket.New(ticket.Wish{NodeName: "worker-7", ClusterCA: certtest.NewAuthority(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
+	made, _, err := ticket.New(ticket.Options{NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM, Labels: []string{"zone=b", "rack=4"}}, time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,12 +43,12 @@ func TestConfigShow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := written(t, map[string]string{
+	dir := writeTempFiles(t, map[string]string{
 		"config.yaml": configHead + "endpoint: https://me:hunter2@ignition.example.com\n", "config.d/10-site.yaml": configHead + "# this rack\nnodeLabels: [zone=a]\n",
 		"node.ticket": string(content),
 	})
 	file := filepath.Join(dir, "config.yaml")
-	got := call(t, "", "config", "show", "--config", file, "--ticket", filepath.Join(dir, "node.ticket"), "--until", "ready")
+	got := runCommandLine(t, "", "config", "show", "--config", file, "--ticket", filepath.Join(dir, "node.ticket"), "--until", "ready")
 	want := `DIR/config.yaml
 DIR/config.d/10-site.yaml
 
@@ -61,13 +61,13 @@ DIR/config.d/10-site.yaml
   nodeLabels  ["rack=4"]  ticket DIR/node.ticket
 `
 	columns := regexp.MustCompile("  +").ReplaceAllString(strings.ReplaceAll(got.out, dir, "DIR"), "  ")
-	if diff := cmp.Diff(want, columns); diff != "" || got.code != report.Done || got.err != "" {
+	if diff := cmp.Diff(want, columns); diff != "" || got.code != report.Success || got.err != "" {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
 }
 
 func TestConfigValidate(t *testing.T) {
-	dir := written(t, map[string]string{
+	dir := writeTempFiles(t, map[string]string{
 		"config.yaml": configHead + "untyl: ready\nskip: [netwrk, fetch]\n", "config.d/10-site.yaml": configHead + "timeout: -1s\n", "good.yaml": configHead,
 	})
 	file := filepath.Join(dir, "config.yaml")
@@ -76,15 +76,15 @@ func TestConfigValidate(t *testing.T) {
 DIR/config.d/10-site.yaml:3: timeout is -1s; it cannot be negative
 DIR/config.yaml:4: skip: "netwrk"; `+steps+`
 DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
-	if diff := cmp.Diff(said{report.Usage, want, ""}, call(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(said{})); diff != "" {
+	if diff := cmp.Diff(commandResult{report.Usage, want, ""}, runCommandLine(t, "", "config", "validate", "--config", file), cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	good := filepath.Join(dir, "good.yaml")
-	if diff := cmp.Diff(said{report.Done, "nothing is wrong with " + good + "\n", ""}, call(t, "", "config", "validate", good), cmp.AllowUnexported(said{})); diff != "" {
+	if diff := cmp.Diff(commandResult{report.Success, "nothing is wrong with " + good + "\n", ""}, runCommandLine(t, "", "config", "validate", good), cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got := call(t, "", "config", "validate", good, file, "--output", "json")
-	document := decode(t, got.out)
+	got := runCommandLine(t, "", "config", "validate", good, file, "--output", "json")
+	document := decodeDocument(t, got.out)
 	if got.code != report.Usage || len(document["problems"].([]any)) != 3 || document["exitCode"] != 2.0 {
 		t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 	}
@@ -96,13 +96,13 @@ DIR/config.yaml:4: skip: "fetch"; `+steps+"\n", "DIR", dir)
 
 // A configuration file that other users can write causes one error, whose remedy is the command
 // that fixes the mode.
-func TestConfigOfOthersIsRefused(t *testing.T) {
-	file := put(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
+func TestWritableConfigIsRefused(t *testing.T) {
+	file := writeTestFile(t, t.TempDir(), "config.yaml", "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n")
 	if err := os.Chmod(file, 0o666); err != nil { //nolint:gosec // what the test is about
 		t.Fatal(err)
 	}
 	for _, line := range [][]string{{"config", "validate", file}, {"config", "show", "--config", file}, {"join", "--config", file}} {
-		got := call(t, "", line...)
+		got := runCommandLine(t, "", line...)
 		all := got.out + got.err
 		if got.code != report.Usage || !strings.Contains(all, file+": not read: users other than root can write to it") || !strings.Contains(all, "\nchmod go-w "+file+"\n") {
 			t.Errorf("%q: code %d, %s", line, got.code, all)

@@ -86,9 +86,9 @@ var optionParagraph = regexp.MustCompile(`(?m)^(?:\.PP\n)?(\\fB-.*)\n\t`)
 // section 8, and one of the configuration file in section 5.
 func manPages(root *cobra.Command) (map[string]string, error) {
 	const heading, seeAlso = ".SH", ".SH SEE ALSO\n"
-	source := program + " " + version
+	source := programName + " " + version
 	common := bytes.NewBufferString("% program 8\n")
-	for _, s := range sections() {
+	for _, s := range manSections() {
 		fmt.Fprintf(common, "# %s\n%s\n", strings.ToUpper(s.title), s.definitions())
 	}
 	_, rendered, _ := strings.Cut(string(md2man.Render(common.Bytes())), heading) // without the page header
@@ -108,22 +108,22 @@ func manPages(root *cobra.Command) (map[string]string, error) {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".8"
 		pages[name] = formatPage(before + heading + rendered + seeAlso + after)
 	}
-	title := strings.ToUpper(program) + "-CONFIG"
+	title := strings.ToUpper(programName) + "-CONFIG"
 	text := fmt.Sprintf("%% %q \"5\" %q %q \"File Formats\"\n%s", title, date, source, configurationPage())
-	pages[program+"-config.5"] = formatPage(string(md2man.Render([]byte(text))))
+	pages[programName+"-config.5"] = formatPage(string(md2man.Render([]byte(text))))
 	return pages, nil
 }
 
 var (
 	// Macros for the title and for the end of an example, after which groff enables hyphenation.
-	hyphenating = regexp.MustCompile(`(?m)^\.(TH .*|EE)$`)
-	textLine    = regexp.MustCompile(`(?m)^[^.].*$`)
+	hyphenationMacros = regexp.MustCompile(`(?m)^\.(TH .*|EE)$`)
+	textLine          = regexp.MustCompile(`(?m)^[^.].*$`)
 )
 
 // formatPage returns a man page whose words are not hyphenated, and whose hyphens
 // are minus signs: they can be pasted into a shell.
 func formatPage(page string) string {
-	page = hyphenating.ReplaceAllString(page, "$0\n.nh\n.ad l")
+	page = hyphenationMacros.ReplaceAllString(page, "$0\n.nh\n.ad l")
 	return textLine.ReplaceAllStringFunc(page, func(line string) string {
 		return strings.ReplaceAll(strings.ReplaceAll(line, `\-`, "-"), "-", `\-`)
 	})
@@ -152,7 +152,7 @@ func writeReference(w io.Writer, root *cobra.Command) error {
 			return fmt.Errorf("generating the reference of %s: %w", c.CommandPath(), err)
 		}
 	}
-	for _, s := range append([]section{settings()}, sections()...) {
+	for _, s := range append([]section{settingsSection()}, manSections()...) {
 		fmt.Fprintf(w, "## %s\n\n%s\n", s.title, s.table())
 	}
 	return nil

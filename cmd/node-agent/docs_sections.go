@@ -46,10 +46,10 @@ func (s section) definitions() string {
 	return out.String()
 }
 
-// sections returns the sections that every man page has.
-func sections() []section {
+// manSections returns the sections that every man page has.
+func manSections() []section {
 	exits := section{title: "Exit codes", columns: []string{"code", "meaning"}}
-	for _, exit := range report.Exits() {
+	for _, exit := range report.ExitStatuses() {
 		exits.rows = append(exits.rows, []string{strconv.Itoa(int(exit.Code)), exit.Meaning})
 	}
 	return []section{
@@ -76,8 +76,8 @@ func sections() []section {
 	}
 }
 
-// settings returns the settings of a join.
-func settings() section {
+// settingsSection returns the settings of a join.
+func settingsSection() section {
 	s := section{title: "Settings", columns: []string{"flag", "environment", "file", "default", "meaning"}}
 	flags := pflag.NewFlagSet("settings", pflag.ContinueOnError)
 	flags.SortFlags = false
@@ -118,13 +118,13 @@ Print the problems of the configuration with their lines:
     %[1]s config validate
 
 # SETTINGS
-`, program, config.DefaultFile, config.Kind, report.APIVersion)
+`, programName, config.DefaultFile, config.Kind, report.APIVersion)
 	list := section{}
-	for _, row := range settings().rows {
+	for _, row := range settingsSection().rows {
 		list.rows = append(list.rows, []string{row[2], fmt.Sprintf("%s. Same as %s and %s.", row[4], row[0], row[1])})
 	}
 	fmt.Fprintf(&out, "%s# EXAMPLE\n```\n%s```\n\n# SEE ALSO\n**%[3]s(8)**, **%[3]s-config-show(8)**, **%[3]s-config-validate(8)**\n",
-		list.definitions(), configurationExample(), program)
+		list.definitions(), configurationExample(), programName)
 	return out.String()
 }
 

@@ -18,7 +18,7 @@ import (
 func TestManPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
 	dir := t.TempDir()
-	if got := call(t, "", "docs", "man", dir); got.code != report.Done || got.out+got.err != "" {
+	if got := runCommandLine(t, "", "docs", "man", dir); got.code != report.Success || got.out+got.err != "" {
 		t.Fatalf("%+v", got)
 	}
 	pages, err := filepath.Glob(filepath.Join(dir, "*.[58]"))
@@ -37,7 +37,7 @@ func TestManPages(t *testing.T) {
 // A man page contains all entries of the tables, in a form that can be copied.
 func TestManPageOfJoin(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1795219200")
-	text := formatted(t, "hcp-node-agent-join.8")
+	text := formatManPage(t, "hcp-node-agent-join.8")
 	for _, want := range []string{
 		"2026-11-21", "hcp-node-agent join [flags]", "       --user-data=\"\"\n              the NodePool's user-data stub: a FILE,",
 		"       -o, --output=\"text\"\n              output FORMAT", "[HCP_NODE_AGENT_PAYLOAD_DROP, payload.drop]",
@@ -52,7 +52,7 @@ func TestManPageOfJoin(t *testing.T) {
 
 // The example in the configuration file's man page is valid, and the page has all settings.
 func TestManPageOfTheConfiguration(t *testing.T) {
-	text := strings.Join(strings.Fields(formatted(t, "hcp-node-agent-config.5")), " ")
+	text := strings.Join(strings.Fields(formatManPage(t, "hcp-node-agent-config.5")), " ")
 	for flag, setting := range config.Keys() {
 		same := regexp.MustCompile(" " + regexp.QuoteMeta(setting) + " .* Same as --" + flag + "( [^ ]+)? and " + config.Variable(flag) + `\.`)
 		if !same.MatchString(text) {
@@ -63,13 +63,13 @@ func TestManPageOfTheConfiguration(t *testing.T) {
 	if err := os.WriteFile(file, []byte(configurationExample()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if result := call(t, "", "config", "validate", file); result.code != 0 {
+	if result := runCommandLine(t, "", "config", "validate", file); result.code != 0 {
 		t.Errorf("the example is refused: %s%s", result.out, result.err)
 	}
 }
 
-// formatted returns a man page as man displays it.
-func formatted(t *testing.T, name string) string {
+// formatManPage returns a man page as man displays it.
+func formatManPage(t *testing.T, name string) string {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), "groff", "-mandoc", "-Tascii", "-P-c", "-rLL=200n")
 	pages, err := manPages(newRootCommand(&printer{}))
@@ -85,12 +85,12 @@ func formatted(t *testing.T, name string) string {
 }
 
 // docs/reference.md must match the current commands.
-func TestReferenceIsFresh(t *testing.T) {
+func TestReferenceIsCurrent(t *testing.T) {
 	content, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(content), call(t, "", "docs", "markdown").out); diff != "" {
+	if diff := cmp.Diff(string(content), runCommandLine(t, "", "docs", "markdown").out); diff != "" {
 		t.Errorf("make docs makes it anew (-file +now):\n%s", diff)
 	}
 }

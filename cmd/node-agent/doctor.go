@@ -58,7 +58,7 @@ func newDoctorCommand(p *printer) *cobra.Command {
 		}
 		if err == nil {
 			err = document.Err()
-			p.told = true // printed as part of the findings
+			p.stepReported = true // printed as part of the findings
 		}
 		return err
 	}

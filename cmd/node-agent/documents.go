@@ -11,25 +11,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/schema"
 )
 
-// document is a kind of JSON document that a command prints.
-type document struct {
+// documentKind is a kind of JSON document that a command prints.
+type documentKind struct {
 	kind, command string
 	parts         []any // the structs whose fields it has
 }
 
-// documents returns all kinds of documents.
-func documents() []document {
-	return []document{
+// documentKinds returns all kinds of documents.
+func documentKinds() []documentKind {
+	return []documentKind{
 		{"JoinResult", "join", []any{joinDocument{}}},
-		{"Plan", "plan", ended[bootstrap.PlanDocument]{}.parts()},
-		{"Preflight", "preflight", ended[bootstrap.PreflightDocument]{}.parts()},
-		{"Status", "status", ended[bootstrap.StatusDocument]{}.parts()},
+		{"Plan", "plan", documentWithResult[bootstrap.PlanDocument]{}.parts()},
+		{"Preflight", "preflight", documentWithResult[bootstrap.PreflightDocument]{}.parts()},
+		{"Status", "status", documentWithResult[bootstrap.StatusDocument]{}.parts()},
 		{"DoctorReport", "doctor", []any{doctorDocument{}}},
 		{"ApplyResult", "apply", []any{applyDocument{}}},
 		{"LeaveResult", "leave", []any{leaveDocument{}}},
-		{"Tickets", "ticket create", []any{ticketsDocument{}}},
-		{"TicketShown", "ticket show", []any{ticketDocument{}}},
-		{"ApproverEvent", "approve", []any{toldLine{}}},
+		{"Tickets", "ticket create", []any{tokensDocument{}}},
+		{"TicketShown", "ticket show", []any{tokenDocument{}}},
+		{"ApproverEvent", "approve", []any{eventDocument{}}},
 		{"NodeIPResult", "node-ip", []any{nodeIPDocument{}}},
 		{"UplinkNameResult", "uplink-name", []any{uplinkNameDocument{}}},
 		{"Config", "config show", []any{configDocument{}}},
@@ -49,7 +49,7 @@ func schemas() map[string]schema.Schema {
 		all[kind+".json"] = s
 		return s
 	}
-	for _, d := range documents() {
+	for _, d := range documentKinds() {
 		add(d.kind, fmt.Sprintf("what hcp-node-agent %s --output json prints", d.command), d.parts...)
 	}
 	file := add(config.Kind, config.DefaultFile+" and its drop-ins", config.Join{})
@@ -58,16 +58,16 @@ func schemas() map[string]schema.Schema {
 	return all
 }
 
-// ended combines a document with the result of its command.
-type ended[D any] struct {
+// documentWithResult combines a document with the result of its command.
+type documentWithResult[D any] struct {
 	document D
 	result
 }
 
-func (e ended[D]) parts() []any { return []any{e.document, e.result} }
+func (e documentWithResult[D]) parts() []any { return []any{e.document, e.result} }
 
 // MarshalJSON encodes the document and the result as one object.
-func (e ended[D]) MarshalJSON() ([]byte, error) {
+func (e documentWithResult[D]) MarshalJSON() ([]byte, error) {
 	var both []byte
 	for _, part := range e.parts() {
 		var out bytes.Buffer

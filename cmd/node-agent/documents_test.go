@@ -42,7 +42,7 @@ func TestDocumentedCommands(t *testing.T) {
 			}
 			for _, match := range agentCommand.FindAllStringSubmatch(block, -1) {
 				checked++
-				if err := validLine(append([]string{match[1]}, strings.Fields(match[2])...)); err != nil {
+				if err := checkCommandLine(append([]string{match[1]}, strings.Fields(match[2])...)); err != nil {
 					t.Errorf("%s: %q: %v", filepath.Base(document), strings.TrimSpace(match[0]), err)
 				}
 			}
@@ -65,19 +65,19 @@ func parseLine(args []string) (*cobra.Command, error) {
 	return c, c.ValidateArgs(c.Flags().Args())
 }
 
-// validLine returns an error if a command line cannot be parsed or has an invalid setting.
-func validLine(args []string) error {
+// checkCommandLine returns an error if a command line cannot be parsed or has an invalid setting.
+func checkCommandLine(args []string) error {
 	c, err := parseLine(args)
 	if err != nil || c.Flags().Lookup("until") == nil {
 		return err
 	}
 	none := func(string) (string, bool) { return "", false }
-	_, err = config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Given: c.Flags()})
+	_, err = config.Load(config.Source{File: "/nonexistent/config.yaml", Lookup: none, Flags: c.Flags()})
 	return err
 }
 
 // The table of settings in the document lists exactly the existing settings.
-func TestBridgeDocumentHasTheSettings(t *testing.T) {
+func TestBridgeDocumentListsSettings(t *testing.T) {
 	content, err := os.ReadFile("../../docs/br-ex.md")
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestBridgeDocumentHasTheSettings(t *testing.T) {
 			t.Fatal(err)
 		}
 		none := func(string) (string, bool) { return "", false }
-		if _, err := config.Load(config.Source{File: file, Lookup: none, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+		if _, err := config.Load(config.Source{File: file, Lookup: none, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
 			t.Errorf("%s: %v", row[2], err)
 		}
 	}

@@ -65,7 +65,7 @@ func TestCloudInitExamples(t *testing.T) {
 					t.Errorf("%s is %s", file.Path, file.Permissions)
 				}
 				if strings.HasSuffix(file.Path, ".yaml") {
-					loads(t, file.Content)
+					checkConfigLoads(t, file.Content)
 				}
 			}
 			for _, command := range c.RunCmd {
@@ -82,14 +82,14 @@ func TestCloudInitExamples(t *testing.T) {
 			if !installed {
 				t.Error("the package is not installed")
 			}
-			fails(t, c.RunCmd)
+			checkFailuresStopScript(t, c.RunCmd)
 		})
 	}
 }
 
-// fails checks that a failing command ends the script. It runs commands as cloud-init does, as
+// checkFailuresStopScript checks that a failing command ends the script. It runs commands as cloud-init does, as
 // one script, with commands in PATH that do nothing. Each command fails in turn.
-func fails(t *testing.T, commands [][]string) {
+func checkFailuresStopScript(t *testing.T, commands [][]string) {
 	t.Helper()
 	dir := t.TempDir()
 	script := ""
@@ -115,14 +115,14 @@ func fails(t *testing.T, commands [][]string) {
 	}
 }
 
-func loads(t *testing.T, content string) {
+func checkConfigLoads(t *testing.T, content string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	none := func(string) (string, bool) { return "", false }
-	if _, err := config.Load(config.Source{File: file, Required: true, Lookup: none, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
+	if _, err := config.Load(config.Source{File: file, Required: true, Lookup: none, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)}); err != nil {
 		t.Error(err)
 	}
 }
@@ -133,23 +133,23 @@ func TestPackagedConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loads(t, string(content))
+	checkConfigLoads(t, string(content))
 	settings := regexp.MustCompile(`(?m)^#(\w+:)`)
 	if !settings.Match(content) {
 		t.Error("it shows no setting")
 	}
-	loads(t, settings.ReplaceAllString(string(content), "$1"))
+	checkConfigLoads(t, settings.ReplaceAllString(string(content), "$1"))
 }
 
 // The conditions of the units name the files that the service reads.
-func TestUnitsNameTheFirstBootFiles(t *testing.T) {
+func TestUnitConditionsNameTheFirstBootFiles(t *testing.T) {
 	for unit, key := range map[string]string{"hcp-node-agent.path": "PathChanged=", "hcp-node-agent.service": "ConditionPathExists=|"} {
 		content, err := os.ReadFile("../../systemd/" + unit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, file := range []string{"stub.ign", "node.ticket"} {
-			if !strings.Contains(string(content), "\n"+key+bootstrap.FirstBootDir+"/"+file+"\n") {
+			if !strings.Contains(string(content), "\n"+key+bootstrap.AutoJoinDir+"/"+file+"\n") {
 				t.Errorf("%s does not look for %s", unit, file)
 			}
 		}

@@ -46,8 +46,8 @@ func settingFlags(c *cobra.Command) *string {
 	c.Flags().SortFlags = false
 	defaults := config.Defaults()
 	config.Flags(c.Flags(), &defaults)
-	completeFlag(c, "until", cobra.FixedCompletions(config.Untils(), cobra.ShellCompDirectiveNoFileComp))
-	completeFlag(c, "skip", completeList(stepNames(func(s bootstrap.Step) bool { return !s.Needed })))
+	completeFlag(c, "until", cobra.FixedCompletions(config.UntilStates(), cobra.ShellCompDirectiveNoFileComp))
+	completeFlag(c, "skip", completeList(stepNames(func(s bootstrap.Step) bool { return !s.Required })))
 	return c.Flags().String("config", config.DefaultFile, "configuration `FILE`; drop-ins are in config.d beside it")
 }
 

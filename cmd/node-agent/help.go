@@ -40,7 +40,7 @@ func printUsage(c *cobra.Command) error {
 		fmt.Fprintf(w, "\nGlobal flags:\n%s", c.InheritedFlags().FlagUsagesWrapped(helpWidth))
 	}
 	if !c.HasParent() {
-		fmt.Fprintf(w, "\nExit codes:\n%s\nSee: %s COMMAND --help\n", exitCodes(), program)
+		fmt.Fprintf(w, "\nExit codes:\n%s\nSee: %s COMMAND --help\n", exitCodes(), programName)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func printUsage(c *cobra.Command) error {
 // exitCodes returns the exit codes with their short meanings.
 func exitCodes() string {
 	var out strings.Builder
-	for _, exit := range report.Exits() {
+	for _, exit := range report.ExitStatuses() {
 		fmt.Fprintf(&out, "  %-4d %s\n", exit.Code, exit.Short)
 	}
 	return out.String()

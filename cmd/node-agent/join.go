@@ -26,7 +26,7 @@ func newJoinCommand(p *printer) *cobra.Command {
 		Use:   "join",
 		Short: "Join this host to the cluster as a worker, or resume a join",
 		Long: "Join makes this host a worker of the cluster. Run it again to resume a join that\n" +
-			"stopped.\n\nSteps:\n\n" + steps(),
+			"stopped.\n\nSteps:\n\n" + stepTable(),
 		Example: "  hcp-node-agent join --user-data stub.ign",
 		Args:    cobra.NoArgs,
 	}
@@ -35,7 +35,7 @@ func newJoinCommand(p *printer) *cobra.Command {
 		"only resume an unfinished join, as the unit does at boot; no input is read again")
 	only := c.Flags().StringSlice("only", nil,
 		"run only these `STEPS`, whether or not the host has joined: network needs no user data")
-	completeFlag(c, "only", completeList(stepNames(func(s bootstrap.Step) bool { return s.Alone })))
+	completeFlag(c, "only", completeList(stepNames(func(s bootstrap.Step) bool { return s.Independent })))
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		options, err := optionsFrom(c, *file, p)
 		if err != nil {
@@ -43,7 +43,7 @@ func newJoinCommand(p *printer) *cobra.Command {
 		}
 		options.Resume = *resume
 		changed, err := runJoin(c.Context(), options, *only)
-		p.told = err != nil && stepFailed(p.recorder)
+		p.stepReported = err != nil && stepFailed(p.recorder)
 		if !p.json {
 			return err
 		}
@@ -60,7 +60,7 @@ func newJoinCommand(p *printer) *cobra.Command {
 
 func runJoin(ctx context.Context, options bootstrap.Options, only []string) (bool, error) {
 	if len(only) > 0 {
-		return bootstrap.Only(ctx, options, only)
+		return bootstrap.RunOnly(ctx, options, only)
 	}
 	return bootstrap.Join(ctx, options)
 }
@@ -70,17 +70,17 @@ func stepFailed(r *report.Recorder) bool {
 	return len(r.Steps) > 0 && r.Steps[len(r.Steps)-1].Result == report.StepFailed
 }
 
-func steps() string {
+func stepTable() string {
 	var out strings.Builder
 	for _, step := range bootstrap.Steps() {
-		fmt.Fprintf(&out, "    %-12s %s\n", step.Name, step.Does)
+		fmt.Fprintf(&out, "    %-12s %s\n", step.Name, step.Description)
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }
 
 // optionsFrom returns the options of a join from the configuration and the flags of c.
 func optionsFrom(c *cobra.Command, file string, p *printer) (bootstrap.Options, error) {
-	from := source(c, file)
+	from := configSource(c, file)
 	from.Check = nil // the join itself reports which steps cannot be skipped
 	join, err := config.Load(from)
 	if err != nil {
@@ -109,14 +109,14 @@ func newReportCommand[D outcome](
 			return err
 		}
 		document, err := get(c.Context(), options)
-		p.told = err != nil && stepFailed(p.recorder)
+		p.stepReported = err != nil && stepFailed(p.recorder)
 		if err != nil && !p.json {
 			return err
 		}
 		if err == nil {
 			err = document.Err()
 		}
-		writeErr := p.document(ended[D]{document, resultOf(err)}, func(w io.Writer) { print(w, document) })
+		writeErr := p.document(documentWithResult[D]{document, resultOf(err)}, func(w io.Writer) { print(w, document) })
 		if err == nil {
 			return writeErr
 		}

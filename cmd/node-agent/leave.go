@@ -30,18 +30,18 @@ stop.`,
 		"also remove files that others can have put beside the cluster's since the join")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		left, err := bootstrap.Leave(c.Context(), bootstrap.LeaveOptions{
-			Options:   bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink},
-			Evict:     !*noDrain,
-			Purge:     *purge,
-			FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir},
+			Options:  bootstrap.Options{StateDir: bootstrap.StateDir, Sink: p.sink},
+			Drain:    !*noDrain,
+			Purge:    *purge,
+			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir},
 		})
-		p.told = err != nil && stepFailed(p.recorder)
-		return p.finish(err, leaveDocument{left, resultOf(err)}, func(w io.Writer) { printLeft(w, left) })
+		p.stepReported = err != nil && stepFailed(p.recorder)
+		return p.finish(err, leaveDocument{left, resultOf(err)}, func(w io.Writer) { printLeave(w, left) })
 	}
 	return c
 }
 
-func printLeft(w io.Writer, left bootstrap.LeaveDocument) {
+func printLeave(w io.Writer, left bootstrap.LeaveDocument) {
 	fmt.Fprintf(w, "\n%d things are as they were before the join\n", left.Restored)
 	if n := len(left.Removed); n > 0 {
 		fmt.Fprintf(w, "removed, of kubelet, CRI-O and pods: %d\n", n)

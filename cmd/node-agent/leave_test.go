@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func TestLeavePrintsWhatItKept(t *testing.T) {
+func TestLeavePrintsKeptChanges(t *testing.T) {
 	own := ledger.Difference{Item: ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/opt/cni/bin/own"}}}
 	for name, test := range map[string]struct {
 		left bootstrap.LeaveDocument
@@ -32,7 +32,7 @@ the Node object is still in the cluster; an administrator deletes it:
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			printLeft(&out, test.left)
+			printLeave(&out, test.left)
 			if diff := cmp.Diff(test.want, out.String()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}

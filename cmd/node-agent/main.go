@@ -19,20 +19,20 @@ import (
 func main() {
 	klog.SetLogger(logr.Discard()) // client-go would write into the progress output
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	code := run(ctx, os.Args[1:], console{in: os.Stdin, out: os.Stdout, err: os.Stderr})
+	code := run(ctx, os.Args[1:], ioStreams{in: os.Stdin, out: os.Stdout, err: os.Stderr})
 	stop()
 	os.Exit(int(code))
 }
 
-// console holds the standard streams.
-type console struct {
+// ioStreams holds the standard streams.
+type ioStreams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, args []string, streams console) report.Code {
-	p := &printer{console: streams}
+func run(ctx context.Context, args []string, streams ioStreams) report.Code {
+	p := &printer{ioStreams: streams}
 	return execute(ctx, newRootCommand(p), p, args)
 }
 

@@ -21,15 +21,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// said is the output and the exit code of one command line.
-type said struct {
+// commandResult is the output and the exit code of one command line.
+type commandResult struct {
 	code     report.Code
 	out, err string
 }
 
-// call runs one command line as main does. It removes the agent's environment variables and fails
+// runCommandLine runs one command line as main does. It removes the agent's environment variables and fails
 // the test if a panic is printed.
-func call(t *testing.T, stdin string, args ...string) said {
+func runCommandLine(t *testing.T, stdin string, args ...string) commandResult {
 	t.Helper()
 	for _, variable := range os.Environ() {
 		if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, config.EnvironmentPrefix) {
@@ -40,8 +40,8 @@ func call(t *testing.T, stdin string, args ...string) said {
 		}
 	}
 	var out, err bytes.Buffer
-	code := run(t.Context(), args, console{in: strings.NewReader(stdin), out: &out, err: &err})
-	s := said{code, out.String(), err.String()}
+	code := run(t.Context(), args, ioStreams{in: strings.NewReader(stdin), out: &out, err: &err})
+	s := commandResult{code, out.String(), err.String()}
 	for _, trace := range []string{"goroutine ", "panic:", ".go:"} {
 		if strings.Contains(s.out+s.err, trace) {
 			t.Errorf("%q shows %q:\n%s%s", args, trace, s.out, s.err)
@@ -50,7 +50,7 @@ func call(t *testing.T, stdin string, args ...string) said {
 	return s
 }
 
-func TestCommandLinesThatAreRefused(t *testing.T) {
+func TestInvalidCommandLines(t *testing.T) {
 	for line, want := range map[string]string{
 		"ticket":                    "hcp-node-agent ticket: a subcommand is required\nsee: hcp-node-agent ticket --help\n",
 		"ticket mint":               "hcp-node-agent ticket: unknown command \"mint\"\nsee: hcp-node-agent ticket --help\n",
@@ -76,30 +76,30 @@ func TestCommandLinesThatAreRefused(t *testing.T) {
 		"apply --config - --root /": "hcp-node-agent apply: reading --config: standard input is empty\nhcp-node-agent apply --help\n",
 	} {
 		t.Run(line, func(t *testing.T) {
-			got := call(t, "", strings.Fields(line)...)
-			if diff := cmp.Diff(said{report.Usage, "", want}, got, cmp.AllowUnexported(said{})); diff != "" {
+			got := runCommandLine(t, "", strings.Fields(line)...)
+			if diff := cmp.Diff(commandResult{report.Usage, "", want}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// commands returns all commands in their order in the help, including hidden ones.
-func commands(root *cobra.Command) []*cobra.Command {
+// allCommands returns all commands in their order in the help, including hidden ones.
+func allCommands(root *cobra.Command) []*cobra.Command {
 	all := []*cobra.Command{root}
 	for _, c := range root.Commands() {
-		all = append(all, commands(c)...)
+		all = append(all, allCommands(c)...)
 	}
 	return all
 }
 
 func TestHelp(t *testing.T) {
-	help := call(t, "")
-	if help.code != report.Done || help.err != "" {
+	help := runCommandLine(t, "")
+	if help.code != report.Success || help.err != "" {
 		t.Errorf("without arguments: code %d, %s", help.code, help.err)
 	}
 	for _, word := range []string{"help", "--help", "-h"} {
-		if diff := cmp.Diff(help, call(t, "", word), cmp.AllowUnexported(said{})); diff != "" {
+		if diff := cmp.Diff(help, runCommandLine(t, "", word), cmp.AllowUnexported(commandResult{})); diff != "" {
 			t.Errorf("%s (-help +got):\n%s", word, diff)
 		}
 	}
@@ -108,17 +108,17 @@ func TestHelp(t *testing.T) {
 			t.Errorf("help lists %s: %t", c.Name(), listed)
 		}
 	}
-	if diff := cmp.Diff(call(t, "", "ticket", "create", "--help"), call(t, "", "help", "ticket", "create"), cmp.AllowUnexported(said{})); diff != "" {
+	if diff := cmp.Diff(runCommandLine(t, "", "ticket", "create", "--help"), runCommandLine(t, "", "help", "ticket", "create"), cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("help of a subcommand (-flag +command):\n%s", diff)
 	}
 }
 
 func TestHelpOfEveryCommand(t *testing.T) {
-	for _, c := range commands(newRootCommand(&printer{})) {
+	for _, c := range allCommands(newRootCommand(&printer{})) {
 		t.Run(c.CommandPath(), func(t *testing.T) {
-			got := call(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
+			got := runCommandLine(t, "", append(strings.Fields(c.CommandPath())[1:], "--help")...)
 			about := stdcmp.Or(c.Long, c.Short)
-			if got.code != report.Done || got.err != "" || !strings.HasPrefix(got.out, strings.TrimSpace(about)+"\n\nUsage:\n  "+c.CommandPath()) {
+			if got.code != report.Success || got.err != "" || !strings.HasPrefix(got.out, strings.TrimSpace(about)+"\n\nUsage:\n  "+c.CommandPath()) {
 				t.Errorf("code %d, %s%s", got.code, got.out, got.err)
 			}
 			c.Flags().VisitAll(func(flag *pflag.Flag) {
@@ -140,13 +140,13 @@ func TestHelpOfEveryCommand(t *testing.T) {
 			}
 		})
 	}
-	join := call(t, "", "join", "--help").out
+	join := runCommandLine(t, "", "join", "--help").out
 	for _, step := range bootstrap.Steps() {
-		if !strings.Contains(join, fmt.Sprintf("  %-12s %s\n", step.Name, step.Does)) {
+		if !strings.Contains(join, fmt.Sprintf("  %-12s %s\n", step.Name, step.Description)) {
 			t.Errorf("help of join does not list step %s", step.Name)
 		}
 	}
-	for _, until := range config.Untils() {
+	for _, until := range config.UntilStates() {
 		if !strings.Contains(join, until) {
 			t.Errorf("help of join does not name --until %s", until)
 		}
@@ -157,23 +157,23 @@ func TestVersion(t *testing.T) {
 	platform := runtime.GOOS + "/" + runtime.GOARCH
 	text := "hcp-node-agent " + version + " (" + runtime.Version() + ", " + platform + ")\n"
 	for _, word := range []string{"version", "--version"} {
-		if diff := cmp.Diff(said{report.Done, text, ""}, call(t, "", word), cmp.AllowUnexported(said{})); diff != "" {
+		if diff := cmp.Diff(commandResult{report.Success, text, ""}, runCommandLine(t, "", word), cmp.AllowUnexported(commandResult{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", word, diff)
 		}
 	}
-	got := call(t, "", "version", "--output", "json")
-	document := decode(t, got.out)
+	got := runCommandLine(t, "", "version", "--output", "json")
+	document := decodeDocument(t, got.out)
 	delete(document, "commit") // exists only in builds from a repository
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "Version", "version": version, "go": runtime.Version(), "platform": platform,
 	}
-	if diff := cmp.Diff(want, document); diff != "" || got.code != report.Done || got.err != "" {
+	if diff := cmp.Diff(want, document); diff != "" || got.code != report.Success || got.err != "" {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
 }
 
-// decode parses out, which must be one JSON document.
-func decode(t *testing.T, out string) map[string]any {
+// decodeDocument parses out, which must be one JSON document.
+func decodeDocument(t *testing.T, out string) map[string]any {
 	t.Helper()
 	decoder := json.NewDecoder(strings.NewReader(out))
 	var document map[string]any
@@ -190,18 +190,18 @@ func TestApply(t *testing.T) {
 	root := t.TempDir()
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/motd","mode":420,"contents":{"source":"data:,hello"},` + owner + `}]}}`
-	got := call(t, content, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(said{report.Done, root + " has the config now (entries: 1, changes: 1)\n", ""}, got, cmp.AllowUnexported(said{})); diff != "" {
+	got := runCommandLine(t, content, "apply", "--config", "-", "--root", root)
+	if diff := cmp.Diff(commandResult{report.Success, root + " has the config now (entries: 1, changes: 1)\n", ""}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if written, err := os.ReadFile(filepath.Join(root, "motd")); err != nil || string(written) != "hello" {
 		t.Errorf("%q, %v", written, err)
 	}
-	got = call(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
+	got = runCommandLine(t, content, "apply", "--config=-", "--root="+root, "-o", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "ApplyResult", "root": root, "changes": 0.0, "entries": 1.0, "exitCode": 0.0,
 	}
-	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Done || got.err != "" {
+	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Success || got.err != "" {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
 
@@ -209,19 +209,19 @@ func TestApply(t *testing.T) {
 	const exists = "nothing was changed, as the config cannot be applied: /motd shall be a file, but a file is there that differs, and the entry does not say overwrite: true"
 	const remedy = "# move what is in the way to another place, or set overwrite: true for the entry in the config"
 	failure := "hcp-node-agent apply: " + exists + "\n" + remedy + "\n"
-	got = call(t, other, "apply", "--config", "-", "--root", root)
-	if diff := cmp.Diff(said{report.Failed, "", failure}, got, cmp.AllowUnexported(said{})); diff != "" {
+	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root)
+	if diff := cmp.Diff(commandResult{report.Failed, "", failure}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = call(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
+	got = runCommandLine(t, other, "apply", "--config", "-", "--root", root, "--output", "json")
 	want["exitCode"], want["error"], want["remedy"] = 1.0, exists, map[string]any{"note": strings.TrimPrefix(remedy, "# ")}
-	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Failed || got.err != failure {
+	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Failed || got.err != failure {
 		t.Errorf("code %d, %s (-want +got):\n%s", got.code, got.err, diff)
 	}
 }
 
 // A join without user data fails. On a joined host it would resume, so the test is skipped there.
-func TestJoinWithoutStub(t *testing.T) {
+func TestJoinWithoutUserData(t *testing.T) {
 	if _, err := os.Stat(bootstrap.StateDir); err == nil {
 		t.Skipf("this machine has joined a cluster (%s): a join would be real", bootstrap.StateDir)
 	}
@@ -231,15 +231,15 @@ func TestJoinWithoutStub(t *testing.T) {
 	}
 	const cause = "no user-data stub was given"
 	const remedy = "oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign\nhcp-node-agent join --user-data stub.ign"
-	got := call(t, "", "join", "--config", file)
-	if diff := cmp.Diff(said{report.Usage, "", "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got, cmp.AllowUnexported(said{})); diff != "" {
+	got := runCommandLine(t, "", "join", "--config", file)
+	if diff := cmp.Diff(commandResult{report.Usage, "", "hcp-node-agent join: " + cause + "\n" + remedy + "\n"}, got, cmp.AllowUnexported(commandResult{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	got = call(t, "", "join", "--config", file, "--output", "json")
+	got = runCommandLine(t, "", "join", "--config", file, "--output", "json")
 	want := map[string]any{
 		"apiVersion": report.APIVersion, "kind": "JoinResult", "changed": false, "steps": []any{}, "exitCode": 2.0, "error": cause, "remedy": map[string]any{"command": remedy},
 	}
-	if diff := cmp.Diff(want, decode(t, got.out)); diff != "" || got.code != report.Usage {
+	if diff := cmp.Diff(want, decodeDocument(t, got.out)); diff != "" || got.code != report.Usage {
 		t.Errorf("code %d (-want +got):\n%s", got.code, diff)
 	}
 	if _, err := os.Stat(bootstrap.StateDir); err == nil {
@@ -266,7 +266,7 @@ func TestBadSettingsAreRefused(t *testing.T) {
 			"endpiont":                   {"--config", typo},
 			`apiVersion is ""`:           {"--config", os.DevNull},
 		} {
-			got := call(t, "", append([]string{verb}, args...)...)
+			got := runCommandLine(t, "", append([]string{verb}, args...)...)
 			if got.code != report.Usage || !strings.Contains(got.err, want) ||
 				!strings.HasPrefix(got.err, "hcp-node-agent "+verb+": configuration: ") || !strings.Contains(got.err, "\nhcp-node-agent ") {
 				t.Errorf("%s %q: code %d, %s", verb, args, got.code, got.err)

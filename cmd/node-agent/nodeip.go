@@ -41,13 +41,13 @@ func printNodeIP(w io.Writer, told bootstrap.NodeIPDocument) {
 		fmt.Fprintf(w, "%s; nothing was changed\n", told.Note)
 	case told.Changed:
 		fmt.Fprintf(w, "the node has %s now, and had %s; where kubelet and CRI-O run already: systemctl restart crio kubelet\n",
-			addresses(told.Addresses), addresses(told.Before))
+			joinAddresses(told.Addresses), joinAddresses(told.Before))
 	default:
-		fmt.Fprintf(w, "the node has %s, as before\n", addresses(told.Addresses))
+		fmt.Fprintf(w, "the node has %s, as before\n", joinAddresses(told.Addresses))
 	}
 }
 
-func addresses(list []netip.Addr) string {
+func joinAddresses(list []netip.Addr) string {
 	texts := make([]string, 0, len(list))
 	for _, address := range list {
 		texts = append(texts, address.String())

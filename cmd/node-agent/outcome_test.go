@@ -19,34 +19,34 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// pointer returns user data with an Ignition server that refuses every connection.
-func pointer(t *testing.T) string {
+// unreachableUserData returns user data with an Ignition server that refuses every connection.
+func unreachableUserData(t *testing.T) string {
 	t.Helper()
-	ca := "data:;base64," + base64.StdEncoding.EncodeToString(certtest.NewAuthority(t, "ca").PEM)
+	ca := "data:;base64," + base64.StdEncoding.EncodeToString(certtest.NewCA(t, "ca").PEM)
 	return `{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://127.0.0.1:1/ignition","httpHeaders":[` +
 		`{"name":"Authorization","value":"Bearer dG9rZW4="},{"name":"NodePool","value":"clusters/demo"},` +
 		`{"name":"TargetConfigVersionHash","value":"abc"}]}]},` +
 		`"security":{"tls":{"certificateAuthorities":[{"source":"` + ca + `"}]}}}}`
 }
 
-// callCommand runs one command with a configuration file that sets nothing.
-func callCommand(t *testing.T, create func(*printer) *cobra.Command, args ...string) said {
+// runSubcommand runs one command with a configuration file that sets nothing.
+func runSubcommand(t *testing.T, create func(*printer) *cobra.Command, args ...string) commandResult {
 	t.Helper()
-	dir := written(t, map[string]string{"config.yaml": configHead, "user-data.ign": pointer(t)})
+	dir := writeTempFiles(t, map[string]string{"config.yaml": configHead, "user-data.ign": unreachableUserData(t)})
 	var out, errs bytes.Buffer
-	p := &printer{console: console{in: strings.NewReader(""), out: &out, err: &errs}}
-	root := &cobra.Command{Use: program, SilenceErrors: true, SilenceUsage: true}
+	p := &printer{ioStreams: ioStreams{in: strings.NewReader(""), out: &out, err: &errs}}
+	root := &cobra.Command{Use: programName, SilenceErrors: true, SilenceUsage: true}
 	p.bindFlags(root)
 	c := create(p)
 	root.AddCommand(c)
 	args = append([]string{c.Name(), "--config", filepath.Join(dir, "config.yaml"), "--user-data", filepath.Join(dir, "user-data.ign")}, args...)
 	code := execute(t.Context(), root, p, args)
-	return said{code, out.String(), errs.String()}
+	return commandResult{code, out.String(), errs.String()}
 }
 
-// drifted returns a state directory whose ledger records two files. The first one was changed
+// newDriftedState returns a state directory whose ledger records two files. The first one was changed
 // afterwards.
-func drifted(t *testing.T) (stateDir, changed string) {
+func newDriftedState(t *testing.T) (stateDir, changed string) {
 	t.Helper()
 	stateDir, dir := t.TempDir(), t.TempDir()
 	changed = filepath.Join(dir, "changed.conf")
@@ -64,7 +64,7 @@ func drifted(t *testing.T) (stateDir, changed string) {
 	var changes []ledger.Change
 	for _, path := range []string{changed, filepath.Join(dir, "kept.conf")} {
 		changes = append(changes, ledger.Change{
-			Kind: ledger.File, Target: path, Why: "payload", Want: ledger.FileState([]byte("from the payload\n"), 0o600),
+			Kind: ledger.File, Target: path, Reason: "payload", Desired: ledger.FileState([]byte("from the payload\n"), 0o600),
 		})
 	}
 	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
@@ -76,27 +76,27 @@ func drifted(t *testing.T) (stateDir, changed string) {
 	return stateDir, changed
 }
 
-var digests = regexp.MustCompile(`sha256 [0-9a-f]+`)
+var digestPattern = regexp.MustCompile(`sha256 [0-9a-f]+`)
 
 func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
-	stateDir, changed := drifted(t)
+	stateDir, changed := newDriftedState(t)
 	create := func(p *printer) *cobra.Command {
 		return newReportCommand(p, "status", "", func(ctx context.Context, options bootstrap.Options) (bootstrap.StatusDocument, error) {
 			options.StateDir = stateDir
 			return bootstrap.Status(ctx, options)
 		}, printStatus)
 	}
-	got := callCommand(t, create)
+	got := runSubcommand(t, create)
 	want := "  changes on this host     2\n  drift                    1\n    file " + changed +
 		"\n      expected: 17 bytes, sha256 DIGEST, mode 0600\n      current:  7 bytes, sha256 DIGEST, mode 0600\n"
-	if got.code != report.DriftFound || !strings.Contains(digests.ReplaceAllString(got.out, "sha256 DIGEST"), want) {
+	if got.code != report.DriftFound || !strings.Contains(digestPattern.ReplaceAllString(got.out, "sha256 DIGEST"), want) {
 		t.Errorf("code %d, printed:\n%s%s\nwant code %d and:\n%s", got.code, got.out, got.err, report.DriftFound, want)
 	}
 	if want := "hcp-node-agent status: drift: 1 of 2 items differ\nhcp-node-agent join\n"; got.err != want {
 		t.Errorf("printed to stderr: %q, want %q", got.err, want)
 	}
-	got = callCommand(t, create, "-o", "json")
-	document := decode(t, got.out)
+	got = runSubcommand(t, create, "-o", "json")
+	document := decodeDocument(t, got.out)
 	drift, _ := document["drift"].([]any)
 	if got.code != report.DriftFound || document["exitCode"] != float64(report.DriftFound) || len(drift) != 1 {
 		t.Errorf("JSON: code %d, %s", got.code, got.out)
@@ -105,7 +105,7 @@ func TestStatusListsDriftAndExitsWithItsCode(t *testing.T) {
 
 func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent") // causes one check to fail
-	got := callCommand(t, newPreflightCommand)
+	got := runSubcommand(t, newPreflightCommand)
 	if got.code != report.Refused {
 		t.Errorf("exit code %d, want %d", got.code, report.Refused)
 	}
@@ -117,7 +117,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 	if !strings.HasPrefix(got.err, "hcp-node-agent preflight: a join would be refused: ") {
 		t.Errorf("printed to stderr: %q", got.err)
 	}
-	document := decode(t, callCommand(t, newPreflightCommand, "-o", "json").out)
+	document := decodeDocument(t, runSubcommand(t, newPreflightCommand, "-o", "json").out)
 	if findings, _ := document["findings"].([]any); document["exitCode"] != float64(report.Refused) || len(findings) < 2 {
 		t.Errorf("JSON: %v", document)
 	}
@@ -125,7 +125,7 @@ func TestFailedPreflightPrintsItsTable(t *testing.T) {
 
 func TestPlanWithoutSystemdNamesSystemd(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", "unix:path=/nonexistent")
-	got := callCommand(t, newPlanCommand)
+	got := runSubcommand(t, newPlanCommand)
 	if got.code != report.Refused || !strings.Contains(got.err, "systemd does not answer on the system bus") {
 		t.Errorf("code %d: %s", got.code, got.err)
 	}

@@ -40,7 +40,7 @@ func printPlan(w io.Writer, document bootstrap.PlanDocument) {
 	if len(document.Overrides) > 0 {
 		fmt.Fprintf(w, "overridden by %s\n", strings.Join(document.Overrides, ", "))
 	}
-	for _, group := range groups(document.Changes) {
+	for _, group := range groupsOf(document.Changes) {
 		printGroup(w, group, document.Changes)
 	}
 	printList(w, "network", document.Network)
@@ -49,11 +49,11 @@ func printPlan(w io.Writer, document bootstrap.PlanDocument) {
 		notes = append(notes, note.String())
 	}
 	printList(w, "left out, changed, added, or worth knowing", notes)
-	printList(w, "missing", document.Missing)
+	printList(w, "missing", document.MissingUnits)
 }
 
-// groups returns the groups of the changes in output order.
-func groups(changes []bootstrap.PlannedChange) []bootstrap.Group {
+// groupsOf returns the groups of the changes in output order.
+func groupsOf(changes []bootstrap.PlannedChange) []bootstrap.Group {
 	order := []bootstrap.Group{bootstrap.GroupFiles, bootstrap.GroupUnits, bootstrap.GroupKernel, bootstrap.GroupUsers, bootstrap.GroupRuntime}
 	for _, change := range changes {
 		if !slices.Contains(order, change.Group) {
@@ -70,20 +70,20 @@ func printGroup(w io.Writer, group bootstrap.Group, changes []bootstrap.PlannedC
 	if group == bootstrap.GroupFiles {
 		title = "files, directories and links"
 	}
-	fmt.Fprintf(w, "\n%s: %s\n", title, counts(group, changes))
+	fmt.Fprintf(w, "\n%s: %s\n", title, countActions(group, changes))
 	for _, change := range changes {
 		if change.Group != group {
 			continue
 		}
-		fmt.Fprintf(w, "  %s %s: %s (%s)\n", sign(change.Action), report.EscapeLine(change.Target), whatChanges(change), change.Why)
+		fmt.Fprintf(w, "  %s %s: %s (%s)\n", actionSign(change.Action), report.EscapeLine(change.Target), describeChange(change), change.Reason)
 		for line := range strings.Lines(change.Diff) {
 			fmt.Fprintf(w, "      %s\n", strings.TrimSuffix(line, "\n"))
 		}
 	}
 }
 
-// counts returns the number of changes in a group for each action.
-func counts(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
+// countActions returns the number of changes in a group for each action.
+func countActions(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
 	number := map[bootstrap.Action]int{}
 	for _, change := range changes {
 		if change.Group == group {
@@ -107,7 +107,7 @@ func counts(group bootstrap.Group, changes []bootstrap.PlannedChange) string {
 	return strings.Join(words, ", ")
 }
 
-func sign(action bootstrap.Action) string {
+func actionSign(action bootstrap.Action) string {
 	switch action {
 	case bootstrap.ActionAdd:
 		return "+"

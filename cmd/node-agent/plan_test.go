@@ -11,14 +11,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func planned(group bootstrap.Group, action bootstrap.Action, kind ledger.Kind, target, why string, now, want ledger.State) bootstrap.PlannedChange {
+func newPlannedChange(group bootstrap.Group, action bootstrap.Action, kind ledger.Kind, target, why string, now, want ledger.State) bootstrap.PlannedChange {
 	return bootstrap.PlannedChange{
-		Pending: ledger.Pending{Change: ledger.Change{Kind: kind, Target: target, Why: why, Want: want}, Now: now},
-		Group:   group, Action: action,
+		PlannedChange: ledger.PlannedChange{Change: ledger.Change{Kind: kind, Target: target, Reason: why, Desired: want}, Now: now},
+		Group:         group, Action: action,
 	}
 }
 
-func TestSayPlan(t *testing.T) {
+func TestPrintPlan(t *testing.T) {
 	there := func(content string, mode uint32) ledger.State {
 		state := ledger.FileState([]byte(content), mode)
 		state.Type = "file"
@@ -28,31 +28,31 @@ func TestSayPlan(t *testing.T) {
 	enabled := func(e string) ledger.State { return ledger.State{Present: true, Enabled: e} }
 	link := ledger.State{Present: true, Type: "link", Link: "/x"}
 	none := ledger.State{}
-	changed := planned("files", "change", ledger.File, "/etc/changed", "override", there("a", 0o644), there("bc", 0o600))
+	changed := newPlannedChange("files", "change", ledger.File, "/etc/changed", "override", there("a", 0o644), there("bc", 0o600))
 	changed.Diff = "--- /etc/changed\n+++ /etc/changed\n@@ -1 +1 @@\n-a\n+bc\n"
 	seven, owner := 7, there("a", 0o644)
 	owner.UID = &seven
 	document := bootstrap.PlanDocument{
 		NodeName: "worker-7", NodePool: "clusters/demo", Overrides: []string{"a.ign", "-"},
 		Changes: []bootstrap.PlannedChange{
-			planned("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
-			planned("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
-			planned("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none, there("abc", 0o644)),
+			newPlannedChange("files", "add", ledger.Directory, "/etc/d", "payload", none, ledger.DirectoryState(0o750)),
+			newPlannedChange("files", "add", ledger.File, "/etc/new", "payload", none, there("abc", 0o644)),
+			newPlannedChange("files", "add", ledger.File, "/etc/a\n  - /etc/shadow\x1b[1A", "payload", none, there("abc", 0o644)),
 			changed,
-			planned("files", "change", ledger.File, "/etc/other", "payload", there("a", 0o644), there("b", 0o644)),
-			planned("files", "change", ledger.File, "/etc/was-link", "payload", link, there("b", 0o644)),
-			planned("files", "remove", ledger.File, "/etc/gone", "adapt: empty-drop-in", there("a", 0o644), none),
-			planned("files", "attributes", ledger.File, "/etc/same", "adapt: secret-mode", there("a", 0o644), owner),
-			planned("units", "add", ledger.Link, "/etc/systemd/system/a.service", "payload", none, ledger.State{Present: true, Link: "/dev/null"}),
-			planned("kernel", "change", ledger.Sysctl, "vm.panic", "/etc/sysctl.d/a.conf", value("0"), value("1")),
-			planned("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
-			planned("runtime", "add", ledger.File, "/etc/crio/a", "the release's own pause image", none, there("abc", 0o644)),
-			planned("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
-			planned("firewall", "add", "firewall", "10250/tcp", "payload", none, value("open")),
+			newPlannedChange("files", "change", ledger.File, "/etc/other", "payload", there("a", 0o644), there("b", 0o644)),
+			newPlannedChange("files", "change", ledger.File, "/etc/was-link", "payload", link, there("b", 0o644)),
+			newPlannedChange("files", "remove", ledger.File, "/etc/gone", "adapt: empty-drop-in", there("a", 0o644), none),
+			newPlannedChange("files", "attributes", ledger.File, "/etc/same", "adapt: secret-mode", there("a", 0o644), owner),
+			newPlannedChange("units", "add", ledger.Symlink, "/etc/systemd/system/a.service", "payload", none, ledger.State{Present: true, Link: "/dev/null"}),
+			newPlannedChange("kernel", "change", ledger.Sysctl, "vm.panic", "/etc/sysctl.d/a.conf", value("0"), value("1")),
+			newPlannedChange("kernel", "add", ledger.Module, "ip_tables", "/etc/modules-load.d/a.conf", none, ledger.State{Present: true}),
+			newPlannedChange("runtime", "add", ledger.File, "/etc/crio/a", "the release's own pause image", none, there("abc", 0o644)),
+			newPlannedChange("units", "change", ledger.Unit, "b.service", "payload", enabled("disabled"), enabled("enabled")),
+			newPlannedChange("firewall", "add", "firewall", "10250/tcp", "payload", none, value("open")),
 		},
-		Network: []string{"move eth0 into br-ex"},
-		Notes:   []ignition.Note{{Subject: "/etc/x", Action: ignition.Skip, Reason: "so", Rule: "r"}},
-		Missing: []string{"a.service (enabled by the payload)"},
+		Network:      []string{"move eth0 into br-ex"},
+		Notes:        []ignition.Note{{Subject: "/etc/x", Action: ignition.Skip, Reason: "so", Rule: "r"}},
+		MissingUnits: []string{"a.service (enabled by the payload)"},
 	}
 	const want = `a join would make worker-7 of NodePool clusters/demo
 overridden by a.ign, -
@@ -103,7 +103,7 @@ missing
 }
 
 // A host without pending changes has a plan of one line.
-func TestSayPlanOfAnAppliedHost(t *testing.T) {
+func TestPrintPlanWithoutChanges(t *testing.T) {
 	var out bytes.Buffer
 	printPlan(&out, bootstrap.PlanDocument{NodeName: "worker-7", NodePool: "clusters/demo", Empty: true, Notes: []ignition.Note{{Subject: "a"}}, Network: []string{"br-ex is there"}})
 	if got, want := out.String(), "worker-7 of NodePool clusters/demo: nothing is left to do\n  br-ex is there\n"; got != want {

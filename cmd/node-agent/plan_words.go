@@ -9,16 +9,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// whatChanges describes the current and the desired state of a change.
-func whatChanges(change bootstrap.PlannedChange) string {
+// describeChange describes the current and the desired state of a change.
+func describeChange(change bootstrap.PlannedChange) string {
 	switch change.Action {
 	case bootstrap.ActionAdd:
-		return words(change.Kind, change.Want)
+		return describeState(change.Kind, change.Desired)
 	case bootstrap.ActionRemove:
-		return words(change.Kind, change.Now)
+		return describeState(change.Kind, change.Now)
 	case bootstrap.ActionAttributes, bootstrap.ActionChange:
 	}
-	now, want := change.Now, change.Want
+	now, want := change.Now, change.Desired
 	var list []string
 	add := func(label, before, after string) {
 		switch {
@@ -29,7 +29,7 @@ func whatChanges(change bootstrap.PlannedChange) string {
 			list = append(list, label+before+" -> "+after)
 		}
 	}
-	add("", now.Type, typeOf(change.Kind))
+	add("", now.Type, fileType(change.Kind))
 	switch {
 	case want.Digest == "" || now.Digest == want.Digest:
 	case now.Digest == "":
@@ -40,9 +40,9 @@ func whatChanges(change bootstrap.PlannedChange) string {
 		list = append(list, fmt.Sprintf("%d -> %d bytes", now.Size, want.Size))
 	}
 	add("", now.Link, want.Link)
-	add("mode ", octal(now.Mode), octal(want.Mode))
-	add("owner ", number(now.UID), number(want.UID))
-	add("group ", number(now.GID), number(want.GID))
+	add("mode ", formatMode(now.Mode), formatMode(want.Mode))
+	add("owner ", formatID(now.UID), formatID(want.UID))
+	add("group ", formatID(now.GID), formatID(want.GID))
 	add("", now.Enabled, want.Enabled)
 	add("", now.Active, want.Active)
 	add("", now.Value, want.Value)
@@ -52,45 +52,45 @@ func whatChanges(change bootstrap.PlannedChange) string {
 	return strings.Join(list, ", ")
 }
 
-// words describes a state in a few words.
-func words(kind ledger.Kind, state ledger.State) string {
+// describeState describes a state in a few words.
+func describeState(kind ledger.Kind, state ledger.State) string {
 	switch kind {
 	case ledger.File:
 		text := fmt.Sprintf("%d bytes", state.Size)
-		if state.Type != "" && state.Type != typeOf(kind) {
+		if state.Type != "" && state.Type != fileType(kind) {
 			text = state.Type
 		}
-		if mode := octal(state.Mode); mode != "" {
+		if mode := formatMode(state.Mode); mode != "" {
 			text += ", mode " + mode
 		}
 		return text
 	case ledger.Directory:
-		return strings.TrimSuffix("directory, mode "+octal(state.Mode), ", mode ")
+		return strings.TrimSuffix("directory, mode "+formatMode(state.Mode), ", mode ")
 	}
 	return state.String()
 }
 
-// typeOf returns the file type, in the terms of package host, that a kind of entry creates.
-func typeOf(kind ledger.Kind) string {
+// fileType returns the file type, in the terms of package host, that a kind of entry creates.
+func fileType(kind ledger.Kind) string {
 	switch kind {
 	case ledger.File, ledger.HardLink:
 		return string(host.Regular)
 	case ledger.Directory:
 		return string(host.Directory)
-	case ledger.Link:
+	case ledger.Symlink:
 		return string(host.Symlink)
 	}
 	return ""
 }
 
-func octal(mode *uint32) string {
+func formatMode(mode *uint32) string {
 	if mode == nil {
 		return ""
 	}
 	return fmt.Sprintf("%04o", *mode)
 }
 
-func number(id *int) string {
+func formatID(id *int) string {
 	if id == nil {
 		return ""
 	}

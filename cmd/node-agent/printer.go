@@ -18,16 +18,16 @@ import (
 // printer writes the output of one command: text, or one JSON document on standard
 // output with the progress as text on standard error.
 type printer struct {
-	console
+	ioStreams
 	output, logFormat *string // flags
 	verbose           *bool   // flag
 
-	json     bool
-	sink     report.Sink  // nil until the command line is parsed
-	text     *report.Text // nil if progress goes to a log
-	recorder *report.Recorder
-	told     bool // the failure was already printed for a step
-	printed  bool // the JSON document was printed
+	json         bool
+	sink         report.Sink  // nil until the command line is parsed
+	text         *report.Text // nil if progress goes to a log
+	recorder     *report.Recorder
+	stepReported bool // the failure was already printed for a step
+	printed      bool // the JSON document was printed
 }
 
 // bindFlags binds the flags that all commands have.
@@ -48,15 +48,15 @@ func (p *printer) open() {
 		if p.json {
 			stream = p.err
 		}
-		p.text = text(stream)
+		p.text = newText(stream)
 		p.text.Verbose = *p.verbose
 		progress = p.text
 	}
-	p.err = report.Escaped{W: p.err}
+	p.err = report.EscapeWriter{W: p.err}
 	if !p.json {
-		p.out = report.Escaped{W: p.out}
+		p.out = report.EscapeWriter{W: p.out}
 	}
-	p.sink = report.Sinks{progress, p.recorder, report.Notify{}}
+	p.sink = report.Sinks{progress, p.recorder, report.SystemdNotifier{}}
 }
 
 // log returns the log that progress goes to; nil if progress is printed as text.
@@ -85,7 +85,7 @@ func isService() bool {
 	return err == nil && connected && journal.Enabled()
 }
 
-func text(stream io.Writer) *report.Text {
+func newText(stream io.Writer) *report.Text {
 	text := &report.Text{W: stream}
 	file, isFile := stream.(*os.File)
 	if isFile && term.IsTerminal(int(file.Fd())) {
@@ -145,12 +145,12 @@ func (p *printer) failure(path string, err error) {
 		_ = p.document(failureDocument{TypeMeta: report.Meta("Failure"), result: resultOf(err)}, nil)
 	}
 	p.stopRewriting()
-	if err == nil || p.told {
+	if err == nil || p.stepReported {
 		return
 	}
 	if p.text == nil {
-		message := strings.TrimPrefix(path, program+" ") + ": " + err.Error()
-		p.sink.Emit(report.Event{Time: time.Now(), Kind: report.Ended, Message: message, Remedy: report.RemedyOf(err)})
+		message := strings.TrimPrefix(path, programName+" ") + ": " + err.Error()
+		p.sink.Emit(report.Event{Time: time.Now(), Kind: report.CommandFailed, Message: message, Remedy: report.RemedyOf(err)})
 		return
 	}
 	fmt.Fprintf(p.err, "%s: %v\n", path, err)

@@ -18,9 +18,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// table returns the rows of the README's table with this heading: the first cell without
+// readmeTable returns the rows of the README's table with this heading: the first cell without
 // backquotes, and the second cell.
-func table(t *testing.T, heading string) [][2]string {
+func readmeTable(t *testing.T, heading string) [][2]string {
 	t.Helper()
 	content, err := os.ReadFile("../../README.md")
 	if err != nil {
@@ -44,13 +44,13 @@ func table(t *testing.T, heading string) [][2]string {
 func TestReadmeListsTheCommands(t *testing.T) {
 	var want, got []string
 	for _, c := range availableCommands(newRootCommand(&printer{})) {
-		path := strings.TrimPrefix(c.CommandPath(), program)
+		path := strings.TrimPrefix(c.CommandPath(), programName)
 		if len(c.Commands()) == 0 && !strings.HasPrefix(path, " completion") {
 			want = append(want, strings.TrimSpace(path))
 		}
 	}
 	want = append(want, "completion")
-	for _, row := range table(t, "command") {
+	for _, row := range readmeTable(t, "command") {
 		got = append(got, row[0])
 	}
 	slices.Sort(want)
@@ -64,20 +64,20 @@ func TestReadmeListsTheCommands(t *testing.T) {
 // them with the same meanings.
 func TestReadmeListsTheExitCodes(t *testing.T) {
 	var want [][2]string
-	help := call(t, "", "help").out
-	for _, exit := range report.Exits() {
+	help := runCommandLine(t, "", "help").out
+	for _, exit := range report.ExitStatuses() {
 		want = append(want, [2]string{strconv.Itoa(int(exit.Code)), exit.Meaning})
 		if !strings.Contains(help, fmt.Sprintf("\n  %-4d %s\n", exit.Code, exit.Short)) {
 			t.Errorf("help does not list %d %s", exit.Code, exit.Short)
 		}
 	}
-	if diff := cmp.Diff(want, table(t, "exit code")); diff != "" {
+	if diff := cmp.Diff(want, readmeTable(t, "exit code")); diff != "" {
 		t.Errorf("(-table +README):\n%s", diff)
 	}
 }
 
 // The unit must not restart after permanent errors, and must restart after others.
-func TestUnitIsNotRestartedForWhatStays(t *testing.T) {
+func TestUnitDoesNotRestartAfterPermanentErrors(t *testing.T) {
 	content, err := os.ReadFile("../../systemd/hcp-node-agent.service")
 	if err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestUnitHardeningLetsTheJoinWork(t *testing.T) {
 }
 
 // The README's examples of an override and of a configuration file are valid.
-func TestReadmeChangesThePayload(t *testing.T) {
+func TestReadmeExamplesAreValid(t *testing.T) {
 	content, err := os.ReadFile("../../README.md")
 	if err != nil {
 		t.Fatal(err)
@@ -152,8 +152,8 @@ func TestReadmeChangesThePayload(t *testing.T) {
 	if err := os.WriteFile(file, block("yaml"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	join, err := config.Load(config.Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: pflag.NewFlagSet("none", pflag.ContinueOnError)})
-	if err != nil || len(join.IgnitionOverrides) != 1 || len(join.Payload.Drop) != 1 {
+	join, err := config.Load(config.Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: pflag.NewFlagSet("none", pflag.ContinueOnError)})
+	if err != nil || len(join.IgnitionOverrides) != 1 || len(join.Payload.Exclude) != 1 {
 		t.Errorf("%+v, %v", join, err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-const program = "hcp-node-agent"
+const programName = "hcp-node-agent"
 
 // Groups of commands in the help.
 const (
@@ -23,7 +23,7 @@ const (
 func newRootCommand(p *printer) *cobra.Command {
 	cobra.EnableCommandSorting = false // keeps the order of use in the help
 	root := &cobra.Command{
-		Use:   program + " COMMAND",
+		Use:   programName + " COMMAND",
 		Short: "Turn a RHEL machine into a worker of a Hosted Control Plane cluster",
 		Long: `hcp-node-agent turns a RHEL machine into a worker of an OpenShift Hosted
 Control Plane (HyperShift) cluster, NodePool platform None, from the NodePool's
@@ -47,7 +47,7 @@ reverts them all.`,
 		newLeaveCommand(p), newRunCommand(p), newNodeIPCommand(p), newUplinkNameCommand(p))...)
 	root.AddCommand(inGroup(imageGroup, newApplyCommand(p))...)
 	root.AddCommand(inGroup(
-		clusterGroup, newParentCommand("ticket", "Create and print tickets", newTicketCreateCommand(p), newTicketShowCommand(p)),
+		clusterGroup, newParentCommand("ticket", "Create and print tickets", newTokenCreateCommand(p), newTokenShowCommand(p)),
 		newApproveCommand(p))...)
 	root.AddCommand(inGroup(
 		otherGroup, newParentCommand("config", "Print and validate the configuration", newConfigShowCommand(p), newConfigValidateCommand(p)),

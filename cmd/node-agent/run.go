@@ -16,7 +16,7 @@ func newRunCommand(p *printer) *cobra.Command {
 		Use:   "run",
 		Short: "Run as the service: resume a join, then monitor the node",
 		Long: `Run resumes an unfinished join, then monitors the node. A host that has not
-joined starts with ` + bootstrap.FirstBootDir + `/stub.ign (and node.ticket), or
+joined starts with ` + bootstrap.AutoJoinDir + `/stub.ign (and node.ticket), or
 systemd credentials of these names. Temporary failures before the first change
 are retried. It exits when the host has left the cluster. Findings are written
 to the journal, to systemctl status, to Events of the Node (oc describe node)
@@ -32,9 +32,9 @@ and to a file for the textfile collector of node_exporter.`,
 		}
 		err = bootstrap.Run(c.Context(), bootstrap.RunOptions{
 			Options: options, Version: version, Metrics: *metrics,
-			FirstBoot: bootstrap.FirstBoot{Dir: bootstrap.FirstBootDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
+			AutoJoin: bootstrap.AutoJoin{Dir: bootstrap.AutoJoinDir, Credentials: os.Getenv("CREDENTIALS_DIRECTORY")},
 		})
-		p.told = err != nil && stepFailed(p.recorder)
+		p.stepReported = err != nil && stepFailed(p.recorder)
 		return err
 	}
 	return c

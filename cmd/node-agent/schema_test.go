@@ -22,9 +22,9 @@ import (
 )
 
 // docs/schema must contain exactly the schemas of the current documents.
-func TestSchemasAreFresh(t *testing.T) {
+func TestSchemasAreCurrent(t *testing.T) {
 	dir := t.TempDir()
-	if got := call(t, "", "docs", "schema", dir); got.code != report.Done {
+	if got := runCommandLine(t, "", "docs", "schema", dir); got.code != report.Success {
 		t.Fatalf("%+v", got)
 	}
 	files := func(dir string) map[string]string {
@@ -47,9 +47,9 @@ func TestSchemasAreFresh(t *testing.T) {
 	}
 }
 
-// judge validates documents with an independent implementation of JSON Schema,
+// validateDocuments validates documents with an independent implementation of JSON Schema,
 // python3-jsonschema, and returns its output. Unknown fields are errors.
-func judge(t *testing.T, documents ...string) string {
+func validateDocuments(t *testing.T, documents ...string) string {
 	t.Helper()
 	closed := map[string]schema.Schema{}
 	for name, s := range schemas() {
@@ -79,15 +79,15 @@ for text in given["documents"]:
 }
 
 // Documents with all fields set, and with none, match their schemas.
-func TestSchemasOfAllThatCanBeWritten(t *testing.T) {
+func TestSchemasAcceptFullAndEmptyDocuments(t *testing.T) {
 	var texts []string
-	for _, d := range documents() {
+	for _, d := range documentKinds() {
 		for _, full := range []bool{true, false} {
 			object := map[string]json.RawMessage{}
 			for _, part := range d.parts {
 				value := reflect.New(reflect.TypeOf(part)).Elem()
 				if full {
-					fill(value)
+					fillFields(value)
 				}
 				content, err := json.Marshal(value.Interface())
 				if err != nil {
@@ -105,17 +105,17 @@ func TestSchemasOfAllThatCanBeWritten(t *testing.T) {
 			texts = append(texts, string(content))
 		}
 	}
-	if wrong := judge(t, texts...); wrong != "" {
+	if wrong := validateDocuments(t, texts...); wrong != "" {
 		t.Error(wrong)
 	}
 }
 
-// fill sets every field to a nonzero value.
-func fill(value reflect.Value) {
+// fillFields sets every field to a nonzero value.
+func fillFields(value reflect.Value) {
 	switch value.Kind() {
 	case reflect.Pointer:
 		value.Set(reflect.New(value.Type().Elem()))
-		fill(value.Elem())
+		fillFields(value.Elem())
 	case reflect.Struct:
 		switch value.Type() {
 		case reflect.TypeFor[time.Time]():
@@ -127,15 +127,15 @@ func fill(value reflect.Value) {
 		}
 		for i := range value.NumField() {
 			if field := value.Field(i); field.CanSet() || value.Type().Field(i).Anonymous {
-				fill(field)
+				fillFields(field)
 			}
 		}
 	case reflect.Slice:
 		value.Set(reflect.MakeSlice(value.Type(), 1, 1))
-		fill(value.Index(0))
+		fillFields(value.Index(0))
 	case reflect.Map:
 		one := reflect.New(value.Type().Elem()).Elem()
-		fill(one)
+		fillFields(one)
 		value.Set(reflect.MakeMap(value.Type()))
 		value.SetMapIndex(reflect.ValueOf("a").Convert(value.Type().Key()), one)
 	case reflect.String:
@@ -158,9 +158,9 @@ func fill(value reflect.Value) {
 }
 
 // The documents that commands print match the schemas.
-func TestSchemasOfWhatIsPrinted(t *testing.T) {
-	dir := written(t, map[string]string{
-		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": string(certtest.NewAuthority(t, "ca").PEM), "root/x": "",
+func TestSchemasAcceptPrintedDocuments(t *testing.T) {
+	dir := writeTempFiles(t, map[string]string{
+		"good.yaml": configHead + "skip: [network]\n", "typo.yaml": configHead + "untyl: a\n", "ca.pem": string(certtest.NewCA(t, "ca").PEM), "root/x": "",
 		"a.ign": `{"ignition":{"version":"3.2.0"},"storage":{"directories":[{"path":"/d"}]}}`,
 	})
 	in := func(name string) string { return filepath.Join(dir, name) }
@@ -185,13 +185,13 @@ func TestSchemasOfWhatIsPrinted(t *testing.T) {
 		{"ticket", "show", in("none")},
 		{"join", "--config", in("none.yaml")},
 	} {
-		got := call(t, "", append(args, "--output", "json")...)
-		if document := decode(t, got.out); document["exitCode"] != float64(got.code) && args[0] != "version" {
+		got := runCommandLine(t, "", append(args, "--output", "json")...)
+		if document := decodeDocument(t, got.out); document["exitCode"] != float64(got.code) && args[0] != "version" {
 			t.Errorf("%q: exit code %d, in the document %v", args, got.code, document["exitCode"])
 		}
 		texts = append(texts, got.out)
 	}
-	if wrong := judge(t, texts...); wrong != "" {
+	if wrong := validateDocuments(t, texts...); wrong != "" {
 		t.Error(wrong)
 	}
 }
@@ -204,10 +204,10 @@ func TestSchemaOfTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := strings.Replace(string(content), "timeout", "timeuot", 1)
-	if wrong := judge(t, string(content)); wrong != "" {
+	if wrong := validateDocuments(t, string(content)); wrong != "" {
 		t.Error(wrong)
 	}
-	if wrong := judge(t, bad); !strings.Contains(wrong, "timeuot") {
+	if wrong := validateDocuments(t, bad); !strings.Contains(wrong, "timeuot") {
 		t.Errorf("of a name that there is not: %q", wrong)
 	}
 }
@@ -218,7 +218,7 @@ func TestJSONDocumentListsTheKinds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range documents() {
+	for _, d := range documentKinds() {
 		if !strings.Contains(string(content), fmt.Sprintf("| [%[1]s.json](schema/%[1]s.json) |", d.kind)) {
 			t.Errorf("there is no %s in docs/json.md", d.kind)
 		}

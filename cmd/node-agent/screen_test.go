@@ -21,31 +21,31 @@ import (
 // complete command lines. In the terminal of TestScreen it replays a join, one event for each
 // line that is typed.
 func TestMain(m *testing.M) {
-	if filepath.Base(os.Args[0]) == program {
+	if filepath.Base(os.Args[0]) == programName {
 		main() // for a shell that completes a command line
 	}
 	if os.Getenv("SCREEN") == "" {
 		os.Exit(m.Run())
 	}
-	p := &printer{console: console{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
+	p := &printer{ioStreams: ioStreams{in: os.Stdin, out: os.Stdout, err: os.Stderr}}
 	p.bindFlags(&cobra.Command{})
 	p.open()
 	lines := bufio.NewScanner(os.Stdin)
-	for _, event := range played() {
+	for _, event := range replayedEvents() {
 		p.sink.Emit(event)
 		lines.Scan()
 	}
 }
 
-func played() []report.Event {
+func replayedEvents() []report.Event {
 	const csr = "node-csr-HRsxdx9sKb1u8wl29l7qtAtT3LoenduyQtt1axnSBpY"
 	return []report.Event{
 		{Kind: report.Headline, Message: "worker-0 joins NodePool clusters/demo-workers by ignition.demo.example.com"},
 		{Kind: report.StepStarted, Step: "preflight"},
 		{Kind: report.Warning, Step: "preflight", Message: "swap is on (/dev/vda2); kubelet does not start with it", Remedy: "swapoff -a"},
-		{Kind: report.StepSame, Step: "preflight", Message: "18 checks, 1 warning", Elapsed: 1400 * time.Millisecond},
+		{Kind: report.StepUnchanged, Step: "preflight", Message: "18 checks, 1 warning", Elapsed: 1400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "fetch"},
-		{Kind: report.Waiting, Step: "fetch", Message: "ignition server ignition.demo.example.com: connection refused; asked again until 09:30:00", Next: time.Now().Add(100 * time.Hour)},
+		{Kind: report.Waiting, Step: "fetch", Message: "ignition server ignition.demo.example.com: connection refused; asked again until 09:30:00", RetryAt: time.Now().Add(100 * time.Hour)},
 		{Kind: report.StepDone, Step: "fetch", Message: "54 files, 25 units, 136 kB from ignition.demo.example.com", Elapsed: 400 * time.Millisecond},
 		{Kind: report.StepStarted, Step: "identity"},
 		{Kind: report.Waiting, Step: "identity", Message: "approval of the client CSR " + csr + " for system:node:worker-0", Remedy: "oc adm certificate approve " + csr},
@@ -64,7 +64,7 @@ func TestScreen(t *testing.T) {
 			s := newScreen(t, test.width)
 			s.expect(name + "-1") // the process reads events from now on
 			for _, moment := range []int{6, 9, 10} {
-				for ; s.told < moment; s.told++ {
+				for ; s.emitted < moment; s.emitted++ {
 					s.tmux("send-keys", "-t", "s", "Enter")
 				}
 				if moment == 6 && test.then != test.width {
@@ -79,12 +79,12 @@ func TestScreen(t *testing.T) {
 
 type screen struct {
 	*testing.T
-	socket string
-	told   int
+	socket  string
+	emitted int
 }
 
 func newScreen(t *testing.T, width int) *screen {
-	s := &screen{T: t, socket: filepath.Join(t.TempDir(), "tmux"), told: 1}
+	s := &screen{T: t, socket: filepath.Join(t.TempDir(), "tmux"), emitted: 1}
 	t.Setenv("TMUX_TMPDIR", filepath.Dir(s.socket))
 	command := "stty -echo; exec env SCREEN=1 TERM=screen LC_ALL=C.UTF-8 NO_COLOR=1 " + os.Args[0]
 	s.tmux("-f", "/dev/null", "new-session", "-d", "-s", "s", "-x", strconv.Itoa(width), "-y", "40", command)
@@ -102,7 +102,7 @@ func (s *screen) tmux(args ...string) string {
 	return string(out)
 }
 
-var clocks = regexp.MustCompile(`\b[0-9]:[0-9]{2}$|\b(99|100):[0-9]{2}:[0-9]{2}`)
+var clockPattern = regexp.MustCompile(`\b[0-9]:[0-9]{2}$|\b(99|100):[0-9]{2}:[0-9]{2}`)
 
 // expect compares the screen with a file in testdata. It waits until they match, or until the
 // screen is stable and differs.
@@ -118,7 +118,7 @@ func (s *screen) expect(name string) {
 		var lines []string
 		for line := range strings.Lines(s.tmux("capture-pane", "-p", "-S", "-", "-t", "s")) {
 			line = strings.TrimRight(line, " \n")
-			lines = append(lines, clocks.ReplaceAllStringFunc(line, func(clock string) string { return clock[:len(clock)-2] + "00" }))
+			lines = append(lines, clockPattern.ReplaceAllStringFunc(line, func(clock string) string { return clock[:len(clock)-2] + "00" }))
 		}
 		got = strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 		if got == string(want) {

@@ -17,9 +17,9 @@ func newStatusCommand(p *printer) *cobra.Command {
 		bootstrap.Status, printStatus)
 }
 
-// poolWords returns the name of the pool that a node's configuration is from. A standalone
+// describePool returns the name of the pool that a node's configuration is from. A standalone
 // cluster's pools have no name in the agent's inputs.
-func poolWords(state bootstrap.State) string {
+func describePool(state bootstrap.State) string {
 	if state.NodePool == "" {
 		return "the workers"
 	}
@@ -33,17 +33,17 @@ func printStatus(w io.Writer, document bootstrap.StatusDocument) {
 		fmt.Fprintln(w, "this host has not joined a cluster with hcp-node-agent")
 	case "joining":
 		fmt.Fprintf(w, "%s is joining %s since %s; the last step done is %q\n",
-			orHost(state.NodeName), poolWords(state), state.Started.Local().Format(time.DateTime), state.LastStep)
+			nodeNameOrHost(state.NodeName), describePool(state), state.Started.Local().Format(time.DateTime), state.LastStep)
 	case "leaving":
 		fmt.Fprintf(w, "%s is leaving %s since %s; to resume: hcp-node-agent leave\n",
-			orHost(state.NodeName), poolWords(state), state.Leaving.Local().Format(time.DateTime))
+			nodeNameOrHost(state.NodeName), describePool(state), state.Leaving.Local().Format(time.DateTime))
 	case "joined":
 		fmt.Fprintf(w, "%s joined %s of %s on %s\n",
-			orHost(state.NodeName), poolWords(state), state.APIServer, state.Finished.Local().Format(time.DateTime))
+			nodeNameOrHost(state.NodeName), describePool(state), state.APIServer, state.Finished.Local().Format(time.DateTime))
 	}
 	for _, unit := range []string{"NetworkManager.service", "openvswitch.service", "crio.service", "kubelet.service"} {
 		if s, known := document.Units[unit]; known {
-			fmt.Fprintf(w, "  %-24s %s\n", unit, unitWords(s.Load, s.Active, s.File))
+			fmt.Fprintf(w, "  %-24s %s\n", unit, describeUnit(s.Load, s.Active, s.File))
 		}
 	}
 	if s := document.Units[ovs.NodeIPUnit]; s.Active == "failed" {
@@ -63,21 +63,21 @@ func printStatus(w io.Writer, document bootstrap.StatusDocument) {
 		fmt.Fprintf(w, "  %-24s %d\n", "drift", len(document.Drift))
 	}
 	for _, drift := range document.Drift {
-		fmt.Fprintf(w, "    %s %s\n      expected: %s\n      current:  %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Want, drift.Now)
+		fmt.Fprintf(w, "    %s %s\n      expected: %s\n      current:  %s\n", drift.Kind, report.EscapeLine(drift.Target), drift.Desired, drift.Now)
 	}
-	for _, trouble := range document.Trouble {
+	for _, trouble := range document.Errors {
 		fmt.Fprintf(w, "  unknown: %s\n", trouble)
 	}
 }
 
-func orHost(name string) string {
+func nodeNameOrHost(name string) string {
 	if name == "" {
 		return "this host"
 	}
 	return name
 }
 
-func unitWords(load, active, file string) string {
+func describeUnit(load, active, file string) string {
 	if load == "not-found" {
 		return "not installed"
 	}

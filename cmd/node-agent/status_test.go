@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-func TestSayStatus(t *testing.T) {
+func TestPrintStatus(t *testing.T) {
 	made := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	document := bootstrap.StatusDocument{
 		Phase: "joined", State: bootstrap.State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", Finished: made},
@@ -43,7 +43,7 @@ func TestSayStatus(t *testing.T) {
 	}
 }
 
-func TestSayNodeIP(t *testing.T) {
+func TestPrintNodeIP(t *testing.T) {
 	one, two := netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")
 	for want, told := range map[string]bootstrap.NodeIPDocument{
 		"no join yet; nothing was changed\n":                  {Note: "no join yet"},

@@ -15,26 +15,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// ticketOptions are the flags of ticket create.
-type ticketOptions struct {
-	names, addresses, labels, taints []string
-	nodes, kubeconfig, ca, stub, dir string
-	lifetime                         time.Duration
+// tokenOptions are the flags of ticket create.
+type tokenOptions struct {
+	names, addresses, labels, taints     []string
+	nodes, kubeconfig, ca, userData, dir string
+	lifetime                             time.Duration
 }
 
-type createdTicket struct {
-	ticket.Public
-	TicketFile string `json:"ticketFile"`
-	ClaimFile  string `json:"claimFile"`
+type createdToken struct {
+	ticket.Summary
+	TokenFile      string `json:"ticketFile"`
+	EnrollmentFile string `json:"claimFile"`
 }
 
-type ticketsDocument struct {
+type tokensDocument struct {
 	report.TypeMeta
-	Tickets []createdTicket `json:"tickets"`
+	Tokens []createdToken `json:"tickets"`
 	result
 }
 
-func newTicketCreateCommand(p *printer) *cobra.Command {
+func newTokenCreateCommand(p *printer) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "create",
 		Short: "Create tickets for nodes, and the claims that match them",
@@ -47,7 +47,7 @@ writes two files for each node:
 		Example: "  hcp-node-agent ticket create --node worker-7 --kubeconfig hosted.kubeconfig",
 		Args:    cobra.NoArgs,
 	}
-	var o ticketOptions
+	var o tokenOptions
 	flags := c.Flags()
 	flags.SortFlags = false
 	flags.StringArrayVar(&o.names, "node", nil, "`NAME` of the node; can be repeated")
@@ -60,13 +60,13 @@ writes two files for each node:
 	flags.StringVar(&o.ca, "ca", "", "`FILE` with the hosted cluster's CA (PEM), instead of --kubeconfig")
 	flags.StringArrayVar(&o.labels, "label", nil, "`KEY=VALUE` for the Node; can be repeated")
 	flags.StringArrayVar(&o.taints, "taint", nil, "`KEY=VALUE:EFFECT` for the Node; can be repeated")
-	flags.StringVar(&o.stub, "embed-stub", "",
+	flags.StringVar(&o.userData, "embed-stub", "",
 		"put the user data in `FILE` into the ticket; the host needs no other input then")
 	flags.StringVar(&o.dir, "output-dir", ".", "`DIRECTORY` for the files")
 	c.RunE = func(*cobra.Command, []string) error {
-		document := ticketsDocument{TypeMeta: report.Meta("Tickets"), Tickets: []createdTicket{}}
+		document := tokensDocument{TypeMeta: report.Meta("Tickets"), Tokens: []createdToken{}}
 		err := o.create(&document)
-		print := func(w io.Writer) { printTickets(w, o, document.Tickets) }
+		print := func(w io.Writer) { printTokens(w, o, document.Tokens) }
 		if err != nil && !p.json {
 			print(p.out) // the tokens that were created before the error
 		}
@@ -76,23 +76,23 @@ writes two files for each node:
 	return c
 }
 
-func badTicket(format string, args ...any) error {
+func tokenUsageError(format string, args ...any) error {
 	return report.Fail(report.Usage, "hcp-node-agent ticket create --help", format, args...)
 }
 
-func (o ticketOptions) create(document *ticketsDocument) error {
-	wish, err := o.wish()
+func (o tokenOptions) create(document *tokensDocument) error {
+	wish, err := o.sharedOptions()
 	if err != nil {
 		return err
 	}
-	nodes, err := o.wanted()
+	nodes, err := o.tokenNodes()
 	if err != nil {
 		return err
 	}
 	for _, node := range nodes {
-		for _, suffix := range []string{ticket.TicketSuffix, ticket.ClaimSuffix} {
+		for _, suffix := range []string{ticket.TokenSuffix, ticket.EnrollmentSuffix} {
 			if path := filepath.Join(o.dir, node.name+suffix); exists(path) {
-				return badTicket("%s is there already, and nothing is written over it: move it away, or give another --output-dir", path)
+				return tokenUsageError("%s is there already, and nothing is written over it: move it away, or give another --output-dir", path)
 			}
 		}
 	}
@@ -101,14 +101,14 @@ func (o ticketOptions) create(document *ticketsDocument) error {
 		wish.NodeName, wish.Addresses = node.name, node.addresses
 		made, claim, err := ticket.New(wish, now)
 		if err != nil {
-			return badTicket("%w", err)
+			return tokenUsageError("%w", err)
 		}
-		one := createdTicket{Public: made.Public(now)}
+		one := createdToken{Summary: made.Summarize(now)}
 		one.Addresses = node.addresses
-		if one.TicketFile, one.ClaimFile, err = ticket.Write(o.dir, made, claim); err != nil {
+		if one.TokenFile, one.EnrollmentFile, err = ticket.Write(o.dir, made, claim); err != nil {
 			return err
 		}
-		document.Tickets = append(document.Tickets, one)
+		document.Tokens = append(document.Tokens, one)
 	}
 	return nil
 }
@@ -118,11 +118,11 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// wish returns the options that all tokens share.
-func (o ticketOptions) wish() (ticket.Wish, error) {
-	wish := ticket.Wish{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
+// sharedOptions returns the options that all tokens share.
+func (o tokenOptions) sharedOptions() (ticket.Options, error) {
+	wish := ticket.Options{Labels: o.labels, Taints: o.taints, Lifetime: o.lifetime}
 	if (o.kubeconfig == "") == (o.ca == "") {
-		return wish, badTicket("give one of --kubeconfig and --ca: a ticket is for one cluster")
+		return wish, tokenUsageError("give one of --kubeconfig and --ca: a ticket is for one cluster")
 	}
 	path, flag := o.ca, "--ca"
 	if o.kubeconfig != "" {
@@ -130,7 +130,7 @@ func (o ticketOptions) wish() (ticket.Wish, error) {
 	}
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return wish, badTicket("reading %s: %w", flag, err)
+		return wish, tokenUsageError("reading %s: %w", flag, err)
 	}
 	wish.ClusterCA = content
 	if o.kubeconfig != "" {
@@ -138,59 +138,59 @@ func (o ticketOptions) wish() (ticket.Wish, error) {
 			return wish, err
 		}
 	}
-	if o.stub == "" {
+	if o.userData == "" {
 		return wish, nil
 	}
-	if wish.Stub, err = os.ReadFile(o.stub); err != nil {
-		return wish, badTicket("reading --embed-stub: %w", err)
+	if wish.UserData, err = os.ReadFile(o.userData); err != nil {
+		return wish, tokenUsageError("reading --embed-stub: %w", err)
 	}
-	if _, err := ignition.ParseStub(wish.Stub); err != nil {
+	if _, err := ignition.ParseUserData(wish.UserData); err != nil {
 		return wish, err
 	}
 	return wish, nil
 }
 
-// wanted returns the nodes of --node and --nodes.
-func (o ticketOptions) wanted() ([]ticketNode, error) {
+// tokenNodes returns the nodes of --node and --nodes.
+func (o tokenOptions) tokenNodes() ([]tokenNode, error) {
 	addresses, err := parseAddresses(o.addresses)
 	if err != nil {
-		return nil, badTicket("--address: %w", err)
+		return nil, tokenUsageError("--address: %w", err)
 	}
-	var nodes []ticketNode
+	var nodes []tokenNode
 	for _, name := range o.names {
-		nodes = append(nodes, ticketNode{name, addresses})
+		nodes = append(nodes, tokenNode{name, addresses})
 	}
 	if o.nodes != "" {
 		content, err := os.ReadFile(o.nodes)
 		if err != nil {
-			return nil, badTicket("reading --nodes: %w", err)
+			return nil, tokenUsageError("reading --nodes: %w", err)
 		}
 		more, err := parseNodes(content)
 		if err != nil {
-			return nil, badTicket("reading --nodes: %s: %w", o.nodes, err)
+			return nil, tokenUsageError("reading --nodes: %s: %w", o.nodes, err)
 		}
 		nodes = append(nodes, more...)
 	}
 	seen := map[string]bool{}
 	for _, node := range nodes {
 		if seen[node.name] {
-			return nil, badTicket("the node %s is named twice", node.name)
+			return nil, tokenUsageError("the node %s is named twice", node.name)
 		}
 		seen[node.name] = true
 	}
 	switch {
 	case len(nodes) == 0:
-		return nil, badTicket("give the node's name: --node NAME, or --nodes FILE")
+		return nil, tokenUsageError("give the node's name: --node NAME, or --nodes FILE")
 	case len(nodes) > 1 && len(addresses) > 0:
-		return nil, badTicket("--address is of one node, and there are %d: give addresses in --nodes FILE", len(nodes))
+		return nil, tokenUsageError("--address is of one node, and there are %d: give addresses in --nodes FILE", len(nodes))
 	}
 	return nodes, nil
 }
 
-func printTickets(w io.Writer, o ticketOptions, tickets []createdTicket) {
+func printTokens(w io.Writer, o tokenOptions, tickets []createdToken) {
 	for _, one := range tickets {
 		fmt.Fprintf(w, "%s, until %s\n", one.NodeName, one.Expires.Local().Format(time.DateTime))
-		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n  %s   no secret: put it into the approver's directory of claims\n", one.TicketFile, one.ClaimFile)
+		fmt.Fprintf(w, "  %s   a secret: bring it to this host alone\n  %s   no secret: put it into the approver's directory of claims\n", one.TokenFile, one.EnrollmentFile)
 		if len(one.Addresses) == 0 {
 			fmt.Fprintln(w, "  it names no address (--address), so a person has to approve the node's serving certificate")
 		}
@@ -199,7 +199,7 @@ func printTickets(w io.Writer, o ticketOptions, tickets []createdTicket) {
 		return
 	}
 	stub := " --user-data stub.ign"
-	if o.stub != "" {
+	if o.userData != "" {
 		stub = ""
 	}
 	fmt.Fprintf(w, "\non the host:\n  hcp-node-agent join --ticket NAME.ticket%s\nwhere the hosted cluster is administered, before or after:\n  hcp-node-agent approve --claims DIR --watch --kubeconfig FILE\n", stub)

@@ -10,15 +10,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// ticketNode is a node to create a join token for.
-type ticketNode struct {
+// tokenNode is a node to create a join token for.
+type tokenNode struct {
 	name      string
 	addresses []netip.Addr
 }
 
 // parseNodes parses lines with the name of a node and its addresses. Text after # is a comment.
-func parseNodes(content []byte) ([]ticketNode, error) {
-	var nodes []ticketNode
+func parseNodes(content []byte) ([]tokenNode, error) {
+	var nodes []tokenNode
 	lines := bufio.NewScanner(bytes.NewReader(content))
 	for number := 1; lines.Scan(); number++ {
 		text, _, _ := strings.Cut(lines.Text(), "#")
@@ -33,7 +33,7 @@ func parseNodes(content []byte) ([]ticketNode, error) {
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
 		}
-		nodes = append(nodes, ticketNode{words[0], addresses})
+		nodes = append(nodes, tokenNode{words[0], addresses})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading lines: %w", err)

@@ -13,39 +13,39 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-type ticketDocument struct {
+type tokenDocument struct {
 	report.TypeMeta
-	ticket.Public
+	ticket.Summary
 	result
 }
 
-func newTicketShowCommand(p *printer) *cobra.Command {
+func newTokenShowCommand(p *printer) *cobra.Command {
 	return &cobra.Command{
 		Use:               "show FILE",
 		Short:             "Print a ticket or a claim without its secret",
 		Args:              cobra.ExactArgs(1),
 		ValidArgsFunction: completeFiles(),
 		RunE: func(_ *cobra.Command, args []string) error {
-			shown, err := showTicket(args[0])
-			document := ticketDocument{report.Meta("TicketShown"), shown, resultOf(err)}
-			return p.finish(err, document, func(w io.Writer) { printTicket(w, shown) })
+			shown, err := readTokenSummary(args[0])
+			document := tokenDocument{report.Meta("TicketShown"), shown, resultOf(err)}
+			return p.finish(err, document, func(w io.Writer) { printToken(w, shown) })
 		},
 	}
 }
 
-func showTicket(path string) (ticket.Public, error) {
+func readTokenSummary(path string) (ticket.Summary, error) {
 	content, err := os.ReadFile(path)
 	if err != nil {
-		return ticket.Public{}, report.Fail(report.Usage, "hcp-node-agent ticket show --help", "reading the file: %w", err)
+		return ticket.Summary{}, report.Fail(report.Usage, "hcp-node-agent ticket show --help", "reading the file: %w", err)
 	}
-	shown, err := ticket.Show(content, time.Now())
+	shown, err := ticket.ParseSummary(content, time.Now())
 	if err != nil {
 		return shown, report.Fail(report.Usage, "hcp-node-agent ticket create --node NAME --kubeconfig FILE # makes a ticket and its claim", "%s: %w", path, err)
 	}
 	return shown, nil
 }
 
-func printTicket(w io.Writer, t ticket.Public) {
+func printToken(w io.Writer, t ticket.Summary) {
 	until := "until " + t.Expires.Local().Format(time.DateTime)
 	if t.Expired {
 		until = "EXPIRED at " + t.Expires.Local().Format(time.DateTime)
@@ -60,12 +60,12 @@ func printTicket(w io.Writer, t ticket.Public) {
 	for _, ca := range t.ClusterCA {
 		row("cluster CA", string(ca))
 	}
-	if t.Kind == ticket.KindClaim {
-		row("addresses", addresses(t.Addresses))
+	if t.Kind == ticket.KindEnrollment {
+		row("addresses", joinAddresses(t.Addresses))
 	}
 	row("labels", strings.Join(t.Labels, " "))
 	row("taints", strings.Join(t.Taints, " "))
-	if t.HasStub {
+	if t.HasUserData {
 		row("stub", "is in it")
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-func put(t *testing.T, dir, name, content string) string {
+func writeTestFile(t *testing.T, dir, name, content string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -29,12 +29,12 @@ func kubeconfig(ca string) string {
 		"users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/false, interactiveMode: Never}}}]}\n"
 }
 
-const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
+const unassignedUUID = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // not assigned to any server
 
-func TestTicketCreate(t *testing.T) {
-	dir, ca := t.TempDir(), string(certtest.NewAuthority(t, "ca").PEM)
-	config := put(t, dir, "kubeconfig", kubeconfig(ca))
-	stub, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", Token: []byte(uuid), CA: []byte(ca), NodePool: "clusters/a"})
+func TestTokenCreate(t *testing.T) {
+	dir, ca := t.TempDir(), string(certtest.NewCA(t, "ca").PEM)
+	config := writeTestFile(t, dir, "kubeconfig", kubeconfig(ca))
+	stub, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", Token: []byte(unassignedUUID), CA: []byte(ca), NodePool: "clusters/a"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,11 +42,11 @@ func TestTicketCreate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stubFile := put(t, dir, "stub.ign", string(stubContent))
-	got := call(t, "", "ticket", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
+	stubFile := writeTestFile(t, dir, "stub.ign", string(stubContent))
+	got := runCommandLine(t, "", "ticket", "create", "--node", "worker-7", "--address", "192.0.2.7", "--address", "2001:db8::7", "--kubeconfig", config,
 		"--label", "rack=r1", "--taint", "dedicated=gpu:NoSchedule", "--embed-stub", stubFile, "--output-dir", dir)
 	ticketPath, claimPath := filepath.Join(dir, "worker-7.ticket"), filepath.Join(dir, "worker-7.claim")
-	if got.code != report.Done || got.err != "" {
+	if got.code != report.Success || got.err != "" {
 		t.Fatalf("code %d, %s", got.code, got.err)
 	}
 	for _, want := range []string{ticketPath + "   a secret", claimPath + "   no secret", "hcp-node-agent join --ticket NAME.ticket\n", "hcp-node-agent approve --claims DIR --watch --kubeconfig FILE"} {
@@ -61,37 +61,37 @@ func TestTicketCreate(t *testing.T) {
 	if info, err := os.Stat(ticketPath); err != nil || info.Mode() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	made, err := ticket.ParseTicket(content)
-	if err != nil || string(made.Stub) != string(stubContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
+	made, err := ticket.ParseToken(content)
+	if err != nil || string(made.UserData) != string(stubContent) || len(made.Labels) != 1 || len(made.Taints) != 1 || time.Until(made.Expires) > 5*time.Hour {
 		t.Errorf("%v, %v", made, err)
 	}
 	for _, path := range []string{ticketPath, claimPath} {
 		for _, output := range []string{"text", "json"} {
-			shown := call(t, "", "ticket", "show", path, "-o", output)
-			if shown.code != report.Done || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Public(time.Now()).Fingerprint) || !strings.Contains(shown.out, "worker-7") {
+			shown := runCommandLine(t, "", "ticket", "show", path, "-o", output)
+			if shown.code != report.Success || !strings.Contains(shown.out, made.ID) || !strings.Contains(shown.out, made.Summarize(time.Now()).Fingerprint) || !strings.Contains(shown.out, "worker-7") {
 				t.Errorf("show %s: code %d\n%s%s", path, shown.code, shown.out, shown.err)
 			}
-			for _, secret := range []string{uuid, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(uuid))} {
+			for _, secret := range []string{unassignedUUID, "PRIVATE", "privateKey", base64.StdEncoding.EncodeToString([]byte(unassignedUUID))} {
 				if strings.Contains(shown.out+shown.err+got.out, secret) {
 					t.Errorf("a secret is shown: %s", shown.out)
 				}
 			}
 		}
 	}
-	again := call(t, "", "ticket", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
+	again := runCommandLine(t, "", "ticket", "create", "--node", "worker-7", "--kubeconfig", config, "--output-dir", dir)
 	if after, err := os.ReadFile(ticketPath); again.code != report.Usage || !strings.Contains(again.err, ticketPath+" is there already") || err != nil || string(after) != string(content) {
 		t.Errorf("over an existing one: code %d, %s", again.code, again.err)
 	}
 }
 
-func TestTicketsForMany(t *testing.T) {
+func TestTokensForSeveralNodes(t *testing.T) {
 	dir := t.TempDir()
-	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
-	nodes := put(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
-	got := call(t, "", "ticket", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
-	document := decode(t, got.out)
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
+	nodes := writeTestFile(t, dir, "nodes", "# the first rack\nworker-1 192.0.2.1 2001:db8::1\n\nworker-2   # by hand\n")
+	got := runCommandLine(t, "", "ticket", "create", "--nodes", nodes, "--node", "worker-3", "--ca", ca, "--expires", "72h", "--output-dir", dir, "-o", "json")
+	document := decodeDocument(t, got.out)
 	list, _ := document["tickets"].([]any)
-	if got.code != report.Done || document["kind"] != "Tickets" || len(list) != 3 {
+	if got.code != report.Success || document["kind"] != "Tickets" || len(list) != 3 {
 		t.Fatalf("code %d, %s%s", got.code, got.out, got.err)
 	}
 	for name, addresses := range map[string]int{"worker-1": 2, "worker-2": 0, "worker-3": 0} {
@@ -99,42 +99,42 @@ func TestTicketsForMany(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		claim, err := ticket.ParseClaim(content)
+		claim, err := ticket.ParseEnrollment(content)
 		if err != nil || claim.NodeName != name || len(claim.Addresses) != addresses || time.Until(claim.Expires) < 71*time.Hour {
 			t.Errorf("%s: %+v, %v", name, claim, err)
 		}
 	}
 }
 
-func TestTicketCreateRefuses(t *testing.T) {
+func TestTokenCreateRejectsInvalidFlags(t *testing.T) {
 	dir := t.TempDir()
-	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	for line, want := range map[string]string{
 		"--ca " + ca: "give the node's name",
 		"--node a --ca " + ca + " --kubeconfig " + ca: "give one of --kubeconfig and --ca",
-		"--node a":                                                          "give one of --kubeconfig and --ca",
-		"--node a --kubeconfig /gone":                                       "reading --kubeconfig: open /gone",
-		"--node a --kubeconfig " + ca:                                       "reading the kubeconfig",
-		"--node a --ca " + os.DevNull:                                       "no certificate in PEM form",
-		"--node Worker_1 --ca " + ca:                                        "is not the name of a node",
-		"--node ../a --ca " + ca:                                            "is not the name of a node",
-		"--node a --node a --ca " + ca:                                      "named twice",
-		"--node a --node b --address 192.0.2.1 --ca " + ca:                  "give addresses in --nodes FILE",
-		"--node a --address 127.0.0.1 --ca " + ca:                           "no other machine reaches",
-		"--node a --address here --ca " + ca:                                "is not an IP address",
-		"--node a --label x --ca " + ca:                                     "key=value of a label",
-		"--node a --taint x=y --ca " + ca:                                   "key=value:Effect of a taint",
-		"--node a --expires 1s --ca " + ca:                                  "one minute to 365 days",
-		"--node a --embed-stub " + ca + " --ca " + ca:                       "not JSON",
-		"--node a --ca " + ca + " --nodes " + put(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
-		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):  "not a directory",
+		"--node a":                                         "give one of --kubeconfig and --ca",
+		"--node a --kubeconfig /gone":                      "reading --kubeconfig: open /gone",
+		"--node a --kubeconfig " + ca:                      "reading the kubeconfig",
+		"--node a --ca " + os.DevNull:                      "no certificate in PEM form",
+		"--node Worker_1 --ca " + ca:                       "is not the name of a node",
+		"--node ../a --ca " + ca:                           "is not the name of a node",
+		"--node a --node a --ca " + ca:                     "named twice",
+		"--node a --node b --address 192.0.2.1 --ca " + ca: "give addresses in --nodes FILE",
+		"--node a --address 127.0.0.1 --ca " + ca:          "no other machine reaches",
+		"--node a --address here --ca " + ca:               "is not an IP address",
+		"--node a --label x --ca " + ca:                    "key=value of a label",
+		"--node a --taint x=y --ca " + ca:                  "key=value:Effect of a taint",
+		"--node a --expires 1s --ca " + ca:                 "one minute to 365 days",
+		"--node a --embed-stub " + ca + " --ca " + ca:      "not JSON",
+		"--node a --ca " + ca + " --nodes " + writeTestFile(t, dir, "n", "b 192.0.2"): "line 1: \"192.0.2\" is not an IP address",
+		"--node a --ca " + ca + " --output-dir " + filepath.Join(ca, "no"):            "not a directory",
 	} {
 		args := append([]string{"ticket", "create"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--output-dir") {
 			args = append(args, "--output-dir", dir)
 		}
-		got := call(t, "", args...)
-		if got.code == report.Done || !strings.Contains(got.err, want) {
+		got := runCommandLine(t, "", args...)
+		if got.code == report.Success || !strings.Contains(got.err, want) {
 			t.Errorf("%s: code %d, %s, want %q", line, got.code, got.err, want)
 		}
 	}
@@ -144,19 +144,19 @@ func TestTicketCreateRefuses(t *testing.T) {
 }
 
 // The documented commands use a directory that does not exist yet.
-func TestTicketCreateMakesTheDirectory(t *testing.T) {
+func TestTokenCreateCreatesTheDirectory(t *testing.T) {
 	dir := t.TempDir()
-	ca := put(t, dir, "ca.crt", string(certtest.NewAuthority(t, "ca").PEM))
+	ca := writeTestFile(t, dir, "ca.crt", string(certtest.NewCA(t, "ca").PEM))
 	out := filepath.Join(dir, "new", "tickets")
-	got := call(t, "", "ticket", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
-	if got.code != report.Done || !exists(filepath.Join(out, "worker-7.ticket")) || !exists(filepath.Join(out, "worker-7.claim")) {
+	got := runCommandLine(t, "", "ticket", "create", "--node", "worker-7", "--ca", ca, "--output-dir", out)
+	if got.code != report.Success || !exists(filepath.Join(out, "worker-7.ticket")) || !exists(filepath.Join(out, "worker-7.claim")) {
 		t.Fatalf("code %d, %s", got.code, got.err)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("the directory has the mode %v, %v", info.Mode(), err)
 	}
 	bad := filepath.Join(dir, "bad")
-	if got := call(t, "", "ticket", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.code != report.Usage || exists(bad) {
+	if got := runCommandLine(t, "", "ticket", "create", "--node", "Bad_Name", "--ca", ca, "--output-dir", bad); got.code != report.Usage || exists(bad) {
 		t.Errorf("with a bad name: code %d, %s; the directory exists: %t", got.code, got.err, exists(bad))
 	}
 }

@@ -40,7 +40,7 @@ func (p *printer) version() error {
 		Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
 	return p.document(document, func(w io.Writer) {
-		fmt.Fprintf(w, "%s %s (%s, %s)\n", program, document.Version, document.Go, document.Platform)
+		fmt.Fprintf(w, "%s %s (%s, %s)\n", programName, document.Version, document.Go, document.Platform)
 	})
 }
 

@@ -12,50 +12,50 @@ import (
 
 // Options configure an Approver.
 type Options struct {
-	Kubeconfig []byte // of the hosted cluster; not stored
-	Claims     string // directory of the enrollment files; not used for manual approval
-	Namespace  string // of the ConfigMap with the usage records
-	ConfigMap  string
-	Tell       func(Told)        // receives every decision, one call at a time
-	Status     func(text string) // receives the status text whenever the status changes; may be nil
-	Ready      func()            // is called once, after the first successful resync; may be nil
+	Kubeconfig    []byte // of the hosted cluster; not stored
+	EnrollmentDir string // directory of the enrollment files; not used for manual approval
+	Namespace     string // of the ConfigMap with the usage records
+	ConfigMap     string
+	OnEvent       func(Event)       // receives every decision, one call at a time
+	OnStatus      func(text string) // receives the status text whenever the status changes; may be nil
+	OnReady       func()            // is called once, after the first successful resync; may be nil
 }
 
-// Told is a decision on a CSR or another message of an approver.
-type Told struct {
+// Event is a decision on a CSR or another message of an approver.
+type Event struct {
 	Time    time.Time     `json:"time"`
-	Verdict Verdict       `json:"verdict"`
+	Outcome Outcome       `json:"verdict"`
 	Node    string        `json:"node,omitempty"`
 	CSR     string        `json:"csr,omitempty"`
 	Signer  string        `json:"signer,omitempty"`
 	Key     string        `json:"key,omitempty"` // fingerprint of the CSR's public key
-	Ticket  string        `json:"ticket,omitempty"`
+	TokenID string        `json:"ticket,omitempty"`
 	Reason  string        `json:"reason,omitempty"`
 	Remedy  report.Remedy `json:"remedy,omitempty"`
 }
 
 // Outcomes of events that are not decisions.
 const (
-	Warned Verdict = "warning" // an unusable enrollment, an unreachable API server or a rejected approval
-	Noted  Verdict = "note"
+	Warning Outcome = "warning" // an unusable enrollment, an unreachable API server or a rejected approval
+	Note    Outcome = "note"
 )
 
 // Approver approves CSRs that match an enrollment.
 type Approver struct {
 	connection
-	options  Options
-	bindings bindings
-	dir      claimsDir
-	claims   Claims
+	options     Options
+	usage       usageRecords
+	dir         enrollmentDir
+	enrollments Enrollments
 
-	told      memory
-	broken    map[string]bool // errors of unusable enrollments that were already reported
-	unsettled bool            // a decision can change without a change of its CSR
-	patience  time.Duration   // until the next resync while needsResync is set
-	soon      time.Duration   // initial value of resyncDelay
-	crossed   bool            // another client wrote a CSR while it was approved
-	tally     tally           // of the last resync and of the changes since
-	approved  int
+	reported           reportedReasons
+	enrollmentErrors   map[string]bool // errors of unusable enrollments that were already reported
+	needsResync        bool            // a decision can change without a change of its CSR
+	resyncDelay        time.Duration   // until the next resync while needsResync is set
+	initialResyncDelay time.Duration   // initial value of resyncDelay
+	hasConflict        bool            // another client wrote a CSR while it was approved
+	stats              approvalStats   // of the last resync and of the changes since
+	approvedCount      int
 }
 
 // Open creates an approver from a kubeconfig. It sends no requests to the cluster.
@@ -65,74 +65,74 @@ func Open(options Options) (*Approver, error) {
 		return nil, err
 	}
 	return &Approver{
-		connection: connection, options: options, claims: NewClaims(nil),
-		bindings: bindings{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
-		dir:      claimsDir{path: options.Claims}, broken: map[string]bool{}, patience: lookAgainForSome, soon: lookAgainForSome,
+		connection: connection, options: options, enrollments: NewEnrollments(nil),
+		usage: usageRecords{client: connection.client, namespace: options.Namespace, name: options.ConfigMap},
+		dir:   enrollmentDir{path: options.EnrollmentDir}, enrollmentErrors: map[string]bool{}, resyncDelay: minResyncDelay, initialResyncDelay: minResyncDelay,
 	}, nil
 }
 
-func (a *Approver) tell(told Told) {
+func (a *Approver) emit(told Event) {
 	told.Time = time.Now().UTC()
-	a.options.Tell(told)
+	a.options.OnEvent(told)
 }
 
 // Maximum lengths of reported texts, parts of which are chosen by the requestor.
 const (
-	mostNode   = 253 // of a Node name
-	mostReason = 1000
+	maxNodeNameLength = 253 // of a Node name
+	maxReasonLength   = 1000
 )
 
-// tellOf emits the event for a decision. A decision other than an approval is emitted again only
+// emitDecision emits the event for a decision. A decision other than an approval is emitted again only
 // if its reason has changed.
-func (a *Approver) tellOf(csr *certificatesv1.CertificateSigningRequest, d Decision) {
-	d.Node, d.Reason = shortenTo(mostNode, d.Node), shortenTo(mostReason, d.Reason)
-	if d.Verdict != Approve {
-		if d.Reason == "" || !a.told.add(csr.UID, d.Reason) {
+func (a *Approver) emitDecision(csr *certificatesv1.CertificateSigningRequest, d Decision) {
+	d.Node, d.Reason = truncateTo(maxNodeNameLength, d.Node), truncateTo(maxReasonLength, d.Reason)
+	if d.Outcome != Approved {
+		if d.Reason == "" || !a.reported.add(csr.UID, d.Reason) {
 			return
 		}
-		a.patience = a.soon
+		a.resyncDelay = a.initialResyncDelay
 	}
-	a.tell(toldOf(csr, d))
+	a.emit(newEvent(csr, d))
 }
 
-// tellFailed reports that a CSR could not be approved. It reports a CSR again only if the status
+// emitApprovalFailure reports that a CSR could not be approved. It reports a CSR again only if the status
 // reason of the error changes, because the API server's message can contain a time.
-func (a *Approver) tellFailed(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
+func (a *Approver) emitApprovalFailure(csr *certificatesv1.CertificateSigningRequest, d Decision, err error) {
 	kind := "failed: " + string(apierrors.ReasonForError(err))
-	if !a.told.add(csr.UID, kind) {
+	if !a.reported.add(csr.UID, kind) {
 		return
 	}
-	a.patience = a.soon
-	d.Verdict, d.Reason, d.Remedy = Warned, "it cannot be approved: "+err.Error(), "# it is tried again"
-	a.tell(toldOf(csr, d))
+	a.resyncDelay = a.initialResyncDelay
+	d.Outcome, d.Reason, d.Remedy = Warning, "it cannot be approved: "+err.Error(), "# it is tried again"
+	a.emit(newEvent(csr, d))
 }
 
-func toldOf(csr *certificatesv1.CertificateSigningRequest, d Decision) Told {
-	told := Told{
-		Verdict: d.Verdict, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: report.Remedy(d.Remedy),
+func newEvent(csr *certificatesv1.CertificateSigningRequest, d Decision) Event {
+	told := Event{
+		Outcome: d.Outcome, Node: d.Node, CSR: csr.Name, Signer: csr.Spec.SignerName, Key: d.Key, Reason: d.Reason, Remedy: report.Remedy(d.Remedy),
 	}
-	if d.Claim != nil {
-		told.Ticket = d.Claim.ID
+	if d.Enrollment != nil {
+		told.TokenID = d.Enrollment.ID
 	}
 	return told
 }
 
-// loadClaims reads the enrollments and reports each unusable one once.
-func (a *Approver) loadClaims() {
+// loadEnrollments reads the enrollments and reports each unusable one once.
+func (a *Approver) loadEnrollments() {
 	claims, problems := a.dir.load()
 	broken := map[string]bool{}
 	for _, problem := range problems {
 		broken[problem.Error()] = true
-		if !a.broken[problem.Error()] {
-			a.tell(Told{Verdict: Warned, Reason: problem.Error()})
+		if !a.enrollmentErrors[problem.Error()] {
+			a.emit(Event{Outcome: Warning, Reason: problem.Error()})
 		}
 	}
-	a.claims, a.broken = claims, broken
+	a.enrollments, a.enrollmentErrors = claims, broken
 }
 
-// requestTime limits one request that is not a watch.
-const requestTime = 30 * time.Second
+// requestTimeout limits one request that is not a watch.
+const requestTimeout = 30 * time.Second
 
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, requestTime)
+func withRequestTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(ctx, requestTimeout)
 }

@@ -21,7 +21,7 @@ const (
 	DefaultConfigMap = "hcp-node-agent-tickets"
 )
 
-// bindings record which key each join token was used for, in one ConfigMap of the hosted cluster.
+// usageRecords record which key each join token was used for, in one ConfigMap of the hosted cluster.
 // An entry is "TOKEN-ID: KEY", with 32 and 43 characters. The ConfigMap is updated by
 // compare-and-swap, so only one of two concurrent approvers succeeds. The records survive a
 // restart.
@@ -30,52 +30,52 @@ const (
 // One ConfigMap is therefore limited to ten thousand tokens, more than the number of nodes that a
 // cluster supports. A single object needs the fewest rights. When the ConfigMap is full, no
 // further tokens are accepted, and the reason is reported for each CSR.
-type bindings struct {
+type usageRecords struct {
 	client    *kube.Client
 	namespace string
 	name      string
 }
 
 const (
-	mostBindings = 10_000
-	fullRemedy   = "# take the entries of claims that have expired out of the ConfigMap, and their files out of the directory"
+	maxUsageRecords        = 10_000
+	usageRecordsFullRemedy = "# take the entries of claims that have expired out of the ConfigMap, and their files out of the directory"
 )
 
-// bound is the content of the ConfigMap when it was read.
-type bound struct {
+// usageSnapshot is the content of the ConfigMap when it was read.
+type usageSnapshot struct {
 	object *corev1.ConfigMap
 	keys   map[string]string // token ID to key fingerprint
 }
 
-func (b bindings) read(ctx context.Context) (bound, error) {
+func (b usageRecords) read(ctx context.Context) (usageSnapshot, error) {
 	object, err := b.client.ConfigMaps(b.namespace).Get(ctx, b.name)
 	if apierrors.IsNotFound(err) {
-		return bound{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
+		return usageSnapshot{}, report.Fail(report.Usage, "oc apply -f deploy/approver-rbac.yaml # makes it; or name another one with --namespace and --configmap",
 			"the hosted cluster has no ConfigMap %s/%s, in which used tickets are noted: %w", b.namespace, b.name, err)
 	}
 	if err != nil {
-		return bound{}, fmt.Errorf("reading which tickets were used: %w", err)
+		return usageSnapshot{}, fmt.Errorf("reading which tickets were used: %w", err)
 	}
-	return boundOf(object), nil
+	return newUsageSnapshot(object), nil
 }
 
-func boundOf(object *corev1.ConfigMap) bound {
+func newUsageSnapshot(object *corev1.ConfigMap) usageSnapshot {
 	keys := make(map[string]string, len(object.Data))
 	for id, value := range object.Data {
-		keys[id] = longForm(value)
+		keys[id] = decodeFingerprint(value)
 	}
-	return bound{object: object, keys: keys}
+	return usageSnapshot{object: object, keys: keys}
 }
 
 // add records tokens as used. It returns a conflict error if the ConfigMap has changed since was
 // was read.
-func (b bindings) add(ctx context.Context, was bound, more map[string]string) error {
+func (b usageRecords) add(ctx context.Context, was usageSnapshot, more map[string]string) error {
 	object := was.object.DeepCopy()
 	if object.Data == nil {
 		object.Data = map[string]string{}
 	}
 	for id, fingerprint := range more {
-		object.Data[id] = shortForm(fingerprint)
+		object.Data[id] = encodeFingerprint(fingerprint)
 	}
 	if _, err := b.client.ConfigMaps(b.namespace).Update(ctx, object); err != nil {
 		return fmt.Errorf("noting tickets as used: %w", err)
@@ -84,8 +84,8 @@ func (b bindings) add(ctx context.Context, was bound, more map[string]string) er
 	return nil
 }
 
-// shortForm encodes the 32 bytes of a fingerprint in 43 characters.
-func shortForm(fingerprint string) string {
+// encodeFingerprint encodes the 32 bytes of a fingerprint in 43 characters.
+func encodeFingerprint(fingerprint string) string {
 	sum, err := hex.DecodeString(strings.TrimPrefix(fingerprint, "SHA256:"))
 	if err != nil {
 		return fingerprint
@@ -93,12 +93,12 @@ func shortForm(fingerprint string) string {
 	return base64.RawURLEncoding.EncodeToString(sum)
 }
 
-// longForm decodes a value that encodeFingerprint returned. For any other value it returns a text
+// decodeFingerprint decodes a value that encodeFingerprint returned. For any other value it returns a text
 // that is not equal to any fingerprint.
-func longForm(value string) string {
+func decodeFingerprint(value string) string {
 	sum, err := base64.RawURLEncoding.DecodeString(value)
 	if err != nil || len(sum) != 32 {
-		return fmt.Sprintf("unreadable: %q", shorten(value))
+		return fmt.Sprintf("unreadable: %q", truncate(value))
 	}
 	return "SHA256:" + hex.EncodeToString(sum)
 }

@@ -7,9 +7,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// newestServing returns the newest serving CSR that a node has submitted since a time, or nil.
+// newestServingCSR returns the newest serving CSR that a node has submitted since a time, or nil.
 // Creation times have a resolution of one second, so a CSR of the same second is included.
-func newestServing(name string, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
+func newestServingCSR(name string, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) *certificatesv1.CertificateSigningRequest {
 	var newest *certificatesv1.CertificateSigningRequest
 	for _, csr := range all {
 		if csr.Spec.Username != nodePrefix+name || csr.CreationTimestamp.Before(&since) {
@@ -22,28 +22,28 @@ func newestServing(name string, since metav1.Time, all []*certificatesv1.Certifi
 	return newest
 }
 
-func (a *Approver) servingByHand(ctx context.Context, node ByHand, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) (string, error) {
-	newest := newestServing(node.NodeName, since, all)
+func (a *Approver) approveServingManually(ctx context.Context, node ManualApproval, since metav1.Time, all []*certificatesv1.CertificateSigningRequest) (string, error) {
+	newest := newestServingCSR(node.NodeName, since, all)
 	if newest == nil {
 		return "the node " + node.NodeName + " has not asked for its serving certificate yet; its kubelet does when its Node has addresses", nil
 	}
-	in := lookInto(newest)
-	d := Decision{Verdict: Approve, Node: node.NodeName, Key: in.fingerprint}
-	switch by, denied := approvedBy(newest); {
+	in := parseCSR(newest)
+	d := Decision{Outcome: Approved, Node: node.NodeName, Key: in.fingerprint}
+	switch by, denied := approvalReason(newest); {
 	case denied != nil:
 		return "", denied
 	case by != "":
-		a.tellAnswered(newest, d)
+		a.emitAlreadyApproved(newest, d)
 		return "", nil
 	}
-	if err := (Want{NodeName: node.NodeName, Addresses: node.Addresses}).Serving(newest); err != nil {
-		return "", notToApprove(newest, err)
+	if err := (ExpectedNode{NodeName: node.NodeName, Addresses: node.Addresses}).CheckServing(newest); err != nil {
+		return "", notApprovable(newest, err)
 	}
-	nodesOf, err := nodesOfAddresses(ctx, a.connection)
+	nodesOf, err := listNodesByAddress(ctx, a.connection)
 	if err != nil {
 		return "", err
 	}
 	// The administrator gave the addresses, so a Node with the same address is only reported.
-	d.Reason = in.conflict(node.NodeName, NewClaims(nil), Facts{NodesOf: nodesOf}).String()
-	return "", a.approveByHand(ctx, newest, d)
+	d.Reason = in.conflict(node.NodeName, NewEnrollments(nil), Facts{NodesByAddress: nodesOf}).String()
+	return "", a.approveChecked(ctx, newest, d)
 }

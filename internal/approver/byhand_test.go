@@ -12,21 +12,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-func conditioned(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequest {
+func withCondition(csr *certificatesv1.CertificateSigningRequest, kind certificatesv1.RequestConditionType) *certificatesv1.CertificateSigningRequest {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: kind}}
 	return csr
 }
 
-func TestClientsOf(t *testing.T) {
+func TestClassifyClientCSRs(t *testing.T) {
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	node := ByHand{NodeName: "worker-1", Fingerprint: ticket.Fingerprint(&key.PublicKey)}
-	own, foreign := clientOf(key).csr(t), clientOf(other).csr(t)
+	node := ManualApproval{NodeName: "worker-1", Fingerprint: ticket.Fingerprint(&key.PublicKey)}
+	own, foreign := validClientCSR(key).csr(t), validClientCSR(other).csr(t)
 	misused := own.DeepCopy()
 	misused.Spec.Usages = []certificatesv1.KeyUsage{"digital signature", "server auth"}
-	renamed := clientOf(key)
+	renamed := validClientCSR(key)
 	renamed.request.Subject = nodeSubject("worker-2")
-	approved, denied := conditioned(own, certificatesv1.CertificateApproved), conditioned(own, certificatesv1.CertificateDenied)
+	approved, denied := withCondition(own, certificatesv1.CertificateApproved), withCondition(own, certificatesv1.CertificateDenied)
 	for name, test := range map[string]struct {
 		all                       []*certificatesv1.CertificateSigningRequest
 		waiting, approved, others int
@@ -37,20 +37,20 @@ func TestClientsOf(t *testing.T) {
 		"other keys":                 {[]*certificatesv1.CertificateSigningRequest{foreign, foreign, own}, 1, 0, 1, false},
 		"another name with the key":  {[]*certificatesv1.CertificateSigningRequest{renamed.csr(t)}, 0, 0, 0, false},
 		"a bad copy before":          {[]*certificatesv1.CertificateSigningRequest{misused, own}, 1, 0, 0, true},
-		"a bad copy that is allowed": {[]*certificatesv1.CertificateSigningRequest{conditioned(misused, certificatesv1.CertificateApproved)}, 0, 0, 0, true},
+		"a bad copy that is allowed": {[]*certificatesv1.CertificateSigningRequest{withCondition(misused, certificatesv1.CertificateApproved)}, 0, 0, 0, true},
 		"a good copy":                {[]*certificatesv1.CertificateSigningRequest{own, own}, 2, 0, 0, false},
 		"approved, and a copy":       {[]*certificatesv1.CertificateSigningRequest{approved, own}, 1, 1, 0, false},
 		"denied":                     {[]*certificatesv1.CertificateSigningRequest{denied}, 0, 0, 0, true},
 		"denied, and asked again":    {[]*certificatesv1.CertificateSigningRequest{denied, own}, 1, 0, 0, true},
 	} {
-		c := clientsOf(node, test.all)
-		if len(c.waiting) != test.waiting || len(c.approved) != test.approved || len(c.others) != test.others || (c.refused != nil) != test.refused {
-			t.Errorf("%s: %d wait, %d approved, others %v, %v", name, len(c.waiting), len(c.approved), c.others, c.refused)
+		c := classifyClientCSRs(node, test.all)
+		if len(c.pending) != test.waiting || len(c.approved) != test.approved || len(c.otherKeys) != test.others || (c.refusal != nil) != test.refused {
+			t.Errorf("%s: %d wait, %d approved, others %v, %v", name, len(c.pending), len(c.approved), c.otherKeys, c.refusal)
 		}
 	}
 }
 
-func TestNewestServing(t *testing.T) {
+func TestNewestServingCSR(t *testing.T) {
 	at := func(second int64, user string) *certificatesv1.CertificateSigningRequest {
 		return &certificatesv1.CertificateSigningRequest{
 			ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.Unix(second, 0)},
@@ -60,16 +60,16 @@ func TestNewestServing(t *testing.T) {
 	const user = "system:node:worker-1"
 	all := []*certificatesv1.CertificateSigningRequest{at(30, user), at(10, user), at(50, user), at(60, "system:node:worker-2"), at(40, user)}
 	for since, want := range map[int64]int{0: 2, 50: 2, 51: -1} {
-		newest := newestServing("worker-1", metav1.NewTime(time.Unix(since, 0)), all)
+		newest := newestServingCSR("worker-1", metav1.NewTime(time.Unix(since, 0)), all)
 		if got := slices.Index(all, newest); got != want {
 			t.Errorf("since %d: number %d, want %d", since, got, want)
 		}
 	}
-	if newest := newestServing("worker-1", metav1.Time{}, all); newest != all[2] {
+	if newest := newestServingCSR("worker-1", metav1.Time{}, all); newest != all[2] {
 		t.Errorf("since nobody knows when: %v", newest)
 	}
 	copied, own := at(30, user), at(20, user)
-	if c := (clients{waiting: []*certificatesv1.CertificateSigningRequest{copied}, approved: []*certificatesv1.CertificateSigningRequest{own}}); c.since().Unix() != 20 {
-		t.Errorf("the first question was at %s", c.since())
+	if c := (clientCSRs{pending: []*certificatesv1.CertificateSigningRequest{copied}, approved: []*certificatesv1.CertificateSigningRequest{own}}); c.firstSubmitted().Unix() != 20 {
+		t.Errorf("the first question was at %s", c.firstSubmitted())
 	}
 }

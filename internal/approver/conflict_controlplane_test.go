@@ -19,10 +19,10 @@ import (
 // A node can write any address into its own Node object. This must not prevent another node,
 // whose enrollment contains the address, from getting its serving certificate.
 func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
-	s := newScene(t)
-	comeIn(t, s.ticket("blocked", clusterCA(t), 0, "192.0.2.50"))
-	comeIn(t, s.ticket("blocking", clusterCA(t), 0, "192.0.2.66"))
-	s.once()
+	s := newTestCluster(t)
+	submitWithToken(t, s.newToken("blocked", clusterCA(t), 0, "192.0.2.50"))
+	submitWithToken(t, s.newToken("blocking", clusterCA(t), 0, "192.0.2.66"))
+	s.runOnce()
 	as := func(node string) rest.ImpersonationConfig {
 		return rest.ImpersonationConfig{UserName: "system:node:" + node, Groups: []string{"system:nodes"}}
 	}
@@ -48,11 +48,11 @@ func TestControlPlaneNodeCannotBlockServingCSROfAnother(t *testing.T) {
 			certificatesv1.UsageServerAuth, nodeSubject(node), []string{node}, net.ParseIP("192.0.2.50"))
 	}
 	rightful, thief := serving("blocked"), serving("blocking")
-	s.once()
-	if told := s.of(rightful); approvals(t, rightful) != byAgent || !strings.Contains(told.Reason, "the Node blocking has the address 192.0.2.50, too") {
-		t.Errorf("the CSR is %q: %+v", approvals(t, rightful), told)
+	s.runOnce()
+	if told := s.lastEvent(rightful); csrConditions(t, rightful) != approvedByAgent || !strings.Contains(told.Reason, "the Node blocking has the address 192.0.2.50, too") {
+		t.Errorf("the CSR is %q: %+v", csrConditions(t, rightful), told)
 	}
-	if told := s.of(thief); approvals(t, thief) != "" || !strings.Contains(told.Reason, "with the address 192.0.2.50") {
-		t.Errorf("the other node's CSR is %q: %+v", approvals(t, thief), told)
+	if told := s.lastEvent(thief); csrConditions(t, thief) != "" || !strings.Contains(told.Reason, "with the address 192.0.2.50") {
+		t.Errorf("the other node's CSR is %q: %+v", csrConditions(t, thief), told)
 	}
 }

@@ -13,22 +13,22 @@ import (
 
 // connection is a connection to the hosted cluster.
 type connection struct {
-	client      *kube.Client
-	server      string
-	authorities []ticket.Hash
+	client   *kube.Client
+	server   string
+	caHashes []ticket.Hash
 }
 
 const caRemedy = "# give a kubeconfig that has the cluster's certificate-authority-data"
 
 func connect(kubeconfig []byte) (connection, error) {
-	config, err := approverConfig(kubeconfig)
+	config, err := newRESTConfig(kubeconfig)
 	if err != nil {
 		return connection{}, err
 	}
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return connection{}, report.Fail(report.Usage, "# give a kubeconfig whose files are there", "reading the files that the kubeconfig names: %w", err)
 	}
-	authorities, err := ticket.Authorities(config.CAData)
+	authorities, err := ticket.CAHashes(config.CAData)
 	if err != nil {
 		// An enrollment is valid for one cluster, which is identified by its CA.
 		return connection{}, report.Fail(report.Usage, caRemedy, "the approver's kubeconfig does not say which CA the cluster has: %w", err)
@@ -38,7 +38,7 @@ func connect(kubeconfig []byte) (connection, error) {
 	if err != nil {
 		return connection{}, err
 	}
-	return connection{client: client, server: config.Host, authorities: authorities}, nil
+	return connection{client: client, server: config.Host, caHashes: authorities}, nil
 }
 
 // ClusterCA returns the PEM CA bundle of the kubeconfig's current cluster. It neither evaluates

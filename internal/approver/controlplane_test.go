@@ -28,7 +28,7 @@ import (
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
-	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, func() int {
+	os.Exit(bed.RunTests(func(c *bed.ControlPlane) { plane = c }, func() int {
 		if err := grantRights(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
@@ -84,8 +84,8 @@ func submitClient(t *testing.T, who kubernetes.Interface, key *ecdsa.PrivateKey,
 	return submit(t, who, key, certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.UsageClientAuth, subject, nil)
 }
 
-// approvals returns the conditions of a CSR as "type reason".
-func approvals(t *testing.T, name string) string {
+// csrConditions returns the conditions of a CSR as "type reason".
+func csrConditions(t *testing.T, name string) string {
 	t.Helper()
 	csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
@@ -98,7 +98,7 @@ func approvals(t *testing.T, name string) string {
 	return strings.Join(all, ", ")
 }
 
-func kubeconfigAt(t *testing.T, path string) []byte {
+func readKubeconfig(t *testing.T, path string) []byte {
 	t.Helper()
 	file, err := clientcmd.LoadFromFile(path)
 	if err != nil {
@@ -114,18 +114,18 @@ func kubeconfigAt(t *testing.T, path string) []byte {
 	return content
 }
 
-const byAgent = "Approved " + ApprovedReason
+const approvedByAgent = "Approved " + ApprovedReason
 
-func TestControlPlaneApprovesOwnClientAlone(t *testing.T) {
-	kubeconfig := kubeconfigAt(t, plane.ApproverKubeconfig)
+func TestControlPlaneApprovesOnlyOwnClientCSR(t *testing.T) {
+	kubeconfig := readKubeconfig(t, plane.ApproverKubeconfig)
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	want := Want{NodeName: "own", PublicKey: &key.PublicKey, Addresses: addresses()}
+	want := ExpectedNode{NodeName: "own", PublicKey: &key.PublicKey, Addresses: nodeAddresses()}
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("own"))
 	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil {
 		t.Fatalf("ApproveOwn() = %v", err)
 	}
-	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil || approvals(t, own) != byAgent {
-		t.Errorf("the second ApproveOwn() = %v; the CSR is %q", err, approvals(t, own))
+	if err := ApproveOwn(t.Context(), kubeconfig, want, own); err != nil || csrConditions(t, own) != approvedByAgent {
+		t.Errorf("the second ApproveOwn() = %v; the CSR is %q", err, csrConditions(t, own))
 	}
 
 	hostile := map[string]string{
@@ -136,42 +136,42 @@ func TestControlPlaneApprovesOwnClientAlone(t *testing.T) {
 	}
 	for name, csr := range hostile {
 		err := ApproveOwn(t.Context(), kubeconfig, want, csr)
-		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(approvals(t, csr), ApprovedReason) {
-			t.Errorf("%s: ApproveOwn() = %v; the CSR is %q", name, err, approvals(t, csr))
+		if report.CodeOf(err) != report.ApprovalMissing || strings.Contains(csrConditions(t, csr), ApprovedReason) {
+			t.Errorf("%s: ApproveOwn() = %v; the CSR is %q", name, err, csrConditions(t, csr))
 		}
 	}
 }
 
 func TestControlPlaneApprovesOwnServing(t *testing.T) {
-	kubeconfig := kubeconfigAt(t, plane.ApproverKubeconfig)
+	kubeconfig := readKubeconfig(t, plane.ApproverKubeconfig)
 	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:own", Groups: []string{"system:nodes"}})
-	want := Want{NodeName: "own", Addresses: addresses()}
+	want := ExpectedNode{NodeName: "own", Addresses: nodeAddresses()}
 	serving := func(ips ...net.IP) string {
 		return submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("own"), []string{"own"}, ips...)
 	}
 	good, bad := serving(net.ParseIP("192.0.2.7")), serving(net.ParseIP("192.0.2.7"), net.ParseIP("192.0.2.1"))
-	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || approvals(t, good) != byAgent {
-		t.Errorf("ApproveOwn() = %v; the CSR is %q", err, approvals(t, good))
+	if err := ApproveOwn(t.Context(), kubeconfig, want, good); err != nil || csrConditions(t, good) != approvedByAgent {
+		t.Errorf("ApproveOwn() = %v; the CSR is %q", err, csrConditions(t, good))
 	}
-	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing || approvals(t, bad) != "" {
-		t.Errorf("ApproveOwn() with an address of another machine = %v; the CSR is %q", err, approvals(t, bad))
+	if err := ApproveOwn(t.Context(), kubeconfig, want, bad); report.CodeOf(err) != report.ApprovalMissing || csrConditions(t, bad) != "" {
+		t.Errorf("ApproveOwn() with an address of another machine = %v; the CSR is %q", err, csrConditions(t, bad))
 	}
 }
 
 func TestControlPlaneApproverErrors(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := Want{NodeName: "errors", PublicKey: &key.PublicKey}
+	want := ExpectedNode{NodeName: "errors", PublicKey: &key.PublicKey}
 	own := submitClient(t, bootstrapClient(t), key, nodeSubject("errors"))
 
-	err := ApproveOwn(t.Context(), kubeconfigAt(t, plane.BootstrapKubeconfig), want, own)
+	err := ApproveOwn(t.Context(), readKubeconfig(t, plane.BootstrapKubeconfig), want, own)
 	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "lacks the right") || report.RemedyOf(err) != "oc adm certificate approve "+own {
 		t.Errorf("with a credential that may not: %v (%s)", err, report.RemedyOf(err))
 	}
-	err = ApproveOwn(t.Context(), kubeconfigAt(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
+	err = ApproveOwn(t.Context(), readKubeconfig(t, plane.ApproverKubeconfig), want, "csr-of-another-cluster")
 	if report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "management cluster") {
 		t.Errorf("with a CSR that is not there: %v (%s)", err, report.RemedyOf(err))
 	}
-	if approvals(t, own) != "" {
-		t.Errorf("the CSR is %q", approvals(t, own))
+	if csrConditions(t, own) != "" {
+		t.Errorf("the CSR is %q", csrConditions(t, own))
 	}
 }

@@ -12,71 +12,71 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Verdict is the outcome of a decision on a CSR. CSRs are never denied, so an administrator can
+// Outcome is the outcome of a decision on a CSR. CSRs are never denied, so an administrator can
 // still approve an ignored or refused one.
-type Verdict string
+type Outcome string
 
 // Outcomes of a decision.
 const (
-	Approve Verdict = "approved"
-	Leave   Verdict = "left"    // no enrollment applies
-	Refuse  Verdict = "refused" // it names an enrollment, or an enrolled node, and breaks a rule
+	Approved Outcome = "approved"
+	Ignored  Outcome = "left"    // no enrollment applies
+	Refused  Outcome = "refused" // it names an enrollment, or an enrolled node, and breaks a rule
 )
 
 // Decision is the outcome for a CSR and its reason.
 type Decision struct {
-	Verdict Verdict
-	Reason  string // "" if there is nothing to report
-	Remedy  string
-	Node    string
-	Claim   *ticket.Claim // the enrollment that permits the approval
-	Key     string        // fingerprint of the CSR's public key
+	Outcome    Outcome
+	Reason     string // "" if there is nothing to report
+	Remedy     string
+	Node       string
+	Enrollment *ticket.Enrollment // the enrollment that permits the approval
+	Key        string             // fingerprint of the CSR's public key
 }
 
 // Facts describe the state of the cluster for a decision.
 type Facts struct {
-	Now         time.Time
-	Authorities []ticket.Hash           // hashes of the cluster's CAs, from the approver's kubeconfig
-	Bound       map[string]string       // token ID to the fingerprint of the key that it was used with
-	Full        bool                    // no further usage records can be stored
-	NodeExists  bool                    // a Node with the enrollment's node name exists
-	NodesOf     map[netip.Addr][]string // address to the names of the Nodes that report it
+	Now              time.Time
+	CAHashes         []ticket.Hash           // hashes of the cluster's CAs, from the approver's kubeconfig
+	UsedKeys         map[string]string       // token ID to the fingerprint of the key that it was used with
+	UsageRecordsFull bool                    // no further usage records can be stored
+	NodeExists       bool                    // a Node with the enrollment's node name exists
+	NodesByAddress   map[netip.Addr][]string // address to the names of the Nodes that report it
 }
 
 // Decide decides on a CSR. The decision depends only on the CSR, the enrollments and the facts.
 // No other function decides whether a CSR is approved.
-func Decide(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
+func Decide(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
 	switch {
-	case answered(csr):
-		return Decision{Verdict: Leave}
+	case isDecided(csr):
+		return Decision{Outcome: Ignored}
 	case csr.Spec.SignerName == certificatesv1.KubeletServingSignerName:
 		return decideServing(csr, claims, facts)
 	case csr.Spec.SignerName != certificatesv1.KubeAPIServerClientKubeletSignerName:
-		return Decision{Verdict: Leave}
-	case csr.Spec.Username == nodePrefix+lookInto(csr).node:
+		return Decision{Outcome: Ignored}
+	case csr.Spec.Username == nodePrefix+parseCSR(csr).node:
 		// A renewal, which the cluster itself approves (selfnodeclient).
-		return Decision{Verdict: Leave}
+		return Decision{Outcome: Ignored}
 	}
 	return decideClient(csr, claims, facts)
 }
 
-func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
-	request := lookInto(csr)
-	d := Decision{Verdict: Refuse, Node: request.node, Key: request.fingerprint}
+func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
+	request := parseCSR(csr)
+	d := Decision{Outcome: Refused, Node: request.node, Key: request.fingerprint}
 	id := csr.Annotations[ticket.AnnotationID]
 	claim := claims.byID[id]
 	if claim == nil {
-		return unclaimed(d, id, claims)
+		return decideWithoutEnrollment(d, id, claims)
 	}
 	d.Node = claim.NodeName
-	want := Want{NodeName: claim.NodeName, PublicKey: request.key}
+	want := ExpectedNode{NodeName: claim.NodeName, PublicKey: request.key}
 	// Verify the token's signature before the expensive rules: only the holder of the token can
 	// pass that check, while any bootstrapper can read the token ID from the CSR.
 	for _, rule := range []func() error{
-		func() error { return claim.InTime(facts.Now) },
+		func() error { return claim.CheckExpiry(facts.Now) },
 		func() error { return request.unusable },
-		func() error { return claim.Verify(facts.Authorities, request.key, csr.Annotations) },
-		func() error { return want.Client(csr) },
+		func() error { return claim.Verify(facts.CAHashes, request.key, csr.Annotations) },
+		func() error { return want.CheckClient(csr) },
 	} {
 		if err := rule(); err != nil {
 			d.Reason = err.Error()
@@ -88,7 +88,7 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 		d.Reason = err.Error()
 		return d
 	}
-	switch bound := facts.Bound[id]; {
+	switch bound := facts.UsedKeys[id]; {
 	case facts.NodeExists:
 		d.Reason = fmt.Sprintf("a Node %s is in the cluster already", d.Node)
 		d.Remedy = "oc delete node " + d.Node + " # if its machine is gone or made anew; it is approved after that"
@@ -97,49 +97,49 @@ func decideClient(csr *certificatesv1.CertificateSigningRequest, claims Claims, 
 		d.Reason = fmt.Sprintf("the ticket %s was used already, with another key (%s)", id, bound)
 		d.Remedy = "hcp-node-agent ticket create --node " + d.Node + " --kubeconfig FILE # if the machine was made anew; look who has the ticket if it was not"
 		return d
-	case bound == "" && facts.Full:
-		d.Verdict, d.Reason, d.Remedy = Leave, "no more tickets can be noted as used: the ConfigMap of bindings is full", fullRemedy
+	case bound == "" && facts.UsageRecordsFull:
+		d.Outcome, d.Reason, d.Remedy = Ignored, "no more tickets can be noted as used: the ConfigMap of bindings is full", usageRecordsFullRemedy
 		return d
 	case csr.Name != own:
 		// Any bootstrapper can copy the request and its signature any number of times.
 		d.Reason = "it is a copy: the CSR that the node submits with this key is named " + own
 		return d
 	}
-	d.Verdict, d.Claim = Approve, claim
+	d.Outcome, d.Enrollment = Approved, claim
 	return d
 }
 
-// unclaimed completes the decision on a client CSR whose token ID matches no enrollment.
-func unclaimed(d Decision, id string, claims Claims) Decision {
+// decideWithoutEnrollment completes the decision on a client CSR whose token ID matches no enrollment.
+func decideWithoutEnrollment(d Decision, id string, claims Enrollments) Decision {
 	of := claims.byNode[d.Node]
 	switch {
 	case len(of) > 0 && id == "":
 		d.Reason = fmt.Sprintf("it carries no ticket, and the node %s has one (%s)", d.Node, of[0].ID)
 	case len(of) > 0:
-		d.Reason = fmt.Sprintf("there is no claim of its ticket %q; the node %s has the ticket %s", shorten(id), d.Node, of[0].ID)
+		d.Reason = fmt.Sprintf("there is no claim of its ticket %q; the node %s has the ticket %s", truncate(id), d.Node, of[0].ID)
 	case id == "":
-		d.Verdict, d.Reason = Leave, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", shorten(d.Node))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("it carries no ticket, and there is no claim for the node %q", truncate(d.Node))
 	default:
-		d.Verdict, d.Reason = Leave, fmt.Sprintf("there is no claim of its ticket %q", shorten(id))
+		d.Outcome, d.Reason = Ignored, fmt.Sprintf("there is no claim of its ticket %q", truncate(id))
 	}
 	return d
 }
 
-func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims, facts Facts) Decision {
-	request := lookInto(csr)
+func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Enrollments, facts Facts) Decision {
+	request := parseCSR(csr)
 	name, isNode := strings.CutPrefix(csr.Spec.Username, nodePrefix)
 	if !isNode {
 		name = request.node // refused by ExpectedNode below if the node has an enrollment
 	}
 	d := Decision{
-		Verdict: Leave, Node: name, Key: request.fingerprint,
+		Outcome: Ignored, Node: name, Key: request.fingerprint,
 		Remedy: commandFor("oc adm certificate approve ", csr.Name, " # after a look at its names"),
 	}
 	if len(claims.byNode[name]) == 0 {
-		d.Reason = fmt.Sprintf("there is no claim for the node %q", shorten(name))
+		d.Reason = fmt.Sprintf("there is no claim for the node %q", truncate(name))
 		return d
 	}
-	claim := boundClaim(claims.byNode[name], facts)
+	claim := usedEnrollment(claims.byNode[name], facts)
 	switch {
 	case claim == nil:
 		d.Reason = "no ticket of " + name + " was used in this cluster: it did not get its identity by its claim"
@@ -148,45 +148,45 @@ func decideServing(csr *certificatesv1.CertificateSigningRequest, claims Claims,
 		d.Reason = "the claim of " + name + " names no addresses, so a person has to look at those of the CSR"
 		return d
 	}
-	d.Verdict, d.Remedy = Refuse, ""
-	if err := (Want{NodeName: name, Addresses: claim.Addresses}).Serving(csr); err != nil {
+	d.Outcome, d.Remedy = Refused, ""
+	if err := (ExpectedNode{NodeName: name, Addresses: claim.Addresses}).CheckServing(csr); err != nil {
 		d.Reason = err.Error()
 		return d
 	}
 	conflict := request.conflict(name, claims, facts)
-	if d.Reason = conflict.String(); conflict.claimed {
+	if d.Reason = conflict.String(); conflict.isEnrolled {
 		return d
 	}
-	d.Verdict, d.Claim = Approve, claim
+	d.Outcome, d.Enrollment = Approved, claim
 	return d
 }
 
-// boundClaim returns the newest enrollment that the node has used to join. Expiry is ignored,
+// usedEnrollment returns the newest enrollment that the node has used to join. Expiry is ignored,
 // because it only limits the first use of the token.
-func boundClaim(of []*ticket.Claim, facts Facts) *ticket.Claim {
+func usedEnrollment(of []*ticket.Enrollment, facts Facts) *ticket.Enrollment {
 	for _, claim := range of {
-		if facts.Bound[claim.ID] != "" && claim.Fits(facts.Authorities) == nil {
+		if facts.UsedKeys[claim.ID] != "" && claim.CheckCluster(facts.CAHashes) == nil {
 			return claim
 		}
 	}
 	return nil
 }
 
-// answered reports whether a CSR is already approved, denied, failed or issued.
-func answered(csr *certificatesv1.CertificateSigningRequest) bool {
+// isDecided reports whether a CSR is already approved, denied, failed or issued.
+func isDecided(csr *certificatesv1.CertificateSigningRequest) bool {
 	return len(csr.Status.Conditions) > 0 || len(csr.Status.Certificate) > 0
 }
 
-// touches reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
+// isRelevant reports whether a CSR refers to an enrollment or an enrolled node. Only for those are
 // requests to the cluster necessary.
-func touches(csr *certificatesv1.CertificateSigningRequest, claims Claims) bool {
+func isRelevant(csr *certificatesv1.CertificateSigningRequest, claims Enrollments) bool {
 	_, ticketed := claims.byID[csr.Annotations[ticket.AnnotationID]]
 	requestor := strings.TrimPrefix(csr.Spec.Username, nodePrefix)
-	return ticketed || len(claims.byNode[lookInto(csr).node]) > 0 || len(claims.byNode[requestor]) > 0
+	return ticketed || len(claims.byNode[parseCSR(csr).node]) > 0 || len(claims.byNode[requestor]) > 0
 }
 
-// inside is the content of a CSR before any rule is applied.
-type inside struct {
+// csrContent is the content of a CSR before any rule is applied.
+type csrContent struct {
 	unusable    error  // why the request or its key cannot be one of a kubelet
 	node        string // "" if the subject is not a node's
 	key         any
@@ -194,12 +194,12 @@ type inside struct {
 	addresses   []netip.Addr
 }
 
-func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
+func parseCSR(csr *certificatesv1.CertificateSigningRequest) csrContent {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
-		return inside{unusable: err}
+		return csrContent{unusable: err}
 	}
-	in := inside{
+	in := csrContent{
 		unusable: checkKey(request.PublicKey), key: request.PublicKey, fingerprint: ticket.Fingerprint(request.PublicKey),
 	}
 	if name, isNode := strings.CutPrefix(request.Subject.CommonName, nodePrefix); isNode {
@@ -215,9 +215,9 @@ func lookInto(csr *certificatesv1.CertificateSigningRequest) inside {
 
 // addressConflict is an address of a CSR that the Node of another host also has.
 type addressConflict struct {
-	address netip.Addr
-	node    string // "" if no other Node has one of the addresses
-	claimed bool   // a usable enrollment of that Node contains the address
+	address    netip.Addr
+	node       string // "" if no other Node has one of the addresses
+	isEnrolled bool   // a usable enrollment of that Node contains the address
 }
 
 // String describes the conflict, or returns "" when there is none.
@@ -225,7 +225,7 @@ func (c addressConflict) String() string {
 	switch {
 	case c.node == "":
 		return ""
-	case c.claimed:
+	case c.isEnrolled:
 		return fmt.Sprintf("the address %s is that of the Node %s, and the claim of %s names it, too", c.address, c.node, c.node)
 	}
 	return fmt.Sprintf("the Node %s has the address %s, too, which no claim of %s names", c.node, c.address, c.node)
@@ -235,15 +235,15 @@ func (c addressConflict) String() string {
 // name. A node writes the addresses of its own Node, so an address counts as that node's only if
 // a usable enrollment of the node contains it. Otherwise any node could block the serving
 // certificate of any other.
-func (in inside) conflict(name string, claims Claims, facts Facts) addressConflict {
+func (in csrContent) conflict(name string, claims Enrollments, facts Facts) addressConflict {
 	var found addressConflict
 	for _, address := range in.addresses {
-		for _, owner := range facts.NodesOf[address] {
+		for _, owner := range facts.NodesByAddress[address] {
 			if owner == name {
 				continue
 			}
-			found = addressConflict{address: address, node: owner, claimed: claims.nameAddress(owner, address, facts)}
-			if found.claimed {
+			found = addressConflict{address: address, node: owner, isEnrolled: claims.hasAddress(owner, address, facts)}
+			if found.isEnrolled {
 				return found
 			}
 		}
@@ -251,19 +251,19 @@ func (in inside) conflict(name string, claims Claims, facts Facts) addressConfli
 	return found
 }
 
-// nameAddress reports whether a usable enrollment of a node contains an address. An enrollment is
+// hasAddress reports whether a usable enrollment of a node contains an address. An enrollment is
 // usable if it is for this cluster and was used by the node or has not expired.
-func (c Claims) nameAddress(node string, address netip.Addr, facts Facts) bool {
-	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Claim) bool {
-		return slices.Contains(claim.Addresses, address) && claim.Fits(facts.Authorities) == nil &&
-			(facts.Bound[claim.ID] != "" || claim.InTime(facts.Now) == nil)
+func (c Enrollments) hasAddress(node string, address netip.Addr, facts Facts) bool {
+	return slices.ContainsFunc(c.byNode[node], func(claim *ticket.Enrollment) bool {
+		return slices.Contains(claim.Addresses, address) && claim.CheckCluster(facts.CAHashes) == nil &&
+			(facts.UsedKeys[claim.ID] != "" || claim.CheckExpiry(facts.Now) == nil)
 	})
 }
 
-func shorten(text string) string { return shortenTo(80, text) }
+func truncate(text string) string { return truncateTo(80, text) }
 
-// shortenTo returns at most most bytes of text, with an ellipsis if text is longer.
-func shortenTo(most int, text string) string {
+// truncateTo returns at most most bytes of text, with an ellipsis if text is longer.
+func truncateTo(most int, text string) string {
 	if len(text) > most {
 		return strings.ToValidUTF8(text[:most], "") + "…"
 	}

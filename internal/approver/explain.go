@@ -24,5 +24,5 @@ func (a *Approver) explain(err error) error {
 	return report.Fail(report.Failed, "curl -k "+a.server+"/livez", "%s: %w", a.server, err)
 }
 
-// stays reports whether a retry fails with the same error.
-func stays(err error) bool { return report.CodeOf(err) != report.Failed }
+// isPermanent reports whether a retry fails with the same error.
+func isPermanent(err error) bool { return report.CodeOf(err) != report.Failed }

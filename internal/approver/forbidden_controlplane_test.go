@@ -18,9 +18,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// limited returns a kubeconfig with an approver's rights, but with the right to approve only for
+// limitedKubeconfig returns a kubeconfig with an approver's rights, but with the right to approve only for
 // the given signers.
-func limited(t *testing.T, user string, signers ...string) []byte {
+func limitedKubeconfig(t *testing.T, user string, signers ...string) []byte {
 	t.Helper()
 	rbac := adminClient(t).RbacV1()
 	rules := []rbacv1.PolicyRule{
@@ -41,11 +41,11 @@ func limited(t *testing.T, user string, signers ...string) []byte {
 		t.Fatal(err)
 	}
 	who := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: user})
-	until(t, "the rights of "+user, func() bool {
+	eventually(t, "the rights of "+user, func() bool {
 		_, err := who.CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{Limit: 1})
 		return err == nil
 	})
-	file, err := clientcmd.Load(kubeconfigAt(t, plane.Kubeconfig))
+	file, err := clientcmd.Load(readKubeconfig(t, plane.Kubeconfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,25 +61,25 @@ func limited(t *testing.T, user string, signers ...string) []byte {
 
 // A CSR that must not be approved does not delay others, is reported once and does not end the
 // approver. A credential without any right to approve does end the approver.
-func TestControlPlaneOneIsForbidden(t *testing.T) {
-	s := newScene(t)
-	in := s.ticket("forbidden", clusterCA(t), 0, "192.0.2.30")
-	comeIn(t, in)
-	s.once()
+func TestControlPlaneForbiddenCSRDoesNotBlockOthers(t *testing.T) {
+	s := newTestCluster(t)
+	in := s.newToken("forbidden", clusterCA(t), 0, "192.0.2.30")
+	submitWithToken(t, in)
+	s.runOnce()
 	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:forbidden", Groups: []string{"system:nodes"}})
 	bad := submit(t, node, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("forbidden"), []string{"forbidden"}, net.ParseIP("192.0.2.30"))
 
-	none := s.approver(limited(t, "approves-nothing"))
-	none.options.Ready = func() { t.Error("READY, with a credential that may approve nothing") }
-	if err := none.Watch(within(t, time.Minute)); report.CodeOf(err) != report.CredentialRefused {
+	none := s.newApprover(limitedKubeconfig(t, "approves-nothing"))
+	none.options.OnReady = func() { t.Error("READY, with a credential that may approve nothing") }
+	if err := none.Watch(withTimeout(t, time.Minute)); report.CodeOf(err) != report.CredentialRefused {
 		t.Fatalf("Watch() = %v", err)
 	}
 
-	good, _ := comeIn(t, s.ticket("allowed", clusterCA(t), 0))
-	half := s.approver(limited(t, "approves-clients", certificatesv1.KubeAPIServerClientKubeletSignerName))
+	good, _ := submitWithToken(t, s.newToken("allowed", clusterCA(t), 0))
+	half := s.newApprover(limitedKubeconfig(t, "approves-clients", certificatesv1.KubeAPIServerClientKubeletSignerName))
 	ready := make(chan struct{})
-	half.options.Ready, half.soon = func() { close(ready) }, 100*time.Millisecond
-	before := len(s.told())
+	half.options.OnReady, half.initialResyncDelay = func() { close(ready) }, 100*time.Millisecond
+	before := len(s.allEvents())
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- half.Watch(ctx) }()
@@ -88,28 +88,28 @@ func TestControlPlaneOneIsForbidden(t *testing.T) {
 	case err := <-done:
 		t.Fatalf("Watch() = %v", err)
 	}
-	issued(t, good)
-	late, _ := comeIn(t, s.ticket("allowed-late", clusterCA(t), 0))
-	issued(t, late)
-	time.Sleep(3 * pollClaims) // long enough for the changed enrollments to cause a resync
+	awaitIssued(t, good)
+	late, _ := submitWithToken(t, s.newToken("allowed-late", clusterCA(t), 0))
+	awaitIssued(t, late)
+	time.Sleep(3 * enrollmentPollInterval) // long enough for the changed enrollments to cause a resync
 	stop()
 	if err := <-done; err != nil {
 		t.Errorf("Watch() = %v", err)
 	}
 	times := 0
-	for _, told := range s.told()[before:] {
+	for _, told := range s.allEvents()[before:] {
 		if told.CSR == bad {
 			times++
-		} else if told.Verdict == Warned {
+		} else if told.Outcome == Warning {
 			t.Errorf("told: %+v", told)
 		}
 	}
-	if last := s.of(bad); times != 1 || last.Verdict != Warned || last.Node != "forbidden" || approvals(t, bad) != "" {
+	if last := s.lastEvent(bad); times != 1 || last.Outcome != Warning || last.Node != "forbidden" || csrConditions(t, bad) != "" {
 		t.Errorf("told %d times, %+v", times, last)
 	}
 
-	more, _ := comeIn(t, s.ticket("allowed-once", clusterCA(t), 0))
-	if err := s.approver(limited(t, "approves-clients-once", certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(err) != report.CredentialRefused || approvals(t, more) != byAgent {
-		t.Errorf("Once() = %v; the CSR is %q", err, approvals(t, more))
+	more, _ := submitWithToken(t, s.newToken("allowed-once", clusterCA(t), 0))
+	if err := s.newApprover(limitedKubeconfig(t, "approves-clients-once", certificatesv1.KubeAPIServerClientKubeletSignerName)).Once(t.Context()); report.CodeOf(err) != report.CredentialRefused || csrConditions(t, more) != approvedByAgent {
+		t.Errorf("Once() = %v; the CSR is %q", err, csrConditions(t, more))
 	}
 }

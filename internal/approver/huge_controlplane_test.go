@@ -46,9 +46,9 @@ func submitHuge(t *testing.T, node string) string {
 	return name
 }
 
-// peak returns the highest memory use, in MiB, while do runs. The memory limit is that of the
+// peakMemory returns the highest memory use, in MiB, while do runs. The memory limit is that of the
 // systemd unit and of the Deployment.
-func peak(do func()) uint64 {
+func peakMemory(do func()) uint64 {
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(160 << 20))
 	debug.FreeOSMemory()
 	ended, most := make(chan struct{}), make(chan uint64)
@@ -73,24 +73,24 @@ func peak(do func()) uint64 {
 
 // Many CSRs of the maximum size must not exceed the memory limit of the unit, 256 MiB, neither in
 // a list nor in a watch.
-func TestControlPlaneHugeRequests(t *testing.T) {
+func TestControlPlaneHugeRequestsStayWithinMemoryLimit(t *testing.T) {
 	const count = 80
-	s := newScene(t)
+	s := newTestCluster(t)
 	var last string
 	for range count {
 		last = submitHuge(t, "huge")
 	}
-	s.ticket("huge", clusterCA(t), 0)
-	a := s.approver(fleetKubeconfig)
-	a.loadClaims()
+	s.newToken("huge", clusterCA(t), 0)
+	a := s.newApprover(fleetKubeconfig)
+	a.loadEnrollments()
 	version := ""
-	listing := peak(func() {
+	listing := peakMemory(func() {
 		var err error
-		if version, err = a.sweep(t.Context()); err != nil {
+		if version, err = a.resync(t.Context()); err != nil {
 			t.Error(err)
 		}
 	})
-	if told := s.of(last); told.Verdict != Leave || told.Node != "" || len(told.Reason) > mostReason {
+	if told := s.lastEvent(last); told.Outcome != Ignored || told.Node != "" || len(told.Reason) > maxReasonLength {
 		t.Errorf("told %+v", told)
 	}
 	for range count / 2 {
@@ -98,9 +98,9 @@ func TestControlPlaneHugeRequests(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	coming := peak(func() {
-		go func() { a.follow(ctx, version); close(done) }()
-		until(t, "a word about the last", func() bool { return s.of(last).CSR != "" })
+	coming := peakMemory(func() {
+		go func() { a.watchChanges(ctx, version); close(done) }()
+		eventually(t, "a word about the last", func() bool { return s.lastEvent(last).CSR != "" })
 	})
 	stop()
 	<-done

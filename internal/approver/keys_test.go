@@ -52,8 +52,8 @@ func withKey(t *testing.T, key any) func([]byte) []byte {
 	}
 }
 
-// rsaOf returns an RSA public key of the given size without generating a key.
-func rsaOf(bits uint, exponent int) *rsa.PublicKey {
+// newRSAPublicKey returns an RSA public key of the given size without generating a key.
+func newRSAPublicKey(bits uint, exponent int) *rsa.PublicKey {
 	modulus := new(big.Int).Lsh(big.NewInt(1), bits-1)
 	return &rsa.PublicKey{N: modulus.Add(modulus, big.NewInt(1)), E: exponent}
 }
@@ -77,20 +77,20 @@ func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 		key  any
 		rule string
 	}{
-		"RSA of 46,000 bits, slow exponent": {rsaOf(46_000, 1<<31-1), "key"},
-		"RSA of 4097 bits":                  {rsaOf(4097, 65537), "key"},
-		"RSA with a slow exponent":          {rsaOf(2048, 1<<31-1), "key"},
-		"RSA of 1024 bits":                  {rsaOf(1024, 65537), "key"},
+		"RSA of 46,000 bits, slow exponent": {newRSAPublicKey(46_000, 1<<31-1), "key"},
+		"RSA of 4097 bits":                  {newRSAPublicKey(4097, 65537), "key"},
+		"RSA with a slow exponent":          {newRSAPublicKey(2048, 1<<31-1), "key"},
+		"RSA of 1024 bits":                  {newRSAPublicKey(1024, 65537), "key"},
 		"ECDSA P-224":                       {ecdsaOf(elliptic.P224()), "key"},
-		"RSA of 2048 bits":                  {rsaOf(2048, 65537), "signature"},
-		"RSA of 4096 bits":                  {rsaOf(4096, 65537), "signature"},
+		"RSA of 2048 bits":                  {newRSAPublicKey(2048, 65537), "signature"},
+		"RSA of 4096 bits":                  {newRSAPublicKey(4096, 65537), "signature"},
 		"ECDSA P-521":                       {ecdsaOf(elliptic.P521()), "signature"},
 		"Ed25519":                           {edwards, "signature"},
 	} {
-		client, serving := clientOf(signer), servingOf(signer)
+		client, serving := validClientCSR(signer), validServingCSR(signer)
 		client.pem, serving.pem = withKey(t, test.key), withKey(t, test.key)
-		checkRule(t, Want{NodeName: "worker-1", PublicKey: test.key}.Client(client.csr(t)), test.rule)
-		checkRule(t, Want{NodeName: "worker-1", Addresses: addresses()}.Serving(serving.csr(t)), test.rule)
+		checkRule(t, ExpectedNode{NodeName: "worker-1", PublicKey: test.key}.CheckClient(client.csr(t)), test.rule)
+		checkRule(t, ExpectedNode{NodeName: "worker-1", Addresses: nodeAddresses()}.CheckServing(serving.csr(t)), test.rule)
 		if t.Failed() {
 			t.Fatalf("with the key %s", name)
 		}
@@ -101,48 +101,48 @@ func TestUnusableKeyIsRefusedBeforeTheSignature(t *testing.T) {
 // check of the request. The token's signature, the key and the other rules are checked first.
 func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 	now := time.Now()
-	ca := certtest.NewAuthority(t, "ca").PEM
-	cluster, err := ticket.Authorities(ca)
+	ca := certtest.NewCA(t, "ca").PEM
+	cluster, err := ticket.CAHashes(ca)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key := certtest.NewKey(t)
 	mine := issue(t, "worker-1", ca, now, time.Hour, "192.0.2.7")
 	other := issue(t, "worker-1", ca, now, time.Hour)
-	facts := Facts{Now: now, Authorities: cluster, Bound: map[string]string{mine.ID: "SHA256:00"}}
-	proofOf := func(made issuedTicket, key any) map[string]string {
-		annotations, err := made.Prove(cluster, key)
+	facts := Facts{Now: now, CAHashes: cluster, UsedKeys: map[string]string{mine.ID: "SHA256:00"}}
+	proofOf := func(made issuedToken, key any) map[string]string {
+		annotations, err := made.Sign(cluster, key)
 		if err != nil {
 			t.Fatal(err)
 		}
 		annotations[ticket.AnnotationID] = mine.ID
 		return annotations
 	}
-	huge := rsaOf(46_000, 1<<31-1)
-	grouped := func(g *good) { g.spec.Groups = append(g.spec.Groups, "system:masters") }
+	huge := newRSAPublicKey(46_000, 1<<31-1)
+	grouped := func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }
 	for name, test := range map[string]struct {
-		spoil       func(*good)
+		spoil       func(*validCSR)
 		annotations map[string]string
 		reason      string
 	}{
-		"no proof":           {func(g *good) { g.pem = spoilSignature }, map[string]string{ticket.AnnotationID: mine.ID}, "its proof is not one"},
-		"another's proof":    {func(g *good) { g.pem = spoilSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
-		"an oversized key":   {func(g *good) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
-		"another group":      {func(g *good) { g.pem = spoilSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
-		"the signature only": {func(g *good) { g.pem = spoilSignature }, proofOf(mine, &key.PublicKey), "its signature is wrong"},
+		"no proof":           {func(g *validCSR) { g.pem = replaceSignature }, map[string]string{ticket.AnnotationID: mine.ID}, "its proof is not one"},
+		"another's proof":    {func(g *validCSR) { g.pem = replaceSignature }, proofOf(other, &key.PublicKey), "its proof was not made"},
+		"an oversized key":   {func(g *validCSR) { g.pem = withKey(t, huge) }, proofOf(mine, huge), "its key is RSA of 46000 bits"},
+		"another group":      {func(g *validCSR) { g.pem = replaceSignature; grouped(g) }, proofOf(mine, &key.PublicKey), "its groups are"},
+		"the signature only": {func(g *validCSR) { g.pem = replaceSignature }, proofOf(mine, &key.PublicKey), "its signature is wrong"},
 	} {
-		g := clientOf(key)
+		g := validClientCSR(key)
 		test.spoil(g)
 		csr := g.csr(t)
 		csr.Annotations = test.annotations
-		if d := Decide(csr, NewClaims([]*ticket.Claim{mine.claim}), facts); d.Verdict != Refuse || !strings.Contains(d.Reason, test.reason) {
-			t.Errorf("%s: %s: %s, want %s", name, d.Verdict, d.Reason, test.reason)
+		if d := Decide(csr, NewEnrollments([]*ticket.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, test.reason) {
+			t.Errorf("%s: %s: %s, want %s", name, d.Outcome, d.Reason, test.reason)
 		}
 	}
-	serving := servingOf(key)
+	serving := validServingCSR(key)
 	serving.pem = withKey(t, huge)
-	if d := Decide(serving.csr(t), NewClaims([]*ticket.Claim{mine.claim}), facts); d.Verdict != Refuse || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
-		t.Errorf("serving: %s: %s", d.Verdict, d.Reason)
+	if d := Decide(serving.csr(t), NewEnrollments([]*ticket.Enrollment{mine.enrollment}), facts); d.Outcome != Refused || !strings.Contains(d.Reason, "its key is RSA of 46000 bits") {
+		t.Errorf("serving: %s: %s", d.Outcome, d.Reason)
 	}
 }
 
@@ -150,7 +150,7 @@ func TestDecideVerifiesTheRequestsSignatureLast(t *testing.T) {
 // including name types that x509.CertificateRequest has no field for.
 func TestServingRefusesNamesOfOtherKinds(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := Want{NodeName: "worker-1", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}
+	want := ExpectedNode{NodeName: "worker-1", Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7")}}
 	name := func(tag int, content ...byte) asn1.RawValue {
 		return asn1.RawValue{Class: asn1.ClassContextSpecific, Tag: tag, Bytes: content}
 	}
@@ -174,10 +174,10 @@ func TestServingRefusesNamesOfOtherKinds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g := servingOf(key)
+			g := validServingCSR(key)
 			g.request.DNSNames, g.request.IPAddresses = nil, nil
 			g.request.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 17}, Value: value}}
-			checkRule(t, want.Serving(g.csr(t)), test.rule)
+			checkRule(t, want.CheckServing(g.csr(t)), test.rule)
 		})
 	}
 }

@@ -10,30 +10,30 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// lookout gathers facts about the cluster and caches the addresses of the Nodes.
-type lookout struct {
+// clusterFacts gathers facts about the cluster and caches the addresses of the Nodes.
+type clusterFacts struct {
 	connection
-	nodesOf map[netip.Addr][]string
+	nodesByAddress map[netip.Addr][]string
 }
 
-// at adds the facts that are needed before the CSR is approved.
-func (l *lookout) at(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
+// complete adds the facts that are needed before the CSR is approved.
+func (l *clusterFacts) complete(ctx context.Context, csr *certificatesv1.CertificateSigningRequest, node string, facts Facts) (Facts, error) {
 	var err error
 	if csr.Spec.SignerName != certificatesv1.KubeletServingSignerName {
 		facts.NodeExists, err = nodeExists(ctx, l.connection, node)
 		return facts, err
 	}
-	if l.nodesOf == nil {
-		if l.nodesOf, err = nodesOfAddresses(ctx, l.connection); err != nil {
+	if l.nodesByAddress == nil {
+		if l.nodesByAddress, err = listNodesByAddress(ctx, l.connection); err != nil {
 			return facts, err
 		}
 	}
-	facts.NodesOf = l.nodesOf
+	facts.NodesByAddress = l.nodesByAddress
 	return facts, nil
 }
 
 func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
-	ctx, cancel := bounded(ctx)
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	_, err := c.client.Nodes().Get(ctx, name)
 	if apierrors.IsNotFound(err) {
@@ -45,17 +45,17 @@ func nodeExists(ctx context.Context, c connection, name string) (bool, error) {
 	return true, nil
 }
 
-// pageSize is the maximum number of Nodes in one response.
-const pageSize = 500
+// nodePageSize is the maximum number of Nodes in one response.
+const nodePageSize = 500
 
-// nodesOfAddresses returns the names of the Nodes for each address. It is called only if a
+// listNodesByAddress returns the names of the Nodes for each address. It is called only if a
 // serving CSR passes all other rules. A watch would cost more, because Nodes are large and change
 // often.
-func nodesOfAddresses(ctx context.Context, c connection) (map[netip.Addr][]string, error) {
+func listNodesByAddress(ctx context.Context, c connection) (map[netip.Addr][]string, error) {
 	nodesOf := map[netip.Addr][]string{}
-	options := metav1.ListOptions{Limit: pageSize}
+	options := metav1.ListOptions{Limit: nodePageSize}
 	for {
-		limited, cancel := bounded(ctx)
+		limited, cancel := withRequestTimeout(ctx)
 		page, err := c.client.Nodes().List(limited, options)
 		cancel()
 		if err != nil {

@@ -6,36 +6,36 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// maxRemembered limits the number of CSRs whose last reason is stored. Any user of a bootstrap
+// maxReportedCSRs limits the number of CSRs whose last reason is stored. Any user of a bootstrap
 // kubeconfig can submit any number of CSRs, which stay pending for a day.
-const maxRemembered = 10_000
+const maxReportedCSRs = 10_000
 
-// memory stores the last reported reason of each pending CSR, so that it is reported only once.
+// reportedReasons stores the last reported reason of each pending CSR, so that it is reported only once.
 // An entry has a fixed size. The zero value is empty.
-type memory struct {
-	seed    maphash.Seed
-	entries map[types.UID]remembered
-	sweep   uint64 // number of the current resync
-	omitted int    // pending CSRs without an entry since the last resync began, because the limit is reached
-	full    bool   // the limit is still reached, and this was reported
+type reportedReasons struct {
+	seed             maphash.Seed
+	entries          map[types.UID]reportedReason
+	resync           uint64 // number of the current resync
+	omitted          int    // pending CSRs without an entry since the last resync began, because the limit is reached
+	overflowReported bool   // the limit is still reached, and this was reported
 }
 
-type remembered struct {
-	reason, sweep uint64
+type reportedReason struct {
+	reason, resync uint64
 }
 
 // add stores the reason for a CSR. It reports whether the reason must be reported: it is new, and
 // the limit is not reached.
-func (m *memory) add(uid types.UID, reason string) bool {
+func (m *reportedReasons) add(uid types.UID, reason string) bool {
 	if m.entries == nil {
-		m.seed, m.entries = maphash.MakeSeed(), map[types.UID]remembered{}
+		m.seed, m.entries = maphash.MakeSeed(), map[types.UID]reportedReason{}
 	}
-	entry := remembered{reason: maphash.String(m.seed, reason), sweep: m.sweep}
+	entry := reportedReason{reason: maphash.String(m.seed, reason), resync: m.resync}
 	last, known := m.entries[uid]
 	switch {
 	case known && last.reason == entry.reason:
 		return false
-	case !known && len(m.entries) >= maxRemembered:
+	case !known && len(m.entries) >= maxReportedCSRs:
 		m.omitted++
 		return false
 	}
@@ -43,34 +43,34 @@ func (m *memory) add(uid types.UID, reason string) bool {
 	return true
 }
 
-func (m *memory) forget(uid types.UID) { delete(m.entries, uid) }
+func (m *reportedReasons) forget(uid types.UID) { delete(m.entries, uid) }
 
-// begin starts a resync, which lists all CSRs.
-func (m *memory) begin() {
-	m.sweep++
+// beginResync starts a resync, which lists all CSRs.
+func (m *reportedReasons) beginResync() {
+	m.resync++
 	m.omitted = 0
 }
 
-// listed keeps the entry of a CSR that the resync has listed.
-func (m *memory) listed(uid types.UID) {
+// keep keeps the entry of a CSR that the resync has listed.
+func (m *reportedReasons) keep(uid types.UID) {
 	if entry, known := m.entries[uid]; known {
-		entry.sweep = m.sweep
+		entry.resync = m.resync
 		m.entries[uid] = entry
 	}
 }
 
-// end deletes the entries of CSRs that the resync has not listed. It reports whether the limit is
+// endResync deletes the entries of CSRs that the resync has not listed. It reports whether the limit is
 // newly exceeded.
-func (m *memory) end() bool {
+func (m *reportedReasons) endResync() bool {
 	for uid, entry := range m.entries {
-		if entry.sweep != m.sweep {
+		if entry.resync != m.resync {
 			delete(m.entries, uid)
 		}
 	}
-	news := m.omitted > 0 && !m.full
-	m.full = m.omitted > 0
+	news := m.omitted > 0 && !m.overflowReported
+	m.overflowReported = m.omitted > 0
 	return news
 }
 
-// waiting returns the number of pending CSRs as of the last resync.
-func (m *memory) waiting() int { return len(m.entries) + m.omitted }
+// pendingCount returns the number of pending CSRs as of the last resync.
+func (m *reportedReasons) pendingCount() int { return len(m.entries) + m.omitted }

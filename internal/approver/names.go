@@ -14,7 +14,7 @@ func DisplayName(name string) string {
 	if plainName.MatchString(name) {
 		return name
 	}
-	return strconv.Quote(shortenTo(mostNode, name))
+	return strconv.Quote(truncateTo(maxNodeNameLength, name))
 }
 
 // commandFor returns a command for a CSR, or "" if the CSR's name must not be pasted into a

@@ -26,8 +26,8 @@ const ApprovedReason = "HCPNodeAgentApprove"
 // ApproveOwn approves the CSR called name with a kubeconfig of the hosted cluster. It fails if
 // the CSR is not the node's own client or serving CSR by the rules of ExpectedNode. The
 // kubeconfig is not stored. ApproveOwn succeeds if the CSR is already approved.
-func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) error {
-	config, err := approverConfig(kubeconfig)
+func ApproveOwn(ctx context.Context, kubeconfig []byte, want ExpectedNode, name string) error {
+	config, err := newRESTConfig(kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -37,20 +37,20 @@ func ApproveOwn(ctx context.Context, kubeconfig []byte, want Want, name string) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	err = retry.OnError(wait.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.2, Steps: 5}, passing, func() error { return approve(ctx, client, want, name) })
-	return inWords(err, config.Host, name)
+	err = retry.OnError(wait.Backoff{Duration: 200 * time.Millisecond, Factor: 3, Jitter: 0.2, Steps: 5}, isRetryable, func() error { return approveOwn(ctx, client, want, name) })
+	return explainOwn(err, config.Host, name)
 }
 
-// passing reports whether a retry can succeed: another client changed the CSR, or the API server
+// isRetryable reports whether a retry can succeed: another client changed the CSR, or the API server
 // was busy or unreachable.
-func passing(err error) bool {
+func isRetryable(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsServerTimeout(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsInternalError(err) ||
 		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsTimeout(err)
 }
 
-// approverConfig returns the client configuration for a kubeconfig. It refuses a kubeconfig that
+// newRESTConfig returns the client configuration for a kubeconfig. It refuses a kubeconfig that
 // could send the credential to another server, or that runs a command.
-func approverConfig(kubeconfig []byte) (*rest.Config, error) {
+func newRESTConfig(kubeconfig []byte) (*rest.Config, error) {
 	const remedy = "oc -n HOSTED_CLUSTER_NAMESPACE extract secret/HOSTED_CLUSTER-admin-kubeconfig --to=- # gives one that can be used"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
@@ -65,12 +65,12 @@ func approverConfig(kubeconfig []byte) (*rest.Config, error) {
 	return config, nil
 }
 
-func approve(ctx context.Context, client *kube.Client, want Want, name string) error {
+func approveOwn(ctx context.Context, client *kube.Client, want ExpectedNode, name string) error {
 	csr, err := client.CSRs().Get(ctx, name)
 	if err != nil {
 		return err //nolint:wrapcheck // inWords tells it
 	}
-	if err := want.Own(csr); err != nil {
+	if err := want.CheckOwn(csr); err != nil {
 		return fmt.Errorf("the CSR %s is not one to approve here: %w", DisplayName(name), err)
 	}
 	for _, condition := range csr.Status.Conditions {
@@ -81,12 +81,12 @@ func approve(ctx context.Context, client *kube.Client, want Want, name string) e
 			return fmt.Errorf("the CSR %s is %s already (%s)", DisplayName(name), condition.Type, condition.Reason)
 		}
 	}
-	return setApproved(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
+	return updateApproval(ctx, client, csr, "hcp-node-agent join --approve-with on "+want.NodeName+" approved its own CSR")
 }
 
-// setApproved approves a CSR in the version that was checked: the update contains the resource
+// updateApproval approves a CSR in the version that was checked: the update contains the resource
 // version, so it fails with a conflict if the CSR has changed since.
-func setApproved(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
+func updateApproval(ctx context.Context, client *kube.Client, csr *certificatesv1.CertificateSigningRequest, message string) error {
 	csr = csr.DeepCopy()
 	csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
 		Type: certificatesv1.CertificateApproved, Status: corev1.ConditionTrue, Reason: ApprovedReason, Message: message,
@@ -95,16 +95,16 @@ func setApproved(ctx context.Context, client *kube.Client, csr *certificatesv1.C
 	return err //nolint:wrapcheck // who asked for it tells it
 }
 
-// Own returns an error unless the CSR is the node's own client or serving CSR.
-func (w Want) Own(csr *certificatesv1.CertificateSigningRequest) error {
+// CheckOwn returns an error unless the CSR is the node's own client or serving CSR.
+func (w ExpectedNode) CheckOwn(csr *certificatesv1.CertificateSigningRequest) error {
 	if csr.Spec.SignerName == certificatesv1.KubeletServingSignerName {
-		return w.Serving(csr)
+		return w.CheckServing(csr)
 	}
-	return w.Client(csr)
+	return w.CheckClient(csr)
 }
 
-// inWords returns err with a message and a remedy for the administrator who gave the kubeconfig.
-func inWords(err error, server, name string) error {
+// explainOwn returns err with a message and a remedy for the administrator who gave the kubeconfig.
+func explainOwn(err error, server, name string) error {
 	byHand := commandFor("oc adm certificate approve ", name, "")
 	var refusal *Refusal
 	switch {

@@ -18,7 +18,7 @@ func TestApproverConfig(t *testing.T) {
 	}
 	for name, test := range tests {
 		content := strings.NewReplacer("CLUSTER", test.cluster, "USER", test.user).Replace(kubeconfig)
-		_, err := approverConfig([]byte(content))
+		_, err := newRESTConfig([]byte(content))
 		if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: approverConfig() = %v, want %q", name, err, test.want)
 		}
@@ -26,7 +26,7 @@ func TestApproverConfig(t *testing.T) {
 			t.Errorf("%s: code %d, remedy %q", name, report.CodeOf(err), report.RemedyOf(err))
 		}
 	}
-	if _, err := approverConfig([]byte("{")); report.CodeOf(err) != report.Usage {
+	if _, err := newRESTConfig([]byte("{")); report.CodeOf(err) != report.Usage {
 		t.Errorf("approverConfig(rubbish) = %v", err)
 	}
 }

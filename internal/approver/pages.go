@@ -15,9 +15,9 @@ import (
 // do not. Then the pages are so small that the number of CSRs limits their size. A page is in
 // memory twice while it is decoded, and a CSR can have 1.5 MiB.
 const (
-	csrPage      = 500
-	csrPageSmall = 10
-	maxPageBytes = 4 << 20
+	csrPageSize      = 500
+	csrPageSizeSmall = 10
+	maxPageBytes     = 4 << 20
 )
 
 var errPageTooLarge = errors.New("the page is too large")
@@ -25,16 +25,16 @@ var errPageTooLarge = errors.New("the page is too large")
 // eachPage passes the CSRs that options select to do, page by page. It returns the resource
 // version of the list.
 func (c connection) eachPage(ctx context.Context, options metav1.ListOptions, do func([]certificatesv1.CertificateSigningRequest) error) (string, error) {
-	options.Limit = csrPage
+	options.Limit = csrPageSize
 	for {
-		limited, cancel := bounded(ctx)
-		if options.Limit > csrPageSmall {
+		limited, cancel := withRequestTimeout(ctx)
+		if options.Limit > csrPageSizeSmall {
 			limited = context.WithValue(limited, bodyLimit{}, int64(maxPageBytes))
 		}
 		page, err := c.client.CSRs().List(limited, options)
 		cancel()
 		if errors.Is(err, errPageTooLarge) {
-			options.Limit = csrPageSmall
+			options.Limit = csrPageSizeSmall
 			continue
 		}
 		if err != nil {

@@ -14,14 +14,14 @@ import (
 // CSRs of kubelets are listed in one page, and CSRs of the maximum size in small pages. Each CSR
 // is listed exactly once.
 func TestControlPlaneListsInPagesThatFitMemory(t *testing.T) {
-	s := newScene(t)
+	s := newTestCluster(t)
 	want := map[string]bool{}
-	for range 3 * csrPageSmall {
-		want[asked{who: bootstrapClient(t), key: certtest.NewKey(t), node: "paged"}.submit(t)] = true
+	for range 3 * csrPageSizeSmall {
+		want[csrRequest{client: bootstrapClient(t), key: certtest.NewKey(t), node: "paged"}.submit(t)] = true
 	}
 	list := func() (pages int) {
 		found := map[string]int{}
-		a := s.approver(fleetKubeconfig)
+		a := s.newApprover(fleetKubeconfig)
 		if _, err := a.eachPage(t.Context(), metav1.ListOptions{}, func(page []certificatesv1.CertificateSigningRequest) error {
 			pages++
 			for n := range page {

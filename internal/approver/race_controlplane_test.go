@@ -19,14 +19,14 @@ import (
 // again.
 func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 	const count = 5
-	s := newScene(t)
+	s := newTestCluster(t)
 	keys := map[string][2]string{} // by token, in the order of submission
 	var batch []*certificatesv1.CertificateSigningRequest
 	for n := range count {
-		made := s.ticket(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
+		made := s.newToken(fmt.Sprintf("race-%02d", n), clusterCA(t), 0)
 		var pair [2]string
 		for i := range pair {
-			name, key := comeIn(t, made)
+			name, key := submitWithToken(t, made)
 			csr, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), name, metav1.GetOptions{})
 			if err != nil {
 				t.Fatal(err)
@@ -35,17 +35,17 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 		}
 		keys[made.ID] = pair
 	}
-	first, second := s.approver(fleetKubeconfig), s.approver(fleetKubeconfig)
-	first.loadClaims()
-	second.loadClaims()
+	first, second := s.newApprover(fleetKubeconfig), s.newApprover(fleetKubeconfig)
+	first.loadEnrollments()
+	second.loadEnrollments()
 	ordered, reversed := batch, slices.Clone(batch)
 	slices.Reverse(reversed)
 
-	all, was, fresh, err := first.decide(t.Context(), ordered, &lookout{connection: first.connection})
+	all, was, fresh, err := first.decideBatch(t.Context(), ordered, &clusterFacts{connection: first.connection})
 	if err != nil || len(fresh) != count {
 		t.Fatalf("the first would note %v: %v", fresh, err)
 	}
-	_, late, others, err := second.decide(t.Context(), reversed, &lookout{connection: second.connection})
+	_, late, others, err := second.decideBatch(t.Context(), reversed, &clusterFacts{connection: second.connection})
 	if err != nil || len(others) != count {
 		t.Fatalf("the second would note %v: %v", others, err)
 	}
@@ -54,28 +54,28 @@ func TestControlPlaneTwoKeysAndTwoApprovers(t *testing.T) {
 			t.Fatalf("both have chosen the same key of %s", id)
 		}
 	}
-	if err := first.bindings.add(t.Context(), was, fresh); err != nil {
+	if err := first.usage.add(t.Context(), was, fresh); err != nil {
 		t.Fatal(err)
 	}
-	if err := second.bindings.add(t.Context(), late, others); !apierrors.IsConflict(err) {
+	if err := second.usage.add(t.Context(), late, others); !apierrors.IsConflict(err) {
 		t.Fatalf("the second wrote over the first: %v", err)
 	}
-	if err := second.judge(t.Context(), reversed); err != nil { // as after a conflict
+	if err := second.process(t.Context(), reversed); err != nil { // as after a conflict
 		t.Fatal(err)
 	}
-	if err := first.carryOut(t.Context(), all); err != nil {
+	if err := first.applyDecisions(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
 	for i, csr := range batch {
-		want := byAgent
+		want := approvedByAgent
 		if i%2 == 1 {
 			want = ""
 		}
-		if got := approvals(t, csr.Name); got != want {
-			t.Errorf("key %d of its ticket: the CSR is %q, want %q (%+v)", i%2, got, want, s.of(csr.Name))
+		if got := csrConditions(t, csr.Name); got != want {
+			t.Errorf("key %d of its ticket: the CSR is %q, want %q (%+v)", i%2, got, want, s.lastEvent(csr.Name))
 		}
 	}
-	if !first.crossed {
+	if !first.hasConflict {
 		t.Error("the first did not see that the second has approved already")
 	}
 }

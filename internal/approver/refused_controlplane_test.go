@@ -21,38 +21,38 @@ import (
 
 // A CSR that differs in any way from that of the enrolled node is not approved, and the reason is
 // reported. The first case is the reason why join tokens exist.
-func TestControlPlaneRefused(t *testing.T) {
-	s := newScene(t)
+func TestControlPlaneRefusesInvalidCSRs(t *testing.T) {
+	s := newTestCluster(t)
 	real, foreign := clusterCA(t), otherCA(t)
 	stolen := bootstrapClient(t)
-	letAsk(t, "somebody")
+	allowCSRs(t, "somebody")
 
-	in := s.ticket("refused-in", real, 0, "192.0.2.7") // its node has already joined
-	inCSR, _ := comeIn(t, in)
-	bare := s.ticket("refused-bare", real, 0) // contains no addresses
-	bareCSR, _ := comeIn(t, bare)
-	shared := s.ticket("refused-shared", real, 0, "192.0.2.77")
-	sharedCSR, _ := comeIn(t, shared)
-	s.once()
+	in := s.newToken("refused-in", real, 0, "192.0.2.7") // its node has already joined
+	inCSR, _ := submitWithToken(t, in)
+	bare := s.newToken("refused-bare", real, 0) // contains no addresses
+	bareCSR, _ := submitWithToken(t, bare)
+	shared := s.newToken("refused-shared", real, 0, "192.0.2.77")
+	sharedCSR, _ := submitWithToken(t, shared)
+	s.runOnce()
 	for _, csr := range []string{inCSR, bareCSR, sharedCSR} {
-		if got := approvals(t, csr); got != byAgent {
-			t.Fatalf("a good one is %q: %+v", got, s.of(csr))
+		if got := csrConditions(t, csr); got != approvedByAgent {
+			t.Fatalf("a good one is %q: %+v", got, s.lastEvent(csr))
 		}
 	}
-	makeNode(t, "refused-there", "192.0.2.70")
-	makeNode(t, "refused-other", "192.0.2.77")
-	s.ticket("refused-other", real, 0, "192.0.2.77")
+	createNode(t, "refused-there", "192.0.2.70")
+	createNode(t, "refused-other", "192.0.2.77")
+	s.newToken("refused-other", real, 0, "192.0.2.77")
 
-	open := s.ticket("refused-open", real, 0, "192.0.2.8")
-	expired := s.ticket("refused-expired", real, 2*time.Hour, "192.0.2.9")
-	elsewhere := s.ticket("refused-elsewhere", foreign, 0, "192.0.2.10")
-	there := s.ticket("refused-there", real, 0, "192.0.2.70")
-	never := s.ticket("refused-never", real, 0, "192.0.2.11")
+	open := s.newToken("refused-open", real, 0, "192.0.2.8")
+	expired := s.newToken("refused-expired", real, 2*time.Hour, "192.0.2.9")
+	elsewhere := s.newToken("refused-elsewhere", foreign, 0, "192.0.2.10")
+	there := s.newToken("refused-there", real, 0, "192.0.2.70")
+	never := s.newToken("refused-never", real, 0, "192.0.2.11")
 
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	proof := prove(t, open, real, &key.PublicKey)
-	good := asked{who: stolen, key: key, node: "refused-open", annotations: proof}
-	with := func(change func(*asked)) string {
+	proof := sign(t, open, real, &key.PublicKey)
+	good := csrRequest{client: stolen, key: key, node: "refused-open", annotations: proof}
+	with := func(change func(*csrRequest)) string {
 		spoilt := good
 		change(&spoilt)
 		return spoilt.submit(t)
@@ -60,9 +60,9 @@ func TestControlPlaneRefused(t *testing.T) {
 	as := func(user string, groups ...string) rest.ImpersonationConfig {
 		return rest.ImpersonationConfig{UserName: user, Groups: groups}
 	}
-	bootstrapperWith := func(group string) *asked {
-		who := client(t, plane.Kubeconfig, as(bootstrapper, append(bootstrapperGroups(), group)...))
-		return &asked{who: who, key: key, node: "refused-open", annotations: proof}
+	bootstrapperWith := func(group string) *csrRequest {
+		who := client(t, plane.Kubeconfig, as(nodeBootstrapper, append(bootstrapperGroups(), group)...))
+		return &csrRequest{client: who, key: key, node: "refused-open", annotations: proof}
 	}
 	serving := func(node string, names []string, ips ...string) string {
 		var addresses []net.IP
@@ -74,31 +74,31 @@ func TestControlPlaneRefused(t *testing.T) {
 	}
 
 	rows := []struct{ name, csr, want string }{
-		{"a stolen bootstrap kubeconfig, and no ticket", with(func(a *asked) { a.annotations = nil }), "it carries no ticket, and the node refused-open has one"},
-		{"a ticket that nobody gave out", with(func(a *asked) {
+		{"a stolen bootstrap kubeconfig, and no ticket", with(func(a *csrRequest) { a.annotations = nil }), "it carries no ticket, and the node refused-open has one"},
+		{"a ticket that nobody gave out", with(func(a *csrRequest) {
 			a.annotations = map[string]string{"node.hcp-agent.io/ticket": strings.Repeat("ab", 16), "node.hcp-agent.io/ticket-proof": proof["node.hcp-agent.io/ticket-proof"]}
 		}), "there is no claim of its ticket"},
-		{"a changed name", with(func(a *asked) { a.node = "refused-king" }), "its subject is"},
-		{"another node's name that has a claim", with(func(a *asked) { a.node = "refused-never" }), "its subject is"},
+		{"a changed name", with(func(a *csrRequest) { a.node = "refused-king" }), "its subject is"},
+		{"another node's name that has a claim", with(func(a *csrRequest) { a.node = "refused-never" }), "its subject is"},
 		{"a second key for a claim", func() string {
 			second := certtest.NewKey(t)
-			return asked{who: stolen, key: second, node: "refused-in", annotations: prove(t, in, real, &second.PublicKey)}.submit(t)
+			return csrRequest{client: stolen, key: second, node: "refused-in", annotations: sign(t, in, real, &second.PublicKey)}.submit(t)
 		}(), "was used already, with another key (SHA256:"},
-		{"an expired claim", asked{who: stolen, key: key, node: "refused-expired", annotations: prove(t, expired, real, &key.PublicKey)}.submit(t), "of refused-expired expired at"},
-		{"a name in the client CSR", with(func(a *asked) { a.names = []string{"api.example.com"} }), "its names are"},
+		{"an expired claim", csrRequest{client: stolen, key: key, node: "refused-expired", annotations: sign(t, expired, real, &key.PublicKey)}.submit(t), "of refused-expired expired at"},
+		{"a name in the client CSR", with(func(a *csrRequest) { a.names = []string{"api.example.com"} }), "its names are"},
 		{"an extra group", func() string { a := bootstrapperWith("example:extra"); return a.submit(t) }(), "its groups are"},
-		{"another requestor", with(func(a *asked) { a.who = client(t, plane.Kubeconfig, as("somebody", bootstrapperGroups()...)) }), "its requestor is"},
-		{"an extra usage", with(func(a *asked) {
+		{"another requestor", with(func(a *csrRequest) { a.client = client(t, plane.Kubeconfig, as("somebody", bootstrapperGroups()...)) }), "its requestor is"},
+		{"an extra usage", with(func(a *csrRequest) {
 			a.usages = []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, certificatesv1.UsageKeyEncipherment, certificatesv1.UsageClientAuth, certificatesv1.UsageServerAuth}
 		}), "its usages are"},
-		{"a replayed annotation on another key", with(func(a *asked) { a.key = other }), "its proof was not made with the ticket"},
-		{"another ticket's proof", with(func(a *asked) {
-			a.annotations = map[string]string{"node.hcp-agent.io/ticket": open.ID, "node.hcp-agent.io/ticket-proof": prove(t, never, real, &key.PublicKey)["node.hcp-agent.io/ticket-proof"]}
+		{"a replayed annotation on another key", with(func(a *csrRequest) { a.key = other }), "its proof was not made with the ticket"},
+		{"another ticket's proof", with(func(a *csrRequest) {
+			a.annotations = map[string]string{"node.hcp-agent.io/ticket": open.ID, "node.hcp-agent.io/ticket-proof": sign(t, never, real, &key.PublicKey)["node.hcp-agent.io/ticket-proof"]}
 		}), "its proof was not made with the ticket"},
 		{"a copy of the node's CSR", good.submit(t), "it is a copy: the CSR that the node submits with this key is named node-csr-"},
-		{"a claim of another cluster", asked{who: stolen, key: key, node: "refused-elsewhere", annotations: prove(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
-		{"a Node of that name exists", asked{who: stolen, key: key, node: "refused-there", name: ownName(t, key, "refused-there"), annotations: prove(t, there, real, &key.PublicKey)}.submit(t), "a Node refused-there is in the cluster already"},
-		{"no ticket, and no claim for that name", asked{who: stolen, key: key, node: "refused-unknown"}.submit(t), `no claim for the node "refused-unknown"`},
+		{"a claim of another cluster", csrRequest{client: stolen, key: key, node: "refused-elsewhere", annotations: sign(t, elsewhere, foreign, &key.PublicKey)}.submit(t), "is for another cluster"},
+		{"a Node of that name exists", csrRequest{client: stolen, key: key, node: "refused-there", name: clientCSRName(t, key, "refused-there"), annotations: sign(t, there, real, &key.PublicKey)}.submit(t), "a Node refused-there is in the cluster already"},
+		{"no ticket, and no claim for that name", csrRequest{client: stolen, key: key, node: "refused-unknown"}.submit(t), `no claim for the node "refused-unknown"`},
 		{"serving: another machine's address", serving("refused-in", []string{"refused-in"}, "192.0.2.7", "192.0.2.8"), "with the address 192.0.2.8"},
 		{"serving: another name", serving("refused-in", []string{"refused-in", "api.example.com"}, "192.0.2.7"), "its names are"},
 		{"serving: an IP of another Node", serving("refused-shared", []string{"refused-shared"}, "192.0.2.77"), "the address 192.0.2.77 is that of the Node refused-other"},
@@ -107,17 +107,17 @@ func TestControlPlaneRefused(t *testing.T) {
 		{"serving: asked by the bootstrapper", submit(t, stolen, certtest.NewKey(t), certificatesv1.KubeletServingSignerName, certificatesv1.UsageServerAuth, nodeSubject("refused-in"), []string{"refused-in"}, net.ParseIP("192.0.2.7")), "its requestor is"},
 		{"serving: a node without a claim", serving("refused-unknown", []string{"refused-unknown"}, "192.0.2.13"), "no claim for the node"},
 	}
-	before := notes(t)
-	s.once()
+	before := usageRecordsVersion(t)
+	s.runOnce()
 	var table strings.Builder
 	columns := tabwriter.NewWriter(&table, 0, 4, 2, ' ', 0)
 	for _, row := range rows {
-		told := s.of(row.csr)
-		fmt.Fprintf(columns, "%s\t%s\t%s\n", row.name, told.Verdict, clean(told.Reason))
-		if (told.Verdict != Refuse && told.Verdict != Leave) || !strings.Contains(told.Reason, row.want) {
-			t.Errorf("%s: %q %q, want %q", row.name, told.Verdict, told.Reason, row.want)
+		told := s.lastEvent(row.csr)
+		fmt.Fprintf(columns, "%s\t%s\t%s\n", row.name, told.Outcome, normalizeSpaces(told.Reason))
+		if (told.Outcome != Refused && told.Outcome != Ignored) || !strings.Contains(told.Reason, row.want) {
+			t.Errorf("%s: %q %q, want %q", row.name, told.Outcome, told.Reason, row.want)
 		}
-		if got := approvals(t, row.csr); got != "" {
+		if got := csrConditions(t, row.csr); got != "" {
 			t.Errorf("%s: the CSR is %q", row.name, got)
 		}
 	}
@@ -125,21 +125,21 @@ func TestControlPlaneRefused(t *testing.T) {
 		t.Error(err)
 	}
 	t.Log("refused and left:\n" + table.String())
-	if after := notes(t); after != before {
+	if after := usageRecordsVersion(t); after != before {
 		t.Error("something was noted as used")
 	}
 
 	// The same node's unmodified CSR is approved in the presence of all the others.
-	good.name = ownName(t, key, good.node)
+	good.name = clientCSRName(t, key, good.node)
 	csr := good.submit(t)
-	s.once()
-	if got := approvals(t, csr); got != byAgent {
-		t.Errorf("the good one is %q: %+v", got, s.of(csr))
+	s.runOnce()
+	if got := csrConditions(t, csr); got != approvedByAgent {
+		t.Errorf("the good one is %q: %+v", got, s.lastEvent(csr))
 	}
 }
 
-// letAsk grants a user the bootstrapper's right to create CSRs.
-func letAsk(t *testing.T, user string) {
+// allowCSRs grants a user the bootstrapper's right to create CSRs.
+func allowCSRs(t *testing.T, user string) {
 	t.Helper()
 	if _, err := adminClient(t).RbacV1().ClusterRoleBindings().Create(t.Context(), &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "let-ask-"},
@@ -148,7 +148,7 @@ func letAsk(t *testing.T, user string) {
 	}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the right of "+user+" to ask", func() bool {
+	eventually(t, "the right of "+user+" to ask", func() bool {
 		review, err := adminClient(t).AuthorizationV1().SubjectAccessReviews().Create(t.Context(), &authorizationv1.SubjectAccessReview{
 			Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &authorizationv1.ResourceAttributes{
 				Verb: "create", Group: "certificates.k8s.io", Resource: "certificatesigningrequests",

@@ -22,21 +22,21 @@ const nodePrefix = "system:node:"
 // holds few of them at a time. It does not parse a request that is larger than any of kubelet's
 // or that begins differently.
 const (
-	csrsHeld         = 40
-	mostRequestBytes = 16 << 10
-	requestBegins    = "-----BEGIN CERTIFICATE REQUEST-----"
+	maxHeldCSRs     = 40
+	maxRequestBytes = 16 << 10
+	requestPrefix   = "-----BEGIN CERTIFICATE REQUEST-----"
 )
 
-// plain reports whether the size and the first line of a request match kubelet's.
-func plain(content []byte) bool {
-	return len(content) <= mostRequestBytes && bytes.HasPrefix(content, []byte(requestBegins))
+// isPlainRequest reports whether the size and the first line of a request match kubelet's.
+func isPlainRequest(content []byte) bool {
+	return len(content) <= maxRequestBytes && bytes.HasPrefix(content, []byte(requestPrefix))
 }
 
 // parseRequest returns the only certificate request in a CSR's PEM text.
 func parseRequest(content []byte) (*x509.CertificateRequest, error) {
-	if !plain(content) {
+	if !isPlainRequest(content) {
 		return nil, refuse("request", fmt.Sprintf("%d bytes of something else", len(content)),
-			fmt.Sprintf("one certificate request in PEM form, of %d bytes at most", mostRequestBytes))
+			fmt.Sprintf("one certificate request in PEM form, of %d bytes at most", maxRequestBytes))
 	}
 	block, rest := pem.Decode(content)
 	if block == nil || block.Type != "CERTIFICATE REQUEST" || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
@@ -79,10 +79,10 @@ func checkKey(publicKey any) error {
 	return refuse("key", fmt.Sprintf("%T", publicKey), due)
 }
 
-// request returns the certificate request of a CSR after the checks that apply to both kinds. It
+// checkRequest returns the certificate request of a CSR after the checks that apply to both kinds. It
 // must be one well-formed request for a usable key, with exactly a node's subject. checkSignature
 // checks the signature last.
-func (w Want) request(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
+func (w ExpectedNode) checkRequest(csr *certificatesv1.CertificateSigningRequest) (*x509.CertificateRequest, error) {
 	request, err := parseRequest(csr.Spec.Request)
 	if err != nil {
 		return nil, err

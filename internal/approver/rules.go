@@ -12,8 +12,8 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// Want describes the node whose CSRs may be approved.
-type Want struct {
+// ExpectedNode describes the node whose CSRs may be approved.
+type ExpectedNode struct {
 	NodeName  string
 	PublicKey crypto.PublicKey // of the client CSR; kubelet generates another key for a serving CSR
 	Addresses []netip.Addr     // of the host, without those on lo, where the API server's local proxy listens
@@ -21,9 +21,9 @@ type Want struct {
 
 // Refusal is an error for a CSR that breaks a rule.
 type Refusal struct {
-	Rule  string // signer, requestor, groups, usages, request, signature, subject, names or key
-	Found string
-	Due   string
+	Rule     string // signer, requestor, groups, usages, request, signature, subject, names or key
+	Found    string
+	Expected string
 }
 
 // Error returns the broken rule, the found value and the expected one.
@@ -32,38 +32,38 @@ func (r *Refusal) Error() string {
 	if strings.HasSuffix(r.Rule, "s") { // groups, usages, names
 		is = "are"
 	}
-	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Due)
+	return fmt.Sprintf("its %s %s %s, and not %s", r.Rule, is, r.Found, r.Expected)
 }
 
 // refuse returns a Refusal. It truncates found, which the requestor chooses and which is kept
 // while the CSR is pending.
 func refuse(rule string, found, due any) error {
-	return &Refusal{Rule: rule, Found: shortenTo(300, fmt.Sprintf("%v", found)), Due: fmt.Sprintf("%v", due)}
+	return &Refusal{Rule: rule, Found: truncateTo(300, fmt.Sprintf("%v", found)), Expected: fmt.Sprintf("%v", due)}
 }
 
-// bootstrapper is the identity of the bootstrap kubeconfig in a payload (HyperShift
+// nodeBootstrapper is the identity of the bootstrap kubeconfig in a payload (HyperShift
 // control-plane-operator, pki/kas.go; the same in a standalone cluster).
-const bootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+const nodeBootstrapper = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
 
 func bootstrapperGroups() []string {
 	return []string{"system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator", "system:authenticated"}
 }
 
-// Client returns an error unless the CSR is the node's own for its client certificate. The
+// CheckClient returns an error unless the CSR is the node's own for its client certificate. The
 // requestor must be the bootstrapper, the key must be PublicKey, and the request must be exactly
 // as kubelet submits it.
-func (w Want) Client(csr *certificatesv1.CertificateSigningRequest) error {
-	if err := envelope(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, bootstrapper, bootstrapperGroups()); err != nil {
+func (w ExpectedNode) CheckClient(csr *certificatesv1.CertificateSigningRequest) error {
+	if err := checkRequestor(csr, certificatesv1.KubeAPIServerClientKubeletSignerName, nodeBootstrapper, bootstrapperGroups()); err != nil {
 		return err
 	}
-	if err := usages(csr, certificatesv1.UsageClientAuth); err != nil {
+	if err := checkUsages(csr, certificatesv1.UsageClientAuth); err != nil {
 		return err
 	}
-	request, err := w.request(csr)
+	request, err := w.checkRequest(csr)
 	if err != nil {
 		return err
 	}
-	if names := namesIn(request); len(names) > 0 || len(request.Extensions) > 0 {
+	if names := requestedNames(request); len(names) > 0 || len(request.Extensions) > 0 {
 		return refuse("names", fmt.Sprintf("%q (%d extensions)", names, len(request.Extensions)), "none")
 	}
 	key, comparable := w.PublicKey.(interface {
@@ -75,27 +75,27 @@ func (w Want) Client(csr *certificatesv1.CertificateSigningRequest) error {
 	return checkSignature(request)
 }
 
-// Serving returns an error unless the CSR is the node's own for its serving certificate. The
+// CheckServing returns an error unless the CSR is the node's own for its serving certificate. The
 // requestor must be the node, and the names must be the node's name and addresses of this host.
-func (w Want) Serving(csr *certificatesv1.CertificateSigningRequest) error {
+func (w ExpectedNode) CheckServing(csr *certificatesv1.CertificateSigningRequest) error {
 	user := "system:node:" + w.NodeName
-	if err := envelope(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
+	if err := checkRequestor(csr, certificatesv1.KubeletServingSignerName, user, []string{"system:nodes", "system:authenticated"}); err != nil {
 		return err
 	}
-	if err := usages(csr, certificatesv1.UsageServerAuth); err != nil {
+	if err := checkUsages(csr, certificatesv1.UsageServerAuth); err != nil {
 		return err
 	}
-	request, err := w.request(csr)
+	request, err := w.checkRequest(csr)
 	if err != nil {
 		return err
 	}
 	if len(request.Extensions) > 1 || len(request.EmailAddresses) > 0 || len(request.URIs) > 0 || !slices.Equal(request.DNSNames, []string{w.NodeName}) {
-		return refuse("names", fmt.Sprintf("%q", namesIn(request)), fmt.Sprintf("the DNS name %q and addresses", w.NodeName))
+		return refuse("names", fmt.Sprintf("%q", requestedNames(request)), fmt.Sprintf("the DNS name %q and addresses", w.NodeName))
 	}
-	if err := namesOfOtherKinds(request); err != nil {
+	if err := checkNameTypes(request); err != nil {
 		return err
 	}
-	if err := w.addresses(request); err != nil {
+	if err := w.checkAddresses(request); err != nil {
 		return err
 	}
 	return checkSignature(request)
@@ -107,9 +107,9 @@ const (
 	tagIPAddress = 7
 )
 
-// namesOfOtherKinds returns an error for names that x509.CertificateRequest has no field for,
+// checkNameTypes returns an error for names that x509.CertificateRequest has no field for,
 // such as otherName and directoryName. A signer may copy the whole extension.
-func namesOfOtherKinds(request *x509.CertificateRequest) error {
+func checkNameTypes(request *x509.CertificateRequest) error {
 	subjectAltName := asn1.ObjectIdentifier{2, 5, 29, 17}
 	for _, extension := range request.Extensions {
 		var names []asn1.RawValue
@@ -126,7 +126,7 @@ func namesOfOtherKinds(request *x509.CertificateRequest) error {
 	return nil
 }
 
-func (w Want) addresses(request *x509.CertificateRequest) error {
+func (w ExpectedNode) checkAddresses(request *x509.CertificateRequest) error {
 	if len(request.IPAddresses) == 0 {
 		// The Node had no address yet. Kubelet submits another CSR when the Node has one.
 		return refuse("names", "without any address", "with the node's own")
@@ -142,8 +142,8 @@ func (w Want) addresses(request *x509.CertificateRequest) error {
 	return nil
 }
 
-// envelope checks the fields that the API server has set.
-func envelope(csr *certificatesv1.CertificateSigningRequest, signer, user string, groups []string) error {
+// checkRequestor checks the fields that the API server has set.
+func checkRequestor(csr *certificatesv1.CertificateSigningRequest, signer, user string, groups []string) error {
 	if csr.Spec.SignerName != signer {
 		return refuse("signer", fmt.Sprintf("%q", csr.Spec.SignerName), fmt.Sprintf("%q", signer))
 	}
@@ -156,9 +156,9 @@ func envelope(csr *certificatesv1.CertificateSigningRequest, signer, user string
 	return nil
 }
 
-// usages accepts the usages that kubelet requests: the purpose, digital signature and, with an
+// checkUsages accepts the usages that kubelet requests: the purpose, digital signature and, with an
 // RSA key, key encipherment.
-func usages(csr *certificatesv1.CertificateSigningRequest, purpose certificatesv1.KeyUsage) error {
+func checkUsages(csr *certificatesv1.CertificateSigningRequest, purpose certificatesv1.KeyUsage) error {
 	least := []certificatesv1.KeyUsage{certificatesv1.UsageDigitalSignature, purpose}
 	most := append(slices.Clone(least), certificatesv1.UsageKeyEncipherment)
 	if !sameSet(csr.Spec.Usages, least) && !sameSet(csr.Spec.Usages, most) {
@@ -174,7 +174,7 @@ func sameSet[T ~string](a, b []T) bool {
 	return slices.Equal(slices.Compact(a), slices.Compact(b))
 }
 
-func namesIn(request *x509.CertificateRequest) []string {
+func requestedNames(request *x509.CertificateRequest) []string {
 	names := slices.Concat(request.DNSNames, request.EmailAddresses)
 	for _, ip := range request.IPAddresses {
 		names = append(names, ip.String())

@@ -23,32 +23,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-type spoilt struct {
-	spoil func(*good)
+type invalidation struct {
+	apply func(*validCSR)
 	rule  string // the rule that must refuse the CSR; "" for none
 }
 
-// good is a valid CSR, which each test invalidates in one way.
-type good struct {
+// validCSR is a valid CSR, which each test invalidates in one way.
+type validCSR struct {
 	request x509.CertificateRequest
 	key     *ecdsa.PrivateKey
 	spec    certificatesv1.CertificateSigningRequestSpec
 	pem     func([]byte) []byte
 }
 
-func clientOf(key *ecdsa.PrivateKey) *good {
-	return &good{
+func validClientCSR(key *ecdsa.PrivateKey) *validCSR {
+	return &validCSR{
 		key:     key,
 		request: x509.CertificateRequest{Subject: nodeSubject("worker-1")},
 		spec: certificatesv1.CertificateSigningRequestSpec{
-			SignerName: "kubernetes.io/kube-apiserver-client-kubelet", Username: bootstrapper, Groups: bootstrapperGroups(),
+			SignerName: "kubernetes.io/kube-apiserver-client-kubelet", Username: nodeBootstrapper, Groups: bootstrapperGroups(),
 			Usages: []certificatesv1.KeyUsage{"digital signature", "client auth"},
 		},
 	}
 }
 
-func servingOf(key *ecdsa.PrivateKey) *good {
-	return &good{
+func validServingCSR(key *ecdsa.PrivateKey) *validCSR {
+	return &validCSR{
 		key: key,
 		request: x509.CertificateRequest{
 			Subject: nodeSubject("worker-1"), DNSNames: []string{"worker-1"},
@@ -65,7 +65,7 @@ func nodeSubject(name string) pkix.Name {
 	return pkix.Name{CommonName: "system:node:" + name, Organization: []string{"system:nodes"}}
 }
 
-func (g *good) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
+func (g *validCSR) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	der, err := x509.CreateCertificateRequest(rand.Reader, &g.request, g.key)
 	if err != nil {
@@ -86,87 +86,87 @@ func (g *good) csr(t *testing.T) *certificatesv1.CertificateSigningRequest {
 	return &certificatesv1.CertificateSigningRequest{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: spec}
 }
 
-// common returns modifications that invalidate a CSR of either kind.
-func common() map[string]spoilt {
-	return map[string]spoilt{
-		"as it should be":         {func(*good) {}, ""},
-		"RSA's key encipherment":  {func(g *good) { g.spec.Usages = append(g.spec.Usages, "key encipherment") }, ""},
-		"groups in another order": {func(g *good) { slices.Reverse(g.spec.Groups) }, ""},
-		"another signer":          {func(g *good) { g.spec.SignerName = "kubernetes.io/kube-apiserver-client" }, "signer"},
-		"legacy signer":           {func(g *good) { g.spec.SignerName = "kubernetes.io/legacy-unknown" }, "signer"},
-		"another requestor":       {func(g *good) { g.spec.Username = "system:node:worker-2" }, "requestor"},
-		"an administrator":        {func(g *good) { g.spec.Username = "system:admin" }, "requestor"},
-		"one group more":          {func(g *good) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "groups"},
-		"one group less":          {func(g *good) { g.spec.Groups = g.spec.Groups[1:] }, "groups"},
-		"one usage more":          {func(g *good) { g.spec.Usages = append(g.spec.Usages, "cert sign") }, "usages"},
-		"both purposes": {func(g *good) {
+// commonInvalidations returns modifications that invalidate a CSR of either kind.
+func commonInvalidations() map[string]invalidation {
+	return map[string]invalidation{
+		"as it should be":         {func(*validCSR) {}, ""},
+		"RSA's key encipherment":  {func(g *validCSR) { g.spec.Usages = append(g.spec.Usages, "key encipherment") }, ""},
+		"groups in another order": {func(g *validCSR) { slices.Reverse(g.spec.Groups) }, ""},
+		"another signer":          {func(g *validCSR) { g.spec.SignerName = "kubernetes.io/kube-apiserver-client" }, "signer"},
+		"legacy signer":           {func(g *validCSR) { g.spec.SignerName = "kubernetes.io/legacy-unknown" }, "signer"},
+		"another requestor":       {func(g *validCSR) { g.spec.Username = "system:node:worker-2" }, "requestor"},
+		"an administrator":        {func(g *validCSR) { g.spec.Username = "system:admin" }, "requestor"},
+		"one group more":          {func(g *validCSR) { g.spec.Groups = append(g.spec.Groups, "system:masters") }, "groups"},
+		"one group less":          {func(g *validCSR) { g.spec.Groups = g.spec.Groups[1:] }, "groups"},
+		"one usage more":          {func(g *validCSR) { g.spec.Usages = append(g.spec.Usages, "cert sign") }, "usages"},
+		"both purposes": {func(g *validCSR) {
 			g.spec.Usages = []certificatesv1.KeyUsage{"digital signature", "client auth", "server auth"}
 		}, "usages"},
-		"any usage":                {func(g *good) { g.spec.Usages = []certificatesv1.KeyUsage{"any"} }, "usages"},
-		"another node":             {func(g *good) { g.request.Subject = nodeSubject("worker-2") }, "subject"},
-		"an administrator's group": {func(g *good) { g.request.Subject.Organization = []string{"system:masters"} }, "subject"},
-		"one organization more":    {func(g *good) { g.request.Subject.Organization = []string{"system:nodes", "system:masters"} }, "subject"},
-		"organizational unit":      {func(g *good) { g.request.Subject.OrganizationalUnit = []string{"x"} }, "subject"},
-		"an unusual attribute": {func(g *good) {
+		"any usage":                {func(g *validCSR) { g.spec.Usages = []certificatesv1.KeyUsage{"any"} }, "usages"},
+		"another node":             {func(g *validCSR) { g.request.Subject = nodeSubject("worker-2") }, "subject"},
+		"an administrator's group": {func(g *validCSR) { g.request.Subject.Organization = []string{"system:masters"} }, "subject"},
+		"one organization more":    {func(g *validCSR) { g.request.Subject.Organization = []string{"system:nodes", "system:masters"} }, "subject"},
+		"organizational unit":      {func(g *validCSR) { g.request.Subject.OrganizationalUnit = []string{"x"} }, "subject"},
+		"an unusual attribute": {func(g *validCSR) {
 			g.request.Subject.ExtraNames = []pkix.AttributeTypeAndValue{{Type: asn1.ObjectIdentifier{1, 2, 3}, Value: "x"}}
 		}, "subject"},
-		"no PEM": {func(g *good) { g.pem = func([]byte) []byte { return []byte("x") } }, "request"},
-		"PEM of a kind": {func(g *good) {
+		"no PEM": {func(g *validCSR) { g.pem = func([]byte) []byte { return []byte("x") } }, "request"},
+		"PEM of a kind": {func(g *validCSR) {
 			g.pem = func(b []byte) []byte {
 				return bytes.ReplaceAll(b, []byte("CERTIFICATE REQUEST"), []byte("CERTIFICATE"))
 			}
 		}, "request"},
-		"text before it":  {func(g *good) { g.pem = func(b []byte) []byte { return append([]byte("x\n"), b...) } }, "request"},
-		"space behind it": {func(g *good) { g.pem = func(b []byte) []byte { return append(b, '\n') } }, ""},
-		"much behind it": {func(g *good) {
-			g.pem = func(b []byte) []byte { return append(b, bytes.Repeat([]byte{'\n'}, mostRequestBytes)...) }
+		"text before it":  {func(g *validCSR) { g.pem = func(b []byte) []byte { return append([]byte("x\n"), b...) } }, "request"},
+		"space behind it": {func(g *validCSR) { g.pem = func(b []byte) []byte { return append(b, '\n') } }, ""},
+		"much behind it": {func(g *validCSR) {
+			g.pem = func(b []byte) []byte { return append(b, bytes.Repeat([]byte{'\n'}, maxRequestBytes)...) }
 		}, "request"},
-		"two requests": {func(g *good) { g.pem = func(b []byte) []byte { return append(b, b...) } }, "request"},
-		"e-mail":       {func(g *good) { g.request.EmailAddresses = []string{"a@example.com"} }, "names"},
-		"URI":          {func(g *good) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, "names"},
-		"another extension": {func(g *good) {
+		"two requests": {func(g *validCSR) { g.pem = func(b []byte) []byte { return append(b, b...) } }, "request"},
+		"e-mail":       {func(g *validCSR) { g.request.EmailAddresses = []string{"a@example.com"} }, "names"},
+		"URI":          {func(g *validCSR) { g.request.URIs = []*url.URL{{Scheme: "spiffe", Host: "x"}} }, "names"},
+		"another extension": {func(g *validCSR) {
 			g.request.ExtraExtensions = []pkix.Extension{{Id: asn1.ObjectIdentifier{2, 5, 29, 19}, Value: []byte{0x30, 3, 1, 1, 0xff}}} // a CA
 		}, "names"},
-		"wrong signature": {func(g *good) { g.pem = spoilSignature }, "signature"},
+		"wrong signature": {func(g *validCSR) { g.pem = replaceSignature }, "signature"},
 	}
 }
 
-func TestClient(t *testing.T) {
+func TestCheckClient(t *testing.T) {
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
-	tests := common()
-	tests["another key"] = spoilt{func(g *good) { g.key = other }, "key"}
-	tests["a DNS name"] = spoilt{func(g *good) { g.request.DNSNames = []string{"worker-1"} }, "names"}
-	tests["an address"] = spoilt{func(g *good) { g.request.IPAddresses = []net.IP{net.ParseIP("192.0.2.7")} }, "names"}
+	want := ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: nodeAddresses()}
+	tests := commonInvalidations()
+	tests["another key"] = invalidation{func(g *validCSR) { g.key = other }, "key"}
+	tests["a DNS name"] = invalidation{func(g *validCSR) { g.request.DNSNames = []string{"worker-1"} }, "names"}
+	tests["an address"] = invalidation{func(g *validCSR) { g.request.IPAddresses = []net.IP{net.ParseIP("192.0.2.7")} }, "names"}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			g := clientOf(key)
-			test.spoil(g)
-			checkRule(t, want.Client(g.csr(t)), test.rule)
+			g := validClientCSR(key)
+			test.apply(g)
+			checkRule(t, want.CheckClient(g.csr(t)), test.rule)
 		})
 	}
-	checkRule(t, Want{NodeName: "worker-1"}.Client(clientOf(key).csr(t)), "key") // no key is expected
+	checkRule(t, ExpectedNode{NodeName: "worker-1"}.CheckClient(validClientCSR(key).csr(t)), "key") // no key is expected
 	rsaKey, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkRule(t, Want{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.Client(clientOf(key).csr(t)), "key")
-	checkRule(t, want.Client(servingOf(key).csr(t)), "signer")
+	checkRule(t, ExpectedNode{NodeName: "worker-1", PublicKey: &rsaKey.PublicKey}.CheckClient(validClientCSR(key).csr(t)), "key")
+	checkRule(t, want.CheckClient(validServingCSR(key).csr(t)), "signer")
 }
 
-func TestServing(t *testing.T) {
+func TestCheckServing(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := Want{NodeName: "worker-1", Addresses: append(addresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1"))}
-	tests := common()
-	names := func(dns []string, ips ...string) func(*good) {
-		return func(g *good) {
+	want := ExpectedNode{NodeName: "worker-1", Addresses: append(nodeAddresses(), netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("169.254.0.1"))}
+	tests := commonInvalidations()
+	names := func(dns []string, ips ...string) func(*validCSR) {
+		return func(g *validCSR) {
 			g.request.DNSNames, g.request.IPAddresses = dns, nil
 			for _, ip := range ips {
 				g.request.IPAddresses = append(g.request.IPAddresses, net.ParseIP(ip))
 			}
 		}
 	}
-	for name, test := range map[string]spoilt{
+	for name, test := range map[string]invalidation{
 		"one of two addresses":   {names([]string{"worker-1"}, "2001:db8::7"), ""},
 		"no address":             {names([]string{"worker-1"}), "names"},
 		"no DNS name":            {names(nil, "192.0.2.7"), "names"},
@@ -177,29 +177,29 @@ func TestServing(t *testing.T) {
 		"loopback, though local": {names([]string{"worker-1"}, "127.0.0.1"), "names"},
 		"link-local":             {names([]string{"worker-1"}, "169.254.0.1"), "names"},
 		"unspecified":            {names([]string{"worker-1"}, "0.0.0.0"), "names"},
-		"the bootstrapper asks":  {func(g *good) { g.spec.Username, g.spec.Groups = bootstrapper, bootstrapperGroups() }, "requestor"},
+		"the bootstrapper asks":  {func(g *validCSR) { g.spec.Username, g.spec.Groups = nodeBootstrapper, bootstrapperGroups() }, "requestor"},
 	} {
 		tests[name] = test
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			g := servingOf(key)
-			test.spoil(g)
-			checkRule(t, want.Serving(g.csr(t)), test.rule)
+			g := validServingCSR(key)
+			test.apply(g)
+			checkRule(t, want.CheckServing(g.csr(t)), test.rule)
 		})
 	}
-	checkRule(t, want.Serving(clientOf(key).csr(t)), "signer")
-	checkRule(t, Want{NodeName: "worker-1"}.Serving(servingOf(key).csr(t)), "names") // no address is expected
+	checkRule(t, want.CheckServing(validClientCSR(key).csr(t)), "signer")
+	checkRule(t, ExpectedNode{NodeName: "worker-1"}.CheckServing(validServingCSR(key).csr(t)), "names") // no address is expected
 }
 
-func TestOwn(t *testing.T) {
+func TestCheckOwn(t *testing.T) {
 	key := certtest.NewKey(t)
-	want := Want{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: addresses()}
-	checkRule(t, want.Own(clientOf(key).csr(t)), "")
-	checkRule(t, want.Own(servingOf(certtest.NewKey(t)).csr(t)), "")
-	other := servingOf(key)
+	want := ExpectedNode{NodeName: "worker-1", PublicKey: &key.PublicKey, Addresses: nodeAddresses()}
+	checkRule(t, want.CheckOwn(validClientCSR(key).csr(t)), "")
+	checkRule(t, want.CheckOwn(validServingCSR(certtest.NewKey(t)).csr(t)), "")
+	other := validServingCSR(key)
 	other.spec.SignerName = "kubernetes.io/kube-apiserver-client"
-	checkRule(t, want.Own(other.csr(t)), "signer")
+	checkRule(t, want.CheckOwn(other.csr(t)), "signer")
 }
 
 func checkRule(t *testing.T, err error, rule string) {
@@ -215,13 +215,13 @@ func checkRule(t *testing.T, err error, rule string) {
 	}
 }
 
-// spoilSignature replaces the signature with that of another message.
-func spoilSignature(content []byte) []byte {
+// replaceSignature replaces the signature with that of another message.
+func replaceSignature(content []byte) []byte {
 	block, _ := pem.Decode(content)
 	block.Bytes[len(block.Bytes)-1] ^= 1
 	return pem.EncodeToMemory(block)
 }
 
-func addresses() []netip.Addr {
+func nodeAddresses() []netip.Addr {
 	return []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}
 }

@@ -12,62 +12,62 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// tally counts the approvals of one resync.
-type tally struct {
-	tried  int
-	failed []error // one for each approval that the API server rejected
+// approvalStats counts the approvals of one resync.
+type approvalStats struct {
+	attempted int
+	failures  []error // one for each approval that the API server rejected
 }
 
-// forbidden returns an error if every approval was forbidden. The cause can then be a missing
+// allForbidden returns an error if every approval was forbidden. The cause can then be a missing
 // right of the credential instead of the CSRs.
-func (t tally) forbidden() error {
-	if t.tried == 0 || len(t.failed) < t.tried || slices.ContainsFunc(t.failed, func(err error) bool { return !apierrors.IsForbidden(err) }) {
+func (t approvalStats) allForbidden() error {
+	if t.attempted == 0 || len(t.failures) < t.attempted || slices.ContainsFunc(t.failures, func(err error) bool { return !apierrors.IsForbidden(err) }) {
 		return nil
 	}
 	// The choice is deterministic, so that the same error is not reported again as a new one.
-	return slices.MinFunc(t.failed, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return slices.MinFunc(t.failures, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 }
 
-// err returns the combined errors, or nil if there are none.
-func (t tally) err() error {
+// combinedError returns the combined errors, or nil if there are none.
+func (t approvalStats) combinedError() error {
 	const most = 3 // each was already reported
-	switch count := len(t.failed); {
+	switch count := len(t.failures); {
 	case count == 0:
 		return nil
 	case count <= most:
-		return errors.Join(t.failed...)
+		return errors.Join(t.failures...)
 	default:
-		return fmt.Errorf("%w\nand %d more", errors.Join(t.failed[:most]...), count-most)
+		return fmt.Errorf("%w\nand %d more", errors.Join(t.failures[:most]...), count-most)
 	}
 }
 
-// gone reports whether the next CSR would fail with the same error. This is the case if the API
+// affectsAllCSRs reports whether the next CSR would fail with the same error. This is the case if the API
 // server does not respond, or if the error is about the server or the credential.
-func gone(err error) bool {
+func affectsAllCSRs(err error) bool {
 	var status apierrors.APIStatus
 	return !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsServiceUnavailable(err) ||
 		apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err)
 }
 
-// mayApprove reports whether the credential can approve CSRs for at least one of the two signers.
+// canApprove reports whether the credential can approve CSRs for at least one of the two signers.
 // The error for a missing right does not differ from that of an admission policy that forbids one
 // CSR.
-func (a *Approver) mayApprove(ctx context.Context) (bool, error) {
+func (a *Approver) canApprove(ctx context.Context) (bool, error) {
 	update := authorizationv1.ResourceAttributes{Group: certificatesv1.GroupName, Resource: "certificatesigningrequests", Subresource: "approval", Verb: "update"}
-	if may, err := a.may(ctx, update); !may || err != nil {
+	if may, err := a.isAllowed(ctx, update); !may || err != nil {
 		return false, err
 	}
 	for _, signer := range []string{certificatesv1.KubeAPIServerClientKubeletSignerName, certificatesv1.KubeletServingSignerName, "kubernetes.io/*"} {
 		approve := authorizationv1.ResourceAttributes{Group: certificatesv1.GroupName, Resource: "signers", Name: signer, Verb: "approve"}
-		if may, err := a.may(ctx, approve); may || err != nil {
+		if may, err := a.isAllowed(ctx, approve); may || err != nil {
 			return may, err
 		}
 	}
 	return false, nil
 }
 
-func (a *Approver) may(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
-	ctx, cancel := bounded(ctx)
+func (a *Approver) isAllowed(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	ctx, cancel := withRequestTimeout(ctx)
 	defer cancel()
 	may, err := a.client.Allowed(ctx, what)
 	if err != nil {
@@ -76,14 +76,14 @@ func (a *Approver) may(ctx context.Context, what authorizationv1.ResourceAttribu
 	return may, nil
 }
 
-// barred returns an error if nothing was approved because the credential has no right to approve
+// checkCanApprove returns an error if nothing was approved because the credential has no right to approve
 // any CSR.
-func (a *Approver) barred(ctx context.Context) error {
-	err := a.tally.forbidden()
+func (a *Approver) checkCanApprove(ctx context.Context) error {
+	err := a.stats.allForbidden()
 	if err == nil {
 		return nil
 	}
-	may, unknown := a.mayApprove(ctx)
+	may, unknown := a.canApprove(ctx)
 	if may {
 		return nil
 	}

@@ -12,32 +12,32 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-func TestTally(t *testing.T) {
+func TestApprovalStats(t *testing.T) {
 	csrs := schema.GroupResource{Group: "certificates.k8s.io", Resource: "certificatesigningrequests"}
 	forbidden := func(name string) error {
 		return fmt.Errorf("approving the CSR %s: %w", name, apierrors.NewForbidden(csrs, name, errors.New("no")))
 	}
 	broken := apierrors.NewInternalError(errors.New("a webhook does not answer"))
 	for name, test := range map[string]struct {
-		tally     tally
+		tally     approvalStats
 		forbidden string
 	}{
-		"nothing to do": {tally{}, ""},
-		"all went well": {tally{tried: 2}, ""},
-		"one forbidden": {tally{tried: 2, failed: []error{forbidden("b")}}, ""},
-		"all forbidden": {tally{tried: 2, failed: []error{forbidden("b"), forbidden("a")}}, "approving the CSR a: "},
-		"two ways":      {tally{tried: 2, failed: []error{forbidden("b"), broken}}, ""},
+		"nothing to do": {approvalStats{}, ""},
+		"all went well": {approvalStats{attempted: 2}, ""},
+		"one forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b")}}, ""},
+		"all forbidden": {approvalStats{attempted: 2, failures: []error{forbidden("b"), forbidden("a")}}, "approving the CSR a: "},
+		"two ways":      {approvalStats{attempted: 2, failures: []error{forbidden("b"), broken}}, ""},
 	} {
-		err := test.tally.forbidden()
+		err := test.tally.allForbidden()
 		if (err != nil) != (test.forbidden != "") || (err != nil && !strings.HasPrefix(err.Error(), test.forbidden)) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if (test.tally.err() != nil) != (len(test.tally.failed) > 0) {
-			t.Errorf("%s: %v", name, test.tally.err())
+		if (test.tally.combinedError() != nil) != (len(test.tally.failures) > 0) {
+			t.Errorf("%s: %v", name, test.tally.combinedError())
 		}
 	}
-	many := tally{tried: 9, failed: []error{broken, broken, broken, broken, broken}}
-	if err := many.err(); !strings.HasSuffix(err.Error(), "and 2 more") || !apierrors.IsInternalError(err) {
+	many := approvalStats{attempted: 9, failures: []error{broken, broken, broken, broken, broken}}
+	if err := many.combinedError(); !strings.HasSuffix(err.Error(), "and 2 more") || !apierrors.IsInternalError(err) {
 		t.Errorf("%v", err)
 	}
 	for name, test := range map[string]struct {
@@ -54,7 +54,7 @@ func TestTally(t *testing.T) {
 		"not valid":        {apierrors.NewBadRequest("no"), false},
 		"a rule's refusal": {apierrors.NewInvalid(schema.GroupKind{}, "a", nil), false},
 	} {
-		if gone(test.err) != test.gone {
+		if affectsAllCSRs(test.err) != test.gone {
 			t.Errorf("%s: gone is %t", name, !test.gone)
 		}
 	}

@@ -23,15 +23,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
-	s := newScene(t)
-	made := s.ticket("ticketed", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
-	csr, key := comeIn(t, made)
-	s.once()
-	if told := s.of(csr); approvals(t, csr) != byAgent || told.Verdict != Approve || told.Ticket != made.ID || told.Key != ticket.Fingerprint(&key.PublicKey) {
-		t.Fatalf("%q, told %+v", approvals(t, csr), told)
+func TestControlPlaneEnrolledNodeGetsCertificates(t *testing.T) {
+	s := newTestCluster(t)
+	made := s.newToken("ticketed", clusterCA(t), 0, "192.0.2.20", "2001:db8::20")
+	csr, key := submitWithToken(t, made)
+	s.runOnce()
+	if told := s.lastEvent(csr); csrConditions(t, csr) != approvedByAgent || told.Outcome != Approved || told.TokenID != made.ID || told.Key != ticket.Fingerprint(&key.PublicKey) {
+		t.Fatalf("%q, told %+v", csrConditions(t, csr), told)
 	}
-	issued(t, csr)
+	awaitIssued(t, csr)
 
 	node := client(t, plane.Kubeconfig, rest.ImpersonationConfig{UserName: "system:node:ticketed", Groups: []string{"system:nodes"}})
 	serving := func() string {
@@ -39,25 +39,25 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 			net.ParseIP("192.0.2.20"), net.ParseIP("2001:db8::20"))
 	}
 	first := serving()
-	makeNode(t, "ticketed", "192.0.2.20") // the node's own Node
-	s.once()
+	createNode(t, "ticketed", "192.0.2.20") // the node's own Node
+	s.runOnce()
 	renewal := serving()
-	s.once()
+	s.runOnce()
 	for _, name := range []string{first, renewal} {
-		if approvals(t, name) != byAgent {
-			t.Errorf("the serving CSR is %q: %+v", approvals(t, name), s.of(name))
+		if csrConditions(t, name) != approvedByAgent {
+			t.Errorf("the serving CSR is %q: %+v", csrConditions(t, name), s.lastEvent(name))
 		}
 	}
 
 	// A restarted approver must change nothing.
-	noted, lines := notes(t), len(s.told())
-	s.once()
-	for _, told := range s.told()[lines:] {
+	noted, lines := usageRecordsVersion(t), len(s.allEvents())
+	s.runOnce()
+	for _, told := range s.allEvents()[lines:] {
 		if told.Node == "ticketed" {
 			t.Errorf("told again: %+v", told)
 		}
 	}
-	if notes(t) != noted {
+	if usageRecordsVersion(t) != noted {
 		t.Error("a restart has written the ConfigMap")
 	}
 }
@@ -65,54 +65,54 @@ func TestControlPlaneTicketIsApprovedAndIssued(t *testing.T) {
 // Copies of a node's CSR are not approved, neither before nor after the node's own. The same key
 // is approved again, for example after garbage collection of the first CSR.
 func TestControlPlaneApprovesOneCSRForAKey(t *testing.T) {
-	s := newScene(t)
-	made := s.ticket("again", clusterCA(t), 0)
-	first, key := comeIn(t, made)
+	s := newTestCluster(t)
+	made := s.newToken("again", clusterCA(t), 0)
+	first, key := submitWithToken(t, made)
 	var copies []string
 	submitCopies := func(prefix string) {
 		for n := range 20 {
-			copies = append(copies, asked{
-				who: bootstrapClient(t), key: key, node: "again", name: fmt.Sprintf("%s-%02d", prefix, n),
-				annotations: prove(t, made, clusterCA(t), &key.PublicKey),
+			copies = append(copies, csrRequest{
+				client: bootstrapClient(t), key: key, node: "again", name: fmt.Sprintf("%s-%02d", prefix, n),
+				annotations: sign(t, made, clusterCA(t), &key.PublicKey),
 			}.submit(t))
 		}
 	}
 	submitCopies("aa")
-	s.once()
+	s.runOnce()
 	submitCopies("zz")
-	s.once()
+	s.runOnce()
 	for _, name := range copies {
-		if got := approvals(t, name); got != "" || s.of(name).Verdict != Refuse {
-			t.Errorf("the copy %s is %q: %+v", name, got, s.of(name))
+		if got := csrConditions(t, name); got != "" || s.lastEvent(name).Outcome != Refused {
+			t.Errorf("the copy %s is %q: %+v", name, got, s.lastEvent(name))
 		}
 	}
-	noted := notes(t)
-	if approvals(t, first) != byAgent {
-		t.Fatalf("the node's own is %q: %+v", approvals(t, first), s.of(first))
+	noted := usageRecordsVersion(t)
+	if csrConditions(t, first) != approvedByAgent {
+		t.Fatalf("the node's own is %q: %+v", csrConditions(t, first), s.lastEvent(first))
 	}
 	if err := adminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	again := asked{
-		who: bootstrapClient(t), key: key, node: "again", name: first, annotations: prove(t, made, clusterCA(t), &key.PublicKey),
+	again := csrRequest{
+		client: bootstrapClient(t), key: key, node: "again", name: first, annotations: sign(t, made, clusterCA(t), &key.PublicKey),
 	}.submit(t)
-	s.once()
-	if approvals(t, again) != byAgent || notes(t) != noted {
-		t.Errorf("after its CSR was collected: %q; noted anew: %t", approvals(t, again), notes(t) != noted)
+	s.runOnce()
+	if csrConditions(t, again) != approvedByAgent || usageRecordsVersion(t) != noted {
+		t.Errorf("after its CSR was collected: %q; noted anew: %t", csrConditions(t, again), usageRecordsVersion(t) != noted)
 	}
 }
 
 func TestControlPlaneTwoApprovers(t *testing.T) {
 	const count = 50
-	s := newScene(t)
-	tickets := make([]*ticket.Ticket, count)
+	s := newTestCluster(t)
+	tickets := make([]*ticket.Token, count)
 	for n := range tickets {
-		tickets[n] = s.ticket(fmt.Sprintf("two-%02d", n), clusterCA(t), 0)
+		tickets[n] = s.newToken(fmt.Sprintf("two-%02d", n), clusterCA(t), 0)
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	for range 2 {
-		a := s.approver(fleetKubeconfig)
+		a := s.newApprover(fleetKubeconfig)
 		running.Go(func() {
 			if err := a.Watch(ctx); err != nil {
 				t.Error(err)
@@ -121,53 +121,53 @@ func TestControlPlaneTwoApprovers(t *testing.T) {
 	}
 	csrs := make([]string, count)
 	for n, made := range tickets {
-		csrs[n], _ = comeIn(t, made)
+		csrs[n], _ = submitWithToken(t, made)
 	}
 	for _, csr := range csrs {
-		issued(t, csr)
+		awaitIssued(t, csr)
 	}
 	stop()
 	running.Wait()
 	times := map[string]int{}
-	for _, told := range s.told() {
-		if told.Verdict == Approve {
+	for _, told := range s.allEvents() {
+		if told.Outcome == Approved {
 			times[told.CSR]++
 		}
 	}
 	for _, csr := range csrs {
-		if times[csr] != 1 || approvals(t, csr) != byAgent {
-			t.Errorf("%s was approved %d times, and is %q", csr, times[csr], approvals(t, csr))
+		if times[csr] != 1 || csrConditions(t, csr) != approvedByAgent {
+			t.Errorf("%s was approved %d times, and is %q", csr, times[csr], csrConditions(t, csr))
 		}
 	}
 }
 
 // If an approver stops between the usage record and the approval, the node waits. The next
 // approver approves the CSR, and the record rejects any other key.
-func TestControlPlaneApproverEndsInBetween(t *testing.T) {
-	s := newScene(t)
-	made := s.ticket("between", clusterCA(t), 0)
-	csr, _ := comeIn(t, made)
-	ending := s.approver(fleetKubeconfig)
-	ending.loadClaims()
+func TestControlPlaneApproverStopsBeforeApproval(t *testing.T) {
+	s := newTestCluster(t)
+	made := s.newToken("between", clusterCA(t), 0)
+	csr, _ := submitWithToken(t, made)
+	ending := s.newApprover(fleetKubeconfig)
+	ending.loadEnrollments()
 	found, err := adminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, was, fresh, err := ending.decide(t.Context(), []*certificatesv1.CertificateSigningRequest{found}, &lookout{connection: ending.connection})
+	all, was, fresh, err := ending.decideBatch(t.Context(), []*certificatesv1.CertificateSigningRequest{found}, &clusterFacts{connection: ending.connection})
 	if err != nil || len(all) != 1 || len(fresh) != 1 {
 		t.Fatalf("decided %+v, to be noted %v: %v", all, fresh, err)
 	}
-	if err := ending.bindings.add(t.Context(), was, fresh); err != nil {
+	if err := ending.usage.add(t.Context(), was, fresh); err != nil {
 		t.Fatal(err)
 	}
-	if got := approvals(t, csr); got != "" {
+	if got := csrConditions(t, csr); got != "" {
 		t.Fatalf("the CSR is %q already", got)
 	}
 	thief := certtest.NewKey(t)
-	stolen := asked{who: bootstrapClient(t), key: thief, node: "between", annotations: prove(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
-	s.once()
-	if approvals(t, csr) != byAgent || approvals(t, stolen) != "" || !strings.Contains(s.of(stolen).Reason, "was used already") {
-		t.Errorf("the node's is %q, the thief's %q: %+v", approvals(t, csr), approvals(t, stolen), s.of(stolen))
+	stolen := csrRequest{client: bootstrapClient(t), key: thief, node: "between", annotations: sign(t, made, clusterCA(t), &thief.PublicKey)}.submit(t)
+	s.runOnce()
+	if csrConditions(t, csr) != approvedByAgent || csrConditions(t, stolen) != "" || !strings.Contains(s.lastEvent(stolen).Reason, "was used already") {
+		t.Errorf("the node's is %q, the thief's %q: %+v", csrConditions(t, csr), csrConditions(t, stolen), s.lastEvent(stolen))
 	}
 }
 
@@ -195,19 +195,19 @@ func TestControlPlaneRights(t *testing.T) {
 		}
 	}
 	// A credential without the rights must cause one clear error at the start.
-	s := newScene(t)
-	err := s.approver(kubeconfigAt(t, plane.BootstrapKubeconfig)).Watch(within(t, time.Minute))
+	s := newTestCluster(t)
+	err := s.newApprover(readKubeconfig(t, plane.BootstrapKubeconfig)).Watch(withTimeout(t, time.Minute))
 	if report.CodeOf(err) != report.CredentialRefused || !strings.Contains(report.RemedyOf(err), "deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }
 
 func TestControlPlaneWithoutTheConfigMap(t *testing.T) {
-	s := newScene(t)
-	comeIn(t, s.ticket("unnoted", clusterCA(t), 0))
-	a := s.approver(kubeconfigAt(t, plane.Kubeconfig))
-	a.bindings.name = "another-one"
-	err := a.Watch(within(t, time.Minute))
+	s := newTestCluster(t)
+	submitWithToken(t, s.newToken("unnoted", clusterCA(t), 0))
+	a := s.newApprover(readKubeconfig(t, plane.Kubeconfig))
+	a.usage.name = "another-one"
+	err := a.Watch(withTimeout(t, time.Minute))
 	if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "has no ConfigMap kube-system/another-one") || !strings.Contains(report.RemedyOf(err), "oc apply -f deploy/approver-rbac.yaml") {
 		t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}

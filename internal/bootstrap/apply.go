@@ -38,7 +38,7 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
 	content, err := readInput(o.Config, o.Stdin, "--config")
 	if err != nil {
-		return document, applyUsage(err)
+		return document, applyUsageError(err)
 	}
 	tree, err := openRoot(o.Root)
 	if err != nil {
@@ -50,21 +50,21 @@ func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	if err != nil {
 		return document, err
 	}
-	for _, warning := range append(payload.Warnings, payload.Unapplied()...) {
+	for _, warning := range append(payload.Warnings, payload.UnappliedKernelArguments()...) {
 		log.Warn(warning, "")
 	}
 	i, err := openImage(ctx, tree, log)
 	if err != nil {
 		return document, err
 	}
-	document.Entries = payload.Entries()
-	document.Changes, err = i.write(ctx, payload)
+	document.Entries = payload.EntryCount()
+	document.Changes, err = i.writeConfig(ctx, payload)
 	if err != nil {
 		// Roll back even if ctx has ended: the tree must not remain partially written.
 		document.Changes = 0
-		return document, errors.Join(err, i.takeBack(context.WithoutCancel(ctx)))
+		return document, errors.Join(err, i.rollBack(context.WithoutCancel(ctx)))
 	}
-	return document, i.done()
+	return document, i.commit()
 }
 
 func openRoot(root string) (*host.Tree, error) {
@@ -72,7 +72,7 @@ func openRoot(root string) (*host.Tree, error) {
 	// too.
 	given, err := os.Stat(root)
 	if err != nil {
-		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
+		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
 	}
 	running, err := os.Stat("/")
 	if err != nil {
@@ -85,15 +85,15 @@ func openRoot(root string) (*host.Tree, error) {
 	// Use an absolute path, because mount points are listed by absolute path.
 	name, err := filepath.Abs(root)
 	if err != nil {
-		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
+		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
 	}
 	tree, err := host.OpenTree(name)
 	if err != nil {
-		return nil, applyUsage(fmt.Errorf("reading --root: %w", err))
+		return nil, applyUsageError(fmt.Errorf("reading --root: %w", err))
 	}
 	return tree, nil
 }
 
-func applyUsage(err error) error {
+func applyUsageError(err error) error {
 	return report.Fail(report.Usage, "hcp-node-agent apply --help", "%w", err)
 }

@@ -37,14 +37,14 @@ func TestApplyOfUsersToAnEmptyDirectoryChangesNothing(t *testing.T) {
 		if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "need /etc/passwd") || !strings.HasPrefix(report.RemedyOf(err), "dnf --installroot "+root) {
 			t.Errorf("error %v (%d), remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 		}
-		if left := listing(t, root); len(left) > 0 {
+		if left := listTree(t, root); len(left) > 0 {
 			t.Errorf("left: %q", left)
 		}
 	}
 }
 
 // An apply must roll back what an earlier version left in an empty directory.
-func TestApplyGoesOnWhereOneFailedInAnEmptyDirectory(t *testing.T) {
+func TestApplyRollsBackAnEarlierFailureInAnEmptyDirectory(t *testing.T) {
 	root := t.TempDir()
 	tree, err := openRoot(root)
 	if err != nil {
@@ -55,14 +55,14 @@ func TestApplyGoesOnWhereOneFailedInAnEmptyDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.ledger.Bracket(t.Context(), "accounts", ledger.Change{Kind: accounts.User, Target: "core", Want: ledger.State{Present: true}}); err != nil {
+	if _, err := i.ledger.TrackExternal(t.Context(), "accounts", ledger.Change{Kind: accounts.User, Target: "core", Desired: ledger.State{Present: true}}); err != nil {
 		t.Fatal(err)
 	}
 	i.close()
 	if _, err := applyTo(t, root, configOfFiles); err != nil {
 		t.Error(err)
 	}
-	for _, line := range listing(t, root) {
+	for _, line := range listTree(t, root) {
 		if strings.Contains(line, "hcp-node-agent") {
 			t.Errorf("left: %s", line)
 		}

@@ -17,8 +17,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// image creates the tree of an image with a few files.
-func image(t *testing.T) string {
+// createImage creates the tree of an image with a few files.
+func createImage(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "etc/systemd/system"} {
@@ -34,7 +34,7 @@ func image(t *testing.T) string {
 	return root
 }
 
-func listing(t *testing.T, root string) []string {
+func listTree(t *testing.T, root string) []string {
 	t.Helper()
 	var lines []string
 	err := filepath.WalkDir(root, func(p string, entry fs.DirEntry, err error) error {
@@ -69,16 +69,16 @@ func listing(t *testing.T, root string) []string {
 	return lines
 }
 
-// entries returns a config with the sections. OWNER in the sections is replaced by
+// storageConfig returns a config with the sections. OWNER in the sections is replaced by
 // the user and group that run the test.
-func entries(sections string) string {
+func storageConfig(sections string) string {
 	owner := fmt.Sprintf(`"user":{"id":%d},"group":{"id":%d}`, os.Geteuid(), os.Getegid())
 	return `{"ignition":{"version":"3.2.0"},"storage":{` + strings.ReplaceAll(sections, "OWNER", owner) + `}}`
 }
 
 func TestApplyWritesAConfig(t *testing.T) {
-	root := image(t)
-	config := entries(`
+	root := createImage(t)
+	config := storageConfig(`
 		"directories":[{"path":"/etc/new.d","mode":488,OWNER}],
 		"files":[
 			{"path":"/etc/new.d/a","mode":384,"contents":{"source":"data:,secret"},OWNER},
@@ -93,10 +93,10 @@ func TestApplyWritesAConfig(t *testing.T) {
 		"/etc drwxr-xr-x", "/etc/link -> /etc/new.d/a", "/etc/new.d drwxr-x---", "/etc/new.d/a -rw------- secret",
 		"/etc/same -rw-r----- same", "/etc/systemd drwxr-xr-x", "/etc/systemd/system drwxr-xr-x", "/etc/there -rw-r--r-- ours",
 	}
-	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	document, err = Apply(t.Context(), ApplyOptions{Config: file(t, []byte(config)), Root: root})
+	document, err = Apply(t.Context(), ApplyOptions{Config: writeTempFile(t, []byte(config)), Root: root})
 	if err != nil || document.Changes != 0 || document.Entries != 5 {
 		t.Errorf("again: %+v, %v", document, err)
 	}
@@ -113,27 +113,27 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 		want   string
 		remedy string
 	}{
-		"a file is there":          {entries(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a link is in its way":     {entries(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
-		"a directory is there":     {entries(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
-		"a file is a parent":       {entries(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
+		"a file is there":          {storageConfig(`"files":[` + fresh + `,` + there + `]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a link is in its way":     {storageConfig(`"files":[` + fresh + `],"links":[{"path":"/etc/there","target":"/x",OWNER}]`), "", report.Failed, "/etc/there", "overwrite: true"},
+		"a directory is there":     {storageConfig(`"files":[` + fresh + `,{"path":"/etc/systemd","contents":{"source":"data:,a"},OWNER}]`), "", report.Failed, "/etc/systemd", "overwrite: true"},
+		"a file is a parent":       {storageConfig(`"files":[` + fresh + `,{"path":"/etc/there/below",OWNER}]`), "", report.Failed, "/etc/there", ""},
 		"no config":                {"hello", "", report.Usage, "it is not JSON", "# correct the config"},
 		"empty":                    {"", "", report.Usage, "standard input is empty", "hcp-node-agent apply --help"},
 		"what it cannot do":        {`{"ignition":{"version":"3.2.0"},"storage":{"filesystems":[{"device":"/dev/sda","format":"ext4"}]}}`, "", report.Usage, "storage.filesystems", ""},
-		"the running host":         {entries(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"the same by another name": {entries(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"the same with dots":       {entries(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
-		"no such root":             {entries(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
+		"the running host":         {storageConfig(`"files":[` + fresh + `]`), "/", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"the same by another name": {storageConfig(`"files":[` + fresh + `]`), "/proc/self/root", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"the same with dots":       {storageConfig(`"files":[` + fresh + `]`), "/etc/..", report.Usage, "--root is the root of the running host", "hcp-node-agent join"},
+		"no such root":             {storageConfig(`"files":[` + fresh + `]`), gone, report.Usage, "reading --root", "hcp-node-agent apply --help"},
 		"an owner without name":    {`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/fresh","user":{"name":"nobody-knows"}}]}}`, "", report.Usage, "nobody-knows", "correct the entries"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := test.root
 			if root == "" {
-				root = image(t)
+				root = createImage(t)
 			}
 			var before []string
 			if test.root == "" {
-				before = listing(t, root)
+				before = listTree(t, root)
 			}
 			document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(test.config), Root: root})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || !strings.Contains(report.RemedyOf(err), test.remedy) {
@@ -145,7 +145,7 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 			if test.root != "" {
 				return
 			}
-			if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+			if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 				t.Errorf("(-before +after):\n%s", diff)
 			}
 		})
@@ -156,24 +156,24 @@ func TestApplyFailsAndChangesNothing(t *testing.T) {
 }
 
 // A failure must roll back the changes made before it, even if ctx has ended.
-func TestWriteTakesBackWhatItMade(t *testing.T) {
-	root := image(t)
+func TestWriteRollsBackOnFailure(t *testing.T) {
+	root := createImage(t)
 	tree, err := host.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	before := listing(t, root)
+	before := listTree(t, root)
 	ours := func(s ledger.State) ledger.State {
 		uid, gid := os.Geteuid(), os.Getegid()
 		s.UID, s.GID = &uid, &gid
 		return s
 	}
 	changes := []ledger.Change{
-		{Kind: ledger.Directory, Target: "/etc/made", Want: ours(ledger.DirectoryState(0o755))},
-		{Kind: ledger.Link, Target: "/etc/link", Want: ledger.State{Present: true, Link: "/x"}},
-		{Kind: ledger.File, Target: "/etc/there", Want: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
-		{Kind: ledger.HardLink, Target: "/etc/again", Want: ledger.State{Present: true, Link: "/etc/none"}}, // the last change fails
+		{Kind: ledger.Directory, Target: "/etc/made", Desired: ours(ledger.DirectoryState(0o755))},
+		{Kind: ledger.Symlink, Target: "/etc/link", Desired: ledger.State{Present: true, Link: "/x"}},
+		{Kind: ledger.File, Target: "/etc/there", Desired: ours(ledger.FileState([]byte("ours"), 0o600)), Overwrite: true},
+		{Kind: ledger.HardLink, Target: "/etc/again", Desired: ledger.State{Present: true, Link: "/etc/none"}}, // the last change fails
 	}
 	apply := func(ctx context.Context, changes []ledger.Change) error {
 		i, err := openImage(t.Context(), tree, report.Log{})
@@ -181,12 +181,12 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = i.ledger.Apply(ctx, "entries", changes)
-		return errors.Join(err, i.takeBack(t.Context()))
+		return errors.Join(err, i.rollBack(t.Context()))
 	}
 	if err := apply(t.Context(), changes); err == nil || !strings.Contains(err.Error(), "/etc/none") {
 		t.Errorf("it has not failed: %v", err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("after a failure (-before +after):\n%s", diff)
 	}
 	canceled, cancel := context.WithCancel(t.Context())
@@ -194,14 +194,14 @@ func TestWriteTakesBackWhatItMade(t *testing.T) {
 	if err := apply(canceled, changes[:3]); !errors.Is(err, context.Canceled) {
 		t.Errorf("interrupted: %v", err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("after an interruption (-before +after):\n%s", diff)
 	}
 }
 
 // An apply must roll back what a killed apply of another config has written.
-func TestApplyAfterAKilledOne(t *testing.T) {
-	root, expected := image(t), image(t)
+func TestApplyRollsBackAKilledApply(t *testing.T) {
+	root, expected := createImage(t), createImage(t)
 	tree, err := host.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
@@ -212,17 +212,17 @@ func TestApplyAfterAKilledOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := ledger.FileState([]byte("of the killed one"), 0o600)
-	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Want: killed}}); err != nil {
+	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Desired: killed}}); err != nil {
 		t.Fatal(err)
 	}
 	i.close() // simulates a kill: neither committed nor rolled back
-	config := entries(`"files":[{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}]`)
+	config := storageConfig(`"files":[{"path":"/etc/fresh","contents":{"source":"data:,fresh"},OWNER}]`)
 	for _, at := range []string{root, expected} {
 		if _, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(config), Root: at}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(listing(t, expected), listing(t, root)); diff != "" {
+	if diff := cmp.Diff(listTree(t, expected), listTree(t, root)); diff != "" {
 		t.Errorf("(-without a killed one +with it):\n%s", diff)
 	}
 }

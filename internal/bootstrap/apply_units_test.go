@@ -25,7 +25,7 @@ const disabledUnits = `{"ignition":{"version":"3.2.0"},"systemd":{"units":[
 // imageWithUnit creates an image in which b.service is enabled.
 func imageWithUnit(t *testing.T) string {
 	t.Helper()
-	root := image(t)
+	root := createImage(t)
 	for _, dir := range []string{"usr/lib/systemd/system", "etc/systemd/system/multi-user.target.wants"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil { //nolint:gosec // as in an image
 			t.Fatal(err)
@@ -49,7 +49,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 		t.Skip("needs systemctl, and root for the owner of unit files")
 	}
 	root := imageWithUnit(t)
-	before := listing(t, root)
+	before := listTree(t, root)
 	apply := func(want int) {
 		document, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 		if err != nil || document.Changes != want {
@@ -69,21 +69,21 @@ func TestApplyDisablesUnits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := i.write(t.Context(), payload); err != nil {
+	if _, err := i.writeConfig(t.Context(), payload); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff == "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff == "" {
 		t.Error("nothing was written")
 	}
-	if err := i.takeBack(t.Context()); err != nil {
+	if err := i.rollBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("after an undo (-before +after):\n%s", diff)
 	}
 
 	apply(5) // a.service, the link and its directory, the preset file and its directory
-	got := strings.Join(listing(t, root), "\n")
+	got := strings.Join(listTree(t, root), "\n")
 	if strings.Contains(got, ".wants") || !strings.Contains(got, "20-ignition.preset -rw-r--r-- disable b.service\nenable c.service\n") {
 		t.Errorf("the tree after it:\n%s", got)
 	}
@@ -92,13 +92,13 @@ func TestApplyDisablesUnits(t *testing.T) {
 
 func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 	root := imageWithUnit(t)
-	before := listing(t, root)
+	before := listTree(t, root)
 	t.Setenv("PATH", t.TempDir())
 	_, err := Apply(t.Context(), ApplyOptions{Config: "-", Stdin: strings.NewReader(disabledUnits), Root: root})
 	if report.CodeOf(err) != report.Refused || report.RemedyOf(err) != "dnf install systemd" {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("(-before +after):\n%s", diff)
 	}
 }
@@ -106,12 +106,12 @@ func TestApplyWithoutSystemctlChangesNothing(t *testing.T) {
 // An apply waits for a systemctl that a killed apply left running, which holds a
 // lock on the directory of the record.
 func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
-	tree, err := host.OpenTree(image(t))
+	tree, err := host.OpenTree(createImage(t))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	held, err := tree.PrivateDir(wayBack)
+	held, err := tree.PrivateDir(rollbackDir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 	go func() {
 		i, err := openImage(context.WithoutCancel(t.Context()), tree, report.Log{})
 		if err == nil {
-			err = i.done()
+			err = i.commit()
 		}
 		opened <- err
 	}()

@@ -4,33 +4,33 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// given reports whether c names a new source for the payload. Otherwise the
+// startsOver reports whether c names a new source for the payload. Otherwise the
 // join resumes with the settings in state.
-func given(c config.Join, state State) bool {
-	return c.UserData != "" || c.Endpoint != "" || !state.Known()
+func startsOver(c config.Join, state State) bool {
+	return c.UserData != "" || c.Endpoint != "" || !state.Exists()
 }
 
-// continued returns c with unset fields filled from the saved configuration of the
+// mergeSaved returns c with unset fields filled from the saved configuration of the
 // earlier join. Inputs and timeouts apply to one run and are never inherited. A
 // configuration that names a new payload source is returned unchanged.
-func continued(c config.Join, state State) config.Join {
-	if given(c, state) {
+func mergeSaved(c config.Join, state State) config.Join {
+	if startsOver(c, state) {
 		return c
 	}
 	saved, defaults := state.Config, config.Defaults()
-	untold(&c.ConnectTo, saved.ConnectTo, defaults.ConnectTo)
-	untold(&c.BridgeInterface, saved.BridgeInterface, defaults.BridgeInterface)
-	untold(&c.NetworkTimeout, saved.NetworkTimeout, defaults.NetworkTimeout)
-	untold(&c.PauseImage, saved.PauseImage, defaults.PauseImage)
-	untold(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
-	untold(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
-	untold(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
+	inheritDefault(&c.ConnectTo, saved.ConnectTo, defaults.ConnectTo)
+	inheritDefault(&c.BridgeInterface, saved.BridgeInterface, defaults.BridgeInterface)
+	inheritDefault(&c.NetworkTimeout, saved.NetworkTimeout, defaults.NetworkTimeout)
+	inheritDefault(&c.PauseImage, saved.PauseImage, defaults.PauseImage)
+	inheritDefault(&c.OpenShiftRelease, saved.OpenShiftRelease, defaults.OpenShiftRelease)
+	inheritDefault(&c.InstallPackages, saved.InstallPackages, defaults.InstallPackages)
+	inheritDefault(&c.KeepBootstrap, saved.KeepBootstrap, defaults.KeepBootstrap)
 	for _, list := range []struct{ now, saved *[]string }{
 		{&c.IgnitionOverrides, &saved.IgnitionOverrides},
-		{&c.Payload.Drop, &saved.Payload.Drop},
+		{&c.Payload.Exclude, &saved.Payload.Exclude},
 		{&c.Labels, &saved.Labels},
 		{&c.Taints, &saved.Taints},
-		{&c.VerifyReach, &saved.VerifyReach},
+		{&c.RequiredEndpoints, &saved.RequiredEndpoints},
 		{&c.Skip, &saved.Skip},
 	} {
 		if len(*list.now) == 0 {
@@ -40,8 +40,8 @@ func continued(c config.Join, state State) config.Join {
 	return c
 }
 
-// untold sets *now to the saved value if *now still has its default.
-func untold[T comparable](now *T, saved, defaults T) {
+// inheritDefault sets *now to the saved value if *now still has its default.
+func inheritDefault[T comparable](now *T, saved, defaults T) {
 	var none T
 	if *now == defaults && saved != none {
 		*now = saved

@@ -12,8 +12,8 @@ import (
 )
 
 // A resumed join keeps the list of skipped steps.
-func TestContinued(t *testing.T) {
-	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Drop: []string{"/a"}}}}
+func TestMergeSaved(t *testing.T) {
+	before := State{Started: time.Now(), Config: config.Join{IgnitionOverrides: []string{"a"}, Payload: config.Payload{Exclude: []string{"/a"}}}}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  State
@@ -21,22 +21,22 @@ func TestContinued(t *testing.T) {
 	}{
 		"first":             {config.Join{}, State{}, nil},
 		"goes on":           {config.Join{}, before, []string{"/a"}},
-		"goes on, another":  {config.Join{Payload: config.Payload{Drop: []string{"/b"}}}, before, []string{"/b"}},
+		"goes on, another":  {config.Join{Payload: config.Payload{Exclude: []string{"/b"}}}, before, []string{"/b"}},
 		"anew":              {config.Join{UserData: "stub"}, before, nil},
 		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
-		if diff := cmp.Diff(test.want, continued(test.config, test.state).Payload.Drop); diff != "" {
+		if diff := cmp.Diff(test.want, mergeSaved(test.config, test.state).Payload.Exclude); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
 // Every setting must be either inherited by a resumed join or specific to one run.
-func TestContinuedGoesOnWithEverySetting(t *testing.T) {
+func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "Ticket", "Until", "Timeout"}
 	var told config.Join
 	fill(reflect.ValueOf(&told).Elem())
-	got, plain := reflect.ValueOf(continued(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
+	got, plain := reflect.ValueOf(mergeSaved(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
 		want := reflect.ValueOf(told).Field(i)
@@ -49,7 +49,7 @@ func TestContinuedGoesOnWithEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := continued(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+	if c := mergeSaved(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
 }

@@ -30,18 +30,18 @@ const (
 // cutHost is a host with /etc and /var on separate file systems. Their disks
 // contain only what was synced.
 type cutHost struct {
-	root   string
-	images map[string]string
-	byHand bool // no file in /etc/hcp-node-agent belongs to the join
+	root            string
+	images          map[string]string
+	withoutAutoJoin bool // no file in /etc/hcp-node-agent belongs to the join
 }
 
 func (h cutHost) stateDir() string { return filepath.Join(h.root, "var/agent") }
 
-func (h cutHost) firstBoot() FirstBoot {
-	if h.byHand {
-		return FirstBoot{}
+func (h cutHost) firstBoot() AutoJoin {
+	if h.withoutAutoJoin {
+		return AutoJoin{}
 	}
-	return FirstBoot{Dir: filepath.Join(h.root, "etc/agent")}
+	return AutoJoin{Dir: filepath.Join(h.root, "etc/agent")}
 }
 
 func runOrFail(t *testing.T, name string, args ...string) {
@@ -51,9 +51,9 @@ func runOrFail(t *testing.T, name string, args ...string) {
 	}
 }
 
-// mounted returns a host whose disks are copies of the images, or new disks if
+// newCutHost returns a host whose disks are copies of the images, or new disks if
 // there are no images.
-func mounted(t *testing.T, images map[string]string) cutHost {
+func newCutHost(t *testing.T, images map[string]string) cutHost {
 	t.Helper()
 	h := cutHost{root: t.TempDir(), images: map[string]string{}}
 	store := t.TempDir()
@@ -65,7 +65,7 @@ func mounted(t *testing.T, images map[string]string) cutHost {
 		} else {
 			runOrFail(t, "cp", "--sparse=always", images[name], image)
 		}
-		must(t, os.Mkdir(point, 0o700))
+		noError(t, os.Mkdir(point, 0o700))
 		if out, err := exec.CommandContext(t.Context(), "mount", "-o", "loop,commit=3600", image, point).CombinedOutput(); err != nil {
 			t.Skipf("no loop device can be mounted here: %s", out)
 		}
@@ -79,7 +79,7 @@ func mounted(t *testing.T, images map[string]string) cutHost {
 	return h
 }
 
-func must(t *testing.T, err error) {
+func noError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -87,49 +87,49 @@ func must(t *testing.T, err error) {
 }
 
 // open opens the host as a run of a join does.
-func (h cutHost) open(t *testing.T) *join {
+func (h cutHost) open(t *testing.T) *operation {
 	t.Helper()
 	tree, err := host.OpenTree(h.root)
-	must(t, err)
+	noError(t, err)
 	t.Cleanup(func() { tree.Close() })
-	m := &machine{tree: tree}
+	m := &localHost{tree: tree}
 	m.ledger, err = ledger.Open(h.stateDir(), m.drivers())
-	must(t, err)
+	noError(t, err)
 	t.Cleanup(func() { m.ledger.Close() })
 	state, err := readState(h.stateDir())
-	must(t, err)
-	state.Config.UserData = filepath.Join(h.firstBoot().Dir, firstBootStub) // mount points differ each time
-	return &join{dir: h.stateDir(), state: state, config: state.Config, machine: m, name: "worker-7"}
+	noError(t, err)
+	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
+	return &operation{dir: h.stateDir(), state: state, config: state.Config, localHost: m, name: "worker-7"}
 }
 
-// prepared brings the host into the state before the last write of a join.
-func (h cutHost) prepared(t *testing.T) {
+// prepare brings the host into the state before the last write of a join.
+func (h cutHost) prepare(t *testing.T) {
 	t.Helper()
 	if dir := h.firstBoot().Dir; dir != "" {
-		must(t, os.Mkdir(dir, 0o700))
-		must(t, os.WriteFile(filepath.Join(dir, firstBootStub), []byte("secret"), 0o600))
+		noError(t, os.Mkdir(dir, 0o700))
+		noError(t, os.WriteFile(filepath.Join(dir, autoJoinUserData), []byte("secret"), 0o600))
 	}
-	must(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
+	noError(t, os.Mkdir(filepath.Join(h.root, "etc/kubernetes"), 0o700))
 	state := State{
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
-		Payload: "ff", LastStep: "schedulable", Started: time.Now(),
+		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	must(t, writeState(h.stateDir(), state))
-	must(t, keep(h.stateDir(), stubFile, stubOf(t, "a.example.com", "clusters/one", "11")))
-	must(t, keep(h.stateDir(), payloadFile, []byte("secret")))
-	must(t, keep(h.stateDir(), ticketFile, ticketOf(t, certtest.NewAuthority(t, "ca").PEM, nil, 0)))
+	noError(t, writeState(h.stateDir(), state))
+	noError(t, saveFile(h.stateDir(), userDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
+	noError(t, saveFile(h.stateDir(), payloadFile, []byte("secret")))
+	noError(t, saveFile(h.stateDir(), joinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
-	_, err := j.ledger.Bracket(t.Context(), "files", ledger.Change{
-		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Why: "plugins write there", Want: ledger.State{Present: true},
+	_, err := j.ledger.TrackExternal(t.Context(), "files", ledger.Change{
+		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
-	must(t, err)
+	noError(t, err)
 	_, err = j.ledger.Apply(t.Context(), "files", []ledger.Change{{
-		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Want: ledger.FileState([]byte("secret"), 0o600),
+		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
-	must(t, err)
-	must(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
-	must(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	must(t, j.ledger.Close())
+	noError(t, err)
+	noError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
+	noError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
+	noError(t, j.ledger.Close())
 	unix.Sync()
 }
 
@@ -139,12 +139,12 @@ func cutVictim(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()
 	verb := os.Getenv(cutVerb)
-	h := cutHost{root: os.Getenv(cutRoot), byHand: verb == "leave by hand"}
+	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		must(t, j.finish(true))
+		noError(t, j.finish(true))
 	} else {
-		must(t, j.leave(t.Context(), cutLeave(), h.firstBoot()))
+		noError(t, j.runLeave(t.Context(), cutLeave(), h.firstBoot()))
 	}
 	fmt.Println("complete")
 }
@@ -152,11 +152,11 @@ func cutVictim(t *testing.T) {
 // cutLeave returns the steps of a leave on a host without kubelet.
 func cutLeave() []Step {
 	return []Step{
-		{Name: "stop", run: func(context.Context, *join, report.Log) (outcome, error) {
+		{Name: "stop", run: func(context.Context, *operation, report.Log) (outcome, error) {
 			fmt.Println("begun")
-			return same("no kubelet runs here")
+			return unchanged("no kubelet runs here")
 		}},
-		{Name: "undo", run: func(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+		{Name: "undo", run: func(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
 			_, err := j.ledger.Undo(ctx)
 			return outcome{}, err
 		}},
@@ -167,12 +167,12 @@ func cutLeave() []Step {
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
 	state, err := readState(h.stateDir())
-	must(t, err)
-	if state.Known() {
+	noError(t, err)
+	if state.Exists() {
 		return state.phase()
 	}
 	_, found, err := h.firstBoot().configure(config.Defaults())
-	must(t, err)
+	noError(t, err)
 	if found {
 		return "joining"
 	}
@@ -184,7 +184,7 @@ func (h cutHost) secrets(t *testing.T) []string {
 	t.Helper()
 	var names []string
 	for _, disk := range []string{"etc", "var"} {
-		must(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
+		noError(t, filepath.WalkDir(filepath.Join(h.root, disk), func(p string, entry os.DirEntry, err error) error {
 			if err == nil && entry.Type().IsRegular() {
 				name, _ := filepath.Rel(h.root, p)
 				names = append(names, name)
@@ -201,16 +201,16 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 	has := func(name string) bool { return slices.Contains(left, filepath.Join("var/agent", name)) }
 	switch complete, begun := strings.Contains(said, "complete"), strings.Contains(said, "begun"); {
 	case verb == "join" && decision == "joined":
-		if has(stubFile) || has(ticketFile) {
+		if has(userDataFile) || has(joinTokenFile) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
-		j, err := prepare(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
+		j, err := prepareJoin(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
 		if err != nil || !has(payloadFile) || j.state.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:
-		if err := h.open(t).leave(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
+		if err := h.open(t).runLeave(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
 			t.Errorf("the second leave: %v; the host keeps %q", err, h.secrets(t))
 		}
 	case verb == "leave" && decision == "none" && begun:
@@ -242,9 +242,9 @@ func TestPowerCutAtEveryDurableWrite(t *testing.T) {
 		"leave":         {"fsync": 4, "syncfs": 3, "exit_group": 1},
 		"leave by hand": {"fsync": 3, "syncfs": 3, "exit_group": 1},
 	} {
-		template := mounted(t, nil)
-		template.byHand = verb == "leave by hand"
-		template.prepared(t)
+		template := newCutHost(t, nil)
+		template.withoutAutoJoin = verb == "leave by hand"
+		template.prepare(t)
 		for call, atLeast := range calls {
 			t.Run(verb+" at "+call, func(t *testing.T) {
 				n := 1
@@ -265,8 +265,8 @@ func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
 	t.Helper()
 	reached := false
 	t.Run(fmt.Sprint(n), func(t *testing.T) {
-		h := mounted(t, template.images)
-		h.byHand = template.byHand
+		h := newCutHost(t, template.images)
+		h.withoutAutoJoin = template.withoutAutoJoin
 		test, _, _ := strings.Cut(t.Name(), "/")
 		inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
 		command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject,
@@ -278,8 +278,8 @@ func cutAt(t *testing.T, template cutHost, verb, call string, n int) bool {
 			t.Fatalf("%v\n%s", err, out)
 		}
 		reached = err != nil
-		after := mounted(t, h.images)
-		after.byHand = template.byHand
+		after := newCutHost(t, h.images)
+		after.withoutAutoJoin = template.withoutAutoJoin
 		after.check(t, strings.Fields(verb)[0], said)
 	})
 	return reached

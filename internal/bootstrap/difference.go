@@ -13,22 +13,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/redact"
 )
 
-// maxText is the maximum size in bytes of a text that is compared.
-const maxText = 1 << 20
+// maxDiffSize is the maximum size in bytes of a text that is compared.
+const maxDiffSize = 1 << 20
 
-// difference returns a unified diff of the change to a text file, with secrets
+// textDiff returns a unified diff of the change to a text file, with secrets
 // masked. For files that are secret, binary or larger than maxDiffSize it returns
 // only the sizes. It returns "" if the content does not change.
-func difference(p ledger.Pending) string {
-	now, want := p.Now.Content, p.Want.Content
-	if p.Kind != ledger.File || (p.Want.Present && p.Want.Digest == "") || bytes.Equal(now, want) {
+func textDiff(p ledger.PlannedChange) string {
+	now, want := p.Now.Content, p.Desired.Content
+	if p.Kind != ledger.File || (p.Desired.Present && p.Desired.Digest == "") || bytes.Equal(now, want) {
 		return ""
 	}
 	sizes := fmt.Sprintf("%d -> %d bytes, changed", len(now), len(want))
 	switch {
-	case hidden(p):
+	case isSecretFile(p):
 		return "secret, " + sizes
-	case len(now) > maxText || len(want) > maxText:
+	case len(now) > maxDiffSize || len(want) > maxDiffSize:
 		return "large, " + sizes
 	case !isText(now) || !isText(want):
 		return "binary, " + sizes
@@ -43,21 +43,21 @@ func difference(p ledger.Pending) string {
 	if p.Now.Type != string(host.Regular) {
 		from = "/dev/null"
 	}
-	if !p.Want.Present {
+	if !p.Desired.Present {
 		to = "/dev/null"
 	}
 	return udiff.Unified(from, to, before, after)
 }
 
-// hidden reports whether the current or the desired state of the file is a
+// isSecretFile reports whether the current or the desired state of the file is a
 // secret.
-func hidden(p ledger.Pending) bool {
-	for _, state := range []ledger.State{p.Now, p.Want} {
+func isSecretFile(p ledger.PlannedChange) bool {
+	for _, state := range []ledger.State{p.Now, p.Desired} {
 		var modes []uint32
 		if state.Present && state.Mode != nil {
 			modes = append(modes, *state.Mode)
 		}
-		if state.Present && redact.Secret(p.Target, state.Content, modes...) {
+		if state.Present && redact.IsSecretFile(p.Target, state.Content, modes...) {
 			return true
 		}
 	}

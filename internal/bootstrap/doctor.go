@@ -15,7 +15,7 @@ import (
 
 // DoctorFinding is one finding of the diagnostics.
 type DoctorFinding struct {
-	Part     string          `json:"part"` // section of the diagnostics
+	Section  string          `json:"part"` // section of the diagnostics
 	Severity report.Severity `json:"severity"`
 	Text     string          `json:"text"`
 	Remedy   report.Remedy   `json:"remedy,omitempty"`  // commands to run next
@@ -54,17 +54,17 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 	if err := checkBundle(options.Bundle); err != nil {
 		return DoctorReport{TypeMeta: report.Meta("DoctorReport"), Findings: []DoctorFinding{}}, err
 	}
-	p, opened := meet(ctx, options.Options)
+	p, opened := openDiagnostics(ctx, options.Options)
 	defer p.close()
 	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.facts.Hostname, Phase: p.phase()}
 	findings := opened
-	for _, part := range doctorParts() {
-		findings = append(findings, part.examine(ctx, p)...)
+	for _, part := range sections() {
+		findings = append(findings, part.run(ctx, p)...)
 	}
-	document.Findings = sorted(findings)
+	document.Findings = sortFindings(findings)
 	document.ExitCode = report.CodeOf(document.Err())
 	if err := ctx.Err(); err != nil {
-		return document, inWords(ctx, err)
+		return document, explainInterruption(ctx, err)
 	}
 	if options.Bundle != "" {
 		made, err := p.bundle(ctx, options, document)
@@ -110,13 +110,13 @@ func (r DoctorReport) Count(severity report.Severity) int {
 	return n
 }
 
-// sorted sorts findings by severity, the most severe first, and removes
+// sortFindings sorts findings by severity, the most severe first, and removes
 // duplicates. It masks secrets and control characters, which texts of other
 // programs may contain.
-func sorted(findings []DoctorFinding) []DoctorFinding {
+func sortFindings(findings []DoctorFinding) []DoctorFinding {
 	order := report.Severities()
 	for i := range findings {
-		findings[i].Text, findings[i].Remedy = redact.Text(plain(findings[i].Text)), report.Remedy(plain(string(findings[i].Remedy)))
+		findings[i].Text, findings[i].Remedy = redact.Text(printable(findings[i].Text)), report.Remedy(printable(string(findings[i].Remedy)))
 	}
 	slices.SortStableFunc(findings, func(a, b DoctorFinding) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
@@ -135,8 +135,8 @@ func sorted(findings []DoctorFinding) []DoctorFinding {
 	return once
 }
 
-// plain replaces characters that control a terminal by spaces.
-func plain(text string) string {
+// printable replaces characters that control a terminal by spaces.
+func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
 			return ' '

@@ -34,12 +34,12 @@ func checkBundle(file string) error {
 }
 
 // bundle creates the archive for a support case.
-func (p *patient) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
-	g := gatherer{tree: p.tree, dir: p.dir, run: host.RunTail, limits: bundle.DefaultLimits()}
+func (p *diagnostics) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+	g := collector{tree: p.tree, dir: p.dir, run: host.RunTail, limits: bundle.DefaultLimits()}
 	return p.writeBundle(ctx, g, options, document)
 }
 
-func (p *patient) writeBundle(ctx context.Context, g gatherer, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
+func (p *diagnostics) writeBundle(ctx context.Context, g collector, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
 	file, err := filepath.Abs(options.Bundle)
 	if err != nil {
 		return DoctorBundle{}, err
@@ -62,12 +62,12 @@ func (p *patient) writeBundle(ctx context.Context, g gatherer, options DoctorOpt
 
 // mask returns a function that masks the known secrets of this host and everything
 // that looks like a secret.
-func (p *patient) mask(ctx context.Context, g gatherer) func(string) string {
+func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string {
 	secrets := g.secrets(p.options.Config, p.state.Config)
 	if j, err := p.withPayload(ctx); err == nil && j != nil {
 		secrets = append(secrets, payloadSecrets(j.payload)...)
 	}
-	if stub := p.inputs.stub; stub != nil {
+	if stub := p.inputs.userData; stub != nil {
 		if content, err := stub.Encode(); err == nil { // includes user data from standard input
 			secrets = append(secrets, redact.Find(string(content))...)
 		}
@@ -77,19 +77,19 @@ func (p *patient) mask(ctx context.Context, g gatherer) func(string) string {
 }
 
 // reportPieces returns the report as text and as JSON.
-func reportPieces(document DoctorReport) []bundle.Piece {
+func reportPieces(document DoctorReport) []bundle.File {
 	var text, encoded bytes.Buffer
 	document.Print(&text)
 	err := report.WriteJSON(&encoded, document)
-	return []bundle.Piece{
-		ready("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),
-		ready("doctor.json", "hcp-node-agent doctor --output json", encoded.Bytes(), err),
+	return []bundle.File{
+		staticPiece("doctor.txt", "hcp-node-agent doctor", text.Bytes(), nil),
+		staticPiece("doctor.json", "hcp-node-agent doctor --output json", encoded.Bytes(), err),
 	}
 }
 
-// ready returns a piece whose content is already known.
-func ready(name, source string, content []byte, err error) bundle.Piece {
-	return bundle.Piece{Name: name, Source: source, Get: func(context.Context) (bundle.Content, error) {
+// staticPiece returns a piece whose content is already known.
+func staticPiece(name, source string, content []byte, err error) bundle.File {
+	return bundle.File{Name: name, Source: source, Get: func(context.Context) (bundle.Content, error) {
 		return bundle.Content{Bytes: content}, err
 	}}
 }

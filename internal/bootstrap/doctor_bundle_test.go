@@ -93,12 +93,12 @@ func canaryHost(t *testing.T) string {
 	return root
 }
 
-// spoken returns the output of a program that prints all secrets in every
+// secretsOutput returns the output of a program that prints all secrets in every
 // form, without any context that marks them as secrets.
-func spoken() string {
+func secretsOutput() string {
 	var out strings.Builder
 	for _, secret := range canaries() {
-		for _, form := range written(secret) {
+		for _, form := range encodings(secret) {
 			out.WriteString("seen " + form + " end\n")
 		}
 		for _, before := range []string{"", "b", "be"} {
@@ -109,16 +109,16 @@ func spoken() string {
 	return out.String()
 }
 
-// written returns the forms of a secret except base64.
-func written(secret string) []string {
+// encodings returns the forms of a secret except base64.
+func encodings(secret string) []string {
 	inJSON, _ := json.Marshal(secret) // encoding a string never fails
 	return []string{secret, url.QueryEscape(secret), url.PathEscape(secret), strings.Trim(string(inJSON), `"`)}
 }
 
-// traces returns the forms to search for, including the base64 encoding of the
+// searchForms returns the forms to search for, including the base64 encoding of the
 // secret within a longer text.
-func traces(secret string) []string {
-	all := written(secret)
+func searchForms(secret string) []string {
+	all := encodings(secret)
 	for _, before := range []string{"", "b", "be"} {
 		encoded := base64.StdEncoding.EncodeToString([]byte(before + secret + "after"))
 		first := 0
@@ -131,11 +131,11 @@ func traces(secret string) []string {
 	return all
 }
 
-// seen returns the canaries that a text contains in any form.
-func seen(text string) []string {
+// leakedSecrets returns the canaries that a text contains in any form.
+func leakedSecrets(text string) []string {
 	var found []string
 	for place, secret := range canaries() {
-		for _, form := range traces(secret) {
+		for _, form := range searchForms(secret) {
 			if strings.Contains(text, form) {
 				found = append(found, place+" as "+form)
 			}
@@ -145,29 +145,29 @@ func seen(text string) []string {
 }
 
 // No piece of a bundle may contain a secret of the host in any form.
-func TestBundleHasNoSecret(t *testing.T) {
+func TestBundleContainsNoSecret(t *testing.T) {
 	root := canaryHost(t)
 	tree, err := host.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	g := gatherer{tree: tree, dir: "/var/lib/hcp-node-agent", limits: bundle.DefaultLimits()}
+	g := collector{tree: tree, dir: "/var/lib/hcp-node-agent", limits: bundle.DefaultLimits()}
 	g.run = func(_ context.Context, _ int, name string, args ...string) ([]byte, bool, error) {
 		if name == "rpm" {
-			return nil, false, &host.CommandError{Argv: []string{name}, Code: 1, Stderr: spoken()}
+			return nil, false, &host.CommandError{Argv: []string{name}, Code: 1, Stderr: secretsOutput()}
 		}
-		return []byte(name + " " + strings.Join(args, " ") + "\n" + spoken()), name == "journalctl", nil
+		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
-	p := &patient{join: &join{dir: filepath.Join(root, g.dir), machine: &machine{tree: tree}}, now: time.Now()}
+	p := &diagnostics{operation: &operation{dir: filepath.Join(root, g.dir), localHost: &localHost{tree: tree}}, now: time.Now()}
 	if p.state, err = readState(p.dir); err != nil {
 		t.Fatal(err)
 	}
 	p.state.Config.ApproveWith, p.state.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
-	if p.inputs.overrides, err = keptOverrides(p.dir); err != nil {
+	if p.inputs.overrides, err = savedOverrides(p.dir); err != nil {
 		t.Fatal(err)
 	}
-	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Part: "journal", Severity: report.SeverityNote, Text: spoken()}}}
+	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}
 	file := filepath.Join(t.TempDir(), "bundle.tar.gz")
 	made, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: file, Version: "test"}, document)
 	if err != nil {
@@ -175,7 +175,7 @@ func TestBundleHasNoSecret(t *testing.T) {
 	}
 	pieces := unpack(t, file)
 	for name, content := range pieces {
-		for _, canary := range seen(name + "\n" + content) {
+		for _, canary := range leakedSecrets(name + "\n" + content) {
 			t.Errorf("%s has %s", name, canary)
 		}
 	}
@@ -186,7 +186,7 @@ func TestBundleHasNoSecret(t *testing.T) {
 			plain += string(content.Bytes)
 		}
 	}
-	if n, all := len(seen(plain)), len(seen(spoken())); n < all || all < 5*len(canaries()) {
+	if n, all := len(leakedSecrets(plain)), len(leakedSecrets(secretsOutput())); n < all || all < 5*len(canaries()) {
 		t.Errorf("only %d of %d forms would be found", n, all)
 	}
 	for _, name := range []string{
@@ -210,16 +210,16 @@ func checkManifest(t *testing.T, made DoctorBundle, pieces map[string]string) {
 		t.Fatal(err)
 	}
 	listed := map[string]bundle.Entry{}
-	for _, entry := range manifest.Pieces {
+	for _, entry := range manifest.Files {
 		if content, there := pieces[entry.Name]; there != (entry.Missing == "") || len(content) != entry.Bytes {
 			t.Errorf("%+v, and there are %d bytes", entry, len(content))
 		}
 		listed[entry.Name] = entry
 	}
-	if len(pieces) >= len(listed)+2 || len(manifest.Pieces) != len(made.Pieces) || manifest.Kind != "BundleManifest" || manifest.Version != "test" {
+	if len(pieces) >= len(listed)+2 || len(manifest.Files) != len(made.Files) || manifest.Kind != "BundleManifest" || manifest.Version != "test" {
 		t.Errorf("%d pieces, %d of them listed: %+v", len(pieces), len(listed), manifest.TypeMeta)
 	}
-	if entry := listed["journal/kubelet.log"]; !entry.Masked || !entry.Cut || !strings.HasPrefix(entry.Source, "journalctl ") {
+	if entry := listed["journal/kubelet.log"]; !entry.Masked || !entry.Truncated || !strings.HasPrefix(entry.Source, "journalctl ") {
 		t.Errorf("%+v", entry)
 	}
 	if entry := listed["system/packages.txt"]; !strings.Contains(entry.Missing, "ended with status 1") {

@@ -11,21 +11,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// examineHost runs the checks that a join makes before it has the payload.
-func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	var said notes
+// inspectHost runs the checks that a join makes before it has the payload.
+func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	var said noteSink
 	facts, err := p.hostFacts(ctx, report.Log{Sink: &said})
 	if err != nil && p.systemd != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		j, m := *p.join, *p.machine
-		m.systemd, m.noBus, j.machine = nil, err, &m
+		j, m := *p.operation, *p.localHost
+		m.systemd, m.systemdErr, j.localHost = nil, err, &m
 		facts, err = j.hostFacts(ctx, report.Log{Sink: &said})
 	}
 	if err != nil {
 		return nil, err
 	}
-	checks := preflight.Host()
+	checks := preflight.HostChecks()
 	if !p.facts.Root {
 		// Skip checks whose result would be wrong without root. The lack of root is
 		// reported once.
@@ -33,11 +33,11 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 			return slices.Contains([]string{"root", "uplink", "other-cluster"}, c.Name)
 		})
 	}
-	findings := checked(preflight.Run(checks, facts))
+	findings := resultFindings(preflight.Run(checks, facts))
 	for _, text := range said {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: text})
 	}
-	if p.inputs.stub == nil && p.phase() == "none" {
+	if p.inputs.userData == nil && p.phase() == "none" {
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
@@ -45,16 +45,16 @@ func examineHost(ctx context.Context, p *patient) ([]DoctorFinding, error) {
 	return findings, nil
 }
 
-// examineAdmission runs the checks that a join makes with the payload: the one that
+// inspectAdmission runs the checks that a join makes with the payload: the one that
 // an earlier run saved, else the one of the given user data.
-func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	j, err := p.withPayload(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if j == nil && p.inputs.stub != nil {
-		if j, err = p.fetched(ctx); err != nil {
-			return refusal(err)
+	if j == nil && p.inputs.userData != nil {
+		if j, err = p.withFetchedPayload(ctx); err != nil {
+			return refusalFinding(err)
 		}
 	}
 	if j == nil {
@@ -63,23 +63,23 @@ func examineAdmission(ctx context.Context, p *patient) ([]DoctorFinding, error) 
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
-	if err := j.adapt(ctx); err != nil {
-		return refusal(err)
+	if err := j.adaptPayload(ctx); err != nil {
+		return refusalFinding(err)
 	}
-	if err := j.learn(); err != nil {
-		return refusal(err)
+	if err := j.resolveNode(); err != nil {
+		return refusalFinding(err)
 	}
-	facts, err := j.admissionFacts(ctx, report.Log{})
+	facts, err := j.validationFacts(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	return checked(preflight.Run(preflight.Admission(), facts)), nil
+	return resultFindings(preflight.Run(preflight.PayloadChecks(), facts)), nil
 }
 
-// refusal converts an error that ends a join at its plan. A report.Failure
+// refusalFinding converts an error that ends a join at its plan. A report.Failure
 // becomes a finding; any other error means that the result is unknown and is
 // returned.
-func refusal(err error) ([]DoctorFinding, error) {
+func refusalFinding(err error) ([]DoctorFinding, error) {
 	var failure *report.Failure
 	if !errors.As(err, &failure) {
 		return nil, err
@@ -89,45 +89,45 @@ func refusal(err error) ([]DoctorFinding, error) {
 
 // withPayload returns a copy of the operation with the saved payload, or nil if
 // there is none.
-func (p *patient) withPayload(ctx context.Context) (*join, error) {
-	payload, err := p.keptPayload()
+func (p *diagnostics) withPayload(ctx context.Context) (*operation, error) {
+	payload, err := p.savedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	return p.overlaid(ctx, payload)
+	return p.withOverrides(ctx, payload)
 }
 
-// fetched returns a copy of the operation with the current payload of
+// withFetchedPayload returns a copy of the operation with the current payload of
 // the ignition server. It saves nothing.
-func (p *patient) fetched(ctx context.Context) (*join, error) {
+func (p *diagnostics) withFetchedPayload(ctx context.Context) (*operation, error) {
 	fetcher := p.fetcher(report.Log{})
-	fetcher.Budget = 10 * time.Second // of the 30 seconds of this section
-	payload, err := fetcher.Fetch(ctx, p.inputs.stub)
+	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
+	payload, err := fetcher.Fetch(ctx, p.inputs.userData)
 	if err != nil {
 		return nil, err
 	}
-	return p.overlaid(ctx, payload)
+	return p.withOverrides(ctx, payload)
 }
 
-// overlaid returns a copy of the operation with the payload and the overrides
+// withOverrides returns a copy of the operation with the payload and the overrides
 // merged over it.
-func (p *patient) overlaid(ctx context.Context, payload *ignition.Payload) (*join, error) {
-	j := *p.join
+func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*operation, error) {
+	j := *p.operation
 	j.inputs.overrides = slices.Clone(j.inputs.overrides) // applyOverrides changes the slice
 	var err error
-	j.payload, err = j.overridden(ctx, payload, report.Log{})
+	j.payload, err = j.applyOverrides(ctx, payload, report.Log{})
 	return &j, err
 }
 
-// checked converts the findings of preflight checks.
-func checked(result preflight.Result) []DoctorFinding {
+// resultFindings converts the findings of preflight checks.
+func resultFindings(result preflight.Result) []DoctorFinding {
 	var findings []DoctorFinding
 	if result.Err() == nil {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityOK, Text: result.Summary()})
 	}
 	for _, found := range result.Findings {
 		finding := DoctorFinding{Severity: report.SeverityWarning, Text: found.Message, Remedy: found.Remedy}
-		if found.Severity != preflight.Warning {
+		if found.Severity != preflight.SeverityWarning {
 			finding.Severity, finding.Refuses = report.SeverityProblem, true
 		}
 		findings = append(findings, finding)
@@ -135,12 +135,12 @@ func checked(result preflight.Result) []DoctorFinding {
 	return findings
 }
 
-// notes collects the notes and warnings that are logged while facts are
+// noteSink collects the notes and warnings that are logged while facts are
 // gathered.
-type notes []string
+type noteSink []string
 
 // Emit collects the message of the event if the event is a note or warning.
-func (n *notes) Emit(event report.Event) {
+func (n *noteSink) Emit(event report.Event) {
 	if event.Kind == report.Note || event.Kind == report.Warning {
 		*n = append(*n, event.Message)
 	}

@@ -13,31 +13,31 @@ import (
 
 // ledgerPieces returns the recorded changes of the host with their times, without
 // contents.
-func (p *patient) ledgerPieces() []bundle.Piece {
+func (p *diagnostics) ledgerPieces() []bundle.File {
 	if p.ledger == nil {
-		return []bundle.Piece{ready("state/ledger.json", "the ledger", nil, p.ledgerErr)}
+		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, p.ledgerErr)}
 	}
 	var out bytes.Buffer
 	err := report.WriteJSON(&out, p.ledger.Summary())
-	return []bundle.Piece{ready("state/ledger.json", "the ledger", out.Bytes(), err)}
+	return []bundle.File{staticPiece("state/ledger.json", "the ledger", out.Bytes(), err)}
 }
 
 // clusterPieces returns the Node and its CSRs as the API server returns them to
 // this node.
-func (p *patient) clusterPieces() []bundle.Piece {
-	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.Piece {
-		return bundle.Piece{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
+func (p *diagnostics) clusterPieces() []bundle.File {
+	ask := func(name, source string, get func(context.Context) ([]byte, error)) bundle.File {
+		return bundle.File{Name: name, Source: source, Get: func(ctx context.Context) (bundle.Content, error) {
 			content, err := get(ctx)
 			return bundle.Content{Bytes: content}, err
 		}}
 	}
-	return []bundle.Piece{
+	return []bundle.File{
 		ask("cluster/node.json", "the Node, asked of the API server", func(ctx context.Context) ([]byte, error) {
 			node, err := p.ownNode()
 			if err != nil {
 				return nil, err
 			}
-			return node.Document(ctx)
+			return node.JSON(ctx)
 		}),
 		ask("cluster/csr.json", "this node's CSRs, asked of the API server", func(ctx context.Context) ([]byte, error) {
 			bootstrap, err := p.bootstrapCredential()
@@ -50,16 +50,16 @@ func (p *patient) clusterPieces() []bundle.Piece {
 				if bootstrap == nil {
 					return nil, err
 				}
-				return identity.Requests(ctx, identity.RequestNames())
+				return identity.CSRsJSON(ctx, identity.CSRNames())
 			}
-			return node.Requests(ctx, identity.RequestNames())
+			return node.CSRsJSON(ctx, identity.CSRNames())
 		}),
 	}
 }
 
 // ownNode returns a client for this host's Node. It fails if the host has no
 // credential for it.
-func (p *patient) ownNode() (*kubelet.Node, error) {
+func (p *diagnostics) ownNode() (*kubelet.Node, error) {
 	if p.name == "" {
 		return nil, fmt.Errorf("the node has no name yet")
 	}
@@ -71,6 +71,6 @@ func (p *patient) ownNode() (*kubelet.Node, error) {
 		return nil, err
 	}
 	node.BootID, node.Registered = p.facts.BootID, p.state.Registered
-	node.Machine = kubelet.ThisMachine(p.systemd, networkDirectory)
+	node.Host = kubelet.JoinedHost(p.systemd, networkDirectory)
 	return node, nil
 }

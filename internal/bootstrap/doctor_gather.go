@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 )
 
-// gatherer collects files and command output of the host for a bundle.
-type gatherer struct {
+// collector collects files and command output of the host for a bundle.
+type collector struct {
 	tree   *host.Tree
 	dir    string // state directory of the agent
 	run    func(ctx context.Context, maxBytes int, name string, args ...string) (last []byte, cut bool, err error)
@@ -22,10 +22,10 @@ type gatherer struct {
 }
 
 // pieces returns the pieces that the collector can provide.
-func (g gatherer) pieces() []bundle.Piece {
+func (g collector) pieces() []bundle.File {
 	return slices.Concat(
 		g.file("state/join.json", path.Join(g.dir, stateFile)),
-		g.file("state/bridge.json", path.Join(g.dir, bridgeFile)),
+		g.file("state/bridge.json", path.Join(g.dir, bridgeRecordFile)),
 		g.listing("state/files.txt", g.dir, path.Join(g.dir, keyDir)),
 
 		g.journal("hcp-node-agent", "hcp-node-agent", "hcp-node-agent*"),
@@ -36,7 +36,7 @@ func (g gatherer) pieces() []bundle.Piece {
 
 		g.command("units/show.txt", "systemctl", "show", "--no-pager",
 			"--property=Id,LoadState,ActiveState,SubState,Result,UnitFileState,ActiveEnterTimestamp,NRestarts,FragmentPath,DropInPaths",
-			"kubelet.service", "crio.service", switchUnit, networkUnit, agentUnit),
+			"kubelet.service", "crio.service", openVSwitchUnit, networkManagerUnit, agentUnit),
 		g.unit("kubelet.service"),
 		g.unit("crio.service"),
 		g.files("crio", "/etc/crio/crio.conf.d"),
@@ -71,15 +71,15 @@ func (g gatherer) pieces() []bundle.Piece {
 
 // command returns the output of a command. No argument of a command may be a
 // secret.
-func (g gatherer) command(name, program string, args ...string) []bundle.Piece {
-	return []bundle.Piece{{Name: name, Source: strings.Join(append([]string{program}, args...), " "), Get: func(ctx context.Context) (bundle.Content, error) {
-		out, cut, err := g.run(ctx, g.limits.Piece, program, args...)
-		return bundle.Content{Bytes: out, Cut: cut}, err
+func (g collector) command(name, program string, args ...string) []bundle.File {
+	return []bundle.File{{Name: name, Source: strings.Join(append([]string{program}, args...), " "), Get: func(ctx context.Context) (bundle.Content, error) {
+		out, cut, err := g.run(ctx, g.limits.File, program, args...)
+		return bundle.Content{Bytes: out, Truncated: cut}, err
 	}}}
 }
 
 // journal returns the last 5000 journal lines of the units since the last boot.
-func (g gatherer) journal(name string, units ...string) []bundle.Piece {
+func (g collector) journal(name string, units ...string) []bundle.File {
 	args := []string{"--boot", "--no-pager", "--quiet", "--output=short-iso-precise", "--lines=5000"}
 	for _, unit := range units {
 		args = append(args, "--unit="+unit)
@@ -89,8 +89,8 @@ func (g gatherer) journal(name string, units ...string) []bundle.Piece {
 
 // unit returns the unit file and the drop-ins of a unit from all directories of
 // systemd.
-func (g gatherer) unit(name string) []bundle.Piece {
-	var pieces []bundle.Piece
+func (g collector) unit(name string) []bundle.File {
+	var pieces []bundle.File
 	for _, dir := range []string{"/usr/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
 		if there, err := g.tree.Exists(path.Join(dir, name)); err == nil && there {
 			pieces = append(pieces, g.file(path.Join("units", dir, name), path.Join(dir, name))...)
@@ -101,14 +101,14 @@ func (g gatherer) unit(name string) []bundle.Piece {
 }
 
 // file returns a file of the host.
-func (g gatherer) file(name, file string) []bundle.Piece {
-	return []bundle.Piece{{Name: name, Source: file, Get: func(context.Context) (bundle.Content, error) {
+func (g collector) file(name, file string) []bundle.File {
+	return []bundle.File{{Name: name, Source: file, Get: func(context.Context) (bundle.Content, error) {
 		content, err := g.read(file)
 		return bundle.Content{Bytes: content}, err
 	}}}
 }
 
-func (g gatherer) read(file string) ([]byte, error) {
+func (g collector) read(file string) ([]byte, error) {
 	info, err := g.tree.Lstat(file)
 	switch {
 	case err != nil:
@@ -117,7 +117,7 @@ func (g gatherer) read(file string) ([]byte, error) {
 		return nil, fmt.Errorf("there is no %s", file)
 	case info.Type == host.Symlink:
 		return []byte("link to " + info.Link + "\n"), nil
-	case info.Size > int64(g.limits.Piece):
+	case info.Size > int64(g.limits.File):
 		return nil, fmt.Errorf("%s has %d bytes", file, info.Size)
 	}
 	content, _, err := g.tree.ReadFile(file)
@@ -125,8 +125,8 @@ func (g gatherer) read(file string) ([]byte, error) {
 }
 
 // files returns all files in a directory; none if the directory does not exist.
-func (g gatherer) files(name, dir string) []bundle.Piece {
-	var pieces []bundle.Piece
+func (g collector) files(name, dir string) []bundle.File {
+	var pieces []bundle.File
 	for _, base := range g.names(dir) {
 		if info, err := g.tree.Lstat(path.Join(dir, base)); err == nil && info.Type != host.Directory {
 			pieces = append(pieces, g.file(path.Join(name, base), path.Join(dir, base))...)
@@ -135,7 +135,7 @@ func (g gatherer) files(name, dir string) []bundle.Piece {
 	return pieces
 }
 
-func (g gatherer) names(dir string) []string {
+func (g collector) names(dir string) []string {
 	names, err := g.tree.ReadDir(dir)
 	if err != nil {
 		return nil // missing or not readable; the listings contain the error
@@ -145,8 +145,8 @@ func (g gatherer) names(dir string) []string {
 
 // listing returns the names and attributes of the files in directories, without
 // contents.
-func (g gatherer) listing(name string, dirs ...string) []bundle.Piece {
-	return []bundle.Piece{{Name: name, Source: "names in " + strings.Join(dirs, ", "), Get: func(context.Context) (bundle.Content, error) {
+func (g collector) listing(name string, dirs ...string) []bundle.File {
+	return []bundle.File{{Name: name, Source: "names in " + strings.Join(dirs, ", "), Get: func(context.Context) (bundle.Content, error) {
 		var out strings.Builder
 		for _, dir := range dirs {
 			names, err := g.tree.ReadDir(dir)
@@ -168,8 +168,8 @@ func (g gatherer) listing(name string, dirs ...string) []bundle.Piece {
 
 // certificates returns the decoded certificates of a directory. Private keys in the
 // same files are not decoded.
-func (g gatherer) certificates(name, dir string) []bundle.Piece {
-	return []bundle.Piece{{Name: name, Source: "certificates in " + dir, Get: func(context.Context) (bundle.Content, error) {
+func (g collector) certificates(name, dir string) []bundle.File {
+	return []bundle.File{{Name: name, Source: "certificates in " + dir, Get: func(context.Context) (bundle.Content, error) {
 		names, err := g.tree.ReadDir(dir)
 		if err != nil {
 			return bundle.Content{}, err

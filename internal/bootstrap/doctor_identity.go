@@ -12,44 +12,44 @@ import (
 
 // certificateFacts contains the facts about kubelet's certificates.
 type certificateFacts struct {
-	Client, Serving             *kubelet.Certificate // nil if there is none
-	WantsClient                 bool                 // a client certificate must exist
-	Foreign                     error                // nil if kubelet's identity is this node's
-	Fits                        kubelet.State        // state of the serving certificate
-	Now                         time.Time
-	clientUnread, servingUnread error
+	Client, Serving       *kubelet.Certificate // nil if there is none
+	RequiresClient        bool                 // a client certificate must exist
+	Foreign               error                // nil if kubelet's identity is this node's
+	Fits                  kubelet.State        // state of the serving certificate
+	Now                   time.Time
+	clientErr, servingErr error
 }
 
-func examineCertificates(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	if !p.begun() {
+func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() {
 		return nil, nil
 	}
-	f := certificateFacts{WantsClient: p.state.behind("identity"), Now: p.now}
-	f.Client, f.clientUnread = kubelet.ReadCertificate(kubelet.ClientCertificate(kubelet.PKIDirectory))
-	f.Serving, f.servingUnread = kubelet.ReadCertificate(kubelet.ServingCertificate(kubelet.PKIDirectory))
+	f := certificateFacts{RequiresClient: p.state.hasCompleted("identity"), Now: p.now}
+	f.Client, f.clientErr = kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory))
+	f.Serving, f.servingErr = kubelet.ReadCertificate(kubelet.ServingCertificatePath(kubelet.PKIDirectory))
 	if p.state.APIServer != "" && p.facts.Root {
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
 	addresses, err := hostAddresses()
 	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.name}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
-	for _, unread := range []error{f.clientUnread, f.servingUnread} {
+	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
 		}
 	}
-	return f.judge(), err
+	return f.evaluate(), err
 }
 
 // identityFor returns the identity that the join has obtained, or will obtain, for
 // this node.
-func (p *patient) identityFor(bootstrap []byte) *kubelet.Identity {
+func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
 	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: bootstrap, NodeName: p.name,
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.name,
 		Server: p.state.APIServer, CA: p.state.APIServerCA, KeyDir: filepath.Join(p.dir, keyDir),
 	}
 }
 
-func (f certificateFacts) judge() []DoctorFinding {
+func (f certificateFacts) evaluate() []DoctorFinding {
 	const anew = "# get a fresh stub, then:\nhcp-node-agent join --user-data stub.ign # asks for a new certificate"
 	var findings []DoctorFinding
 	if f.Foreign != nil {
@@ -57,8 +57,8 @@ func (f certificateFacts) judge() []DoctorFinding {
 	}
 	switch {
 	case f.Client != nil:
-		findings = append(findings, f.lifetime("client", *f.Client, anew))
-	case f.WantsClient && f.clientUnread == nil:
+		findings = append(findings, f.validityFinding("client", *f.Client, anew))
+	case f.RequiresClient && f.clientErr == nil:
 		findings = append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: "kubelet has no client certificate, and cannot speak to the API server", Remedy: anew})
 	}
 	const approve = "oc get csr --field-selector spec.signerName=kubernetes.io/kubelet-serving # then: oc adm certificate approve NAME of this node's newest"
@@ -69,14 +69,14 @@ func (f certificateFacts) judge() []DoctorFinding {
 			Remedy: "systemctl restart kubelet # makes it ask for another\n" + approve,
 		})
 	case f.Serving != nil:
-		findings = append(findings, f.lifetime("serving", *f.Serving, approve))
+		findings = append(findings, f.validityFinding("serving", *f.Serving, approve))
 	}
 	return findings
 }
 
-// lifetime reports the subject and validity of a certificate, and whether it
+// validityFinding reports the subject and validity of a certificate, and whether it
 // must be renewed.
-func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew string) DoctorFinding {
+func (f certificateFacts) validityFinding(kind string, c kubelet.Certificate, renew string) DoctorFinding {
 	whose := fmt.Sprintf("kubelet's %s certificate of %s", kind, c.Subject)
 	until := c.NotAfter.Format(time.RFC3339)
 	switch {
@@ -87,7 +87,7 @@ func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew str
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("%s is valid from %s on, and this host's clock says %s", whose, c.NotBefore.Format(time.RFC3339), f.Now.UTC().Format(time.RFC3339)),
 			Remedy: "chronyc makestep # or: timedatectl set-ntp true",
 		}
-	case c.Late(f.Now):
+	case c.RenewalOverdue(f.Now):
 		return DoctorFinding{
 			Severity: report.SeverityWarning, Text: whose + " ends on " + until + "; kubelet should have renewed it by now",
 			Remedy: "journalctl -b -u kubelet; oc get csr # a request that waits for approval",
@@ -98,53 +98,53 @@ func (f certificateFacts) lifetime(kind string, c kubelet.Certificate, renew str
 
 // requestFacts describes the client CSR of a node that has no certificate yet.
 type requestFacts struct {
-	Pending *kubelet.Pending // nil if this host has submitted none
-	Err     error            // why the cluster could not be queried
+	Pending *kubelet.PendingCSR // nil if this host has submitted none
+	Err     error               // why the cluster could not be queried
 	Now     time.Time
-	Place   kubelet.Place
+	Place   kubelet.ClusterTopology
 }
 
-func examineRequest(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	if !p.begun() || p.name == "" {
+func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || p.name == "" {
 		return nil, nil
 	}
-	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificate(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
+	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
 		return nil, nil //nolint:nilerr // the part for certificates says it
 	}
 	bootstrap, err := p.bootstrapCredential()
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: p.state.place()}
-	f.Pending, f.Err = p.identityFor(bootstrap).Pending(ctx)
+	f := requestFacts{Now: p.now, Place: p.state.topology()}
+	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err
 	}
-	return f.judge(), nil
+	return f.evaluate(), nil
 }
 
 // bootstrapCredential returns the kubeconfig of the saved payload that can request
 // the node's client certificate, or nil if it was removed.
-func (p *patient) bootstrapCredential() ([]byte, error) {
-	payload, err := p.keptPayload()
+func (p *diagnostics) bootstrapCredential() ([]byte, error) {
+	payload, err := p.savedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	content, _, _ := payload.File(bootstrapPath)
+	content, _, _ := payload.File(bootstrapKubeconfigPath)
 	return content, nil
 }
 
-func (f requestFacts) judge() []DoctorFinding {
+func (f requestFacts) evaluate() []DoctorFinding {
 	request := fmt.Sprintf("the client CSR %s (key %s)", f.Pending.Name, f.Pending.Fingerprint)
 	approve := "oc adm certificate approve " + f.Pending.Name
 	finding := DoctorFinding{Severity: report.SeverityProblem}
 	switch f.Pending.Phase {
 	case "pending":
-		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, ago(f.Now, f.Pending.Since), f.Place.Nobody())
-		finding.Remedy = report.Remedy(approve + " # " + f.Place.OnCluster() + "; then: hcp-node-agent join")
+		finding.Text = fmt.Sprintf("%s has waited for approval for %s; %s", request, formatAge(f.Now, f.Pending.Since), f.Place.ManualApprovalHint())
+		finding.Remedy = report.Remedy(approve + " # " + f.Place.CommandLocation() + "; then: hcp-node-agent join")
 	case "approved":
-		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, ago(f.Now, f.Pending.Since))
-		finding.Remedy = report.Remedy(f.Place.Signer())
+		finding.Text = fmt.Sprintf("%s was submitted %s ago and is approved, and no certificate is issued", request, formatAge(f.Now, f.Pending.Since))
+		finding.Remedy = report.Remedy(f.Place.SignerRemedy())
 	case "issued":
 		finding.Text, finding.Remedy = request+" has its certificate, which is not on this host yet", "hcp-node-agent join # fetches it"
 	case "absent":
@@ -159,8 +159,8 @@ func (f requestFacts) judge() []DoctorFinding {
 	return []DoctorFinding{finding}
 }
 
-// ago returns the time since then in a short form.
-func ago(now, then time.Time) string {
+// formatAge returns the time since then in a short form.
+func formatAge(now, then time.Time) string {
 	passed := now.Sub(then)
 	if passed < time.Minute {
 		return "less than a minute"

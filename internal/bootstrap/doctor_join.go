@@ -13,25 +13,25 @@ import (
 
 // joinFacts contains the facts about the join itself.
 type joinFacts struct {
-	State   State
-	Err     error // why the state is unknown
-	Inputs  error // why the inputs of the join are unknown
-	Root    bool
-	Busy    bool   // another run of the agent is changing this host
-	Machine string // machine-id
-	Dir     string
+	State     State
+	Err       error // why the state is unknown
+	InputsErr error // why the inputs of the join are unknown
+	Root      bool
+	Busy      bool   // another run of the agent is changing this host
+	MachineID string // machine-id
+	Dir       string
 }
 
-func examineJoin(_ context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectJoin(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	return joinFacts{
-		State: p.state, Err: p.stateErr, Inputs: p.inputErr, Root: p.facts.Root, Busy: p.busy, Machine: p.facts.MachineID, Dir: p.dir,
-	}.judge(), nil
+		State: p.state, Err: p.stateErr, InputsErr: p.inputErr, Root: p.facts.Root, Busy: p.busy, MachineID: p.facts.MachineID, Dir: p.dir,
+	}.evaluate(), nil
 }
 
-func (f joinFacts) judge() []DoctorFinding {
+func (f joinFacts) evaluate() []DoctorFinding {
 	if f.Err != nil {
 		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
-			return []DoctorFinding{unseen(f.Err, false)}
+			return []DoctorFinding{notInspected(f.Err, false)}
 		}
 		file := filepath.Join(f.Dir, stateFile)
 		return []DoctorFinding{{
@@ -43,16 +43,16 @@ func (f joinFacts) judge() []DoctorFinding {
 	if f.Busy {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: "another hcp-node-agent changes this host at the moment", Remedy: "journalctl -f -u hcp-node-agent"})
 	}
-	if f.Inputs != nil {
-		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.Inputs.Error(), Remedy: report.Remedy(report.RemedyOf(f.Inputs))})
+	if f.InputsErr != nil {
+		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
 	}
-	if err := cloned(f.State, f.Machine, f.Dir); err != nil {
+	if err := checkMachineID(f.State, f.MachineID, f.Dir); err != nil {
 		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
 	}
-	return append(findings, f.phase())
+	return append(findings, f.phaseFinding())
 }
 
-func (f joinFacts) phase() DoctorFinding {
+func (f joinFacts) phaseFinding() DoctorFinding {
 	state := f.State
 	pool := ""
 	if state.NodePool != "" {
@@ -74,7 +74,7 @@ func (f joinFacts) phase() DoctorFinding {
 	case "joining":
 		text := "no step of it has ended"
 		if state.LastStep != "" {
-			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.next())
+			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.nextStep())
 		}
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
@@ -88,8 +88,8 @@ func (f joinFacts) phase() DoctorFinding {
 	return DoctorFinding{Severity: report.SeverityOK, Text: text}
 }
 
-// cloned fails if the state was written on another machine.
-func cloned(state State, machine, dir string) error {
+// checkMachineID fails if the state was written on another machine.
+func checkMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}

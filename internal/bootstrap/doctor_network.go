@@ -13,27 +13,27 @@ import (
 
 // bridgeFacts describes the state of br-ex.
 type bridgeFacts struct {
-	Wanted bool // br-ex must exist
-	Status ovs.Status
-	Told   nodeip.Addresses // addresses in kubelet's configuration
+	Required         bool // br-ex must exist
+	Status           ovs.Status
+	KubeletAddresses nodeip.Addresses // addresses in kubelet's configuration
 }
 
-func examineBridge(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	if !p.facts.Root {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
 	status, err := ovs.GatherStatus(ctx, p.nm)
-	told, unread := writtenNodeIPs()
+	told, unread := configuredNodeIPs()
 	if unread != nil && err == nil {
 		err = unread
 	}
-	return bridgeFacts{Wanted: p.state.behind("network"), Status: status, Told: told}.judge(), err
+	return bridgeFacts{Required: p.state.hasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
 }
 
-func (f bridgeFacts) judge() []DoctorFinding {
+func (f bridgeFacts) evaluate() []DoctorFinding {
 	s := f.Status
 	switch {
-	case !s.Present && f.Wanted:
+	case !s.Present && f.Required:
 		return []DoctorFinding{{Severity: report.SeverityProblem, Text: s.String(), Remedy: "hcp-node-agent join --only network # makes it so again"}}
 	case !s.Present && s.Exists:
 		return []DoctorFinding{{Severity: report.SeverityNote, Text: s.String(), Remedy: "ovs-vsctl show"}}
@@ -47,7 +47,7 @@ func (f bridgeFacts) judge() []DoctorFinding {
 			Remedy: report.Remedy("nmcli connection modify " + profile.UUID + " save persistent"),
 		})
 	}
-	if told := f.Told.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
+	if told := f.KubeletAddresses.Primary(); told.IsValid() && !slices.ContainsFunc(s.Addresses, func(p netip.Prefix) bool { return p.Addr() == told }) {
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityProblem, Text: fmt.Sprintf("kubelet is told that the node's address is %s, which br-ex does not have", told),
 			Remedy: "hcp-node-agent node-ip && systemctl restart crio kubelet",

@@ -19,23 +19,23 @@ type journalFacts struct {
 	Now           time.Time
 }
 
-func examineJournal(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	if !p.begun() || !p.facts.Root {
+func inspectJournal(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || !p.facts.Root {
 		return nil, nil
 	}
 	facts := journalFacts{Now: p.now}
 	var errs [2]error
-	facts.Kubelet, errs[0] = kubelet.LastError(ctx, kubelet.Unit)
+	facts.Kubelet, errs[0] = kubelet.LastError(ctx, kubelet.UnitName)
 	facts.CRIO, errs[1] = kubelet.LastError(ctx, crio.Unit)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	return facts.judge(), nil
+	return facts.evaluate(), nil
 }
 
-// judge reports errors as notes only, because healthy units log errors too,
+// evaluate reports errors as notes only, because healthy units log errors too,
 // especially at startup.
-func (f journalFacts) judge() []DoctorFinding {
+func (f journalFacts) evaluate() []DoctorFinding {
 	var findings []DoctorFinding
 	var quiet []string
 	for _, unit := range []struct {
@@ -47,7 +47,7 @@ func (f journalFacts) judge() []DoctorFinding {
 			continue
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, ago(f.Now, unit.last.Time), unit.last.Text),
+			Severity: report.SeverityNote, Text: fmt.Sprintf("the last error of %s is %s old: %s", unit.name, formatAge(f.Now, unit.last.Time), unit.last.Text),
 			Remedy: report.Remedy("journalctl -b -u " + unit.unit),
 		})
 	}
@@ -57,10 +57,10 @@ func (f journalFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// examineNode gets the status of the Node from the cluster once the host has a
+// inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
-func examineNode(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	if !p.begun() || p.name == "" || !p.facts.Root {
+func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || p.name == "" || !p.facts.Root {
 		return nil, nil
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
@@ -83,10 +83,10 @@ func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, err
 	if err != nil {
 		return nil, err
 	}
-	return judgeNode(node.Name, found), nil
+	return evaluateNode(node.Name, found), nil
 }
 
-func judgeNode(name string, found []kubelet.Finding) []DoctorFinding {
+func evaluateNode(name string, found []kubelet.Finding) []DoctorFinding {
 	if len(found) == 0 {
 		return []DoctorFinding{{Severity: report.SeverityOK, Text: "Node " + name + " is Ready and schedulable"}}
 	}

@@ -10,70 +10,70 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// doctorPart is one section of the diagnostics. It has its own time limit, and its
+// section is one section of the diagnostics. It has its own time limit, and its
 // failure does not affect other sections.
-type doctorPart struct {
-	name  string
-	limit time.Duration
-	look  func(ctx context.Context, p *patient) ([]DoctorFinding, error)
+type section struct {
+	name    string
+	timeout time.Duration
+	check   func(ctx context.Context, p *diagnostics) ([]DoctorFinding, error)
 }
 
-// doctorParts returns the sections in the order of a join.
-func doctorParts() []doctorPart {
-	return []doctorPart{
-		{"join", 10 * time.Second, examineJoin},
-		{"host", 45 * time.Second, examineHost},
-		{"admission", 30 * time.Second, examineAdmission},
-		{"units", 20 * time.Second, examineUnits},
-		{"network", 30 * time.Second, examineBridge},
-		{"leftovers", 20 * time.Second, examineLeftovers},
-		{"drift", time.Minute, examineDrift},
-		{"certificates", 10 * time.Second, examineCertificates},
-		{"request", 20 * time.Second, examineRequest},
-		{"serving", 20 * time.Second, examineServing},
-		{"journal", 30 * time.Second, examineJournal},
-		{"node", 30 * time.Second, examineNode},
+// sections returns the sections in the order of a join.
+func sections() []section {
+	return []section{
+		{"join", 10 * time.Second, inspectJoin},
+		{"host", 45 * time.Second, inspectHost},
+		{"admission", 30 * time.Second, inspectAdmission},
+		{"units", 20 * time.Second, inspectUnits},
+		{"network", 30 * time.Second, inspectBridge},
+		{"leftovers", 20 * time.Second, inspectLeftovers},
+		{"drift", time.Minute, inspectDrift},
+		{"certificates", 10 * time.Second, inspectCertificates},
+		{"request", 20 * time.Second, inspectRequest},
+		{"serving", 20 * time.Second, inspectServing},
+		{"journal", 30 * time.Second, inspectJournal},
+		{"node", 30 * time.Second, inspectNode},
 	}
 }
 
-// examine runs the section. A failure or timeout becomes a finding.
-func (d doctorPart) examine(ctx context.Context, p *patient) []DoctorFinding {
+// run runs the section. A failure or timeout becomes a finding.
+func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
 	type seen struct {
 		findings []DoctorFinding
 		err      error
 	}
-	found, err := within(ctx, d.limit, func(ctx context.Context) seen {
-		findings, err := d.look(ctx, p)
+	found, err := runWithLimit(ctx, d.timeout, func(ctx context.Context) seen {
+		findings, err := d.check(ctx, p)
 		return seen{findings, err}
 	})
 	switch {
 	case err != nil:
 		found.findings = append(found.findings, DoctorFinding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.limit),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.timeout),
 		})
 	case found.err != nil:
-		found.findings = append(found.findings, unseen(found.err, p.facts.Root))
+		found.findings = append(found.findings, notInspected(found.err, p.facts.Root))
 	}
 	for i := range found.findings {
-		found.findings[i].Part = d.name
+		found.findings[i].Section = d.name
 	}
 	return found.findings
 }
 
-// unseen returns a finding about something that could not be inspected.
-func unseen(err error, root bool) DoctorFinding {
+// notInspected returns a finding about something that could not be inspected.
+func notInspected(err error, root bool) DoctorFinding {
 	if !root && errors.Is(err, fs.ErrPermission) {
-		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: asRoot}
+		return DoctorFinding{Severity: report.SeverityNote, Text: "not seen without root: " + err.Error(), Remedy: rootRemedy}
 	}
 	return DoctorFinding{Severity: report.SeverityWarning, Text: "could not be looked at: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}
 }
 
-const asRoot = "sudo hcp-node-agent doctor"
+const rootRemedy = "sudo hcp-node-agent doctor"
 
-// within returns the result of do, or context.DeadlineExceeded if do exceeds
+// runWithLimit returns the result of do, or context.DeadlineExceeded if do exceeds
 // the limit. A do that ignores its context continues in the background. It must not
 // change data that others read.
-func within[T any](ctx context.Context, limit time.Duration, do func(context.Context) T) (T, error) {
+func runWithLimit[T any](ctx context.Context, limit time.Duration, do func(context.Context) T) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	result := make(chan T, 1)
 	go func() {

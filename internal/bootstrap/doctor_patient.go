@@ -11,10 +11,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// patient is a diagnostics session of this host. It is not modified after it
+// diagnostics is a diagnostics session of this host. It is not modified after it
 // was opened: checks that need a plan or a payload create a copy of the operation.
-type patient struct {
-	*join
+type diagnostics struct {
+	*operation
 	options   Options
 	stateErr  error // why the state is unknown
 	inputErr  error // why the inputs are unknown
@@ -23,62 +23,62 @@ type patient struct {
 	now       time.Time
 }
 
-// meet opens the parts of the host that can be opened.
-func meet(ctx context.Context, options Options) (*patient, []DoctorFinding) {
-	p := &patient{options: options, now: time.Now()}
-	j := &join{dir: options.StateDir}
-	p.join = j
+// openDiagnostics opens the parts of the host that can be opened.
+func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []DoctorFinding) {
+	p := &diagnostics{options: options, now: time.Now()}
+	j := &operation{dir: options.StateDir}
+	p.operation = j
 	j.state, p.stateErr = readState(j.dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
-	j.config = continued(options.Config, j.state)
-	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.state.Known() {
+	j.config = mergeSaved(options.Config, j.state)
+	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.state.Exists() {
 		j.inputs, p.inputErr = readInputs(options.Config, j.state, j.dir, false, options.Stdin)
 	}
-	if !j.state.Known() {
-		j.state.of(j.inputs.stub)
+	if !j.state.Exists() {
+		j.state.setSource(j.inputs.userData)
 	}
 	j.name = j.state.NodeName
-	p.busy, _ = ledger.Locked(j.dir) // cannot be determined without root
+	p.busy, _ = ledger.IsLocked(j.dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.
-	opened, err := within(ctx, 20*time.Second, func(context.Context) opening {
-		m, err := openHost(ctx, j.dir)
-		return opening{m, err}
+	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
+		m, err := openWithoutLedger(ctx, j.dir)
+		return openResult{m, err}
 	})
 	var findings []DoctorFinding
 	if err = errors.Join(err, opened.err); err != nil {
-		findings = append(findings, DoctorFinding{Part: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
+		findings = append(findings, DoctorFinding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
-	if j.machine = opened.machine; j.machine == nil {
-		j.machine = &machine{noBus: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
+	if j.localHost = opened.localHost; j.localHost == nil {
+		j.localHost = &localHost{systemdErr: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
 		j.tree, _ = host.OpenTree("/") // succeeded when the process started
 		j.facts, _ = host.LookFacts(ctx)
 		j.bridge.Tree = j.tree
 	}
-	if j.ledger, p.ledgerErr = ledger.View(j.dir, j.drivers()); p.ledgerErr != nil {
+	if j.ledger, p.ledgerErr = ledger.OpenReadOnly(j.dir, j.drivers()); p.ledgerErr != nil {
 		j.ledger = nil
 	}
 	if !j.facts.Root {
 		findings = append(findings, DoctorFinding{
-			Part: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: asRoot,
+			Section: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
 	}
 	return p, findings
 }
 
-type opening struct {
-	machine *machine
-	err     error
+type openResult struct {
+	localHost *localHost
+	err       error
 }
 
 // phase returns the phase of the join, "unknown" if the state cannot be read.
-func (p *patient) phase() string {
+func (p *diagnostics) phase() string {
 	if p.stateErr != nil {
 		return "unknown"
 	}
 	return p.state.phase()
 }
 
-// begun reports whether a join was started on this host and no leave is in
+// hasStarted reports whether a join was started on this host and no leave is in
 // progress.
-func (p *patient) begun() bool { return p.phase() == "joining" || p.phase() == "joined" }
+func (p *diagnostics) hasStarted() bool { return p.phase() == "joining" || p.phase() == "joined" }

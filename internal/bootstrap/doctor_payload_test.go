@@ -45,7 +45,7 @@ func TestDoctorFetchesThePayloadOfGivenUserData(t *testing.T) {
 			t.Fatal(err)
 		}
 		skipped := slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool {
-			return f.Part == "admission" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
+			return f.Section == "admission" && strings.HasPrefix(f.Text, "the checks that need the NodePool's payload")
 		})
 		if skipped != test.skipped {
 			t.Errorf("%s: the checks were skipped: %v, want %v\n%+v", test.name, skipped, test.skipped, document.Findings)

@@ -12,31 +12,31 @@ import (
 
 // leftoverFacts describes what an interrupted run left behind.
 type leftoverFacts struct {
-	Move    string // uplink of an unfinished migration to br-ex
-	Moving  bool
-	Changes []ledger.Item // started, but not recorded as complete
+	Uplink    string // uplink of an unfinished migration to br-ex
+	Migrating bool
+	Changes   []ledger.Item // started, but not recorded as complete
 }
 
-func examineLeftovers(_ context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectLeftovers(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	if p.busy {
 		return nil, nil // another run is making these changes
 	}
 	var facts leftoverFacts
 	var err error
-	if facts.Move, facts.Moving, err = migrate.UnfinishedMigration(p.tree, p.dir); err != nil {
+	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(p.tree, p.dir); err != nil {
 		return nil, err
 	}
 	if p.ledger != nil {
 		facts.Changes = p.ledger.Unfinished()
 	}
-	return facts.judge(), p.ledgerErr
+	return facts.evaluate(), p.ledgerErr
 }
 
-func (f leftoverFacts) judge() []DoctorFinding {
+func (f leftoverFacts) evaluate() []DoctorFinding {
 	var findings []DoctorFinding
-	if f.Moving {
+	if f.Migrating {
 		findings = append(findings, DoctorFinding{
-			Severity: report.SeverityProblem, Text: "a move of " + f.Move + " into br-ex was begun and has not ended; the next boot takes it back",
+			Severity: report.SeverityProblem, Text: "a move of " + f.Uplink + " into br-ex was begun and has not ended; the next boot takes it back",
 			Remedy: "hcp-node-agent join # takes it back first, and goes on",
 		})
 	}
@@ -46,7 +46,7 @@ func (f leftoverFacts) judge() []DoctorFinding {
 			targets = append(targets, item.Target)
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, few(targets)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, abbreviateList(targets)),
 			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
 	}
@@ -60,25 +60,25 @@ type driftFacts struct {
 	Partial bool // some of them could not be inspected
 }
 
-func examineDrift(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectDrift(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	if p.ledger == nil || p.busy || p.phase() == "leaving" {
 		return nil, nil
 	}
 	drift, err := p.ledger.Drift(ctx)
-	return driftFacts{drift, len(p.ledger.Items()), err != nil}.judge(), err
+	return driftFacts{drift, len(p.ledger.Items()), err != nil}.evaluate(), err
 }
 
-func (f driftFacts) judge() []DoctorFinding {
+func (f driftFacts) evaluate() []DoctorFinding {
 	var changed []string
 	for _, one := range f.Drift {
-		if !toldByUnits(one) {
+		if !reportedByUnits(one) {
 			changed = append(changed, fmt.Sprintf("%s %s is now %s", one.Kind, one.Target, one.Now))
 		}
 	}
 	switch {
 	case len(changed) > 0:
 		return []DoctorFinding{{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), few(changed)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), abbreviateList(changed)),
 			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
@@ -87,23 +87,23 @@ func (f driftFacts) judge() []DoctorFinding {
 	return nil
 }
 
-// toldByUnits reports whether the only difference is that a service of the node
+// reportedByUnits reports whether the only difference is that a service of the node
 // does not run, which the units section reports.
-func toldByUnits(d ledger.Difference) bool {
+func reportedByUnits(d ledger.Difference) bool {
 	if d.Kind != ledger.Unit {
 		return false
 	}
 	for _, unit := range nodeUnits() {
 		if change := d.Change; unit.name == d.Target {
-			change.Want.Active = ""
-			return change.Same(d.Now)
+			change.Desired.Active = ""
+			return change.Matches(d.Now)
 		}
 	}
 	return false
 }
 
-// few joins the first elements of a list and the number of the others.
-func few(all []string) string {
+// abbreviateList joins the first elements of a list and the number of the others.
+func abbreviateList(all []string) string {
 	const maxShown = 5
 	if len(all) <= maxShown {
 		return strings.Join(all, "; ")

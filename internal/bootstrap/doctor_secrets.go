@@ -15,9 +15,9 @@ import (
 
 // secretFiles returns the files of a node that contain secrets, and the input files
 // in the configurations.
-func (g gatherer) secretFiles(configs ...config.Join) []string {
+func (g collector) secretFiles(configs ...config.Join) []string {
 	files := []string{
-		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapPath, kubelet.KubeconfigPath,
+		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json", bootstrapKubeconfigPath, kubelet.KubeconfigPath,
 		"/etc/mco/proxy.env", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml", "/root/.docker/config.json", "/run/containers/0/auth.json", "/etc/environment",
 	}
 	for _, dir := range []string{
@@ -40,7 +40,7 @@ func (g gatherer) secretFiles(configs ...config.Join) []string {
 }
 
 // secrets returns the secrets in the files that can be read.
-func (g gatherer) secrets(configs ...config.Join) []string {
+func (g collector) secrets(configs ...config.Join) []string {
 	var secrets []string
 	for _, file := range g.secretFiles(configs...) {
 		if info, err := g.tree.Lstat(file); err != nil || info.Type != host.Regular {
@@ -64,7 +64,7 @@ func payloadSecrets(payload *ignition.Payload) []string {
 	secrets := redact.Find(string(payload.Raw))
 	for _, file := range payload.Config.Storage.Files {
 		content, mode, _ := payload.File(file.Path)
-		if redact.Secret(file.Path, content, mode) || path.Ext(file.Path) == ".env" || ignition.HoldsSecret(content) {
+		if redact.IsSecretFile(file.Path, content, mode) || path.Ext(file.Path) == ".env" || ignition.ContainsSecret(content) {
 			secrets = append(secrets, redact.Find(string(content))...)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // The password of the cluster's proxy must be masked in the whole bundle, even if
 // the payload contains it only in a static pod.
-func TestPayloadSecretsHaveTheProxyPasswordOfAStaticPod(t *testing.T) {
+func TestPayloadSecretsContainTheProxyPasswordOfAStaticPod(t *testing.T) {
 	pod := "spec:\n  containers:\n  - command:\n    - kubernetes-default-proxy\n    - --proxy-addr=me:s3cr3t-word@proxy.example.com:3128\n"
 	payload, err := ignition.LoadPayload(fmt.Appendf(nil,
 		`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/manifests/kube-apiserver-proxy.yaml","mode":420,"contents":{"source":"data:;base64,%s"}}]}}`,

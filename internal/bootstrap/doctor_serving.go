@@ -7,17 +7,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// examineServing returns findings if a running kubelet has no serving certificate,
+// inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
-func examineServing(ctx context.Context, p *patient) ([]DoctorFinding, error) {
-	if !p.begun() || !p.state.behind("kubelet") || !p.facts.Root {
+func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
+	if !p.hasStarted() || !p.state.hasCompleted("kubelet") || !p.facts.Root {
 		return nil, nil
 	}
 	node, err := p.ownNode()
 	if err != nil {
 		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
 	}
-	serving, err := servingOf(node, p.state.place())
+	serving, err := servingCertificate(node, p.state.topology())
 	if err != nil {
 		return nil, err
 	}
@@ -30,10 +30,10 @@ func servingFindings(ctx context.Context, serving *kubelet.Serving) []DoctorFind
 	if serving.Check() == kubelet.Valid {
 		return nil
 	}
-	return []DoctorFinding{judgeServing(serving.First(ctx))}
+	return []DoctorFinding{evaluateServing(serving.CheckInitial(ctx))}
 }
 
-func judgeServing(next kubelet.Renewal, err error) DoctorFinding {
+func evaluateServing(next kubelet.Renewal, err error) DoctorFinding {
 	const without = "kubelet has no serving certificate for this host as it is now, so logs of its pods and exec into them fail: "
 	if err != nil {
 		return DoctorFinding{Severity: report.SeverityProblem, Text: without + "what became of its CSR is not known: " + err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}

@@ -22,18 +22,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestDoctorJudgesTheRequestToAStandaloneCluster(t *testing.T) {
+func TestDoctorReportsARequestToAStandaloneCluster(t *testing.T) {
 	f := requestFacts{
-		Now: time.Unix(7200, 0), Place: State{Started: time.Unix(1, 0)}.place(),
-		Pending: &kubelet.Pending{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
+		Now: time.Unix(7200, 0), Place: State{Started: time.Unix(1, 0)}.topology(),
+		Pending: &kubelet.PendingCSR{Name: "node-csr-x", Phase: "pending", Since: time.Unix(0, 0)},
 	}
-	got := f.judge()[0]
+	got := f.evaluate()[0]
 	if !strings.Contains(got.Text, "no Machine object stands for this host, so nobody approves it by itself") || !strings.Contains(string(got.Remedy), "approve node-csr-x # on the cluster; then") {
 		t.Errorf("%+v", got)
 	}
 }
 
-func TestDoctorJudgesTheRequest(t *testing.T) {
+func TestDoctorReportsTheRequest(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
 	const request = "the client CSR node-csr-x (key SHA256:00)"
 	for phase, want := range map[string]string{
@@ -44,47 +44,47 @@ func TestDoctorJudgesTheRequest(t *testing.T) {
 		"denied":   "problem: " + request + " is denied (why) => oc get csr node-csr-x -o yaml # tells who did this and why; hcp-node-agent join asks anew, with a new key",
 		"":         "warning: " + request + ": what became of it is not known: no way => look",
 	} {
-		f := requestFacts{Now: now, Pending: &kubelet.Pending{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
+		f := requestFacts{Now: now, Pending: &kubelet.PendingCSR{Name: "node-csr-x", Fingerprint: "SHA256:00", Phase: phase, Detail: "why", Since: now.Add(-185 * time.Minute)}}
 		f.Err = report.Fail(report.Failed, "look", "no way")
-		wantTold(t, []string{want}, f.judge())
+		checkFindings(t, []string{want}, f.evaluate())
 	}
 	for passed, want := range map[time.Duration]string{time.Second: "less than a minute", time.Minute: "1m", 90 * time.Minute: "1h30m", 47 * time.Hour: "47h0m", 72 * time.Hour: "3 days"} {
-		if got := ago(now, now.Add(-passed)); got != want {
+		if got := formatAge(now, now.Add(-passed)); got != want {
 			t.Errorf("%s is %q, want %q", passed, got, want)
 		}
 	}
 }
 
-func TestDoctorJudgesJournalAndNode(t *testing.T) {
+func TestDoctorReportsJournalAndNode(t *testing.T) {
 	now := time.Date(2026, 6, 1, 0, 0, 0, 0, time.UTC)
-	wantTold(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.judge())
-	wantTold(t, []string{
+	checkFindings(t, []string{"ok: no error in the last lines of kubelet and CRI-O since the boot"}, journalFacts{Now: now}.evaluate())
+	checkFindings(t, []string{
 		"note: the last error of kubelet is 2m old: it broke => journalctl -b -u kubelet", "ok: no error in the last lines of CRI-O since the boot",
-	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.judge())
+	}, journalFacts{Now: now, Kubelet: &kubelet.JournalError{Time: now.Add(-2 * time.Minute), Text: "it broke"}}.evaluate())
 
-	wantTold(t, []string{"ok: Node worker-7 is Ready and schedulable"}, judgeNode("worker-7", nil))
-	wantTold(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, judgeNode("worker-7", []kubelet.Finding{
+	checkFindings(t, []string{"ok: Node worker-7 is Ready and schedulable"}, evaluateNode("worker-7", nil))
+	checkFindings(t, []string{"problem: no network => journalctl", "warning: the disk fills", "note: cordoned"}, evaluateNode("worker-7", []kubelet.Finding{
 		{Severity: report.SeverityProblem, Text: "no network", Remedy: "journalctl"}, {Severity: report.SeverityWarning, Text: "the disk fills"}, {Severity: report.SeverityNote, Text: "cordoned"},
 	}))
 }
 
-func TestDoctorTellsChecksAndCodes(t *testing.T) {
-	refusing := checked(preflight.Result{Checked: 3, Findings: []preflight.Finding{
-		{Check: "a", Severity: preflight.Error, Message: "no", Remedy: "mend"}, {Check: "b", Severity: preflight.Warning, Message: "hm"}, {Check: "c", Severity: preflight.Reboot, Message: "old", Remedy: "reboot"},
+func TestDoctorReportsChecksAndExitCodes(t *testing.T) {
+	refusing := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{
+		{Check: "a", Severity: preflight.SeverityError, Message: "no", Remedy: "mend"}, {Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}, {Check: "c", Severity: preflight.SeverityReboot, Message: "old", Remedy: "reboot"},
 	}})
-	wantTold(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
-	warning := checked(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.Warning, Message: "hm"}}})
-	wantTold(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
-	ended, err := refusal(report.Fail(report.Refused, "mend", "no name"))
-	if wantTold(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
+	checkFindings(t, []string{"refuses, problem: no => mend", "warning: hm", "refuses, problem: old => reboot"}, refusing)
+	warning := resultFindings(preflight.Result{Checked: 3, Findings: []preflight.Finding{{Check: "b", Severity: preflight.SeverityWarning, Message: "hm"}}})
+	checkFindings(t, []string{"ok: 3 checks, 1 warning", "warning: hm"}, warning)
+	ended, err := refusalFinding(report.Fail(report.Refused, "mend", "no name"))
+	if checkFindings(t, []string{"refuses, problem: no name => mend"}, ended); err != nil {
 		t.Error(err)
 	}
-	if ended, err = refusal(os.ErrPermission); len(ended) > 0 || err == nil {
+	if ended, err = refusalFinding(os.ErrPermission); len(ended) > 0 || err == nil {
 		t.Errorf("%+v, %v", ended, err)
 	}
 	hindering := []DoctorFinding{{Severity: report.SeverityProblem, Text: "now"}}
 	for want, findings := range map[report.Code][]DoctorFinding{
-		report.Done: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
+		report.Success: warning, report.Refused: slices.Concat(warning, refusing), report.Failed: slices.Concat(refusing, hindering),
 	} {
 		if code := report.CodeOf(DoctorReport{Findings: findings}.Err()); code != want {
 			t.Errorf("code %d, want %d", code, want)
@@ -94,21 +94,21 @@ func TestDoctorTellsChecksAndCodes(t *testing.T) {
 
 // Findings are sorted by severity, duplicates are removed, and texts of other
 // programs are made printable.
-func TestDoctorSorts(t *testing.T) {
-	got := sorted([]DoctorFinding{
-		{Part: "a", Severity: report.SeverityOK, Text: "fine"},
-		{Part: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
-		{Part: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
-		{Part: "d", Severity: report.SeverityProblem, Text: "foreign"},
-		{Part: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
-		{Part: "f", Severity: report.SeverityProblem, Text: "last"},
+func TestDoctorSortsFindings(t *testing.T) {
+	got := sortFindings([]DoctorFinding{
+		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
+		{Section: "b", Severity: report.SeverityProblem, Text: "foreign", Refuses: true},
+		{Section: "c", Severity: report.SeverityWarning, Text: "it said \x1b[2Jpassword=hunter2"},
+		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
 	})
 	want := []DoctorFinding{
-		{Part: "d", Severity: report.SeverityProblem, Text: "foreign"},
-		{Part: "f", Severity: report.SeverityProblem, Text: "last"},
-		{Part: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
-		{Part: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
-		{Part: "a", Severity: report.SeverityOK, Text: "fine"},
+		{Section: "d", Severity: report.SeverityProblem, Text: "foreign"},
+		{Section: "f", Severity: report.SeverityProblem, Text: "last"},
+		{Section: "c", Severity: report.SeverityWarning, Text: "it said  [2Jpassword=***"},
+		{Section: "e", Severity: report.SeverityNote, Text: "note", Remedy: "a\nb"},
+		{Section: "a", Severity: report.SeverityOK, Text: "fine"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -117,22 +117,25 @@ func TestDoctorSorts(t *testing.T) {
 
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
-func TestDoctorPartsAreApart(t *testing.T) {
-	p := &patient{join: &join{machine: &machine{}}}
+func TestDoctorSectionsAreIndependent(t *testing.T) {
+	p := &diagnostics{operation: &operation{localHost: &localHost{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
 	for name, test := range map[string]struct {
-		look func(context.Context, *patient) ([]DoctorFinding, error)
+		look func(context.Context, *diagnostics) ([]DoctorFinding, error)
 		want []string
 	}{
-		"well": {func(context.Context, *patient) ([]DoctorFinding, error) { return found(), nil }, []string{"ok: half of it"}},
-		"fails": {func(context.Context, *patient) ([]DoctorFinding, error) {
+		"well": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return found(), nil }, []string{"ok: half of it"}},
+		"fails": {func(context.Context, *diagnostics) ([]DoctorFinding, error) {
 			return found(), report.Fail(report.Failed, "mend", "broken")
 		}, []string{"ok: half of it", "warning: could not be looked at: broken => mend"}},
-		"hangs":      {func(context.Context, *patient) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
-		"is patient": {func(ctx context.Context, _ *patient) ([]DoctorFinding, error) { <-ctx.Done(); return nil, ctx.Err() }, []string{"warning: could not be looked at: context canceled"}},
-		"may not":    {func(context.Context, *patient) ([]DoctorFinding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
+		"hangs": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { <-forever; return nil, nil }, []string{"warning: looking at it took longer than 10ms, and was left"}},
+		"is patient": {func(ctx context.Context, _ *diagnostics) ([]DoctorFinding, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}, []string{"warning: could not be looked at: context canceled"}},
+		"may not": {func(context.Context, *diagnostics) ([]DoctorFinding, error) { return nil, os.ErrPermission }, []string{"note: not seen without root: permission denied => sudo hcp-node-agent doctor"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -145,11 +148,11 @@ func TestDoctorPartsAreApart(t *testing.T) {
 			case "is patient":
 				cancel()
 			}
-			findings := doctorPart{name: "x", limit: limit, look: test.look}.examine(ctx, p)
-			wantTold(t, test.want, findings)
+			findings := section{name: "x", timeout: limit, check: test.look}.run(ctx, p)
+			checkFindings(t, test.want, findings)
 			for _, finding := range findings {
-				if finding.Part != "x" {
-					t.Errorf("it is of part %q", finding.Part)
+				if finding.Section != "x" {
+					t.Errorf("it is of part %q", finding.Section)
 				}
 			}
 		})
@@ -158,7 +161,7 @@ func TestDoctorPartsAreApart(t *testing.T) {
 
 // The diagnostics must complete on any machine that runs the tests, and must create
 // nothing.
-func TestDoctorExaminesThisMachine(t *testing.T) {
+func TestDoctorRunsOnThisHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	examined := func() DoctorReport {
 		document, err := Doctor(t.Context(), DoctorOptions{Options: Options{Config: config.Defaults(), StateDir: dir}})
@@ -169,7 +172,7 @@ func TestDoctorExaminesThisMachine(t *testing.T) {
 	}
 	document := examined()
 	has := func(part, text string) bool {
-		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Part == part && strings.Contains(f.Text, text) })
+		return slices.ContainsFunc(document.Findings, func(f DoctorFinding) bool { return f.Section == part && strings.Contains(f.Text, text) })
 	}
 	if document.Phase != "none" || !has("join", "has not joined") || !has("admission", "were skipped") || !has("host", "ignition server was not asked") || document.ExitCode != report.CodeOf(document.Err()) {
 		t.Errorf("%+v", document)
@@ -191,12 +194,12 @@ func TestDoctorText(t *testing.T) {
 	document := DoctorReport{
 		TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Phase: "joined",
 		Findings: []DoctorFinding{
-			{Part: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
-			{Part: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
-			{Part: "journal", Severity: report.SeverityWarning, Text: "another"},
-			{Part: "host", Severity: report.SeverityOK, Text: "18 checks"},
+			{Section: "units", Severity: report.SeverityProblem, Text: "kubelet.service does not run (inactive)", Remedy: "systemctl start kubelet"},
+			{Section: "certificates", Severity: report.SeverityWarning, Text: "two lines\nof text", Remedy: "first\nsecond"},
+			{Section: "journal", Severity: report.SeverityWarning, Text: "another"},
+			{Section: "host", Severity: report.SeverityOK, Text: "18 checks"},
 		},
-		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Pieces: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
+		Bundle: &DoctorBundle{File: "/root/b.tar.gz", Manifest: bundle.Manifest{Files: []bundle.Entry{{Name: "a", Bytes: 1500}}}},
 	}
 	const want = `  problem  units         kubelet.service does not run (inactive)
 systemctl start kubelet
@@ -242,7 +245,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	}
 	// The file may be created while the pieces are collected.
 	late := filepath.Join(dir, "late")
-	g := gatherer{dir: "/none", limits: bundle.DefaultLimits()}
+	g := collector{dir: "/none", limits: bundle.DefaultLimits()}
 	var err error
 	if g.tree, err = host.OpenTree(dir); err != nil {
 		t.Fatal(err)
@@ -251,7 +254,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
-	p := &patient{join: &join{dir: filepath.Join(dir, "none"), machine: &machine{tree: g.tree}}}
+	p := &diagnostics{operation: &operation{dir: filepath.Join(dir, "none"), localHost: &localHost{tree: g.tree}}}
 	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}

@@ -11,7 +11,7 @@ import (
 // Print writes the report as text.
 func (r DoctorReport) Print(w io.Writer) {
 	for _, finding := range r.Findings {
-		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Part, indented(finding.Text))
+		fmt.Fprintf(w, "  %-8s %-12s  %s\n", finding.Severity, finding.Section, indented(finding.Text))
 		for _, line := range finding.Remedy.Lines() {
 			fmt.Fprintln(w, line)
 		}
@@ -32,7 +32,7 @@ func (r DoctorReport) Print(w io.Writer) {
 	if len(counts) == 0 {
 		counts = []string{"all is well"}
 	}
-	fmt.Fprintf(w, "%s: %s\n", orThis(r.Hostname), strings.Join(counts, ", "))
+	fmt.Fprintf(w, "%s: %s\n", hostOrDefault(r.Hostname), strings.Join(counts, ", "))
 	if r.Bundle != nil {
 		fmt.Fprintf(w, "%s: %s\n", r.Bundle.File, r.Bundle.Manifest)
 	}
@@ -42,7 +42,7 @@ func indented(text string) string {
 	return strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", 25))
 }
 
-func orThis(name string) string {
+func hostOrDefault(name string) string {
 	if name == "" {
 		return "this host"
 	}

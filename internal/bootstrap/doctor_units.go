@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	agentUnit   = "hcp-node-agent.service"
-	switchUnit  = "openvswitch.service"
-	networkUnit = "NetworkManager.service" // a preflight check covers it
+	agentUnit          = "hcp-node-agent.service"
+	openVSwitchUnit    = "openvswitch.service"
+	networkManagerUnit = "NetworkManager.service" // a preflight check covers it
 )
 
 // nodeUnits returns the services of a node with the steps that start them, in the
 // order of their dependencies.
 func nodeUnits() []struct{ name, step string } {
-	return []struct{ name, step string }{{switchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.Unit, "kubelet"}}
+	return []struct{ name, step string }{{openVSwitchUnit, "network"}, {crio.Unit, "runtime"}, {kubelet.UnitName, "kubelet"}}
 }
 
-// ownUnits returns the units of the agent with the meaning of a failure.
-func ownUnits() []struct{ name, means string } {
+// agentUnits returns the units of the agent with the meaning of a failure.
+func agentUnits() []struct{ name, means string } {
 	return []struct{ name, means string }{
 		{agentUnit, "a join that was interrupted did not go on"},
 		{ovs.NodeIPUnit, "kubelet was told the address of an earlier boot"},
@@ -34,38 +34,38 @@ func ownUnits() []struct{ name, means string } {
 
 // unitFacts describes the state of the services.
 type unitFacts struct {
-	States map[string]host.UnitState
-	Wanted map[string]bool // services that must be running
+	States   map[string]host.UnitState
+	Required map[string]bool // services that must be running
 }
 
-func examineUnits(ctx context.Context, p *patient) ([]DoctorFinding, error) {
+func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	if p.systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
-	facts := unitFacts{States: map[string]host.UnitState{}, Wanted: map[string]bool{}}
-	names := []string{networkUnit}
+	facts := unitFacts{States: map[string]host.UnitState{}, Required: map[string]bool{}}
+	names := []string{networkManagerUnit}
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
-		facts.Wanted[unit.name] = p.state.behind(unit.step)
+		facts.Required[unit.name] = p.state.hasCompleted(unit.step)
 	}
-	for _, unit := range ownUnits() {
+	for _, unit := range agentUnits() {
 		names = append(names, unit.name)
 	}
 	for _, name := range names {
 		state, err := p.systemd.UnitState(ctx, name)
 		if err != nil {
-			return facts.judge(), err
+			return facts.evaluate(), err
 		}
 		facts.States[name] = state
 	}
-	return facts.judge(), nil
+	return facts.evaluate(), nil
 }
 
-func (f unitFacts) judge() []DoctorFinding {
+func (f unitFacts) evaluate() []DoctorFinding {
 	var findings []DoctorFinding
 	var run []string
-	if f.States[networkUnit].Active == "active" {
-		run = append(run, networkUnit)
+	if f.States[networkManagerUnit].Active == "active" {
+		run = append(run, networkManagerUnit)
 	}
 	for _, unit := range nodeUnits() {
 		state, known := f.States[unit.name]
@@ -73,11 +73,11 @@ func (f unitFacts) judge() []DoctorFinding {
 		case !known:
 		case state.Active == "active":
 			run = append(run, unit.name)
-		case f.Wanted[unit.name]:
-			findings = append(findings, idle(unit.name, state))
+		case f.Required[unit.name]:
+			findings = append(findings, notRunningFinding(unit.name, state))
 		}
 	}
-	for _, unit := range ownUnits() {
+	for _, unit := range agentUnits() {
 		if f.States[unit.name].Active == "failed" {
 			findings = append(findings, DoctorFinding{
 				Severity: report.SeverityWarning, Text: unit.name + " has failed: " + unit.means, Remedy: report.Remedy("journalctl -b -u " + unit.name),
@@ -90,8 +90,8 @@ func (f unitFacts) judge() []DoctorFinding {
 	return findings
 }
 
-// idle returns a finding about a unit that does not run but must.
-func idle(name string, state host.UnitState) DoctorFinding {
+// notRunningFinding returns a finding about a unit that does not run but must.
+func notRunningFinding(name string, state host.UnitState) DoctorFinding {
 	failing := state.Result != "" && state.Result != "success"
 	short := strings.TrimSuffix(name, ".service")
 	finding := DoctorFinding{Severity: report.SeverityProblem, Remedy: report.Remedy("systemctl start " + short + " # why it ended: journalctl -b -u " + short)}

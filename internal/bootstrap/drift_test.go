@@ -16,23 +16,23 @@ import (
 func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	dir, made := t.TempDir(), filepath.Join(t.TempDir(), "made")
 	tree, err := host.OpenTree("/")
-	must(t, err)
+	noError(t, err)
 	defer tree.Close()
-	l, err := ledger.Open(dir, (&machine{tree: tree}).drivers())
-	must(t, err)
+	l, err := ledger.Open(dir, (&localHost{tree: tree}).drivers())
+	noError(t, err)
 	want := ledger.FileState([]byte("of the join"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()
 	want.UID, want.GID = &uid, &gid
-	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Want: want}})
-	must(t, err)
-	must(t, l.Close())
-	s := &service{RunOptions: RunOptions{Options: Options{StateDir: dir}}}
+	_, err = l.Apply(t.Context(), "files", []ledger.Change{{Kind: ledger.File, Target: made, Desired: want}})
+	noError(t, err)
+	noError(t, l.Close())
+	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}}
 	for _, step := range []struct {
 		content string
 		drift   bool
 	}{{"of the join", false}, {"of somebody", true}, {"of the join", false}} {
-		must(t, os.WriteFile(made, []byte(step.content), 0o600))
-		found, err := s.lookDrift(t.Context())
+		noError(t, os.WriteFile(made, []byte(step.content), 0o600))
+		found, err := s.checkDrift(t.Context())
 		if err != nil || (len(found) > 0) != step.drift {
 			t.Fatalf("%q: the service finds %+v, %v", step.content, found, err)
 		}
@@ -40,9 +40,9 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 			t.Errorf("%q: the service finds %+v", step.content, found[0])
 		}
 		document, err := Status(t.Context(), Options{StateDir: dir})
-		must(t, err)
+		noError(t, err)
 		err = document.Err()
-		code := report.Done
+		code := report.Success
 		if step.drift {
 			code = report.DriftFound
 		}

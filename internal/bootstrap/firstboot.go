@@ -14,34 +14,34 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// FirstBootDir is the directory in which an administrator or an image provides the
+// AutoJoinDir is the directory in which an administrator or an image provides the
 // files for an automatic join: stub.ign and, optionally, node.ticket.
-const FirstBootDir = "/etc/hcp-node-agent"
+const AutoJoinDir = "/etc/hcp-node-agent"
 
 // The files that start an automatic join, in AutoJoinDir or in the systemd
 // credentials of the service. The unit files contain these names too.
 const (
-	firstBootStub   = "stub.ign"
-	firstBootTicket = "node.ticket"
+	autoJoinUserData = "stub.ign"
+	autoJoinToken    = "node.ticket"
 )
 
-// FirstBoot locates the files with which the service starts a join if none has been
+// AutoJoin locates the files with which the service starts a join if none has been
 // recorded.
-type FirstBoot struct {
+type AutoJoin struct {
 	Dir         string // the files in it are removed after the join; "" for none
 	Credentials string // $CREDENTIALS_DIRECTORY of the unit; "" for none
 }
 
 // files returns the paths of the user data and the join token, "" for a file that
 // does not exist.
-func (b FirstBoot) files() (stub, ticket string, err error) {
+func (b AutoJoin) files() (stub, ticket string, err error) {
 	for _, dir := range []string{b.Dir, b.Credentials} {
-		for name, found := range map[string]*string{firstBootStub: &stub, firstBootTicket: &ticket} {
+		for name, found := range map[string]*string{autoJoinUserData: &stub, autoJoinToken: &ticket} {
 			if dir == "" || *found != "" {
 				continue
 			}
 			path := filepath.Join(dir, name)
-			there, err := ours(path)
+			there, err := trustedFileExists(path)
 			if err != nil {
 				return "", "", err
 			}
@@ -53,10 +53,10 @@ func (b FirstBoot) files() (stub, ticket string, err error) {
 	return stub, ticket, nil
 }
 
-// ours reports whether the file exists. It fails if users other than
+// trustedFileExists reports whether the file exists. It fails if users other than
 // root can write the file: the user data selects the cluster, and thereby the code
 // that runs as root.
-func ours(path string) (bool, error) {
+func trustedFileExists(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -74,7 +74,7 @@ func ours(path string) (bool, error) {
 
 // configure adds the files to c if c does not name a payload source or a join token
 // itself. It reports whether the result names any.
-func (b FirstBoot) configure(c config.Join) (config.Join, bool, error) {
+func (b AutoJoin) configure(c config.Join) (config.Join, bool, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
 		return c, false, err
@@ -82,26 +82,26 @@ func (b FirstBoot) configure(c config.Join) (config.Join, bool, error) {
 	if c.UserData == "" && c.Endpoint == "" {
 		c.UserData = stub
 	}
-	if c.Ticket == "" {
-		c.Ticket = ticket
+	if c.JoinToken == "" {
+		c.JoinToken = ticket
 	}
-	return c, c.UserData != "" || c.Endpoint != "" || c.Ticket != "", nil
+	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
 }
 
-// renewed returns the options that resume the recorded join. User data that
+// resumeOptions returns the options that resume the recorded join. User data that
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b FirstBoot) renewed(o Options, state State) (Options, error) {
+func (b AutoJoin) resumeOptions(o Options, state State) (Options, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
 		return o, err
 	}
-	freshTicket := newer(ticket, state.Started)
-	if state.Payload == "" && newer(stub, state.Started) {
+	freshTicket := modifiedAfter(ticket, state.Started)
+	if state.PayloadDigest == "" && modifiedAfter(stub, state.Started) {
 		o.Config.UserData = stub
-		if o.Config.Ticket == "" {
-			o.Config.Ticket = ticket
+		if o.Config.JoinToken == "" {
+			o.Config.JoinToken = ticket
 		}
 		return o, nil
 	}
@@ -111,24 +111,24 @@ func (b FirstBoot) renewed(o Options, state State) (Options, error) {
 	}
 	given := o.Config
 	o.Config = state.Config // input files may no longer exist; their contents are saved
-	o.Config.Timeout, o.Config.Ticket = given.Timeout, ticket
+	o.Config.Timeout, o.Config.JoinToken = given.Timeout, ticket
 	o.Config.UserData, o.Config.Endpoint, o.Config.TokenFile, o.Config.CAFile, o.Config.ApproveWith = "", "", "", "", ""
 	o.Config.IgnitionOverrides = nil
 	return o, nil
 }
 
-// newer reports whether the file exists and was modified after the given
+// modifiedAfter reports whether the file exists and was modified after the given
 // time.
-func newer(path string, when time.Time) bool {
+func modifiedAfter(path string, when time.Time) bool {
 	info, err := os.Stat(path)
 	return path != "" && err == nil && info.ModTime().After(when)
 }
 
-// marks returns a string that changes if the user data or the join token is
+// fingerprint returns a string that changes if the user data or the join token is
 // created, removed or replaced.
-func (b FirstBoot) marks() string {
+func (b AutoJoin) fingerprint() string {
 	var marks strings.Builder
-	for _, name := range []string{firstBootStub, firstBootTicket} {
+	for _, name := range []string{autoJoinUserData, autoJoinToken} {
 		path := filepath.Join(b.Dir, name)
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&marks, "%s %d %s\n", path, info.Size(), info.ModTime())
@@ -137,42 +137,42 @@ func (b FirstBoot) marks() string {
 	return marks.String()
 }
 
-// tidy removes the files that a finished join used. Their token is no
+// removeAfterJoin removes the files that a finished join used. Their token is no
 // longer useful, and the host must not join again automatically after a leave.
 // Ignition deletes its own configuration likewise (ignition-delete-config.service).
 // Files that were created later are kept and reported.
-func (b FirstBoot) tidy(state State, log report.Log) {
-	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) parting {
-		return parting{
+func (b AutoJoin) removeAfterJoin(state State, log report.Log) {
+	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
+		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
-			stays:   "this host has joined already, and does not use " + path + ", which holds a secret",
+			kept:    "this host has joined already, and does not use " + path + ", which holds a secret",
 			remedy:  "rm " + path + " # or begin anew: hcp-node-agent join --user-data STUB [--ticket FILE]",
 		}
 	})
 }
 
-// clear removes the files that the join used, because the host would
+// removeAfterLeave removes the files that the join used, because the host would
 // otherwise join again at its next boot. Other files are kept and reported.
-func (b FirstBoot) clear(state State, log report.Log) {
-	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) parting {
-		return parting{
+func (b AutoJoin) removeAfterLeave(state State, log report.Log) {
+	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
+		return removalMessages{
 			removed: "this host shall not join with it again",
-			stays:   path + " is there still, and this host joins with it at its next boot",
+			kept:    path + " is there still, and this host joins with it at its next boot",
 			remedy:  "rm " + path,
 		}
 	})
 }
 
-// parting contains the log messages for a file that is removed or kept.
-type parting struct{ removed, stays, remedy string }
+// removalMessages contains the log messages for a file that is removed or kept.
+type removalMessages struct{ removed, kept, remedy string }
 
 // remove removes the files that the recorded join used and that own accepts. It
 // reports the files that are kept.
-func (b FirstBoot) remove(state State, log report.Log, own func(fs.FileInfo) bool, say func(path string) parting) {
+func (b AutoJoin) remove(state State, log report.Log, own func(fs.FileInfo) bool, say func(path string) removalMessages) {
 	if b.Dir == "" {
 		return
 	}
-	for name, used := range map[string]string{firstBootStub: state.Config.UserData, firstBootTicket: state.Config.Ticket} {
+	for name, used := range map[string]string{autoJoinUserData: state.Config.UserData, autoJoinToken: state.Config.JoinToken} {
 		path := filepath.Join(b.Dir, name)
 		info, err := os.Stat(path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -180,14 +180,14 @@ func (b FirstBoot) remove(state State, log report.Log, own func(fs.FileInfo) boo
 		}
 		said := say(path)
 		if err == nil && used == path && own(info) {
-			if err = drop(b.Dir, name); err == nil {
+			if err = removeFiles(b.Dir, name); err == nil {
 				log.Note(path + " is removed: " + said.removed)
 				continue
 			}
 		}
 		if err != nil {
-			said.stays += ": " + err.Error()
+			said.kept += ": " + err.Error()
 		}
-		log.Warn(said.stays, said.remedy)
+		log.Warn(said.kept, said.remedy)
 	}
 }

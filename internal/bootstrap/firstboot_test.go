@@ -13,8 +13,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// put writes a file with the mode and modification time and returns its path.
-func put(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
+// writeFileWithTime writes a file with the mode and modification time and returns its path.
+func writeFileWithTime(t *testing.T, dir, name string, mode os.FileMode, when time.Time) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	if err := os.WriteFile(path, []byte("secret"), 0o600); err != nil {
@@ -29,26 +29,26 @@ func put(t *testing.T, dir, name string, mode os.FileMode, when time.Time) strin
 	return path
 }
 
-func TestFirstBootAddsOnlyWhatIsNotSaid(t *testing.T) {
+func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	now := time.Now()
 	dir, credentials := t.TempDir(), t.TempDir()
-	stub := put(t, dir, "stub.ign", 0o600, now)
-	put(t, credentials, "stub.ign", 0o400, now)
-	ticket := put(t, credentials, "node.ticket", 0o400, now)
+	stub := writeFileWithTime(t, dir, "stub.ign", 0o600, now)
+	writeFileWithTime(t, credentials, "stub.ign", 0o400, now)
+	ticket := writeFileWithTime(t, credentials, "node.ticket", 0o400, now)
 	for name, test := range map[string]struct {
-		boot  FirstBoot
+		boot  AutoJoin
 		given config.Join
 		want  config.Join
 		found bool
 	}{
-		"nothing is there":            {boot: FirstBoot{Dir: t.TempDir()}},
+		"nothing is there":            {boot: AutoJoin{Dir: t.TempDir()}},
 		"neither directory":           {},
-		"the directory wins":          {boot: FirstBoot{dir, credentials}, want: config.Join{UserData: stub, Ticket: ticket}, found: true},
-		"credentials alone":           {boot: FirstBoot{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), Ticket: ticket}, found: true},
-		"what is configured wins":     {boot: FirstBoot{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
-		"an endpoint is configured":   {boot: FirstBoot{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
-		"a ticket is configured":      {boot: FirstBoot{dir, credentials}, given: config.Join{Ticket: "/root/t"}, want: config.Join{UserData: stub, Ticket: "/root/t"}, found: true},
-		"configured, nothing dropped": {boot: FirstBoot{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"the directory wins":          {boot: AutoJoin{dir, credentials}, want: config.Join{UserData: stub, JoinToken: ticket}, found: true},
+		"credentials alone":           {boot: AutoJoin{t.TempDir(), credentials}, want: config.Join{UserData: filepath.Join(credentials, "stub.ign"), JoinToken: ticket}, found: true},
+		"what is configured wins":     {boot: AutoJoin{Dir: dir}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
+		"an endpoint is configured":   {boot: AutoJoin{Dir: dir}, given: config.Join{Endpoint: "a.example.com"}, want: config.Join{Endpoint: "a.example.com"}, found: true},
+		"a ticket is configured":      {boot: AutoJoin{dir, credentials}, given: config.Join{JoinToken: "/root/t"}, want: config.Join{UserData: stub, JoinToken: "/root/t"}, found: true},
+		"configured, nothing dropped": {boot: AutoJoin{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, found, err := test.boot.configure(test.given)
@@ -60,11 +60,11 @@ func TestFirstBootAddsOnlyWhatIsNotSaid(t *testing.T) {
 }
 
 // Whoever can write the user data controls what runs as root.
-func TestFirstBootStubOfSomebodyElseIsRefused(t *testing.T) {
+func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
-		put(t, dir, "stub.ign", mode, time.Now())
-		_, _, err := FirstBoot{Dir: dir}.configure(config.Join{})
+		writeFileWithTime(t, dir, "stub.ign", mode, time.Now())
+		_, _, err := AutoJoin{Dir: dir}.configure(config.Join{})
 		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
@@ -73,16 +73,16 @@ func TestFirstBootStubOfSomebodyElseIsRefused(t *testing.T) {
 		t.Skip("only root can give a file away")
 	}
 	dir := t.TempDir()
-	if err := os.Chown(put(t, dir, "node.ticket", 0o600, time.Now()), 65534, -1); err != nil {
+	if err := os.Chown(writeFileWithTime(t, dir, "node.ticket", 0o600, time.Now()), 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (FirstBoot{Dir: dir}).configure(config.Join{}); report.CodeOf(err) != report.Usage {
+	if _, _, err := (AutoJoin{Dir: dir}).configure(config.Join{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("another user's ticket: %v", err)
 	}
 }
 
 // A recorded join is resumed with its inputs unless newer files exist.
-func TestFirstBootRenews(t *testing.T) {
+func TestAutoJoinResumesWithNewerFiles(t *testing.T) {
 	began := time.Now().Add(-time.Hour)
 	before, after := began.Add(-time.Minute), began.Add(time.Minute)
 	kept := config.Join{UserData: "/gone", TokenFile: "/gone", ApproveWith: "/gone", IgnitionOverrides: []string{"/gone"}, BridgeInterface: "eth1"}
@@ -95,23 +95,23 @@ func TestFirstBootRenews(t *testing.T) {
 		"what it was begun with": {stub: before, ticket: before},
 		"a fresh stub":           {stub: after, want: func(dir string) config.Join { return config.Join{UserData: dir + "/stub.ign"} }},
 		"a fresh stub, old ticket": {stub: after, ticket: before, want: func(dir string) config.Join {
-			return config.Join{UserData: dir + "/stub.ign", Ticket: dir + "/node.ticket"}
+			return config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.ticket"}
 		}},
 		"too late for a stub": {stub: after, payload: "sha256:1"},
 		"a fresh ticket": {ticket: after, payload: "sha256:1", want: func(dir string) config.Join {
-			return config.Join{Ticket: dir + "/node.ticket", BridgeInterface: "eth1"}
+			return config.Join{JoinToken: dir + "/node.ticket", BridgeInterface: "eth1"}
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if !test.stub.IsZero() {
-				put(t, dir, "stub.ign", 0o600, test.stub)
+				writeFileWithTime(t, dir, "stub.ign", 0o600, test.stub)
 			}
 			if !test.ticket.IsZero() {
-				put(t, dir, "node.ticket", 0o600, test.ticket)
+				writeFileWithTime(t, dir, "node.ticket", 0o600, test.ticket)
 			}
-			state := State{Started: began, Config: kept, Payload: test.payload}
-			got, err := RunOptions{FirstBoot: FirstBoot{Dir: dir}}.next(state)
+			state := State{Started: began, Config: kept, PayloadDigest: test.payload}
+			got, err := RunOptions{AutoJoin: AutoJoin{Dir: dir}}.nextOptions(state)
 			want := Options{Resume: true}
 			if test.want != nil {
 				want = Options{Config: test.want(dir)}
@@ -125,7 +125,7 @@ func TestFirstBootRenews(t *testing.T) {
 
 // The input files of a finished join are removed. Files that were created later or
 // not used are kept.
-func TestFirstBootIsTidied(t *testing.T) {
+func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 	ended := time.Now().Add(-time.Hour)
 	for name, test := range map[string]struct {
 		written time.Time
@@ -141,13 +141,13 @@ func TestFirstBootIsTidied(t *testing.T) {
 			dir := t.TempDir()
 			var story events
 			for _, file := range []string{"stub.ign", "node.ticket"} {
-				put(t, dir, file, 0o600, test.written)
+				writeFileWithTime(t, dir, file, 0o600, test.written)
 			}
 			state := State{Finished: ended, Config: config.Join{UserData: "/root/stub.ign"}}
 			if test.used {
-				state.Config = config.Join{UserData: dir + "/stub.ign", Ticket: dir + "/node.ticket"}
+				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.ticket"}
 			}
-			FirstBoot{Dir: dir}.tidy(state, report.Log{Sink: &story})
+			AutoJoin{Dir: dir}.removeAfterJoin(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != test.gone || len(story) != 2 {
 				t.Errorf("left %q, said %q, %v", left, story, err)
@@ -162,8 +162,8 @@ func TestFirstBootIsTidied(t *testing.T) {
 				}
 			}
 			story = nil
-			FirstBoot{}.tidy(state, report.Log{Sink: &story})
-			FirstBoot{Dir: t.TempDir()}.tidy(state, report.Log{Sink: &story})
+			AutoJoin{}.removeAfterJoin(state, report.Log{Sink: &story})
+			AutoJoin{Dir: t.TempDir()}.removeAfterJoin(state, report.Log{Sink: &story})
 			if len(story) > 0 {
 				t.Errorf("of nothing: %q", story)
 			}
@@ -173,17 +173,17 @@ func TestFirstBootIsTidied(t *testing.T) {
 
 // A host that has left must not join again with its old input files, whether the
 // join had finished or not. Files for another join are kept.
-func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
+func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 	for name, used := range map[string]bool{"its own": true, "another's": false} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			stub, ticket := put(t, dir, "stub.ign", 0o600, time.Now()), put(t, dir, "node.ticket", 0o600, time.Now())
+			stub, ticket := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now()), writeFileWithTime(t, dir, "node.ticket", 0o600, time.Now())
 			state := State{Started: time.Now()}
 			if used {
-				state.Config = config.Join{UserData: stub, Ticket: ticket}
+				state.Config = config.Join{UserData: stub, JoinToken: ticket}
 			}
 			var story events
-			FirstBoot{Dir: dir}.clear(state, report.Log{Sink: &story})
+			AutoJoin{Dir: dir}.removeAfterLeave(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != used || len(story) != 2 {
 				t.Errorf("left %q, said %q, %v", left, story, err)
@@ -199,17 +199,17 @@ func TestLeaveClearsWhatTheHostJoinedWith(t *testing.T) {
 
 // A leave that a reboot interrupted must not become a join, and a partially
 // restored host must not be watched.
-func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
+func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 	for _, finished := range []time.Time{{}, time.Now()} {
 		dir := t.TempDir()
-		stub := put(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
+		stub := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
 		state := State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
 		if err := writeState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 		for name, run := range map[string]func() error{
 			"service": func() error {
-				return Run(t.Context(), RunOptions{Options: Options{StateDir: dir}, FirstBoot: FirstBoot{Dir: dir}})
+				return Run(t.Context(), RunOptions{Options: Options{StateDir: dir}, AutoJoin: AutoJoin{Dir: dir}})
 			},
 			"join": func() error {
 				_, err := Join(t.Context(), Options{StateDir: dir, Config: config.Defaults()})
@@ -221,7 +221,7 @@ func TestServiceDoesNotJoinAHostThatLeaves(t *testing.T) {
 			},
 		} {
 			err := run()
-			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).waits() {
+			if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "hcp-node-agent leave") || (attempt{err: err}).isRetryable() {
 				t.Errorf("%s, finished %v: %v", name, !finished.IsZero(), err)
 			}
 		}
@@ -237,20 +237,20 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 	if err := os.WriteFile(stub, stubOf(t, "a.example.com", "clusters/one", "11"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), Payload: "ff", PayloadOf: "11", PayloadBy: "aa"}
+	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
 	if err := writeState(dir, left); err != nil {
 		t.Fatal(err)
 	}
-	j, err := prepare(Options{StateDir: dir, Config: config.Join{UserData: stub}})
+	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.machine = &machine{}
-	if err := j.start(); err != nil {
+	j.localHost = &localHost{}
+	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := readState(dir)
-	if err != nil || state.phase() != "joining" || state.Payload+state.PayloadOf+state.PayloadBy != "" {
-		t.Errorf("phase %q, payload %q, %v", state.phase(), state.Payload, err)
+	if err != nil || state.phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
+		t.Errorf("phase %q, payload %q, %v", state.phase(), state.PayloadDigest, err)
 	}
 }

@@ -16,9 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// wayBack is the directory in the tree that contains the rollback data of an
+// rollbackDir is the directory in the tree that contains the rollback data of an
 // apply. It is removed when the apply ends.
-const wayBack = "/.hcp-node-agent-apply"
+const rollbackDir = "/.hcp-node-agent-apply"
 
 // imageTree is a directory tree to which a config is applied.
 type imageTree struct {
@@ -30,7 +30,7 @@ type imageTree struct {
 // openImage opens the tree for changes. It first rolls back an apply that was
 // killed. Changes that others have made since are kept and reported.
 func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree, error) {
-	dir, err := tree.PrivateDir(wayBack)
+	dir, err := tree.PrivateDir(rollbackDir)
 	if err != nil {
 		return nil, report.Fail(report.Failed, "", "making a place for the way back: %w", err)
 	}
@@ -47,14 +47,14 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 	// A systemctl process that a killed apply left running holds the lock too.
 	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
 		i.close()
-		return nil, fmt.Errorf("locking %s: %w", wayBack, err)
+		return nil, fmt.Errorf("locking %s: %w", rollbackDir, err)
 	}
 	if len(i.ledger.Items()) == 0 {
 		return i, nil
 	}
 	outcome, err := i.ledger.Undo(ctx)
 	for _, kept := range outcome.Kept {
-		log.Warn(kept.Stays(), "# remove it if it is not wanted")
+		log.Warn(kept.KeptMessage(), "# remove it if it is not wanted")
 	}
 	if err != nil {
 		i.close()
@@ -67,28 +67,28 @@ func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
 	selinux := host.SELinux{Tree: tree}
 	paths := &ledger.Paths{Tree: tree, SELinux: selinux}
 	drivers := map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
-		ledger.Shared: &ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: tree}, Purge: true}, // homes of new users
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
+		ledger.SharedContents: &ledger.SharedDirSnapshot{DirSnapshot: &ledger.DirSnapshot{Tree: tree}, Purge: true}, // homes of new users
 	}
 	maps.Copy(drivers, accounts.Drivers(tree, selinux))
 	return drivers
 }
 
-// write creates accounts, entries and units. It determines all changes before
+// writeConfig creates accounts, entries and units. It determines all changes before
 // it makes the first one. It determines the entries again after the accounts exist,
 // because their numeric IDs are known only then.
-func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (changed int, err error) {
+func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) (changed int, err error) {
 	passwd := payload.Config.Passwd
 	users, groups, err := accounts.Names(i.tree)
 	if err != nil {
 		return 0, err
 	}
 	users, groups = accounts.Announced(passwd, users, groups)
-	decision, err := ignition.Verbatim(payload, i.tree, users, groups)
+	decision, err := ignition.DecideForImage(payload, i.tree, users, groups)
 	if err != nil {
 		return 0, err
 	}
-	if decision.Disables() && !host.HasProgram("systemctl") {
+	if decision.DisablesUnits() && !host.HasProgram("systemctl") {
 		return 0, report.Fail(report.Refused, "dnf install systemd",
 			"the config disables units, and this machine has no systemctl to disable them in %s", i.tree.Name())
 	}
@@ -101,7 +101,7 @@ func (i *imageTree) write(ctx context.Context, payload *ignition.Payload) (chang
 		if users, groups, err = accounts.Names(i.tree); err != nil {
 			return 0, err
 		}
-		if decision, err = ignition.Verbatim(payload, i.tree, users, groups); err != nil {
+		if decision, err = ignition.DecideForImage(payload, i.tree, users, groups); err != nil {
 			return 0, err
 		}
 	}
@@ -121,8 +121,8 @@ func (i *imageTree) preset(ctx context.Context, decision *ignition.Decision) (ch
 		return 0, err
 	}
 	recordResult := func() error { return nil }
-	if decision.Disables() {
-		if recordResult, err = i.ledger.Bracket(ctx, "unit links", links...); err != nil {
+	if decision.DisablesUnits() {
+		if recordResult, err = i.ledger.TrackExternal(ctx, "unit links", links...); err != nil {
 			return 0, err
 		}
 	}
@@ -168,28 +168,28 @@ func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, 
 	return true, systemctl("disable")
 }
 
-// takeBack reverts all changes and closes the tree. Its error lists the changes of
+// rollBack reverts all changes and closes the tree. Its error lists the changes of
 // others, which are kept.
-func (i *imageTree) takeBack(ctx context.Context) error {
+func (i *imageTree) rollBack(ctx context.Context) error {
 	defer i.close()
 	outcome, err := i.ledger.Undo(ctx)
 	if err != nil {
 		return report.Fail(report.Failed, "# run apply again: it takes back the rest first", "taking back what was written: %w", err)
 	}
-	errs := []error{i.ledger.Forget(), i.tree.Remove(wayBack)}
+	errs := []error{i.ledger.Remove(), i.tree.Remove(rollbackDir)}
 	for _, kept := range outcome.Kept {
-		errs = append(errs, errors.New(kept.Stays()))
+		errs = append(errs, errors.New(kept.KeptMessage()))
 	}
 	return errors.Join(errs...)
 }
 
-// done discards the rollback data and closes the tree.
-func (i *imageTree) done() error {
+// commit discards the rollback data and closes the tree.
+func (i *imageTree) commit() error {
 	defer i.close()
 	if err := i.ledger.Discard(); err != nil {
 		return err
 	}
-	return i.tree.Remove(wayBack)
+	return i.tree.Remove(rollbackDir)
 }
 
 func (i *imageTree) close() {

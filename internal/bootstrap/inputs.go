@@ -16,22 +16,22 @@ import (
 // inputs contains everything that a join reads before it changes the host. All of
 // it is secret.
 type inputs struct {
-	stub      *ignition.Stub
-	approver  []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
-	overrides []override // merged over the payload in this order
-	ticket    *ticket.Ticket
-	fresh     bool // the user data was given in this run, or the join that used it has finished
+	userData    *ignition.UserData
+	approver    []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
+	overrides   []override // merged over the payload in this order
+	joinToken   *ticket.Token
+	newUserData bool // the user data was given in this run, or the join that used it has finished
 }
 
 // readInputs reads the user data, the values that replace parts of it, the
 // approver's kubeconfig, the join token and the Ignition overrides.
 func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (inputs, error) {
 	var in inputs
-	if err := oneOfStandardInput(c); err != nil {
+	if err := checkStandardInput(c); err != nil {
 		return in, err
 	}
 	var err error
-	if in.ticket, err = readTicket(c, state, dir, resume, stdin); err != nil {
+	if in.joinToken, err = readJoinToken(c, state, dir, resume, stdin); err != nil {
 		return in, err
 	}
 	if in.overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
@@ -44,11 +44,11 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	}
 	var raw []byte
 	switch {
-	case !resume && c.UserData == "" && c.Endpoint == "" && in.ticket != nil && in.ticket.Stub != nil:
-		raw = in.ticket.Stub
-	case resume || (c.UserData == "" && c.Endpoint == "" && state.Known()):
+	case !resume && c.UserData == "" && c.Endpoint == "" && in.joinToken != nil && in.joinToken.UserData != nil:
+		raw = in.joinToken.UserData
+	case resume || (c.UserData == "" && c.Endpoint == "" && state.Exists()):
 		// Use the user data of the unfinished join. A finished join needs none.
-		raw, err = read(dir, stubFile)
+		raw, err = loadFile(dir, userDataFile)
 	case c.UserData != "":
 		raw, err = readInput(c.UserData, stdin, "--user-data")
 	}
@@ -58,25 +58,25 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	if resume {
 		// The saved user data contains the single values. Their files may no longer exist.
 		if raw != nil {
-			in.stub, err = ignition.ParseStub(raw)
+			in.userData, err = ignition.ParseUserData(raw)
 		}
 		return in, err
 	}
-	in.fresh = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
-	values, err := singleValues(c)
+	in.newUserData = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
+	values, err := readUserDataValues(c)
 	if err != nil {
 		return in, err
 	}
 	switch {
 	case raw != nil:
-		if in.stub, err = ignition.ParseStub(raw); err == nil {
-			in.stub, err = in.stub.Override(values)
+		if in.userData, err = ignition.ParseUserData(raw); err == nil {
+			in.userData, err = in.userData.Override(values)
 		}
 		return in, err
 	case c.Endpoint != "":
-		in.stub, err = ignition.NewStub(values)
+		in.userData, err = ignition.NewUserData(values)
 		return in, err
-	case state.Known():
+	case state.Exists():
 		return in, nil
 	}
 	return in, report.Fail(report.Usage,
@@ -84,24 +84,24 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 		"no user-data stub was given")
 }
 
-// oneOfStandardInput fails if more than one input is to be read from standard
+// checkStandardInput fails if more than one input is to be read from standard
 // input.
-func oneOfStandardInput(c config.Join) error {
+func checkStandardInput(c config.Join) error {
 	var readers []string
-	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.Ticket}, c.IgnitionOverrides) {
+	for _, one := range slices.Concat([]string{c.UserData, c.ApproveWith, c.JoinToken}, c.IgnitionOverrides) {
 		if one == "-" {
 			readers = append(readers, one)
 		}
 	}
 	if len(readers) > 1 {
-		return usage("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
+		return usageError("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
 	}
 	return nil
 }
 
-// singleValues reads the values that are given in addition to the user data
+// readUserDataValues reads the values that are given in addition to the user data
 // or instead of it.
-func singleValues(c config.Join) (ignition.Values, error) {
+func readUserDataValues(c config.Join) (ignition.Values, error) {
 	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
 	var errs [2]error
 	if c.TokenFile != "" {
@@ -113,35 +113,35 @@ func singleValues(c config.Join) (ignition.Values, error) {
 	return values, errors.Join(errs[:]...)
 }
 
-const inputLimit = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
+const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
 
 func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
-		return nil, usage("reading %s: it cannot be standard input; give a file", flag)
+		return nil, usageError("reading %s: it cannot be standard input; give a file", flag)
 	}
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usage("reading %s: %w", flag, err)
+			return nil, usageError("reading %s: %w", flag, err)
 		}
 		defer file.Close()
 		source = file
 	}
-	content, err := io.ReadAll(io.LimitReader(source, inputLimit+1))
+	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
 	if err != nil {
-		return nil, usage("reading %s: %w", flag, err)
+		return nil, usageError("reading %s: %w", flag, err)
 	}
-	if len(content) > inputLimit {
-		return nil, usage("reading %s: %s has more than %d MiB", flag, describe(name), inputLimit>>20)
+	if len(content) > maxInputSize {
+		return nil, usageError("reading %s: %s has more than %d MiB", flag, describeInput(name), maxInputSize>>20)
 	}
 	if len(content) == 0 {
-		return nil, usage("reading %s: %s is empty", flag, describe(name))
+		return nil, usageError("reading %s: %s is empty", flag, describeInput(name))
 	}
 	return content, nil
 }
 
-func describe(name string) string {
+func describeInput(name string) string {
 	if name == "-" {
 		return "standard input"
 	}

@@ -22,7 +22,7 @@ const uuid = "0b4fbd3e-0f8a-4e2e-9a39-a4d4c1e5ba45" // a token that no server ac
 // stubOf returns encoded user data for a server.
 func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
 	t.Helper()
-	stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
+	stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, Token: []byte(uuid), CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func stubOf(t *testing.T, endpoint, pool, hash string) []byte {
 	return content
 }
 
-func file(t *testing.T, content []byte) string {
+func writeTempFile(t *testing.T, content []byte) string {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "input")
 	if err := os.WriteFile(name, content, 0o600); err != nil {
@@ -56,15 +56,15 @@ func TestReadInputs(t *testing.T) {
 		host     string
 		approver string
 	}{
-		"file":                  {config: config.Join{UserData: file(t, stub)}, pool: "clusters/given", host: "given.example.com"},
+		"file":                  {config: config.Join{UserData: writeTempFile(t, stub)}, pool: "clusters/given", host: "given.example.com"},
 		"standard input":        {config: config.Join{UserData: "-"}, stdin: string(stub), pool: "clusters/given", host: "given.example.com"},
-		"a new stub wins":       {config: config.Join{UserData: file(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
-		"values win over it":    {config: config.Join{UserData: file(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
-		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: file(t, []byte(uuid+"\n")), CAFile: file(t, certtest.NewAuthority(t, "ca").PEM)}, host: "alone.example.com"},
+		"a new stub wins":       {config: config.Join{UserData: writeTempFile(t, stub)}, state: begun, kept: kept, pool: "clusters/given", host: "given.example.com"},
+		"values win over it":    {config: config.Join{UserData: writeTempFile(t, stub), Endpoint: "other.example.com:8443", NodePool: "clusters/other"}, pool: "clusters/other", host: "other.example.com:8443"},
+		"values alone":          {config: config.Join{Endpoint: "alone.example.com", TokenFile: writeTempFile(t, []byte(uuid+"\n")), CAFile: writeTempFile(t, certtest.NewCA(t, "ca").PEM)}, host: "alone.example.com"},
 		"goes on":               {state: begun, kept: kept, pool: "clusters/kept", host: "kept.example.com"},
 		"goes on, with a value": {config: config.Join{NodePool: "clusters/other"}, state: begun, kept: kept, pool: "clusters/other", host: "kept.example.com"},
 		"was finished":          {state: begun},
-		"approver":              {config: config.Join{UserData: file(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
+		"approver":              {config: config.Join{UserData: writeTempFile(t, stub), ApproveWith: "-"}, stdin: "kubeconfig", pool: "clusters/given", host: "given.example.com", approver: "kubeconfig"},
 		"resumed": {
 			config: config.Join{UserData: "/gone/stub.ign", Endpoint: "older.example.com", TokenFile: "/gone/token", CAFile: "/gone/ca", ApproveWith: "/gone/kubeconfig"},
 			state:  begun, kept: kept, resume: true, pool: "clusters/kept", host: "kept.example.com",
@@ -74,7 +74,7 @@ func TestReadInputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := keep(dir, stubFile, test.kept); err != nil {
+				if err := saveFile(dir, userDataFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -86,20 +86,20 @@ func TestReadInputs(t *testing.T) {
 				t.Errorf("approver %q", in.approver)
 			}
 			if test.host == "" {
-				if in.stub != nil {
-					t.Errorf("there is a stub: %s", in.stub)
+				if in.userData != nil {
+					t.Errorf("there is a stub: %s", in.userData)
 				}
 				return
 			}
-			if in.stub == nil || in.stub.NodePool() != test.pool || in.stub.Source.Host != test.host || !in.stub.HasToken() {
-				t.Errorf("stub %s", in.stub)
+			if in.userData == nil || in.userData.NodePool() != test.pool || in.userData.Source.Host != test.host || !in.userData.HasToken() {
+				t.Errorf("stub %s", in.userData)
 			}
 		})
 	}
 }
 
 func TestReadInputsRefuses(t *testing.T) {
-	stub := file(t, stubOf(t, "given.example.com", "clusters/given", "11"))
+	stub := writeTempFile(t, stubOf(t, "given.example.com", "clusters/given", "11"))
 	broken := iotest.ErrReader(errors.New("broken pipe"))
 	for name, test := range map[string]struct {
 		config config.Join
@@ -111,11 +111,11 @@ func TestReadInputsRefuses(t *testing.T) {
 		"standard input twice": {config.Join{UserData: "-", ApproveWith: "-"}, nil, "not several", "join --help"},
 		"missing file":         {config.Join{UserData: "/gone/stub.ign"}, nil, "reading --user-data: open /gone/stub.ign", "join --help"},
 		"a directory":          {config.Join{UserData: t.TempDir()}, nil, "reading --user-data: ", "join --help"},
-		"empty file":           {config.Join{UserData: file(t, nil)}, nil, "input\" is empty", "join --help"},
+		"empty file":           {config.Join{UserData: writeTempFile(t, nil)}, nil, "input\" is empty", "join --help"},
 		"empty standard input": {config.Join{UserData: "-"}, strings.NewReader(""), "standard input is empty", "join --help"},
 		"broken input":         {config.Join{UserData: "-"}, broken, "broken pipe", "join --help"},
-		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, inputLimit+1), "more than 32 MiB", "join --help"},
-		"no stub":              {config.Join{UserData: file(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
+		"too much":             {config.Join{UserData: "-"}, io.LimitReader(endless{}, maxInputSize+1), "more than 32 MiB", "join --help"},
+		"no stub":              {config.Join{UserData: writeTempFile(t, []byte("hello"))}, nil, "it is not JSON", "get secret user-data-"},
 		"missing approver":     {config.Join{UserData: stub, ApproveWith: "/gone/kubeconfig"}, nil, "reading --approve-with", "join --help"},
 		"missing token":        {config.Join{UserData: stub, TokenFile: "/gone/token"}, nil, "reading --token-file", "join --help"},
 		"missing CA":           {config.Join{UserData: stub, CAFile: "/gone/ca"}, nil, "reading --ca-file", "join --help"},

@@ -15,7 +15,7 @@ import (
 )
 
 // Invalid inputs must be reported before anything is opened or written.
-func TestJoinRefusesBeforeItTouchesAnything(t *testing.T) {
+func TestJoinRefusesInvalidInputsBeforeAnyChange(t *testing.T) {
 	for name, test := range map[string]struct {
 		options Options
 		want    string
@@ -40,8 +40,8 @@ func TestJoinRefusesBeforeItTouchesAnything(t *testing.T) {
 }
 
 func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
-	stub := func(pool string) *ignition.Stub {
-		s, err := ignition.NewStub(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool})
+	stub := func(pool string) *ignition.UserData {
+		s, err := ignition.NewUserData(ignition.Values{Endpoint: "a.example.com", CA: certtest.NewCA(t, "ca").PEM, NodePool: pool})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +49,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 	}
 	joined := State{NodePool: "clusters/one", Started: time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)}
 	for name, test := range map[string]struct {
-		stub    *ignition.Stub
+		stub    *ignition.UserData
 		state   State
 		refused bool
 	}{
@@ -61,7 +61,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&join{inputs: inputs{stub: test.stub}, state: test.state}).fits()
+			err := (&operation{inputs: inputs{userData: test.stub}, state: test.state}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -77,46 +77,46 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 }
 
 // The state of a cloned machine is not valid on its clone.
-func TestStateOfAnotherMachineIsRefused(t *testing.T) {
-	stub, err := ignition.ParseStub(stubOf(t, "a.example.com", "clusters/one", "11"))
+func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
+	stub, err := ignition.ParseUserData(stubOf(t, "a.example.com", "clusters/one", "11"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &join{dir: dir, inputs: inputs{stub: stub}, machine: &machine{facts: host.Facts{MachineID: "one"}}}
-	if err := first.start(); err != nil {
+	first := &operation{dir: dir, inputs: inputs{userData: stub}, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
 	state, err := readState(dir)
-	if err != nil || !state.Known() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
+	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
 		t.Fatalf("state %+v, %v", state, err)
 	}
-	kept, err := read(dir, stubFile)
+	kept, err := loadFile(dir, userDataFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := ignition.ParseStub(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
+	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept stub %s, %v", again, err)
 	}
-	again := &join{dir: dir, state: state, machine: &machine{facts: host.Facts{MachineID: "one"}}}
-	if err := again.start(); err != nil || !again.state.Started.Equal(state.Started) {
+	again := &operation{dir: dir, state: state, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	if err := again.recordStart(); err != nil || !again.state.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.state.Started)
 	}
-	clone := &join{dir: dir, state: state, machine: &machine{facts: host.Facts{MachineID: "two"}}}
-	err = clone.start()
+	clone := &operation{dir: dir, state: state, localHost: &localHost{facts: host.Facts{MachineID: "two"}}}
+	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 	}
 }
 
-func TestFinishDropsTheStub(t *testing.T) {
+func TestFinishRemovesTheUserData(t *testing.T) {
 	for changed, want := range map[bool]string{
 		true:  "head  worker-7 is Ready",
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story events
-		j := &join{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now(), Hosted: true}}
-		if err := keep(j.dir, stubFile, []byte("secret")); err != nil {
+		j := &operation{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now(), Hosted: true}}
+		if err := saveFile(j.dir, userDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.finish(changed); err != nil {
@@ -126,7 +126,7 @@ func TestFinishDropsTheStub(t *testing.T) {
 		if err != nil || state.Finished.IsZero() {
 			t.Errorf("state %+v, %v", state, err)
 		}
-		if left, err := read(j.dir, stubFile); err != nil || left != nil {
+		if left, err := loadFile(j.dir, userDataFile); err != nil || left != nil {
 			t.Errorf("the stub is still there: %q, %v", left, err)
 		}
 		if len(story) != 1 || story[0] != want {
@@ -136,10 +136,10 @@ func TestFinishDropsTheStub(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	for want, j := range map[string]*join{
-		"this host joins": {machine: &machine{}},
+	for want, j := range map[string]*operation{
+		"this host joins": {localHost: &localHost{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
-			machine: &machine{facts: host.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			localHost: &localHost{facts: host.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := j.headline(); got != want {

@@ -15,7 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestNotRestoredIsSaid(t *testing.T) {
+func TestLeaveListsChangesNotRestored(t *testing.T) {
 	root := t.TempDir()
 	tree, err := host.OpenTree(root)
 	if err != nil {
@@ -27,7 +27,7 @@ func TestNotRestoredIsSaid(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	j := &join{machine: &machine{tree: tree}}
+	j := &operation{localHost: &localHost{tree: tree}}
 	if texts := j.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}
@@ -44,11 +44,11 @@ func TestNotRestoredIsSaid(t *testing.T) {
 	}
 }
 
-func TestLeaveWithoutDrain(t *testing.T) {
+func TestLeaveStepsWithoutDrain(t *testing.T) {
 	names := func(evict bool) []string {
 		var list []string
 		for _, step := range leaveSteps(&LeaveDocument{}, evict) {
-			if step.Does == "" || step.run == nil {
+			if step.Description == "" || step.run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}
 			list = append(list, step.Name)
@@ -63,7 +63,7 @@ func TestLeaveWithoutDrain(t *testing.T) {
 	}
 }
 
-func TestDrainThatFailsSaysHowToGoOn(t *testing.T) {
+func TestDrainFailureSuggestsNoDrain(t *testing.T) {
 	cause := errors.New("a pod stays")
 	const on = "hcp-node-agent leave --no-drain # goes on and ends the pods where they are"
 	for name, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestDrainThatFailsSaysHowToGoOn(t *testing.T) {
 		"with a remedy": {report.Fail(report.CredentialRefused, "oc get pods", "%w", cause), report.CredentialRefused, "oc get pods\n" + on},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := withoutDrain(test.err)
+			err := suggestNoDrain(test.err)
 			if !errors.Is(err, cause) || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
 				t.Errorf("%v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -83,40 +83,40 @@ func TestDrainThatFailsSaysHowToGoOn(t *testing.T) {
 	}
 }
 
-func TestForgetRemovesTheAgentsRecords(t *testing.T) {
+func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	dir := t.TempDir()
 	l, err := ledger.Open(dir, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, name := range []string{payloadFile, overridesFile, stubFile, stateFile} {
-		if err := keep(dir, name, []byte("secret")); err != nil {
+	for _, name := range []string{payloadFile, overridesFile, userDataFile, stateFile} {
+		if err := saveFile(dir, name, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := keep(filepath.Join(dir, keyDir), "kubelet.key", []byte("secret")); err != nil {
+	if err := saveFile(filepath.Join(dir, keyDir), "kubelet.key", []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
-	j := &join{dir: dir, machine: &machine{ledger: l}}
-	if err := j.forget(); err != nil {
+	j := &operation{dir: dir, localHost: &localHost{ledger: l}}
+	if err := j.removeRecords(); err != nil {
 		t.Fatal(err)
 	}
-	if left := listing(t, dir); left != nil {
+	if left := listTree(t, dir); left != nil {
 		t.Errorf("left: %q", left)
 	}
 }
 
 // An interrupted leave must be reported as an interruption, not as a failure to
 // repair.
-func TestAnUndoThatFailsSaysHowToGoOn(t *testing.T) {
+func TestUndoFailureHasResumeCommand(t *testing.T) {
 	mend := report.Fail(report.Failed, "umount /a", "a file system is mounted")
-	if err := goesOn(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
+	if err := withResumeHint(t.Context(), mend); report.CodeOf(err) != report.Failed || report.RemedyOf(err) != "umount /a\nhcp-node-agent leave # goes on where this one ended" {
 		t.Errorf("%v => %s", err, report.RemedyOf(err))
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := inWords(ctx, goesOn(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
+	if err := explainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
 		t.Errorf("code %d: %v", report.CodeOf(err), err)
 	}
 }

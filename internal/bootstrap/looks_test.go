@@ -19,9 +19,9 @@ import (
 
 // A missing serving certificate for the host's current address must be reported,
 // even if the status of its CSR cannot be queried.
-func TestLookServing(t *testing.T) {
+func TestCheckServing(t *testing.T) {
 	key := certtest.NewKey(t)
-	certificate := certtest.NewAuthority(t, "signer").Issue(t, key, &x509.Certificate{
+	certificate := certtest.NewCA(t, "signer").Issue(t, key, &x509.Certificate{
 		Subject:  pkix.Name{CommonName: "system:node:worker-0", Organization: []string{"system:nodes"}},
 		DNSNames: []string{"worker-0"}, IPAddresses: []net.IP{net.ParseIP("192.0.2.7")},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(100 * time.Hour),
@@ -45,11 +45,11 @@ func TestLookServing(t *testing.T) {
 				}
 			}
 			serving := &kubelet.Serving{Node: nodeOf(t, "127.0.0.1:1"), Dir: dir, Addresses: []netip.Addr{netip.MustParseAddr(test.address)}}
-			found, err := lookServing(ctx, serving)
+			found, err := checkServing(ctx, serving)
 			if err != nil || (len(found) == 1) != test.want {
 				t.Fatalf("%+v, %v", found, err)
 			}
-			if test.want && (found[0].Severity != report.SeverityProblem || found[0].About != "serving certificate" ||
+			if test.want && (found[0].Severity != report.SeverityProblem || found[0].Subject != "serving certificate" ||
 				!strings.Contains(found[0].Text, "logs of its pods and exec into them fail") || found[0].Remedy == "") {
 				t.Errorf("%+v", found[0])
 			}

@@ -17,23 +17,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// machine is the opened host and its ledger.
-type machine struct {
-	tree    *host.Tree
-	systemd *host.Systemd
-	noBus   error // why systemd is nil
-	ledger  *ledger.Ledger
-	facts   host.Facts
-	nm      *networkmanager.Client
-	bridge  *migrate.Driver
-	plugin  *networkplugin.Driver
-	shared  *ledger.SharedOf // also a driver of the ledger
+// localHost is the opened host and its ledger.
+type localHost struct {
+	tree         *host.Tree
+	systemd      *host.Systemd
+	systemdErr   error // why systemd is nil
+	ledger       *ledger.Ledger
+	facts        host.Facts
+	nm           *networkmanager.Client
+	bridge       *migrate.Driver
+	plugin       *networkplugin.Driver
+	sharedDriver *ledger.SharedDirSnapshot // also a driver of the ledger
 }
 
-// openMachine opens the running host. If write is true, it opens the ledger for
+// openLocalHost opens the running host. If write is true, it opens the ledger for
 // writing, which requires root and locks out other runs.
-func openMachine(ctx context.Context, stateDir string, write bool) (*machine, error) {
-	m, err := openHost(ctx, stateDir)
+func openLocalHost(ctx context.Context, stateDir string, write bool) (*localHost, error) {
+	m, err := openWithoutLedger(ctx, stateDir)
 	if err != nil {
 		if m != nil {
 			m.close()
@@ -44,7 +44,7 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 		m.close()
 		return nil, report.Fail(report.Refused, "# run the same command with sudo", "the agent does not run as root")
 	}
-	open := ledger.View
+	open := ledger.OpenReadOnly
 	if write {
 		open = ledger.Open
 	}
@@ -58,17 +58,17 @@ func openMachine(ctx context.Context, stateDir string, write bool) (*machine, er
 	return m, nil
 }
 
-// openHost opens the running host without its ledger. It may return both
+// openWithoutLedger opens the running host without its ledger. It may return both
 // an error and a host for which some facts are unknown.
-func openHost(ctx context.Context, stateDir string) (*machine, error) {
+func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{tree: tree}
+	m := &localHost{tree: tree}
 	var unknown error
 	m.facts, unknown = host.LookFacts(ctx)
-	m.systemd, m.noBus = host.OpenSystemd(ctx)
+	m.systemd, m.systemdErr = host.OpenSystemd(ctx)
 	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
 	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
 	if m.nm, err = networkmanager.Open(ctx); err == nil {
@@ -78,19 +78,19 @@ func openHost(ctx context.Context, stateDir string) (*machine, error) {
 }
 
 // drivers returns the ledger drivers for this host.
-func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
+func (m *localHost) drivers() map[ledger.Kind]ledger.Driver {
 	selinux := host.SELinux{Tree: m.tree}
 	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
-	contents := &ledger.ContentsOf{Tree: m.tree}
-	m.shared = &ledger.SharedOf{ContentsOf: contents}
+	contents := &ledger.DirSnapshot{Tree: m.tree}
+	m.sharedDriver = &ledger.SharedDirSnapshot{DirSnapshot: contents}
 	drivers := map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
-		ledger.Contents: contents, ledger.Shared: m.shared, ledger.Interfaces: ledger.NetworkInterfaces{},
-		crio.StorageKind:   &crio.StorageDriver{Contents: contents},
-		ovs.Kind:           m.bridge,
-		networkplugin.Kind: m.plugin,
-		packages.Kind:      &packages.Transactions{},
+		ledger.Contents: contents, ledger.SharedContents: m.sharedDriver, ledger.Interfaces: ledger.NetworkInterfaces{},
+		crio.StorageKind:         &crio.StorageDriver{Contents: contents},
+		ovs.Kind:                 m.bridge,
+		networkplugin.Kind:       m.plugin,
+		packages.TransactionKind: &packages.Transactions{},
 	}
 	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
 	if m.systemd != nil {
@@ -99,7 +99,7 @@ func (m *machine) drivers() map[ledger.Kind]ledger.Driver {
 	return drivers
 }
 
-func (m *machine) close() {
+func (m *localHost) close() {
 	if m.ledger != nil {
 		m.ledger.Close()
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// nodeIPTime is the maximum time to wait for addresses at boot.
-const nodeIPTime = 30 * time.Second
+// nodeIPTimeout is the maximum time to wait for addresses at boot.
+const nodeIPTimeout = 30 * time.Second
 
 // NodeIPDocument is the result of RefreshNodeIP.
 type NodeIPDocument struct {
@@ -32,7 +32,7 @@ type NodeIPDocument struct {
 // start or stop them.
 func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error) {
 	document := NodeIPDocument{TypeMeta: report.Meta("NodeIPResult"), Addresses: []netip.Addr{}, Before: []netip.Addr{}}
-	ours, err := toldBefore(options.StateDir)
+	ours, err := managesNodeIP(options.StateDir)
 	if err != nil {
 		return document, err
 	}
@@ -40,7 +40,7 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 		document.Note = "no run of hcp-node-agent has told kubelet an address yet"
 		return document, nil
 	}
-	had, err := writtenNodeIPs()
+	had, err := configuredNodeIPs()
 	if err != nil {
 		return document, err
 	}
@@ -50,7 +50,7 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 		return document, err
 	}
 	document.Addresses = append(document.Addresses, chosen.All()...)
-	document.Changed, err = tellNodeIP(ctx, options, chosen)
+	document.Changed, err = applyNodeIPs(ctx, options, chosen)
 	if errors.Is(err, ledger.ErrLocked) {
 		// Every run that changes the host at boot updates the addresses itself.
 		document.Note = "another hcp-node-agent is at work on this host, and sees to it"
@@ -59,19 +59,19 @@ func RefreshNodeIP(ctx context.Context, options Options) (NodeIPDocument, error)
 	return document, err
 }
 
-// toldBefore reports whether the ledger contains kubelet's drop-in. Another
+// managesNodeIP reports whether the ledger contains kubelet's drop-in. Another
 // program may have written a file of the same name.
-func toldBefore(dir string) (bool, error) {
-	records, err := ledger.View(dir, nil)
+func managesNodeIP(dir string) (bool, error) {
+	records, err := ledger.OpenReadOnly(dir, nil)
 	if err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(records.Items(), func(item ledger.Item) bool { return item.Target == nodeip.KubeletDropIn }), nil
 }
 
-// writtenNodeIPs returns the addresses that kubelet's drop-in contains, or none
+// configuredNodeIPs returns the addresses that kubelet's drop-in contains, or none
 // if the drop-in does not exist.
-func writtenNodeIPs() (nodeip.Addresses, error) {
+func configuredNodeIPs() (nodeip.Addresses, error) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
 		return nodeip.Addresses{}, err
@@ -86,20 +86,20 @@ func writtenNodeIPs() (nodeip.Addresses, error) {
 }
 
 func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, error) {
-	limited, cancel := context.WithTimeout(ctx, nodeIPTime)
+	limited, cancel := context.WithTimeout(ctx, nodeIPTimeout)
 	defer cancel()
 	chosen, err := nodeip.Await(limited, had)
 	if err == nil && !chosen.Primary().IsValid() {
 		err = report.Fail(report.Failed, "ip -br address; ip route show default # then: hcp-node-agent node-ip && systemctl restart crio kubelet",
-			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTime, had.Primary())
+			"no address of this host can be the node's after %s; kubelet is still told %s", nodeIPTimeout, had.Primary())
 	}
 	return chosen, err
 }
 
-// tellNodeIP writes the files and reports whether kubelet's configuration
+// applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
-func tellNodeIP(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
-	m, err := openMachine(ctx, options.StateDir, true)
+func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
+	m, err := openLocalHost(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err
 	}
@@ -108,12 +108,12 @@ func tellNodeIP(ctx context.Context, options Options, chosen nodeip.Addresses) (
 	if err != nil {
 		return false, err
 	}
-	dropins := slices.ContainsFunc(made, func(p ledger.Pending) bool { return host.Within(p.Target, "/etc/systemd/system") })
+	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return host.Within(p.Target, "/etc/systemd/system") })
 	if !dropins {
 		return false, nil
 	}
 	if m.systemd == nil {
-		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.noBus)
+		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.systemdErr)
 	}
 	return true, m.systemd.Reload(ctx)
 }

@@ -9,7 +9,7 @@ import (
 
 // If the ledger does not contain kubelet's address configuration, nothing must be
 // searched, awaited or written.
-func TestNodeIPOfAHostThatIsNotOurs(t *testing.T) {
+func TestRefreshNodeIPIgnoresAForeignHost(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
 	told, err := RefreshNodeIP(t.Context(), Options{StateDir: dir})
 	if err != nil || told.Changed || len(told.Addresses) > 0 || !strings.Contains(told.Note, "has told kubelet an address yet") {

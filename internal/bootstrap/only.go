@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// Only runs only the named steps, for example to attach the uplink to br-ex
+// RunOnly runs only the named steps, for example to attach the uplink to br-ex
 // before a join. The host does not have to be joined. RunOnly starts no join and
 // does not change the recorded progress; leave undoes the changes. It reports
 // whether anything changed.
-func Only(ctx context.Context, options Options, names []string) (bool, error) {
+func RunOnly(ctx context.Context, options Options, names []string) (bool, error) {
 	if options.Resume {
-		return false, usage("--only and --resume cannot be given together")
+		return false, usageError("--only and --resume cannot be given together")
 	}
-	steps, err := alone(names)
+	steps, err := selectSteps(names)
 	if err != nil {
 		return false, err
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := takeTurn(ctx, options)
+	m, turn, err := acquireLock(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	j := &join{dir: options.StateDir, sink: options.Sink, machine: m}
-	changed, err := j.only(ctx, options, steps)
+	j := &operation{dir: options.StateDir, sink: options.Sink, localHost: m}
+	changed, err := j.runOnly(ctx, options, steps)
 	m.close()
 	if turn.stopped {
-		j.beginService(context.WithoutCancel(ctx))
+		j.startService(context.WithoutCancel(ctx))
 	}
 	return changed, err
 }
 
-func (j *join) only(ctx context.Context, options Options, steps []Step) (bool, error) {
+func (j *operation) runOnly(ctx context.Context, options Options, steps []Step) (bool, error) {
 	state, err := readState(j.dir)
 	if err != nil {
 		return false, err
 	}
-	j.state, j.name, j.config = state, state.NodeName, continued(options.Config, state)
+	j.state, j.name, j.config = state, state.NodeName, mergeSaved(options.Config, state)
 	changed := false
 	for _, step := range steps {
-		did, err := j.one(ctx, step)
+		did, err := j.runStep(ctx, step)
 		if err != nil {
-			if len(j.ledger.Items()) == 0 && !state.Known() {
-				err = errors.Join(err, j.forget())
+			if len(j.ledger.Items()) == 0 && !state.Exists() {
+				err = errors.Join(err, j.removeRecords())
 			}
 			return changed, err
 		}
@@ -54,13 +54,13 @@ func (j *join) only(ctx context.Context, options Options, steps []Step) (bool, e
 	return changed, nil
 }
 
-// alone returns the named steps in the order of a join. It fails if a step
+// selectSteps returns the named steps in the order of a join. It fails if a step
 // depends on the result of an earlier one.
-func alone(names []string) ([]Step, error) {
+func selectSteps(names []string) ([]Step, error) {
 	var possible []string
 	var steps []Step
 	for _, step := range Steps() {
-		if !step.Alone {
+		if !step.Independent {
 			continue
 		}
 		possible = append(possible, step.Name)
@@ -70,7 +70,7 @@ func alone(names []string) ([]Step, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(possible, name) {
-			return nil, usage("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
+			return nil, usageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
 		}
 	}
 	return steps, nil

@@ -6,19 +6,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestAlone(t *testing.T) {
+func TestSelectSteps(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		names []string
 		want  int
 		code  report.Code
 	}{
-		{"the network", []string{"network"}, 1, report.Done},
+		{"the network", []string{"network"}, 1, report.Success},
 		{"a step that needs the payload", []string{"network", "files"}, 0, report.Usage},
 		{"no step at all", []string{"nothing"}, 0, report.Usage},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			steps, err := alone(test.names)
+			steps, err := selectSteps(test.names)
 			if report.CodeOf(err) != test.code || len(steps) != test.want {
 				t.Errorf("%d steps, %v", len(steps), err)
 			}
@@ -27,7 +27,7 @@ func TestAlone(t *testing.T) {
 }
 
 func TestOnlyRefusesResume(t *testing.T) {
-	_, err := Only(t.Context(), Options{Resume: true, StateDir: t.TempDir()}, []string{"network"})
+	_, err := RunOnly(t.Context(), Options{Resume: true, StateDir: t.TempDir()}, []string{"network"})
 	if report.CodeOf(err) != report.Usage {
 		t.Errorf("%v", err)
 	}

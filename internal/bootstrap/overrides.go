@@ -23,8 +23,8 @@ type override struct {
 // example those of cloud-init. Each new override is checked before the host is
 // changed.
 func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]override, error) {
-	if resume || (len(c.IgnitionOverrides) == 0 && !given(c, state)) {
-		return keptOverrides(dir)
+	if resume || (len(c.IgnitionOverrides) == 0 && !startsOver(c, state)) {
+		return savedOverrides(dir)
 	}
 	var list []override
 	for _, name := range c.IgnitionOverrides {
@@ -32,7 +32,7 @@ func readOverrides(c config.Join, state State, dir string, resume bool, stdin io
 		if err != nil {
 			return nil, err
 		}
-		if err := ignition.CheckOverride(describe(name), content); err != nil {
+		if err := ignition.CheckOverride(describeInput(name), content); err != nil {
 			return nil, err
 		}
 		list = append(list, override{name, content})
@@ -40,37 +40,37 @@ func readOverrides(c config.Join, state State, dir string, resume bool, stdin io
 	return list, nil
 }
 
-func keptOverrides(dir string) ([]override, error) {
-	content, err := read(dir, overridesFile)
+func savedOverrides(dir string) ([]override, error) {
+	content, err := loadFile(dir, overridesFile)
 	if err != nil || content == nil {
 		return nil, err
 	}
 	var list []override
 	if err := json.Unmarshal(content, &list); err != nil {
-		return nil, usage("reading the Ignition overrides of the earlier join: %w; give them again", err)
+		return nil, usageError("reading the Ignition overrides of the earlier join: %w; give them again", err)
 	}
 	return list, nil
 }
 
-// keepOverrides saves the overrides for later runs.
-func keepOverrides(dir string, list []override) error {
+// saveOverrides saves the overrides for later runs.
+func saveOverrides(dir string, list []override) error {
 	if len(list) == 0 {
-		return drop(dir, overridesFile)
+		return removeFiles(dir, overridesFile)
 	}
 	content, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encoding Ignition overrides: %w", err)
 	}
-	return keep(dir, overridesFile, content)
+	return saveFile(dir, overridesFile, content)
 }
 
-// overridden merges the overrides over a payload. It first fetches the
+// applyOverrides merges the overrides over a payload. It first fetches the
 // resources to which the overrides refer, with the proxy and CAs of the user data,
 // and embeds them.
-func (j *join) overridden(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
+func (j *operation) applyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
 	configs := make([][]byte, 0, len(j.inputs.overrides))
 	for i, one := range j.inputs.overrides {
-		whole, err := ignition.OpenOverride(ctx, describe(one.Name), one.Config, j.inputs.stub, log)
+		whole, err := ignition.OpenOverride(ctx, describeInput(one.Name), one.Config, j.inputs.userData, log)
 		if err != nil {
 			return nil, err
 		}
@@ -80,20 +80,20 @@ func (j *join) overridden(ctx context.Context, p *ignition.Payload, log report.L
 	return p.Override(configs...)
 }
 
-// keepWithout saves the payload and the overrides without the file at path, so that
+// saveWithout saves the payload and the overrides without the file at path, so that
 // later runs do not write it again.
-func (j *join) keepWithout(path string) error {
-	raw, err := ignition.Without(j.payload.Raw, path)
+func (j *operation) saveWithout(path string) error {
+	raw, err := ignition.WithoutFile(j.payload.Raw, path)
 	if err != nil {
 		return err
 	}
 	for i, one := range j.inputs.overrides {
-		if j.inputs.overrides[i].Config, err = ignition.Without(one.Config, path); err != nil {
+		if j.inputs.overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
 			return err
 		}
 	}
-	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+	if err := saveOverrides(j.dir, j.inputs.overrides); err != nil {
 		return err
 	}
-	return keep(j.dir, payloadFile, raw)
+	return saveFile(j.dir, payloadFile, raw)
 }

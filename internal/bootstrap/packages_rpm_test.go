@@ -15,58 +15,58 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rpms"
 )
 
-// onBench returns an operation on a RHEL 9 host that has the packages of the bench.
-func onBench(t *testing.T, b *rpms.Bench, install bool) *join {
+// operationOnBench returns an operation on a RHEL 9 host that has the packages of the bench.
+func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *operation {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
-	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.Kind: on})
+	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.TransactionKind: on})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close() })
-	return &join{
-		config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, packages: b.Root,
-		machine: &machine{ledger: book, facts: host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+	return &operation{
+		config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, packageHost: b.Root,
+		localHost: &localHost{ledger: book, facts: host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
 	}
 }
 
 // A join without --install-packages must be refused with the install command before
 // any change. With it the join installs the packages, and leave prints the command
 // that removes them.
-func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
+func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b := rpms.New(t)
-	key := b.Key("mirror")
+	key := b.GenerateKey("mirror")
 	b.Build("site", "openshift-kubelet-4.18.7-1.el9", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9", "container-selinux-2-1.el9",
 		"openvswitch3.5-3.5.0-1.el9fdp", "NetworkManager-ovs-1.48.0-1.el9")
 	b.Sign("site", "mirror")
-	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
-	told := onBench(t, b, false)
-	refused, err := told.checkSoftware(t.Context())
+	told := operationOnBench(t, b, false)
+	refused, err := told.checkPackageDecision(t.Context())
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
-	asked := preflight.Run(preflight.Software(), preflight.AdmissionFacts{Packages: refused})
+	asked := preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{Packages: refused})
 	if report.CodeOf(asked.Err()) != report.Refused || asked.Err().Error() != refused.Error() {
 		t.Errorf("admission says %v", asked.Err())
 	}
-	if _, err := checkPackages(t.Context(), told, report.Log{}); err == nil || err.Error() != refused.Error() {
+	if _, err := ensurePackages(t.Context(), told, report.Log{}); err == nil || err.Error() != refused.Error() {
 		t.Errorf("the step says %v", err)
 	}
 	if items := told.ledger.Items(); len(items) > 0 {
 		t.Errorf("something was changed: %v", items)
 	}
 
-	j := onBench(t, b, true)
-	if refused, err := j.checkSoftware(t.Context()); err != nil || refused != nil {
+	j := operationOnBench(t, b, true)
+	if refused, err := j.checkPackageDecision(t.Context()); err != nil || refused != nil {
 		t.Fatal(err, refused)
 	}
-	if err := j.installPackages(t.Context(), report.Log{}, j.software.Specs()); err != nil {
+	if err := j.installPackages(t.Context(), report.Log{}, j.packageDecision.Specs()); err != nil {
 		t.Fatal(err)
 	}
-	again := onBench(t, b, false)
-	if refused, err := again.checkSoftware(t.Context()); err != nil || refused != nil || again.software.Present != 7 {
-		t.Errorf("after it: %v, %v, %+v", err, refused, again.software)
+	again := operationOnBench(t, b, false)
+	if refused, err := again.checkPackageDecision(t.Context()); err != nil || refused != nil || again.packageDecision.Present != 7 {
+		t.Errorf("after it: %v, %v, %+v", err, refused, again.packageDecision)
 	}
 	outcome, err := j.ledger.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 {
@@ -82,8 +82,8 @@ func TestPackagesAreToldThenInstalledThenLeft(t *testing.T) {
 func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")
-	b.Offer("site", "enabled=1", "gpgcheck=0", "gpgkey=file://"+b.Key("mirror"))
-	j := onBench(t, b, true)
+	b.AddRepository("site", "enabled=1", "gpgcheck=0", "gpgkey=file://"+b.GenerateKey("mirror"))
+	j := operationOnBench(t, b, true)
 	err := j.installPackages(t.Context(), report.Log{}, []string{"cri-o"})
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("%v", err)

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestWhatTheServiceWaitsFor(t *testing.T) {
+func TestWhichFailuresAreRetried(t *testing.T) {
 	waits := map[string]map[report.Code]bool{
 		"":            {report.Failed: true, report.CredentialRefused: true, report.Usage: false, report.Refused: false, report.Interrupted: false},
 		"preflight":   {report.Failed: true, report.Refused: true, report.RebootNeeded: false, report.Interrupted: false},
@@ -27,17 +27,17 @@ func TestWhatTheServiceWaitsFor(t *testing.T) {
 	}
 	for _, name := range append(stepNames(), "") {
 		for code, want := range waits[name] {
-			if got := (attempt{name, report.Fail(code, "", "no")}).waits(); got != want {
+			if got := (attempt{name, report.Fail(code, "", "no")}).isRetryable(); got != want {
 				t.Errorf("step %q, code %d: waits %t", name, code, got)
 			}
 		}
 	}
 }
 
-func TestPausesGrow(t *testing.T) {
+func TestBackoffGrows(t *testing.T) {
 	var got []time.Duration
 	for _, tries := range []int{1, 2, 3, 5, 6, 100000} {
-		got = append(got, pause(tries))
+		got = append(got, backoff(tries))
 	}
 	want := []time.Duration{10 * time.Second, 20 * time.Second, 40 * time.Second, 160 * time.Second, 5 * time.Minute, 5 * time.Minute}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -45,12 +45,12 @@ func TestPausesGrow(t *testing.T) {
 	}
 }
 
-// tries runs a service whose attempts end as specified, one after the other.
-func tries(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story events, statuses []string, err error) { //nolint:revive // the test's own first
+// runAttempts runs a service whose attempts end as specified, one after the other.
+func runAttempts(t *testing.T, ctx context.Context, marks func() string, wait func(time.Duration), ends ...attempt) (story events, statuses []string, err error) { //nolint:revive // the test's own first
 	t.Helper()
 	n := 0
 	err = retrier{
-		sink: &story, marks: marks,
+		sink: &story, fingerprint: marks,
 		try: func(_ context.Context, sink report.Sink) error {
 			end := ends[n]
 			n++
@@ -65,24 +65,24 @@ func tries(t *testing.T, ctx context.Context, marks func() string, wait func(tim
 			}
 			return end.err
 		},
-		wait: func(_ context.Context, long time.Duration) error { wait(long); return ctx.Err() },
-		tell: func(status string) { statuses = append(statuses, status) },
-	}.join(ctx)
+		wait:      func(_ context.Context, long time.Duration) error { wait(long); return ctx.Err() },
+		setStatus: func(status string) { statuses = append(statuses, status) },
+	}.run(ctx)
 	if n != len(ends) {
 		t.Errorf("%d tries of %d", n, len(ends))
 	}
 	return story, statuses, err
 }
 
-func unmoved() string { return "" }
+func noFingerprint() string { return "" }
 
 // An expired token must be reported once. Meanwhile systemd's status must contain
 // the reason, and the join continues once an attempt succeeds.
-func TestServiceWaitsCalmly(t *testing.T) {
+func TestServiceReportsAFailureOnce(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
 	noNetwork := attempt{"preflight", report.Fail(report.Refused, "mend DNS", "preflight: no such name")}
 	var rested time.Duration
-	story, statuses, err := tries(t, t.Context(), unmoved, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
+	story, statuses, err := runAttempts(t, t.Context(), noFingerprint, func(long time.Duration) { rested += long }, noNetwork, noNetwork, expired, expired, expired, attempt{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,10 +104,10 @@ func TestServiceWaitsCalmly(t *testing.T) {
 }
 
 // New user data must end the backoff immediately.
-func TestServiceTriesAtOnceWithAFreshStub(t *testing.T) {
+func TestServiceRetriesAtOnceWithNewUserData(t *testing.T) {
 	expired := attempt{"fetch", report.Fail(report.CredentialRefused, "a fresh stub", "fetch: token expired")}
 	stub, waits := "old", 0
-	_, _, err := tries(t, t.Context(), func() string { return stub }, func(time.Duration) {
+	_, _, err := runAttempts(t, t.Context(), func() string { return stub }, func(time.Duration) {
 		if waits++; waits == 1 {
 			stub = "fresh"
 		}
@@ -117,14 +117,14 @@ func TestServiceTriesAtOnceWithAFreshStub(t *testing.T) {
 	}
 }
 
-func TestServiceEndsWithWhatStays(t *testing.T) {
+func TestServiceExitsOnPermanentFailures(t *testing.T) {
 	never := func(time.Duration) { t.Error("it waits") }
 	for name, end := range map[string]attempt{
 		"bad input":   {"", report.Fail(report.Usage, "", "no stub")},
 		"rolled back": {"network", report.Fail(report.NetworkRolledBack, "", "network: rolled back")},
 		"unknown":     {"files", errors.New("files: disk is full")},
 	} {
-		_, statuses, err := tries(t, t.Context(), unmoved, never, end)
+		_, statuses, err := runAttempts(t, t.Context(), noFingerprint, never, end)
 		if !errors.Is(err, end.err) || len(statuses) != 0 {
 			t.Errorf("%s: %v, %q", name, err, statuses)
 		}
@@ -132,17 +132,17 @@ func TestServiceEndsWithWhatStays(t *testing.T) {
 }
 
 // systemctl stop must end the wait.
-func TestServiceIsStoppedWhileItWaits(t *testing.T) {
+func TestServiceStopsDuringBackoff(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	_, _, err := tries(t, ctx, unmoved, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
+	_, _, err := runAttempts(t, ctx, noFingerprint, func(time.Duration) { cancel() }, attempt{"fetch", report.Fail(report.Failed, "", "fetch: away")})
 	if report.CodeOf(err) != report.Interrupted || !strings.Contains(err.Error(), "fetch: away") {
 		t.Errorf("%v (%d)", err, report.CodeOf(err))
 	}
 }
 
 // If no step has started, the retrier itself must report the failure.
-func TestServiceTellsWhatNoStepTold(t *testing.T) {
-	story, _, err := tries(t, t.Context(), unmoved, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}, attempt{})
+func TestServiceReportsFailuresWithoutAStep(t *testing.T) {
+	story, _, err := runAttempts(t, t.Context(), noFingerprint, func(time.Duration) {}, attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}, attempt{})
 	if err != nil || !strings.Contains(strings.Join(story, "\n"), "warning  the ticket has expired") {
 		t.Errorf("%v: %q", err, story)
 	}
@@ -151,9 +151,9 @@ func TestServiceTellsWhatNoStepTold(t *testing.T) {
 // If an attempt gets further than the previous one, which had not started a step,
 // its events must be passed on immediately. The attempt may wait for an approval
 // from then on.
-func TestServiceTellsATryThatBegins(t *testing.T) {
+func TestServiceReportsTheFirstStepAtOnce(t *testing.T) {
 	var story events
-	told := &retelling{sink: &story, known: attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}}
+	told := &dedupSink{sink: &story, previous: attempt{"", report.Fail(report.CredentialRefused, "a new ticket", "the ticket has expired")}}
 	told.Emit(report.Event{Kind: report.Headline, Message: "worker-0 joins"})
 	if len(story) > 0 {
 		t.Errorf("told before it came further: %v", story)

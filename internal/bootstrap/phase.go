@@ -11,7 +11,7 @@ import (
 // progress returns the progress of the join: "none", "joining" or "joined".
 func (s State) progress() string {
 	switch {
-	case !s.Known():
+	case !s.Exists():
 		return "none"
 	case s.Finished.IsZero():
 		return "joining"
@@ -27,9 +27,9 @@ func (s State) phase() string {
 	return s.progress()
 }
 
-// stays fails if a leave is unfinished. A leave that a power failure or a
+// checkNotLeaving fails if a leave is unfinished. A leave that a power failure or a
 // reboot interrupted must not become a join.
-func (s State) stays() error {
+func (s State) checkNotLeaving() error {
 	if s.phase() != "leaving" {
 		return nil
 	}
@@ -38,9 +38,9 @@ func (s State) stays() error {
 		"a leave of this host began at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
 }
 
-// behind reports whether the host has completed the step, so that the results
+// hasCompleted reports whether the host has completed the step, so that the results
 // of the step must exist. It returns false for skipped steps.
-func (s State) behind(name string) bool {
+func (s State) hasCompleted(name string) bool {
 	place := func(fits func(Step) bool) int { return slices.IndexFunc(Steps(), fits) }
 	last := place(func(step Step) bool { return step.Name == s.LastStep })
 	switch s.phase() {
@@ -53,8 +53,8 @@ func (s State) behind(name string) bool {
 	return at >= 0 && at <= last && !slices.Contains(s.Config.Skip, name)
 }
 
-// next returns the name of the step after the last completed one.
-func (s State) next() string {
+// nextStep returns the name of the step after the last completed one.
+func (s State) nextStep() string {
 	steps := Steps()
 	at := slices.IndexFunc(steps, func(step Step) bool { return step.Name == s.LastStep }) + 1
 	if at == len(steps) {

@@ -32,14 +32,14 @@ const (
 
 // PlannedChange is a change that a join would make.
 type PlannedChange struct {
-	ledger.Pending
+	ledger.PlannedChange
 	Group  Group  `json:"group"`
 	Action Action `json:"action"`
 	Diff   string `json:"diff,omitempty"` // unified diff with secrets masked, or the reason why there is none
 }
 
-func plannedChange(p ledger.Pending, runtime bool) PlannedChange {
-	change := PlannedChange{Pending: p, Group: groupOf(p.Change), Action: actionOf(p)}
+func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
+	change := PlannedChange{PlannedChange: p, Group: groupOf(p.Change), Action: actionOf(p)}
 	if runtime {
 		change.Group = GroupRuntime
 	}
@@ -48,7 +48,7 @@ func plannedChange(p ledger.Pending, runtime bool) PlannedChange {
 
 func groupOf(c ledger.Change) Group {
 	switch c.Kind {
-	case ledger.File, ledger.Directory, ledger.Link, ledger.HardLink:
+	case ledger.File, ledger.Directory, ledger.Symlink, ledger.HardLink:
 		if host.Within(c.Target, "/etc/systemd/system") {
 			return GroupUnits
 		}
@@ -63,9 +63,9 @@ func groupOf(c ledger.Change) Group {
 	return Group(c.Kind)
 }
 
-func actionOf(p ledger.Pending) Action {
+func actionOf(p ledger.PlannedChange) Action {
 	switch {
-	case !p.Want.Present:
+	case !p.Desired.Present:
 		return ActionRemove
 	case !p.Now.Present:
 		return ActionAdd
@@ -77,8 +77,8 @@ func actionOf(p ledger.Pending) Action {
 
 // onlyAttributes reports whether a path differs from its desired state only in mode
 // or owner.
-func onlyAttributes(p ledger.Pending) bool {
+func onlyAttributes(p ledger.PlannedChange) bool {
 	alike := p.Change
-	alike.Want.Mode, alike.Want.UID, alike.Want.GID = nil, nil, nil
-	return alike.Same(p.Now)
+	alike.Desired.Mode, alike.Desired.UID, alike.Desired.GID = nil, nil, nil
+	return alike.Matches(p.Now)
 }

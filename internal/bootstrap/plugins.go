@@ -12,13 +12,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// maxPlugin is the maximum size in bytes of a plugin file that is backed up
+// maxPluginSize is the maximum size in bytes of a plugin file that is backed up
 // before the join. A plugin has about 5 MiB, a large directory of plugins 100 MiB.
-const maxPlugin = 32 << 20
+const maxPluginSize = 32 << 20
 
-// pluginBrackets returns the changes that record the plugin directories before
+// pluginSnapshots returns the changes that record the plugin directories before
 // pods write to them: the names they contain, and each file that pods can replace.
-func (j *join) pluginBrackets() ([]ledger.Change, error) {
+func (j *operation) pluginSnapshots() ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
 	for _, dir := range pluginDirectories() {
 		kind, why := ledger.Contents, "pods install plugins there"
@@ -26,10 +26,10 @@ func (j *join) pluginBrackets() ([]ledger.Change, error) {
 			if info.Type == host.Directory {
 				return nil
 			}
-			kind, why = ledger.Shared, "pods and administrators install plugins there"
-			if info.Type == host.Regular && info.Size <= maxPlugin || info.Type == host.Symlink {
+			kind, why = ledger.SharedContents, "pods and administrators install plugins there"
+			if info.Type == host.Regular && info.Size <= maxPluginSize || info.Type == host.Symlink {
 				files = append(files, ledger.Change{
-					Kind: ledger.File, Target: p, Why: "pods can replace it", Want: ledger.State{Present: true},
+					Kind: ledger.File, Target: p, Reason: "pods can replace it", Desired: ledger.State{Present: true},
 				})
 			}
 			return nil
@@ -37,34 +37,34 @@ func (j *join) pluginBrackets() ([]ledger.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		dirs = append(dirs, ledger.Change{Kind: kind, Target: dir, Why: why, Want: ledger.State{Present: true}})
+		dirs = append(dirs, ledger.Change{Kind: kind, Target: dir, Reason: why, Desired: ledger.State{Present: true}})
 	}
 	return slices.Concat(files, dirs), nil
 }
 
-// leftover lists the paths that kubelet, CRI-O and pods have created in one
+// addedPaths lists the paths that kubelet, CRI-O and pods have created in one
 // directory.
-type leftover struct {
+type addedPaths struct {
 	dir    string
 	shared bool // administrators write to the directory too
 	paths  []string
 }
 
-// leftovers returns the paths that were created in the directories of items
+// findAddedPaths returns the paths that were created in the directories of items
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
-func (j *join) leftovers(items []ledger.Item) ([]leftover, error) {
-	contents := &ledger.ContentsOf{Tree: j.tree}
-	var all []leftover
+func (j *operation) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
+	contents := &ledger.DirSnapshot{Tree: j.tree}
+	var all []addedPaths
 	for _, item := range items {
-		if item.Kind != ledger.Contents && item.Kind != ledger.Shared && item.Kind != crio.StorageKind {
+		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
 			continue
 		}
-		came, err := contents.Came(item)
+		came, err := contents.Added(item)
 		if err != nil {
 			return nil, err
 		}
-		shared := item.Kind == ledger.Shared
+		shared := item.Kind == ledger.SharedContents
 		if shared || slices.Contains(pluginDirectories(), item.Target) {
 			came, err = j.onlyFiles(came)
 		} else {
@@ -74,13 +74,13 @@ func (j *join) leftovers(items []ledger.Item) ([]leftover, error) {
 			return nil, err
 		}
 		if slices.Sort(came); len(came) > 0 {
-			all = append(all, leftover{dir: item.Target, shared: shared, paths: came})
+			all = append(all, addedPaths{dir: item.Target, shared: shared, paths: came})
 		}
 	}
 	return all, nil
 }
 
-func (j *join) onlyFiles(paths []string) ([]string, error) {
+func (j *operation) onlyFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, p := range paths {
 		info, err := j.tree.Lstat(p)
@@ -95,7 +95,7 @@ func (j *join) onlyFiles(paths []string) ([]string, error) {
 }
 
 // topmost returns the paths of an item that are not below another one.
-func (j *join) topmost(item ledger.Item, paths []string) ([]string, error) {
+func (j *operation) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
 		there, err := j.tree.Exists(item.Target)
 		if err != nil || !there {
@@ -110,9 +110,9 @@ func (j *join) topmost(item ledger.Item, paths []string) ([]string, error) {
 	return slices.DeleteFunc(paths, func(p string) bool { return known[path.Dir(p)] }), nil
 }
 
-// reportLeftovers adds the paths that an undo removed or kept to the document. It
+// reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log report.Log) error {
+func (j *operation) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
 	for _, l := range found {
 		var removed, kept []string
 		for _, p := range l.paths {
@@ -127,26 +127,26 @@ func (j *join) reportLeftovers(document *LeaveDocument, found []leftover, log re
 				continue // a later run retries what a failed undo left of the node's own files
 			}
 			kept = append(kept, p)
-			change := ledger.Change{Kind: ledger.File, Target: p, Why: "it came since the join, and others can need it"}
+			change := ledger.Change{Kind: ledger.File, Target: p, Reason: "it came since the join, and others can need it"}
 			document.Kept = append(document.Kept, ledger.Difference{
 				Item: ledger.Item{Change: change, Step: "files"},
 				Now:  ledger.State{Present: true, Type: string(info.Type)},
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(madeByOthers(), l.dir) && l.dir != crio.Storage {
-			log.Note(fmt.Sprintf("removed from %s: %s", l.dir, few(removed)))
+		if len(removed) > 0 && !slices.Contains(externalDirs(), l.dir) && l.dir != crio.StorageDir {
+			log.Note(fmt.Sprintf("removed from %s: %s", l.dir, abbreviateList(removed)))
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, l.dir, few(kept)), removal(kept))
+			log.Warn(fmt.Sprintf(text, l.dir, abbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil
 }
 
-// removal returns the shell command that removes the files.
-func removal(paths []string) string {
+// removeCommand returns the shell command that removes the files.
+func removeCommand(paths []string) string {
 	words := []string{"rm", "--"}
 	for _, p := range paths {
 		words = append(words, "'"+strings.ReplaceAll(p, "'", `'\''`)+"'")

@@ -19,26 +19,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// write creates files below a root, with their directories.
-func write(t *testing.T, root string, files map[string]string) {
+// writeTree creates files below a root, with their directories.
+func writeTree(t *testing.T, root string, files map[string]string) {
 	t.Helper()
 	for name, content := range files {
 		p := filepath.Join(root, name)
-		must(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
-		must(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
+		noError(t, os.MkdirAll(filepath.Dir(p), 0o755))     //nolint:gosec // as on a host
+		noError(t, os.WriteFile(p, []byte(content), 0o755)) //nolint:gosec // as on a host
 	}
 }
 
-// machineIn returns a host below root with a ledger of its own, which the test
+// hostIn returns a host below root with a ledger of its own, which the test
 // closes.
-func machineIn(t *testing.T, root string) *machine {
+func hostIn(t *testing.T, root string) *localHost {
 	t.Helper()
 	tree, err := host.OpenTree(root)
-	must(t, err)
+	noError(t, err)
 	t.Cleanup(func() { _ = tree.Close() })
-	m := &machine{tree: tree, bridge: &migrate.Driver{Tree: tree}, plugin: &networkplugin.Driver{}}
+	m := &localHost{tree: tree, bridge: &migrate.Driver{Tree: tree}, plugin: &networkplugin.Driver{}}
 	m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
-	must(t, err)
+	noError(t, err)
 	t.Cleanup(func() { _ = m.ledger.Close() })
 	return m
 }
@@ -61,26 +61,26 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			// An undo deletes empty bridges that were created after the join.
 			runtime.LockOSThread()
-			must(t, unix.Unshare(unix.CLONE_NEWNET))
+			noError(t, unix.Unshare(unix.CLONE_NEWNET))
 			root := t.TempDir()
-			write(t, root, before)
-			must(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
-			m := machineIn(t, root)
-			m.shared.Purge = purge
+			writeTree(t, root, before)
+			noError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
+			m := hostIn(t, root)
+			m.sharedDriver.Purge = purge
 			var story events
-			j := &join{machine: m, plan: &ignition.Plan{}, sink: &story}
+			j := &operation{localHost: m, plan: &ignition.Plan{}, sink: &story}
 			_, err := writeFiles(t.Context(), j, report.Log{})
-			must(t, err)
+			noError(t, err)
 			if drift, err := m.ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
-			write(t, root, since)
+			writeTree(t, root, since)
 
 			document := &LeaveDocument{}
-			_, err = undo(document)(t.Context(), j, report.Log{Sink: &story})
-			must(t, err)
+			_, err = undoStep(document)(t.Context(), j, report.Log{Sink: &story})
+			noError(t, err)
 			var left, kept []string
-			must(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
+			noError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {
 				if err == nil && !entry.IsDir() {
 					content, readErr := os.ReadFile(p)
 					left = append(left, strings.TrimPrefix(p, root+"/")+": "+string(content))
@@ -121,8 +121,8 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 	}
 }
 
-func TestRemovalIsAShellCommand(t *testing.T) {
-	if got, want := removal([]string{"/a b", "/it's", "-x"}), `rm -- '/a b' '/it'\''s' '-x'`; got != want {
+func TestRemoveCommandIsValidShell(t *testing.T) {
+	if got, want := removeCommand([]string{"/a b", "/it's", "-x"}), `rm -- '/a b' '/it'\''s' '-x'`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

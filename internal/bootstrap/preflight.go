@@ -18,7 +18,7 @@ type PreflightDocument struct {
 // run; their findings are in the document and in its Err.
 func Preflight(ctx context.Context, options Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	j, err := look(ctx, options)
+	j, err := openReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
@@ -27,8 +27,8 @@ func Preflight(ctx context.Context, options Options) (PreflightDocument, error) 
 	if err != nil {
 		return document, err
 	}
-	document.Result = preflight.Run(preflight.Host(), facts)
-	if j.packaged() {
+	document.Result = preflight.Run(preflight.HostChecks(), facts)
+	if j.managesPackages() {
 		document.Checked++
 		document.Findings = append(document.Findings, j.packageFindings(ctx)...)
 	}
@@ -42,7 +42,7 @@ func (d PreflightDocument) Err() error {
 	if err == nil {
 		return nil
 	}
-	refusals := len(d.Findings) - d.Count(preflight.Warning)
+	refusals := len(d.Findings) - d.Count(preflight.SeverityWarning)
 	if refusals == 1 {
 		return report.Fail(report.CodeOf(err), "", "a join would be refused: 1 problem")
 	}

@@ -11,10 +11,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// reach returns the endpoints that must be reachable before and after
+// requiredEndpoints returns the endpoints that must be reachable before and after
 // the migration of the uplink: the API server, without which the node is lost to
 // the cluster, the ignition server, and those of --verify-reach.
-func (j *join) reach() []migrate.Endpoint {
+func (j *operation) requiredEndpoints() []migrate.Endpoint {
 	var all []migrate.Endpoint
 	if server, err := url.Parse(j.state.APIServer); err == nil && server.Hostname() != "" {
 		pool := x509.NewCertPool()
@@ -25,11 +25,11 @@ func (j *join) reach() []migrate.Endpoint {
 		})
 	}
 	if j.needsIgnition() {
-		if address, trust, ok := j.fetcher(report.Log{}).Direct(j.inputs.stub); ok {
+		if address, trust, ok := j.fetcher(report.Log{}).DirectAddress(j.inputs.userData); ok {
 			all = append(all, migrate.Endpoint{Name: "the ignition server", Address: address, TLS: trust})
 		}
 	}
-	for _, peer := range j.config.VerifyReach {
+	for _, peer := range j.config.RequiredEndpoints {
 		host, _, _ := net.SplitHostPort(peer) // was validated before
 		all = append(all, migrate.Endpoint{Name: "peer " + host, Address: peer})
 	}
@@ -39,6 +39,6 @@ func (j *join) reach() []migrate.Endpoint {
 // needsIgnition reports whether the ignition server must be reachable. A join that
 // resumes with a saved payload no longer needs the server and must not fail because
 // of it.
-func (j *join) needsIgnition() bool {
-	return j.inputs.stub != nil && (j.payload == nil || j.payload.Server != "")
+func (j *operation) needsIgnition() bool {
+	return j.inputs.userData != nil && (j.payload == nil || j.payload.Server != "")
 }

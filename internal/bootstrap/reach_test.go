@@ -13,14 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func TestReach(t *testing.T) {
-	stub := &ignition.Stub{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewAuthority(t, "ca").PEM}}
-	proxied := &ignition.Stub{Source: stub.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
+func TestRequiredEndpoints(t *testing.T) {
+	stub := &ignition.UserData{Source: &url.URL{Scheme: "https", Host: "ignition.example.com", Path: "/ignition"}, CAs: [][]byte{certtest.NewCA(t, "ca").PEM}}
+	proxied := &ignition.UserData{Source: stub.Source, Proxy: ignition.Proxy{HTTPS: "http://proxy:3128"}}
 	const api = "the API server api.example.com:6443 TLS api.example.com"
 	const ign = "the ignition server ignition.example.com:443 TLS ignition.example.com"
 	for name, test := range map[string]struct {
 		api     string
-		stub    *ignition.Stub
+		stub    *ignition.UserData
 		payload *ignition.Payload
 		peers   []string
 		want    []string
@@ -36,10 +36,10 @@ func TestReach(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		j := &join{config: config.Join{VerifyReach: test.peers}, payload: test.payload}
-		j.inputs.stub, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, certtest.NewAuthority(t, "ca").PEM
+		j := &operation{config: config.Join{RequiredEndpoints: test.peers}, payload: test.payload}
+		j.inputs.userData, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, certtest.NewCA(t, "ca").PEM
 		var got []string
-		for _, reach := range j.reach() {
+		for _, reach := range j.requiredEndpoints() {
 			text := reach.Name + " " + reach.Address
 			if reach.TLS != nil {
 				text += " TLS " + reach.TLS.ServerName
@@ -52,13 +52,13 @@ func TestReach(t *testing.T) {
 	}
 }
 
-func TestEnablesConfiguration(t *testing.T) {
+func TestEnablesOVSConfiguration(t *testing.T) {
 	unit := func(name, enabled string) *ignition.Plan {
-		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Want: ledger.State{Present: true, Enabled: enabled}}}}
+		return &ignition.Plan{Units: []ledger.Change{{Kind: ledger.Unit, Target: name, Desired: ledger.State{Present: true, Enabled: enabled}}}}
 	}
 	got := []bool{
-		enablesConfiguration(unit("ovs-configuration.service", "enabled")), enablesConfiguration(unit("ovs-configuration.service", "disabled")),
-		enablesConfiguration(unit("other.service", "enabled")), enablesConfiguration(&ignition.Plan{}), enablesConfiguration(nil),
+		enablesOVSConfiguration(unit("ovs-configuration.service", "enabled")), enablesOVSConfiguration(unit("ovs-configuration.service", "disabled")),
+		enablesOVSConfiguration(unit("other.service", "enabled")), enablesOVSConfiguration(&ignition.Plan{}), enablesOVSConfiguration(nil),
 	}
 	if want := []bool{true, false, false, false, false}; !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

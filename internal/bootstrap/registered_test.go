@@ -46,11 +46,11 @@ func TestJoinRestartsKubeletWhenTheNodeWasDeleted(t *testing.T) {
 			}))
 			defer server.Close()
 			ca := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
-			kubeconfig := file(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
+			kubeconfig := writeTempFile(t, fmt.Appendf(nil, `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
 				clusters: [{name: c, cluster: {server: "%s", certificate-authority-data: %s}}], users: [{name: u, user: {token: t}}]}`,
 				server.URL, base64.StdEncoding.EncodeToString(ca)))
-			j := &join{name: "worker-0", state: State{Registered: test.registered}}
-			if got := j.deleted(t.Context(), kubeconfig); got != test.want {
+			j := &operation{name: "worker-0", state: State{Registered: test.registered}}
+			if got := j.nodeDeleted(t.Context(), kubeconfig); got != test.want {
 				t.Errorf("deleted %t, want %t", got, test.want)
 			}
 		})

@@ -13,13 +13,13 @@ import (
 
 // registrationPath is the path of kubelet's drop-in with the labels and taints of
 // its Node.
-const registrationPath = "/etc/systemd/system/" + kubelet.Unit + ".d/" + kubelet.RegistrationDropIn
+const registrationPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kubelet.RegistrationDropIn
 
 // registration returns the labels and taints with which kubelet must register the
 // Node: the configured ones and, on a hosted cluster, the NodePool's label.
-func (j *join) registration() (kubelet.Registration, error) {
+func (j *operation) registration() (kubelet.Registration, error) {
 	pool := ""
-	if j.hosted() {
+	if j.isHosted() {
 		pool = j.state.NodePool
 	}
 	return kubelet.NewRegistration(j.config.Labels, j.config.Taints, pool)
@@ -28,62 +28,62 @@ func (j *join) registration() (kubelet.Registration, error) {
 // planRegistration adds the drop-in with labels and taints to the plan. If the unit
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
-func (j *join) planRegistration() error {
+func (j *operation) planRegistration() error {
 	wishes, err := j.registration()
 	if err != nil {
 		return err
 	}
-	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.hosted() && j.state.NodePool != "" {
+	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.isHosted() && j.state.NodePool != "" {
 		j.plan.Notes = append(j.plan.Notes, ignition.Note{
-			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unmet, Rule: "registration",
+			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
 			Reason: "the name of NodePool " + j.state.NodePool + " cannot be the value of a label",
 		})
 	}
-	content, err := wishes.DropIn(j.launch(false))
+	content, err := wishes.RenderDropIn(j.kubeletLaunch(false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
 	case err != nil && len(j.config.Labels)+len(j.config.Taints) > 0:
 		return err
 	case err != nil:
-		rule.Action, rule.Reason = ignition.Unmet, err.Error()
+		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+wishes.String()
 		j.plan.Files = append(j.plan.Files, ledger.Change{
-			Kind: ledger.File, Target: registrationPath, Why: "labels and taints of the Node", Want: ledger.FileState([]byte(content), 0o644),
+			Kind: ledger.File, Target: registrationPath, Reason: "labels and taints of the Node", Desired: ledger.FileState([]byte(content), 0o644),
 		})
 	default:
 		if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
-		j.plan.Files = append(j.plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Why: rule.Reason})
+		j.plan.Files = append(j.plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
 	j.plan.Notes = append(j.plan.Notes, rule)
 	return nil
 }
 
-// register returns the Node that is submitted as a dry run before kubelet
+// registerRequest returns the Node that is submitted as a dry run before kubelet
 // starts, or nil if there is no plan yet.
-func (j *join) register() *kubelet.Register {
+func (j *operation) registerRequest() *kubelet.RegistrationCheck {
 	wishes, err := j.registration()
 	if j.plan == nil || err != nil {
 		return nil
 	}
-	return &kubelet.Register{Launch: j.launch(true), Wishes: wishes, Arch: j.facts.Arch, First: j.state.Finished.IsZero()}
+	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: wishes, Arch: j.facts.Arch, FirstJoin: j.state.Finished.IsZero()}
 }
 
-// launch returns the unit file and drop-ins with which systemd will start
+// kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (j *join) launch(ours bool) kubelet.Launch {
-	launch := kubelet.Launch{File: j.asPlanned}
+func (j *operation) kubeletLaunch(ours bool) kubelet.UnitFiles {
+	launch := kubelet.UnitFiles{File: j.plannedFile}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
-		if content, found := j.asPlanned(path.Join(dir, kubelet.Unit)); found {
+		if content, found := j.plannedFile(path.Join(dir, kubelet.UnitName)); found {
 			launch.Unit = string(content)
 		}
-		for _, name := range j.plannedNames(path.Join(dir, kubelet.Unit+".d")) {
-			if content, found := j.asPlanned(path.Join(dir, kubelet.Unit+".d", name)); found {
+		for _, name := range j.plannedNames(path.Join(dir, kubelet.UnitName+".d")) {
+			if content, found := j.plannedFile(path.Join(dir, kubelet.UnitName+".d", name)); found {
 				dropins[name] = string(content) // overrides the same name in earlier directories
 			}
 		}
@@ -96,24 +96,24 @@ func (j *join) launch(ours bool) kubelet.Launch {
 	return launch
 }
 
-// asPlanned returns the content of a file after the plan is applied. A link reads
+// plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func (j *join) asPlanned(p string) ([]byte, bool) {
+func (j *operation) plannedFile(p string) ([]byte, bool) {
 	for _, change := range slices.Backward(j.plan.Files) {
 		switch {
 		case change.Target != p:
-		case change.Kind == ledger.Link:
-			return nil, change.Want.Present
-		case change.Kind == ledger.File && (!change.Want.Present || change.Want.Digest != ""):
-			return change.Want.Content, change.Want.Present
+		case change.Kind == ledger.Symlink:
+			return nil, change.Desired.Present
+		case change.Kind == ledger.File && (!change.Desired.Present || change.Desired.Digest != ""):
+			return change.Desired.Content, change.Desired.Present
 		}
 	}
-	return j.asOnHost(p)
+	return j.hostFile(p)
 }
 
-// asOnHost reads a file of the host and follows links. /etc/os-release is a link,
+// hostFile reads a file of the host and follows links. /etc/os-release is a link,
 // and so are some drop-ins.
-func (j *join) asOnHost(p string) ([]byte, bool) {
+func (j *operation) hostFile(p string) ([]byte, bool) {
 	for range 10 { // more links indicate a loop
 		info, err := j.tree.Lstat(p)
 		switch {
@@ -135,7 +135,7 @@ func (j *join) asOnHost(p string) ([]byte, bool) {
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func (j *join) plannedNames(dir string) []string {
+func (j *operation) plannedNames(dir string) []string {
 	names, err := j.tree.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable

@@ -19,12 +19,12 @@ const (
 )
 
 func plannedUnit(content string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: units, Want: ledger.FileState([]byte(content), 0o644)}
+	return ledger.Change{Kind: ledger.File, Target: units, Desired: ledger.FileState([]byte(content), 0o644)}
 }
 
-// joining returns an operation with the plan that joins the NodePool, on a host
+// plannedOperation returns an operation with the plan that joins the NodePool, on a host
 // with the files.
-func joining(t *testing.T, files map[string]string, plan ...ledger.Change) *join {
+func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Change) *operation {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -52,19 +52,19 @@ func joining(t *testing.T, files map[string]string, plan ...ledger.Change) *join
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
-	return &join{
-		state:   State{Hosted: true, NodePool: "clusters/demo-workers"},
-		machine: &machine{tree: tree, ledger: book, facts: host.Facts{Arch: "amd64"}},
-		plan:    &ignition.Plan{Files: plan},
+	return &operation{
+		state:     State{Hosted: true, NodePool: "clusters/demo-workers"},
+		localHost: &localHost{tree: tree, ledger: book, facts: host.Facts{Arch: "amd64"}},
+		plan:      &ignition.Plan{Files: plan},
 	}
 }
 
-// dropin returns the planned content of the drop-in, "" if none is planned.
-func dropin(j *join) string {
+// plannedDropIn returns the planned content of the drop-in, "" if none is planned.
+func plannedDropIn(j *operation) string {
 	content := ""
 	for _, change := range j.plan.Files {
 		if change.Target == registrationPath {
-			content = string(change.Want.Content)
+			content = string(change.Desired.Content)
 		}
 	}
 	return content
@@ -74,7 +74,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		plan  []ledger.Change
-		join  func(*join)
+		join  func(*operation)
 		want  string // part of the drop-in; "" if there must be none
 		note  string
 		fails string
@@ -86,12 +86,12 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a label of that name is a person's": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *join) { j.config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
+			join: func(j *operation) { j.config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
 			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
 		},
 		"not on a standalone cluster": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *join) { j.state.Hosted = false },
+			join: func(j *operation) { j.state.Hosted = false },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
@@ -112,7 +112,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, and somebody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			join:  func(j *join) { j.config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			join:  func(j *operation) { j.config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
 			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
@@ -122,12 +122,12 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *join) { j.state.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+			join: func(j *operation) { j.state.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
 		},
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := joining(t, test.files, test.plan...)
+			j := plannedOperation(t, test.files, test.plan...)
 			if test.join != nil {
 				test.join(j)
 			}
@@ -135,7 +135,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 			if (err == nil) != (test.fails == "") || (err != nil && (!strings.Contains(err.Error(), test.fails) || report.CodeOf(err) != report.Refused)) {
 				t.Fatalf("planRegistration() = %v (code %d), want %q", err, report.CodeOf(err), test.fails)
 			}
-			if got := dropin(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
+			if got := plannedDropIn(j); (got == "") != (test.want == "") || !strings.Contains(got, test.want) {
 				t.Errorf("the drop-in is %q, want %q", got, test.want)
 			}
 			notes := ""
@@ -150,8 +150,8 @@ func TestRegistrationIsPlanned(t *testing.T) {
 }
 
 // Labels that are no longer configured must be removed by the next join.
-func TestRegistrationIsTakenBack(t *testing.T) {
-	j := joining(t, nil, plannedUnit(kubeletUnit))
+func TestRegistrationIsRemoved(t *testing.T) {
+	j := plannedOperation(t, nil, plannedUnit(kubeletUnit))
 	if err := j.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestRegistrationIsTakenBack(t *testing.T) {
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
-	if _, found := j.asOnHost(registrationPath); found {
+	if _, found := j.hostFile(registrationPath); found {
 		t.Error("the drop-in is still there")
 	}
 }
@@ -175,12 +175,12 @@ func TestRegistrationIsTakenBack(t *testing.T) {
 // The dry run must submit the Node that kubelet will submit: with the agent's
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
-	j := joining(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
+	j := plannedOperation(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
 	j.config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
 	if err := j.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	node, err := j.register().Node("worker-1")
+	node, err := j.registerRequest().ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,16 +197,16 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 }
 
 // A resumed join keeps labels and taints.
-func TestRegistrationGoesOn(t *testing.T) {
+func TestResumedJoinKeepsRegistration(t *testing.T) {
 	earlier := State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)
-	if c := continued(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
+	if c := mergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
 	}
-	if c := continued(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
+	if c := mergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := continued(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := mergeSaved(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

@@ -16,8 +16,8 @@ type RunOptions struct {
 	Options
 	Version string // of the agent, for the metrics
 	Metrics string // output file for node_exporter's textfile collector; "" for none
-	// FirstBoot locates the files that start a join if none has been recorded.
-	FirstBoot FirstBoot
+	// AutoJoin locates the files that start a join if none has been recorded.
+	AutoJoin AutoJoin
 }
 
 // Run runs the service. It resumes an unfinished join, or starts one with the files
@@ -28,19 +28,19 @@ func Run(ctx context.Context, options RunOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := state.stays(); err != nil {
+	if err := state.checkNotLeaving(); err != nil {
 		return err
 	}
 	if state.Finished.IsZero() {
-		if err := joinPatiently(ctx, options); err != nil {
+		if err := joinWithRetry(ctx, options); err != nil {
 			return err
 		}
 		if state, err = readState(options.StateDir); err != nil {
 			return err
 		}
 	}
-	options.FirstBoot.tidy(state, report.Log{Sink: options.Sink, Step: "watch"})
-	s := &service{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
+	options.AutoJoin.removeAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
+	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
 	}
@@ -48,31 +48,31 @@ func Run(ctx context.Context, options RunOptions) error {
 	// Report readiness even if the node is not Ready, which can take a day. An
 	// administrator's join stops the service while it is being started, because it
 	// joins then.
-	report.Notify{}.Ready(lookingAt(state.NodeName))
+	report.SystemdNotifier{}.Ready(checkingStatus(state.NodeName))
 	return (&watch.Watcher{
-		Looks: s.looks(), Limit: 2 * time.Minute, Again: 20 * time.Second, Failed: notFoundOut,
-		Tell: s.tell, Beat: s.beat, Over: s.over,
+		Checks: s.checks(), Timeout: 2 * time.Minute, ConfirmAfter: 20 * time.Second, FailureFinding: failedCheckFinding,
+		OnChange: s.publishChanges, OnTick: s.reportStatus, Done: s.hasEnded,
 	}).Run(ctx)
 }
 
-// joinPatiently joins the host to the cluster, however long that takes.
-func joinPatiently(ctx context.Context, options RunOptions) error {
+// joinWithRetry joins the host to the cluster, however long that takes.
+func joinWithRetry(ctx context.Context, options RunOptions) error {
 	return retrier{
-		sink: options.Sink, try: options.try, marks: options.FirstBoot.marks, wait: sleep, tell: report.Notify{}.Status,
-	}.join(ctx)
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.fingerprint, wait: sleep, setStatus: report.SystemdNotifier{}.Status,
+	}.run(ctx)
 }
 
-// try attempts the join once. An administrator may have joined the host since
+// tryJoin attempts the join once. An administrator may have joined the host since
 // the last attempt.
-func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
+func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
 	state, err := readState(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
 		return err
 	}
-	if err := state.stays(); err != nil {
+	if err := state.checkNotLeaving(); err != nil {
 		return err
 	}
-	next, err := o.next(state)
+	next, err := o.nextOptions(state)
 	if err != nil {
 		return err
 	}
@@ -81,14 +81,14 @@ func (o RunOptions) try(ctx context.Context, sink report.Sink) error {
 	return err
 }
 
-// next returns the options of the next attempt: they resume the recorded
+// nextOptions returns the options of the next attempt: they resume the recorded
 // join or, if there is none, start a new one.
-func (o RunOptions) next(state State) (Options, error) {
-	if state.Known() {
-		return o.FirstBoot.renewed(o.Options, state)
+func (o RunOptions) nextOptions(state State) (Options, error) {
+	if state.Exists() {
+		return o.AutoJoin.resumeOptions(o.Options, state)
 	}
 	next := o.Options
-	begun, found, err := o.FirstBoot.configure(next.Config)
+	begun, found, err := o.AutoJoin.configure(next.Config)
 	if err != nil {
 		return next, err
 	}
@@ -99,32 +99,32 @@ func (o RunOptions) next(state State) (Options, error) {
 	return next, nil
 }
 
-// notFoundOut returns a finding about a check that could not be run.
-func notFoundOut(err error) watch.Finding {
-	return watch.Finding{Severity: report.SeverityWarning, About: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
+// failedCheckFinding returns a finding about a check that could not be run.
+func failedCheckFinding(err error) watch.Finding {
+	return watch.Finding{Severity: report.SeverityWarning, Subject: "what could not be found out", Text: err.Error(), Remedy: report.RemedyOf(err)}
 }
 
-// over reports whether the host has left the cluster or has joined again. The
+// hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
-func (s *service) over() (bool, error) {
+func (s *nodeWatcher) hasEnded() (bool, error) {
 	state, err := readState(s.StateDir)
 	if err != nil {
 		return false, err
 	}
 	switch {
-	case !state.Known():
+	case !state.Exists():
 		s.log.Note("this host has left the cluster; there is nothing to watch any more")
 		return true, nil
-	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.renewed():
+	case state.NodeName != s.state.NodeName || state.APIServer != s.state.APIServer || s.kubeconfigChanged():
 		s.log.Note("this host has joined anew; starting over")
 		return true, report.Fail(report.Failed, "", "the join that was watched is not the one of now")
 	}
 	return false, nil
 }
 
-// renewed reports whether a join has changed kubelet's kubeconfig. The
+// kubeconfigChanged reports whether a join has changed kubelet's kubeconfig. The
 // state contains the new CAs of a cluster some steps before the kubeconfig does.
-func (s *service) renewed() bool {
+func (s *nodeWatcher) kubeconfigChanged() bool {
 	now, err := os.ReadFile(s.kubeconfig)
-	return err == nil && !bytes.Equal(now, s.trusted) // if it does not exist, a leave is in progress
+	return err == nil && !bytes.Equal(now, s.kubeconfigContent) // if it does not exist, a leave is in progress
 }

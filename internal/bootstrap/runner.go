@@ -13,16 +13,16 @@ import (
 
 // Step is one step of a join or leave.
 type Step struct {
-	Name string
-	Does string // for help texts and documents
+	Name        string
+	Description string // for help texts and documents
 	// Until is the value of --until that ends the join after the step; "" for none.
 	Until string
-	// Needed steps cannot be skipped, because later steps use their results.
-	Needed bool
-	// Alone steps do not use the results of earlier steps, and can be run with
+	// Required steps cannot be skipped, because later steps use their results.
+	Required bool
+	// Independent steps do not use the results of earlier steps, and can be run with
 	// --only.
-	Alone bool
-	run   func(ctx context.Context, j *join, log report.Log) (outcome, error)
+	Independent bool
+	run         func(ctx context.Context, j *operation, log report.Log) (outcome, error)
 }
 
 // outcome is the result of a successful step.
@@ -31,8 +31,8 @@ type outcome struct {
 	changed bool // the step changed something; false if everything was up to date
 }
 
-// same returns the outcome of a step that changed nothing.
-func same(format string, args ...any) (outcome, error) {
+// unchanged returns the outcome of a step that changed nothing.
+func unchanged(format string, args ...any) (outcome, error) {
 	return outcome{summary: fmt.Sprintf(format, args...)}, nil
 }
 
@@ -41,9 +41,9 @@ func changed(format string, args ...any) (outcome, error) {
 	return outcome{summary: fmt.Sprintf(format, args...), changed: true}, nil
 }
 
-// run runs the steps up to the one that --until names, and reports whether any
+// runSteps runs the steps up to the one that --until names, and reports whether any
 // of them changed something.
-func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
+func (j *operation) runSteps(ctx context.Context, steps []Step) (bool, error) {
 	any := false
 	for _, step := range steps {
 		if slices.Contains(j.config.Skip, step.Name) {
@@ -51,13 +51,13 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 			j.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "left out on request"})
 			continue
 		}
-		did, err := j.one(ctx, step)
+		did, err := j.runStep(ctx, step)
 		if err != nil {
 			return any, err
 		}
 		any = any || did
 		if j.state.Leaving.IsZero() { // LastStep is the last step of the join
-			if err := j.remember(step.Name); err != nil {
+			if err := j.recordStep(step.Name); err != nil {
 				return any, err
 			}
 		}
@@ -68,24 +68,24 @@ func (j *join) run(ctx context.Context, steps []Step) (bool, error) {
 	return any, nil
 }
 
-// one runs one step and reports whether it changed something.
-func (j *join) one(ctx context.Context, step Step) (bool, error) {
+// runStep runs one step and reports whether it changed something.
+func (j *operation) runStep(ctx context.Context, step Step) (bool, error) {
 	started := time.Now()
 	j.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
 	log := report.Log{Sink: j.sink, Step: step.Name}
-	if j.machine != nil && j.ledger != nil {
-		j.ledger.Tell = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
+	if j.localHost != nil && j.ledger != nil {
+		j.ledger.OnChange = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
 	}
 	out, err := step.run(ctx, j, log)
 	elapsed := time.Since(started)
 	if err != nil {
-		err = inWords(ctx, err)
+		err = explainInterruption(ctx, err)
 		j.emit(report.Event{
 			Kind: report.StepFailed, Step: step.Name, Message: err.Error(), Remedy: report.RemedyOf(err), Elapsed: elapsed,
 		})
 		return false, fmt.Errorf("%s: %w", step.Name, err)
 	}
-	kind := report.StepSame
+	kind := report.StepUnchanged
 	if out.changed {
 		kind = report.StepDone
 	}
@@ -93,9 +93,9 @@ func (j *join) one(ctx context.Context, step Step) (bool, error) {
 	return out.changed, nil
 }
 
-// inWords describes a cancellation or timeout of ctx in a message with
+// explainInterruption describes a cancellation or timeout of ctx in a message with
 // a remedy. Completed work is kept; the same command resumes it.
-func inWords(ctx context.Context, err error) error {
+func explainInterruption(ctx context.Context, err error) error {
 	const again = "# run the same command again: it goes on where this one ended"
 	var failure *report.Failure
 	switch {
@@ -109,7 +109,7 @@ func inWords(ctx context.Context, err error) error {
 	return err
 }
 
-func (j *join) emit(event report.Event) {
+func (j *operation) emit(event report.Event) {
 	event.Time = time.Now()
 	if j.sink != nil {
 		j.sink.Emit(event)

@@ -20,24 +20,24 @@ func (e *events) Emit(event report.Event) {
 	*e = append(*e, strings.TrimSpace(fmt.Sprintf("%s %s %s", event.Kind, event.Step, event.Message)))
 }
 
-// end describes how a step of a script ends.
-type end struct {
+// stepEnd describes how a step of a script ends.
+type stepEnd struct {
 	outcome outcome
 	err     error
 }
 
-// script returns steps that record their names and end as specified, or
+// scriptedSteps returns steps that record their names and end as specified, or
 // successfully.
-func script(ran *[]string, ends map[string]end) []Step {
+func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 	steps := Steps()
 	for i := range steps {
 		name := steps[i].Name
-		steps[i].run = func(context.Context, *join, report.Log) (outcome, error) {
+		steps[i].run = func(context.Context, *operation, report.Log) (outcome, error) {
 			*ran = append(*ran, name)
 			if end, told := ends[name]; told {
 				return end.outcome, end.err
 			}
-			return same("fine")
+			return unchanged("fine")
 		}
 	}
 	return steps
@@ -51,7 +51,7 @@ func stepNames() []string {
 	return list
 }
 
-func TestRunGoesThroughTheStepsInTheirOrder(t *testing.T) {
+func TestRunExecutesStepsInOrder(t *testing.T) {
 	all := stepNames()
 	until := func(name string) []string {
 		for i := range all {
@@ -76,8 +76,8 @@ func TestRunGoesThroughTheStepsInTheirOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &join{config: test.config, dir: t.TempDir()}
-			did, err := j.run(t.Context(), script(&ran, nil))
+			j := &operation{config: test.config, dir: t.TempDir()}
+			did, err := j.runSteps(t.Context(), scriptedSteps(&ran, nil))
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
 			}
@@ -92,15 +92,15 @@ func TestRunGoesThroughTheStepsInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestRunTellsHowEachStepEnded(t *testing.T) {
+func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var story events
-	j := &join{config: config.Join{Until: "identity", Skip: []string{"packages"}}, dir: t.TempDir(), sink: &story}
-	steps := script(&ran, map[string]end{
+	j := &operation{config: config.Join{Until: "identity", Skip: []string{"packages"}}, dir: t.TempDir(), sink: &story}
+	steps := scriptedSteps(&ran, map[string]stepEnd{
 		"fetch": {outcome: outcome{summary: "80 files", changed: true}},
 		"files": {err: errors.New("disk is full")},
 	})
-	did, err := j.run(t.Context(), steps)
+	did, err := j.runSteps(t.Context(), steps)
 	if !did || err == nil || err.Error() != "files: disk is full" {
 		t.Errorf("changed %t, %v", did, err)
 	}
@@ -147,8 +147,8 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &join{dir: t.TempDir(), sink: recorder}
-			_, err := j.run(test.ctx, script(&ran, map[string]end{
+			j := &operation{dir: t.TempDir(), sink: recorder}
+			_, err := j.runSteps(test.ctx, scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}))
 			if err == nil || err.Error() != test.text || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
@@ -193,7 +193,7 @@ func TestUntilNamesTheStatesOfSteps(t *testing.T) {
 	var states []string
 	seen := map[string]bool{}
 	for _, step := range Steps() {
-		if seen[step.Name] || step.Does == "" || step.run == nil {
+		if seen[step.Name] || step.Description == "" || step.run == nil {
 			t.Errorf("step %+v is twice there, or says and does nothing", step)
 		}
 		seen[step.Name] = true
@@ -201,12 +201,12 @@ func TestUntilNamesTheStatesOfSteps(t *testing.T) {
 			states = append(states, step.Until)
 		}
 	}
-	if diff := cmp.Diff(config.Untils(), states); diff != "" {
+	if diff := cmp.Diff(config.UntilStates(), states); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	words := map[string]bool{}
 	for _, until := range states {
-		words[done(until)] = true
+		words[stateReached(until)] = true
 	}
 	if len(words) != len(states) {
 		t.Errorf("not every end of a join has its own words: %v", words)

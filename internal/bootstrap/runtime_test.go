@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 )
 
-// joinOf returns an operation with the payload files, on a host with the other
+// operationOf returns an operation with the payload files, on a host with the other
 // files.
-func joinOf(t *testing.T, payload, onHost map[string]string) *join {
+func operationOf(t *testing.T, payload, onHost map[string]string) *operation {
 	t.Helper()
 	var files []string
 	for _, name := range sortedKeys(payload) {
@@ -39,7 +39,7 @@ func joinOf(t *testing.T, payload, onHost map[string]string) *join {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	return &join{payload: loaded, machine: &machine{tree: tree}}
+	return &operation{payload: loaded, localHost: &localHost{tree: tree}}
 }
 
 // CRI-O uses the last file of its directory, whether it belongs to the payload or
@@ -60,15 +60,15 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 		"the last of the host's":          {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-a.conf": runtime("kata"), dir + "20-b.conf": runtime("runc"), dir + "30-c.conf": "[crio.image]\n"}, "runc"},
 		"of the host, that has no syntax": {map[string]string{dir + "00-default": runtime("crun")}, map[string]string{dir + "10-x": "["}, "crun"},
 	} {
-		if got := joinOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
+		if got := operationOf(t, test.payload, test.host).defaultRuntime(); got != test.want {
 			t.Errorf("%s: %q, want %q", name, got, test.want)
 		}
 	}
 }
 
 // The package of the pool's default runtime is required.
-func TestCommandsHaveTheDefaultRuntime(t *testing.T) {
-	j := joinOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
+func TestCommandsContainTheDefaultRuntime(t *testing.T) {
+	j := operationOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
 	j.plan = &ignition.Plan{}
 	if !j.commands()["runc"] {
 		t.Errorf("commands %v", j.commands())

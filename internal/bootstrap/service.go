@@ -17,26 +17,26 @@ import (
 // serviceUnit is the unit of the service.
 const serviceUnit = "hcp-node-agent.service"
 
-// service watches a node that has joined.
-type service struct {
+// nodeWatcher watches a node that has joined.
+type nodeWatcher struct {
 	RunOptions
-	state   State
-	log     report.Log
-	systemd *host.Systemd // nil if systemd is unreachable
-	node    *kubelet.Node
-	known   bool // a check has run, so the metrics are meaningful
+	state     State
+	log       report.Log
+	systemd   *host.Systemd // nil if systemd is unreachable
+	node      *kubelet.Node
+	hasResult bool // a check has run, so the metrics are meaningful
 
-	kubeconfig string // path of kubelet's kubeconfig
-	trusted    []byte // its content when node was opened
+	kubeconfig        string // path of kubelet's kubeconfig
+	kubeconfigContent []byte // its content when node was opened
 }
 
-func (s *service) open(ctx context.Context) error {
+func (s *nodeWatcher) open(ctx context.Context) error {
 	facts, err := host.LookFacts(ctx)
 	if err != nil {
 		return err
 	}
 	s.systemd, _ = host.OpenSystemd(ctx) // without systemd, findings have less detail
-	s.trusted, err = os.ReadFile(s.kubeconfig)
+	s.kubeconfigContent, err = os.ReadFile(s.kubeconfig)
 	if err != nil {
 		s.close()
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
@@ -48,23 +48,23 @@ func (s *service) open(ctx context.Context) error {
 		return err
 	}
 	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Machine = facts.BootID, kubelet.ThisMachine(s.systemd, networkDirectory)
+	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, networkDirectory)
 	return nil
 }
 
-func (s *service) close() {
+func (s *nodeWatcher) close() {
 	if s.systemd != nil {
 		s.systemd.Close()
 	}
 }
 
-// beat reports to systemd that the watcher is alive, and writes the
+// reportStatus reports to systemd that the watcher is alive, and writes the
 // metrics. It writes no metrics before the first findings or the end of all checks,
 // because zero findings would then read as healthy.
-func (s *service) beat(ctx context.Context, standing []watch.Change, settled bool) {
-	report.Notify{}.Alive(status(s.state.NodeName, standing, settled))
-	s.known = s.known || settled || len(standing) > 0
-	if s.Metrics == "" || !s.known {
+func (s *nodeWatcher) reportStatus(ctx context.Context, standing []watch.Change, settled bool) {
+	report.SystemdNotifier{}.Watchdog(statusLine(s.state.NodeName, standing, settled))
+	s.hasResult = s.hasResult || settled || len(standing) > 0
+	if s.Metrics == "" || !s.hasResult {
 		return
 	}
 	var out bytes.Buffer
@@ -77,13 +77,13 @@ func (s *service) beat(ctx context.Context, standing []watch.Change, settled boo
 	}
 }
 
-// status returns the line that systemctl status prints.
-func status(name string, standing []watch.Change, settled bool) string {
+// statusLine returns the line that systemctl status prints.
+func statusLine(name string, standing []watch.Change, settled bool) string {
 	switch {
 	case len(standing) == 0 && settled:
 		return name + " is Ready and schedulable"
 	case len(standing) == 0:
-		return lookingAt(name)
+		return checkingStatus(name)
 	}
 	text := standing[0].Text
 	if more := len(standing) - 1; more > 0 {
@@ -92,12 +92,12 @@ func status(name string, standing []watch.Change, settled bool) string {
 	return text
 }
 
-// lookingAt returns the status until the first checks are complete.
-func lookingAt(name string) string { return "looking at " + name }
+// checkingStatus returns the status until the first checks are complete.
+func checkingStatus(name string) string { return "looking at " + name }
 
-// beginService starts the service if it is enabled and not running. The service
+// startService starts the service if it is enabled and not running. The service
 // then watches the node or continues its join.
-func (j *join) beginService(ctx context.Context) {
+func (j *operation) startService(ctx context.Context) {
 	err := func() error {
 		systemd, err := host.OpenSystemd(ctx)
 		if err != nil {
@@ -115,9 +115,9 @@ func (j *join) beginService(ctx context.Context) {
 	}
 }
 
-// endService stops the service, which has nothing to watch on a host that leaves,
+// stopService stops the service, which has nothing to watch on a host that leaves,
 // and resets its failed state. The service refuses to start during a leave.
-func (j *join) endService(ctx context.Context) error {
+func (j *operation) stopService(ctx context.Context) error {
 	unit, err := j.systemd.UnitState(ctx, serviceUnit)
 	if err != nil || unit.Load != "loaded" {
 		return err

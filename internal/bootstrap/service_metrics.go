@@ -9,13 +9,13 @@ import (
 )
 
 // metrics returns the metrics about the node.
-func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metric {
+func (s *nodeWatcher) metrics(standing []watch.Change, now time.Time) []report.Metric {
 	counts := map[report.Severity]float64{}
 	since := report.Metric{Name: "hcp_node_agent_finding_since_timestamp_seconds", Help: "When something was first seen that is not as it should be, in seconds since 1970."}
 	for _, change := range standing {
 		counts[change.Severity]++
 		since.Samples = append(since.Samples, report.Sample{
-			Labels: [][2]string{{"look", change.Look}, {"severity", string(change.Severity)}, {"about", change.About}}, Value: float64(change.Since.Unix()),
+			Labels: [][2]string{{"look", change.Check}, {"severity", string(change.Severity)}, {"about", change.Subject}}, Value: float64(change.Since.Unix()),
 		})
 	}
 	findings := report.Metric{Name: "hcp_node_agent_findings", Help: "How many things are not as they should be."}
@@ -29,10 +29,10 @@ func (s *service) metrics(standing []watch.Change, now time.Time) []report.Metri
 		{Name: "hcp_node_agent_last_look_timestamp_seconds", Help: "When the agent last looked at its node, in seconds since 1970.", Samples: []report.Sample{{Value: float64(now.Unix())}}},
 		findings, since,
 	}
-	if ends := kubelet.CertificateEnds(kubelet.PKIDirectory); len(ends) > 0 {
+	if ends := kubelet.CertificateExpiries(kubelet.PKIDirectory); len(ends) > 0 {
 		metric := report.Metric{Name: "hcp_node_agent_certificate_end_timestamp_seconds", Help: "When a certificate of kubelet ends, in seconds since 1970."}
 		for _, end := range ends {
-			metric.Samples = append(metric.Samples, report.Sample{Labels: [][2]string{{"certificate", end.Name}}, Value: float64(end.At.Unix())})
+			metric.Samples = append(metric.Samples, report.Sample{Labels: [][2]string{{"certificate", end.Name}}, Value: float64(end.NotAfter.Unix())})
 		}
 		metrics = append(metrics, metric)
 	}

@@ -12,11 +12,11 @@ import (
 // the service hung if it sends no notification within WatchdogSec.
 const eventsTimeout = 30 * time.Second
 
-// tell writes the changes found by a check to the journal, and then to
+// publishChanges writes the changes found by a check to the journal, and then to
 // the cluster as Events.
-func (s *service) tell(ctx context.Context, changes []watch.Change) {
+func (s *nodeWatcher) publishChanges(ctx context.Context, changes []watch.Change) {
 	for _, change := range changes {
-		if text := sentence(change); change.Gone {
+		if text := changeMessage(change); change.Resolved {
 			s.log.Note(text)
 		} else {
 			s.log.Warn(text, change.Remedy)
@@ -28,7 +28,7 @@ func (s *service) tell(ctx context.Context, changes []watch.Change) {
 	bounded, cancel := context.WithTimeout(ctx, eventsTimeout)
 	defer cancel()
 	for _, change := range changes {
-		if err := s.event(bounded, change); err != nil {
+		if err := s.recordEvent(bounded, change); err != nil {
 			if ctx.Err() == nil {
 				s.log.Note(err.Error())
 			}
@@ -37,26 +37,26 @@ func (s *service) tell(ctx context.Context, changes []watch.Change) {
 	}
 }
 
-// event records the change as an Event, which "oc describe node" prints.
-func (s *service) event(ctx context.Context, change watch.Change) error {
-	text := sentence(change)
-	if remedy := report.Remedy(change.Remedy).Inline(); !change.Gone && remedy != "" {
+// recordEvent records the change as an Event, which "oc describe node" prints.
+func (s *nodeWatcher) recordEvent(ctx context.Context, change watch.Change) error {
+	text := changeMessage(change)
+	if remedy := report.Remedy(change.Remedy).Inline(); !change.Resolved && remedy != "" {
 		text += " (" + remedy + ")"
 	}
-	return s.node.Event(ctx, !change.Gone && change.Severity != report.SeverityNote, reason(change), text)
+	return s.node.RecordEvent(ctx, !change.Resolved && change.Severity != report.SeverityNote, eventReason(change), text)
 }
 
-// sentence returns the log message for a change.
-func sentence(change watch.Change) string {
-	if change.Gone {
+// changeMessage returns the log message for a change.
+func changeMessage(change watch.Change) string {
+	if change.Resolved {
 		return "no longer: " + change.Text
 	}
 	return change.Text
 }
 
-// reason returns the reason of the Event, in CamelCase as Kubernetes requires.
-func reason(change watch.Change) string {
-	if change.Gone {
+// eventReason returns the reason of the Event, in CamelCase as Kubernetes requires.
+func eventReason(change watch.Change) string {
+	if change.Resolved {
 		return "HCPNodeAgentResolved"
 	}
 	return "HCPNodeAgentFound"

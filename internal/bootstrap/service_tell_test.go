@@ -34,7 +34,7 @@ func nodeOf(t *testing.T, server string) *kubelet.Node {
 
 // Each failed Event can take as long as a request timeout. If the first Event
 // fails, no other one is sent; the journal contains all changes.
-func TestTellIsNotHeldUpByTheCluster(t *testing.T) {
+func TestPublishChangesStopsAfterOneFailedEvent(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -51,10 +51,10 @@ func TestTellIsNotHeldUpByTheCluster(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	said := &recorded{heard: func() {}}
-	s := &service{log: report.Log{Sink: said, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
-	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Gone: true}
-	s.tell(t.Context(), append(standing(), gone))
+	said := &eventRecorder{onEvent: func() {}}
+	s := &nodeWatcher{log: report.Log{Sink: said, Step: "watch"}, node: nodeOf(t, listener.Addr().String())}
+	gone := watch.Change{Finding: watch.Finding{Text: "a taint stays"}, Resolved: true}
+	s.publishChanges(t.Context(), append(activeFindings(), gone))
 	want := []string{"kubelet.service does not run (failed)", "not as the join left it: /etc/a", "no longer: a taint stays"}
 	if len(said.messages) != 4 || !slices.Equal(said.messages[:3], want) {
 		t.Errorf("%q, want %q and why there is no Event", said.messages, want)

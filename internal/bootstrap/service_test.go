@@ -17,10 +17,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-func standing() []watch.Change {
+func activeFindings() []watch.Change {
 	return []watch.Change{
-		{Look: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: report.SeverityProblem, About: "kubelet", Text: "kubelet.service does not run (failed)"}},
-		{Look: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: report.SeverityWarning, About: "drift", Text: "not as the join left it: /etc/a"}},
+		{Check: "node", Since: time.Unix(1795290000, 0), Finding: watch.Finding{Severity: report.SeverityProblem, Subject: "kubelet", Text: "kubelet.service does not run (failed)"}},
+		{Check: "host", Since: time.Unix(1795290300, 0), Finding: watch.Finding{Severity: report.SeverityWarning, Subject: "drift", Text: "not as the join left it: /etc/a"}},
 	}
 }
 
@@ -31,10 +31,10 @@ func TestServiceStatus(t *testing.T) {
 	}{
 		"worker-0 is Ready and schedulable":     {nil, true},
 		"looking at worker-0":                   {nil, false},
-		"kubelet.service does not run (failed)": {standing()[:1], false},
-		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": {standing(), true},
+		"kubelet.service does not run (failed)": {activeFindings()[:1], false},
+		"kubelet.service does not run (failed) (and 1 more; see: hcp-node-agent doctor)": {activeFindings(), true},
 	} {
-		if got := status("worker-0", test.all, test.settled); got != want {
+		if got := statusLine("worker-0", test.all, test.settled); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -42,9 +42,9 @@ func TestServiceStatus(t *testing.T) {
 
 // Metrics without findings must not be written before the checks are complete.
 // After that, a repeated check must not suppress them.
-func TestServiceCountsWhatItKnows(t *testing.T) {
+func TestServiceWritesMetricsOnceChecksAreComplete(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "metrics.prom")
-	s := &service{RunOptions: RunOptions{Metrics: file}, state: State{NodeName: "worker-0"}}
+	s := &nodeWatcher{RunOptions: RunOptions{Metrics: file}, state: State{NodeName: "worker-0"}}
 	written := func() bool {
 		err := os.Remove(file)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -53,7 +53,7 @@ func TestServiceCountsWhatItKnows(t *testing.T) {
 		return err == nil
 	}
 	for i, settled := range []bool{false, true, false} {
-		s.beat(t.Context(), nil, settled)
+		s.reportStatus(t.Context(), nil, settled)
 		if got, want := written(), i > 0; got != want {
 			t.Errorf("beat %d: metrics written %t, want %t", i, got, want)
 		}
@@ -61,9 +61,9 @@ func TestServiceCountsWhatItKnows(t *testing.T) {
 }
 
 func TestServiceMetrics(t *testing.T) {
-	s := &service{RunOptions: RunOptions{Version: "1.2"}, state: State{NodeName: "worker-0", NodePool: "clusters/demo"}}
+	s := &nodeWatcher{RunOptions: RunOptions{Version: "1.2"}, state: State{NodeName: "worker-0", NodePool: "clusters/demo"}}
 	var out bytes.Buffer
-	if err := report.WriteMetrics(&out, s.metrics(standing(), time.Unix(1795290600, 0))); err != nil {
+	if err := report.WriteMetrics(&out, s.metrics(activeFindings(), time.Unix(1795290600, 0))); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -97,13 +97,13 @@ func TestRunNeedsAJoin(t *testing.T) {
 }
 
 // The service ends after a leave, and starts over after a join to another cluster.
-func TestServiceIsOver(t *testing.T) {
+func TestServiceHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	joined := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0), NodeName: "worker-0", APIServer: "https://api.example.com:6443"}
-	s := &service{RunOptions: RunOptions{Options: Options{StateDir: dir}}, state: joined}
+	s := &nodeWatcher{RunOptions: RunOptions{Options: Options{StateDir: dir}}, state: joined}
 	check := func(when string, over, failed bool) {
 		t.Helper()
-		if got, err := s.over(); got != over || (err != nil) != failed {
+		if got, err := s.hasEnded(); got != over || (err != nil) != failed {
 			t.Errorf("%s: over %t, %v", when, got, err)
 		}
 	}
@@ -119,7 +119,7 @@ func TestServiceIsOver(t *testing.T) {
 	write(joined)
 	check("after another run of the join", false, false)
 	s.kubeconfig = filepath.Join(t.TempDir(), "kubeconfig")
-	s.trusted = []byte("with an authority")
+	s.kubeconfigContent = []byte("with an authority")
 	check("while kubelet's kubeconfig is not there", false, false)
 	for content, over := range map[string]bool{"with an authority": false, "with two": true} {
 		if err := os.WriteFile(s.kubeconfig, []byte(content), 0o600); err != nil {
@@ -127,23 +127,23 @@ func TestServiceIsOver(t *testing.T) {
 		}
 		check("with kubelet's kubeconfig "+content, over, over)
 	}
-	s.trusted = []byte("with two")
+	s.kubeconfigContent = []byte("with two")
 	if err := os.Remove(s.kubeconfig); err != nil {
 		t.Fatal(err)
 	}
 	joined.APIServer = "https://other.example.com:6443"
 	write(joined)
 	check("after a join to another cluster", true, true)
-	if err := drop(dir, stateFile); err != nil {
+	if err := removeFiles(dir, stateFile); err != nil {
 		t.Fatal(err)
 	}
 	check("after leave", true, false)
 }
 
 // A check that cannot be run is a finding with a remedy.
-func TestNotFoundOut(t *testing.T) {
-	f := notFoundOut(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
-	if f.Severity != report.SeverityWarning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.About == "" {
+func TestFailedCheckFinding(t *testing.T) {
+	f := failedCheckFinding(report.Fail(report.Failed, "systemctl start crio", "CRI-O does not answer: %w", context.DeadlineExceeded))
+	if f.Severity != report.SeverityWarning || f.Text != "CRI-O does not answer: context deadline exceeded" || f.Remedy != "systemctl start crio" || f.Subject == "" {
 		t.Errorf("%+v", f)
 	}
 }

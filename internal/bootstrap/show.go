@@ -6,19 +6,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// WithTicketOf returns c with the labels and taints of its join token, as a join
+// WithJoinToken returns c with the labels and taints of its join token, as a join
 // uses it. It does not read the state of a recorded join.
-func WithTicketOf(c config.Join, stdin io.Reader) (config.Join, error) {
-	if c.Ticket == "" {
+func WithJoinToken(c config.Join, stdin io.Reader) (config.Join, error) {
+	if c.JoinToken == "" {
 		return c, nil
 	}
-	content, err := readInput(c.Ticket, stdin, "--ticket")
+	content, err := readInput(c.JoinToken, stdin, "--ticket")
 	if err != nil {
 		return c, err
 	}
-	t, err := parseTicket(content)
+	t, err := parseJoinToken(content)
 	if err != nil {
 		return c, err
 	}
-	return withTicket(c, t), nil
+	return mergeJoinToken(c, t), nil
 }

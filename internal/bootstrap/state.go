@@ -20,13 +20,13 @@ const StateDir = "/var/lib/hcp-node-agent"
 
 // The files in StateDir. The user data and the payload are secrets, mode 0600.
 const (
-	stateFile   = "join.json"
-	stubFile    = "stub.ign"    // while a join is unfinished, so that the unit can resume it
-	payloadFile = "payload.ign" // so that a restart never needs the token again
-	keyDir      = "keys"
-	ticketFile  = "ticket" // while a join is unfinished
+	stateFile     = "join.json"
+	userDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
+	payloadFile   = "payload.ign" // so that a restart never needs the token again
+	keyDir        = "keys"
+	joinTokenFile = "ticket" // while a join is unfinished
 
-	bridgeFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
+	bridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 
 	overridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
 )
@@ -34,35 +34,35 @@ const (
 // State is the persistent state of a join.
 type State struct {
 	report.TypeMeta
-	Config      config.Join `json:"config"`
-	NodeName    string      `json:"nodeName,omitempty"`
-	MachineID   string      `json:"machineID,omitempty"` // of the host that joined; a clone has another one
-	Endpoint    string      `json:"endpoint,omitempty"`
-	NodePool    string      `json:"nodePool,omitempty"`
-	Hosted      bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
-	ConfigHash  string      `json:"configHash,omitempty"`
-	APIServer   string      `json:"apiServer,omitempty"`
-	APIServerCA []byte      `json:"apiServerCA,omitempty"` // PEM; existing client certificates are checked against it
-	Payload     string      `json:"payload,omitempty"`     // SHA-256 of the payload as served
-	PayloadOf   string      `json:"payloadOf,omitempty"`   // config hash of the payload
-	PayloadBy   string      `json:"payloadBy,omitempty"`   // SHA-256 of the user data that fetched the payload
-	LastStep    string      `json:"lastStep,omitempty"`
-	Registered  bool        `json:"registered,omitempty"` // the Node has been Ready
-	Started     time.Time   `json:"started"`
-	Finished    time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
-	Leaving     time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
+	Config              config.Join `json:"config"`
+	NodeName            string      `json:"nodeName,omitempty"`
+	MachineID           string      `json:"machineID,omitempty"` // of the host that joined; a clone has another one
+	Endpoint            string      `json:"endpoint,omitempty"`
+	NodePool            string      `json:"nodePool,omitempty"`
+	Hosted              bool        `json:"hosted"` // a hosted cluster's NodePool, not a standalone cluster
+	ConfigHash          string      `json:"configHash,omitempty"`
+	APIServer           string      `json:"apiServer,omitempty"`
+	APIServerCA         []byte      `json:"apiServerCA,omitempty"` // PEM; existing client certificates are checked against it
+	PayloadDigest       string      `json:"payload,omitempty"`     // SHA-256 of the payload as served
+	PayloadConfigHash   string      `json:"payloadOf,omitempty"`   // config hash of the payload
+	PayloadSourceDigest string      `json:"payloadBy,omitempty"`   // SHA-256 of the user data that fetched the payload
+	LastStep            string      `json:"lastStep,omitempty"`
+	Registered          bool        `json:"registered,omitempty"` // the Node has been Ready
+	Started             time.Time   `json:"started"`
+	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
+	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
 }
 
-// Known reports whether a join was ever started on this host.
-func (s State) Known() bool { return !s.Started.IsZero() }
+// Exists reports whether a join was ever started on this host.
+func (s State) Exists() bool { return !s.Started.IsZero() }
 
-// of sets the cluster and NodePool to those of the user data. It does
+// setSource sets the cluster and NodePool to those of the user data. It does
 // nothing if stub is nil.
-func (s *State) of(stub *ignition.Stub) {
+func (s *State) setSource(stub *ignition.UserData) {
 	if stub == nil {
 		return
 	}
-	s.Endpoint, s.Hosted = stub.Source.Host, stub.Hosted()
+	s.Endpoint, s.Hosted = stub.Source.Host, stub.IsHosted()
 	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
 }
 
@@ -82,8 +82,8 @@ func readState(dir string) (State, error) {
 	return state, nil
 }
 
-// keep writes one of the agent's own files.
-func keep(dir, name string, content []byte) error {
+// saveFile writes one of the agent's own files.
+func saveFile(dir, name string, content []byte) error {
 	if err := host.WritePrivate(dir, name, content); err != nil {
 		return fmt.Errorf("keeping %s: %w", name, err)
 	}
@@ -96,11 +96,11 @@ func writeState(dir string, state State) error {
 	if err != nil {
 		return fmt.Errorf("encoding the state of the join: %w", err)
 	}
-	return keep(dir, stateFile, append(content, '\n'))
+	return saveFile(dir, stateFile, append(content, '\n'))
 }
 
-// drop removes files of the agent durably. Missing files are no error.
-func drop(dir string, names ...string) error {
+// removeFiles removes files of the agent durably. Missing files are no error.
+func removeFiles(dir string, names ...string) error {
 	paths := make([]string, 0, len(names))
 	for _, name := range names {
 		paths = append(paths, filepath.Join(dir, name))
@@ -108,9 +108,9 @@ func drop(dir string, names ...string) error {
 	return host.RemoveSynced(paths...)
 }
 
-// read reads one of the agent's own files. It returns nil if the file does not
+// loadFile reads one of the agent's own files. It returns nil if the file does not
 // exist.
-func read(dir, name string) ([]byte, error) {
+func loadFile(dir, name string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

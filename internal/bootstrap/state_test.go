@@ -13,23 +13,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestStateIsReadBack(t *testing.T) {
+func TestStateRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	if state, err := readState(dir); err != nil || state.Known() {
+	if state, err := readState(dir); err != nil || state.Exists() {
 		t.Errorf("before the first join: %+v, %v", state, err)
 	}
 	want := State{
 		TypeMeta: report.Meta("JoinState"),
 		Config:   config.Join{UserData: "stub.ign", Until: "ready", Timeout: config.Duration(90 * time.Second), Skip: []string{"network"}, KeepBootstrap: true},
 		NodeName: "worker-7", MachineID: "0123", Endpoint: "ignition.example.com", NodePool: "clusters/demo", Hosted: true, ConfigHash: "aa",
-		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), Payload: "ff", PayloadOf: "aa", LastStep: "files",
+		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa", LastStep: "files",
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 	}
 	if err := writeState(dir, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := readState(dir)
-	if err != nil || !got.Known() || !got.Finished.IsZero() {
+	if err != nil || !got.Exists() || !got.Finished.IsZero() {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -60,19 +60,19 @@ func TestDamagedStateIsAnError(t *testing.T) {
 }
 
 // Saved files must be protected as secrets, even if an older file was not.
-func TestKeepProtectsAndDropRemoves(t *testing.T) {
+func TestSaveFileIsPrivateAndRemoveFilesRemoves(t *testing.T) {
 	dir := t.TempDir()
-	name := filepath.Join(dir, stubFile)
+	name := filepath.Join(dir, userDataFile)
 	if err := os.WriteFile(name, []byte("older and longer"), 0o644); err != nil { //nolint:gosec // that is the point
 		t.Fatal(err)
 	}
-	if err := keep(dir, stubFile, []byte("secret")); err != nil {
+	if err := saveFile(dir, userDataFile, []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if content, err := read(dir, stubFile); err != nil || string(content) != "secret" {
+	if content, err := loadFile(dir, userDataFile); err != nil || string(content) != "secret" {
 		t.Errorf("%q, %v", content, err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -80,11 +80,11 @@ func TestKeepProtectsAndDropRemoves(t *testing.T) {
 		t.Errorf("something was left beside it: %v, %v", entries, err)
 	}
 	for range 2 {
-		if err := drop(dir, stubFile); err != nil {
+		if err := removeFiles(dir, userDataFile); err != nil {
 			t.Error(err)
 		}
 	}
-	if content, err := read(dir, stubFile); err != nil || content != nil {
+	if content, err := loadFile(dir, userDataFile); err != nil || content != nil {
 		t.Errorf("after dropping it: %q, %v", content, err)
 	}
 }

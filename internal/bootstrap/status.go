@@ -22,12 +22,12 @@ type StatusDocument struct {
 	Units   map[string]host.UnitState `json:"units"`
 	Bridge  *ovs.Status               `json:"bridge,omitempty"`
 	Node    *kubelet.NodeStatus       `json:"node,omitempty"`
-	Trouble []string                  `json:"trouble,omitempty"` // what could not be determined, and why
+	Errors  []string                  `json:"trouble,omitempty"` // what could not be determined, and why
 }
 
-// watched returns the units whose state is part of the status.
-func watched() []string {
-	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.Unit, ovs.NodeIPUnit}
+// statusUnits returns the units whose state is part of the status.
+func statusUnits() []string {
+	return []string{"NetworkManager.service", "openvswitch.service", "crio.service", kubelet.UnitName, ovs.NodeIPUnit}
 }
 
 // Status gathers the state of the node. It fails if the state cannot be read. Drift
@@ -39,7 +39,7 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 		return document, err
 	}
 	document.State, document.Phase = state, state.phase()
-	m, err := openMachine(ctx, options.StateDir, false)
+	m, err := openLocalHost(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}
@@ -47,21 +47,21 @@ func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	document.Changes = len(m.ledger.Items())
 	trouble := func(err error) {
 		if err != nil {
-			document.Trouble = append(document.Trouble, err.Error())
+			document.Errors = append(document.Errors, err.Error())
 		}
 	}
 	if m.systemd != nil {
-		for _, unit := range watched() {
+		for _, unit := range statusUnits() {
 			unitState, err := m.systemd.UnitState(ctx, unit)
 			trouble(err)
 			document.Units[unit] = unitState
 		}
 	} else {
-		trouble(m.noBus)
+		trouble(m.systemdErr)
 	}
-	document.Bridge = lookBridge(ctx, m.nm, options.StateDir, trouble)
+	document.Bridge = bridgeStatus(ctx, m.nm, options.StateDir, trouble)
 	if document.Phase != "none" && state.NodeName != "" {
-		document.Node = lookNode(ctx, state.NodeName, trouble)
+		document.Node = nodeStatus(ctx, state.NodeName, trouble)
 	}
 	drift, err := m.ledger.Drift(ctx)
 	trouble(err)
@@ -78,12 +78,12 @@ func (d StatusDocument) Err() error {
 	return report.Fail(report.DriftFound, "hcp-node-agent join", "drift: %d of %d items differ", len(d.Drift), d.Changes)
 }
 
-// lookBridge returns the current state of br-ex and the saved record of its
+// bridgeStatus returns the current state of br-ex and the saved record of its
 // creation.
-func lookBridge(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
+func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	trouble(err)
-	content, err := read(dir, bridgeFile)
+	content, err := loadFile(dir, bridgeRecordFile)
 	trouble(err)
 	if content == nil {
 		return &bridge
@@ -95,7 +95,7 @@ func lookBridge(ctx context.Context, nm *networkmanager.Client, dir string, trou
 	return &bridge
 }
 
-func lookNode(ctx context.Context, name string, trouble func(error)) *kubelet.NodeStatus {
+func nodeStatus(ctx context.Context, name string, trouble func(error)) *kubelet.NodeStatus {
 	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, name, nil, report.Log{})
 	if err != nil {
 		trouble(err)

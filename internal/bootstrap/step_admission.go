@@ -16,50 +16,50 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// apiPatience is the maximum time to reach the API server.
-const apiPatience = 90 * time.Second
+// apiTimeout is the maximum time to reach the API server.
+const apiTimeout = 90 * time.Second
 
-// checkAdmission runs the checks that need the payload. It is the last step that
+// runValidation runs the checks that need the payload. It is the last step that
 // changes nothing.
-func checkAdmission(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	facts, err := j.admissionFacts(ctx, log)
+func runValidation(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+	facts, err := j.validationFacts(ctx, log)
 	if err != nil {
 		return outcome{}, err
 	}
-	return tell(preflight.Run(preflight.Admission(), facts), log)
+	return reportFindings(preflight.Run(preflight.PayloadChecks(), facts), log)
 }
 
-func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.AdmissionFacts, error) {
+func (j *operation) validationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
 	machineConfig := j.payload.MachineConfig()
 	links, err := host.Links()
 	if err != nil {
-		return preflight.AdmissionFacts{}, err
+		return preflight.PayloadFacts{}, err
 	}
-	swapRefused, err := j.payload.SwapRefused()
+	swapRefused, err := j.payload.RefusesSwap()
 	if err != nil {
-		return preflight.AdmissionFacts{}, err
+		return preflight.PayloadFacts{}, err
 	}
 	if _, err := j.wantedRuntime(); err != nil {
-		return preflight.AdmissionFacts{}, err
+		return preflight.PayloadFacts{}, err
 	}
-	missing, err := j.missingPrograms()
+	missing, err := j.missingBinaries()
 	if err != nil {
-		return preflight.AdmissionFacts{}, err
+		return preflight.PayloadFacts{}, err
 	}
 	api := j.checkAPI(ctx, log) // first: its version limits that of the packages
-	facts := preflight.AdmissionFacts{
+	facts := preflight.PayloadFacts{
 		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
-		MissingPrograms: missing, SwapRefused: swapRefused,
-		MissingUnits: j.plan.MissingUnits, Internal: internalAddresses(j.payload.File), API: api, Name: j.checkIdentity(ctx, log),
+		MissingPrograms: missing, FailSwapOn: swapRefused,
+		MissingUnits: j.plan.MissingUnits, LoopbackAddresses: internalAddresses(j.payload.File), API: api, NodeName: j.checkIdentity(ctx, log),
 	}
-	if conf, found := j.asWillBe("/etc/containers/storage.conf"); found {
+	if conf, found := j.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
 	}
-	if facts.Storage, err = preflight.LookFileSystem(crio.Storage); err != nil {
+	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return facts, err
 	}
-	facts.Packages, err = j.checkSoftware(ctx)
-	if j.software != nil && len(j.software.Missing) > 0 {
+	facts.Packages, err = j.checkPackageDecision(ctx)
+	if j.packageDecision != nil && len(j.packageDecision.Missing) > 0 {
 		// Missing binaries are checked again after the packages are installed.
 		facts.MissingUnits, facts.MissingPrograms = nil, nil
 	}
@@ -68,18 +68,18 @@ func (j *join) admissionFacts(ctx context.Context, log report.Log) (preflight.Ad
 
 // checkAPI returns an error if the API server cannot be used. It verifies the
 // server certificate with the payload's CA.
-func (j *join) checkAPI(ctx context.Context, log report.Log) error {
+func (j *operation) checkAPI(ctx context.Context, log report.Log) error {
 	kubeconfig := j.bootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil // removed after an earlier join; the identity step uses the node's own
 	}
-	ctx, cancel := context.WithTimeout(ctx, apiPatience)
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
 	defer cancel()
 	server, err := kubelet.ServerVersion(ctx, kubeconfig, nil, log)
 	if err != nil {
 		return err
 	}
-	j.server = server
+	j.serverVersion = server
 	said, err := host.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for missing binaries reports this
@@ -88,42 +88,42 @@ func (j *join) checkAPI(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
-	return kubelet.Skew(server, own)
+	return kubelet.CheckSkew(server, own)
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (j *join) checkIdentity(ctx context.Context, log report.Log) error {
-	_, err := j.identity(log).Known(ctx)
+func (j *operation) checkIdentity(ctx context.Context, log report.Log) error {
+	_, err := j.identityManager(log).CheckWithCluster(ctx)
 	return err
 }
 
 // bootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
 // removed.
-func (j *join) bootstrapKubeconfig() []byte {
-	content, _, found := j.payload.File(bootstrapPath)
+func (j *operation) bootstrapKubeconfig() []byte {
+	content, _, found := j.payload.File(bootstrapKubeconfigPath)
 	if !found {
 		return nil
 	}
 	return content
 }
 
-// bootstrapPath is the path of the payload's bootstrap kubeconfig. Its
+// bootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
 // credential can request a client certificate for any node.
-const bootstrapPath = "/etc/kubernetes/kubeconfig"
+const bootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
 
-// nodeName returns the node name that kubelet will use.
-func (j *join) nodeName() (string, error) {
-	unit, dropins, _, _ := j.payload.Unit(kubelet.Unit)
-	sources := kubelet.NameSources{Unit: unit, Hostname: j.facts.Hostname, File: j.asWillBe}
+// expectedNodeName returns the node name that kubelet will use.
+func (j *operation) expectedNodeName() (string, error) {
+	unit, dropins, _, _ := j.payload.Unit(kubelet.UnitName)
+	sources := kubelet.NameSources{Unit: unit, Hostname: j.facts.Hostname, File: j.effectiveFile}
 	for _, name := range sortedKeys(dropins) {
 		sources.DropIns = append(sources.DropIns, dropins[name])
 	}
 	return kubelet.NodeName(sources)
 }
 
-// asWillBe returns the content of a file after the join: the payload's, else
+// effectiveFile returns the content of a file after the join: the payload's, else
 // the host's.
-func (j *join) asWillBe(p string) ([]byte, bool) {
+func (j *operation) effectiveFile(p string) ([]byte, bool) {
 	if content, _, found := j.payload.File(p); found {
 		return content, true
 	}
@@ -131,27 +131,27 @@ func (j *join) asWillBe(p string) ([]byte, bool) {
 	return content, err == nil
 }
 
-// crioConfigs is the drop-in directory of CRI-O. CRI-O reads the files in lexical
+// crioConfigDir is the drop-in directory of CRI-O. CRI-O reads the files in lexical
 // order, and the last one takes precedence.
-const crioConfigs = "/etc/crio/crio.conf.d"
+const crioConfigDir = "/etc/crio/crio.conf.d"
 
 // defaultRuntime returns the container runtime that CRI-O will use according to the
 // files of the payload and of the host, or "" if no file names one.
-func (j *join) defaultRuntime() string {
-	names, err := j.tree.ReadDir(crioConfigs)
+func (j *operation) defaultRuntime() string {
+	names, err := j.tree.ReadDir(crioConfigDir)
 	if err != nil {
 		names = nil // the directory does not exist yet
 	}
 	for _, file := range j.payload.Config.Storage.Files {
-		if path.Dir(file.Path) == crioConfigs {
+		if path.Dir(file.Path) == crioConfigDir {
 			names = append(names, path.Base(file.Path))
 		}
 	}
 	slices.Sort(names)
 	runtime := ""
 	for _, name := range names {
-		if content, found := j.asWillBe(path.Join(crioConfigs, name)); found {
-			runtime = cmp.Or(runtimeOf(content), runtime)
+		if content, found := j.effectiveFile(path.Join(crioConfigDir, name)); found {
+			runtime = cmp.Or(parseRuntime(content), runtime)
 		}
 	}
 	return runtime

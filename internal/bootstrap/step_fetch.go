@@ -9,69 +9,69 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// fetch gets the payload from the ignition server, or the payload that an earlier
+// fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
-func fetch(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	kept, err := j.obtain(ctx, log)
+func fetchPayload(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+	kept, err := j.loadPayload(ctx, log)
 	if err != nil {
-		return outcome{}, j.notRenewed(err)
+		return outcome{}, j.discardFailedUserData(err)
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := keepOverrides(j.dir, j.inputs.overrides); err != nil {
+	if err := saveOverrides(j.dir, j.inputs.overrides); err != nil {
 		return outcome{}, err
 	}
 	if kept {
-		return same("%s, kept from an earlier run", j.size())
+		return unchanged("%s, kept from an earlier run", j.payloadSummary())
 	}
-	if err := keep(j.dir, payloadFile, j.payload.Raw); err != nil {
+	if err := saveFile(j.dir, payloadFile, j.payload.Raw); err != nil {
 		return outcome{}, err
 	}
-	before := j.state.Payload
-	j.state.Payload = j.payload.Digest
-	j.state.PayloadOf = j.state.ConfigHash
-	if j.state.PayloadBy, err = j.inputs.stub.Digest(); err != nil {
+	before := j.state.PayloadDigest
+	j.state.PayloadDigest = j.payload.Digest
+	j.state.PayloadConfigHash = j.state.ConfigHash
+	if j.state.PayloadSourceDigest, err = j.inputs.userData.Digest(); err != nil {
 		return outcome{}, err
 	}
 	for _, warning := range j.payload.Warnings {
 		log.Note(warning)
 	}
 	if before == j.payload.Digest {
-		return same("%s from %s, as before", j.size(), j.payload.Server)
+		return unchanged("%s from %s, as before", j.payloadSummary(), j.payload.Server)
 	}
-	return changed("%s from %s", j.size(), j.payload.Server)
+	return changed("%s from %s", j.payloadSummary(), j.payload.Server)
 }
 
-// obtain gets the payload and merges the administrator's overrides over it. It
+// loadPayload gets the payload and merges the administrator's overrides over it. It
 // reports whether the payload was saved by an earlier run.
-func (j *join) obtain(ctx context.Context, log report.Log) (kept bool, err error) {
-	if kept, err = j.base(ctx, log); err != nil {
+func (j *operation) loadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if kept, err = j.loadBasePayload(ctx, log); err != nil {
 		return kept, err
 	}
-	j.payload, err = j.overridden(ctx, j.payload, log)
+	j.payload, err = j.applyOverrides(ctx, j.payload, log)
 	return kept, err
 }
 
-// base gets the payload without overrides: the saved one, else the
+// loadBasePayload gets the payload without overrides: the saved one, else the
 // server's.
-func (j *join) base(ctx context.Context, log report.Log) (kept bool, err error) {
-	if j.payload, err = j.keptPayload(); err != nil || j.payload != nil {
+func (j *operation) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if j.payload, err = j.savedPayload(); err != nil || j.payload != nil {
 		return true, err
 	}
-	if j.inputs.stub == nil {
+	if j.inputs.userData == nil {
 		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
 			"there is no payload on this host any more, and no stub to fetch it with")
 	}
-	j.payload, err = j.fetcher(log).Fetch(ctx, j.inputs.stub)
+	j.payload, err = j.fetcher(log).Fetch(ctx, j.inputs.userData)
 	return false, err
 }
 
-func (j *join) fetcher(log report.Log) ignition.Fetcher {
+func (j *operation) fetcher(log report.Log) ignition.Fetcher {
 	return ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
 }
 
-func (j *join) size() string {
-	text := fmt.Sprintf("%d files, %d units, %d kB", j.payload.Files(), j.payload.Units(), len(j.payload.Raw)/1000)
+func (j *operation) payloadSummary() string {
+	text := fmt.Sprintf("%d files, %d units, %d kB", j.payload.FileCount(), j.payload.UnitCount(), len(j.payload.Raw)/1000)
 	switch n := len(j.inputs.overrides); n {
 	case 0:
 		return text
@@ -82,7 +82,7 @@ func (j *join) size() string {
 	}
 }
 
-// keptPayload returns the payload that an earlier run saved, or nil if the user
+// savedPayload returns the payload that an earlier run saved, or nil if the user
 // data requires another one.
 //
 // The config hash in the user data of a NodePool covers its configuration and
@@ -96,15 +96,15 @@ func (j *join) size() string {
 // server requires no token. A join with that user data, and a later join, therefore
 // get the current configuration. The cluster's own machine-config-daemon has
 // brought the host there already.
-func (j *join) keptPayload() (*ignition.Payload, error) {
-	raw, err := read(j.dir, payloadFile)
+func (j *operation) savedPayload() (*ignition.Payload, error) {
+	raw, err := loadFile(j.dir, payloadFile)
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	if stub := j.inputs.stub; stub != nil && stub.ConfigHash() != j.state.PayloadOf {
+	if stub := j.inputs.userData; stub != nil && stub.ConfigHash() != j.state.PayloadConfigHash {
 		return nil, nil //nolint:nilnil // it is of another configuration
 	}
-	renew, err := j.renews()
+	renew, err := j.needsRefetch()
 	if err != nil || renew {
 		return nil, err
 	}
@@ -115,28 +115,28 @@ func (j *join) keptPayload() (*ignition.Payload, error) {
 	return payload, nil
 }
 
-// renews reports whether the user data requires the current payload, even if
+// needsRefetch reports whether the user data requires the current payload, even if
 // one was saved.
-func (j *join) renews() (bool, error) {
-	stub := j.inputs.stub
+func (j *operation) needsRefetch() (bool, error) {
+	stub := j.inputs.userData
 	switch {
 	case stub == nil:
 		return false, nil
-	case !stub.Hosted():
-		return j.inputs.fresh, nil
+	case !stub.IsHosted():
+		return j.inputs.newUserData, nil
 	case j.state.Finished.IsZero():
 		return false, nil
 	}
 	by, err := stub.Digest()
-	return by != j.state.PayloadBy, err
+	return by != j.state.PayloadSourceDigest, err
 }
 
-// notRenewed removes user data that failed to fetch a payload from a
+// discardFailedUserData removes user data that failed to fetch a payload from a
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
-func (j *join) notRenewed(err error) error {
+func (j *operation) discardFailedUserData(err error) error {
 	if j.state.Finished.IsZero() || !j.state.Hosted {
 		return err
 	}
-	return errors.Join(err, drop(j.dir, stubFile))
+	return errors.Join(err, removeFiles(j.dir, userDataFile))
 }

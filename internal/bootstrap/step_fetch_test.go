@@ -15,16 +15,16 @@ import (
 // A saved payload is used as long as it can be the required one, because the token
 // may have expired. The server of a standalone cluster requires no token, and its
 // user data does not identify a configuration.
-func TestKeptPayload(t *testing.T) {
-	stub := func(endpoint, pool, hash string) *ignition.Stub {
-		stub, err := ignition.NewStub(ignition.Values{Endpoint: endpoint, CA: certtest.NewAuthority(t, "ca").PEM, NodePool: pool, Hash: hash})
+func TestSavedPayload(t *testing.T) {
+	stub := func(endpoint, pool, hash string) *ignition.UserData {
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: endpoint, CA: certtest.NewCA(t, "ca").PEM, NodePool: pool, Hash: hash})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return stub
 	}
 	hosted := stub("a.example.com", "clusters/a", "11")
-	renewed := func(token string) *ignition.Stub {
+	renewed := func(token string) *ignition.UserData {
 		stub, err := hosted.Override(ignition.Values{Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
@@ -35,30 +35,30 @@ func TestKeptPayload(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ended := State{PayloadOf: "11", PayloadBy: by, Finished: time.Unix(2, 0)}
+	ended := State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
 		in    inputs
 		state State
 		kept  bool
 	}{
-		"no stub":                        {inputs{}, State{PayloadOf: "11"}, true},
-		"hosted, the same configuration": {inputs{stub: stub("a.example.com", "clusters/a", "11"), fresh: true}, State{PayloadOf: "11"}, true},
-		"hosted, another configuration":  {inputs{stub: stub("a.example.com", "clusters/a", "12"), fresh: true}, State{PayloadOf: "11"}, false},
-		"hosted, joined with it":         {inputs{stub: renewed(uuid), fresh: true}, ended, true},
-		"hosted, joined, another token":  {inputs{stub: renewed(strings.ToUpper(uuid)), fresh: true}, ended, false},
-		"the same, after an interrupt":   {inputs{stub: renewed(strings.ToUpper(uuid))}, ended, false},
-		"joined, no stub":                {inputs{fresh: true}, ended, true},
-		"unfinished, another token":      {inputs{stub: renewed(strings.ToUpper(uuid)), fresh: true}, State{PayloadOf: "11", PayloadBy: by}, true},
-		"standalone, goes on":            {inputs{stub: stub(workers, "", "")}, State{}, true},
-		"standalone, given again":        {inputs{stub: stub(workers, "", ""), fresh: true}, State{}, false},
+		"no stub":                        {inputs{}, State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {inputs{userData: stub("a.example.com", "clusters/a", "11"), newUserData: true}, State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {inputs{userData: stub("a.example.com", "clusters/a", "12"), newUserData: true}, State{PayloadConfigHash: "11"}, false},
+		"hosted, joined with it":         {inputs{userData: renewed(uuid), newUserData: true}, ended, true},
+		"hosted, joined, another token":  {inputs{userData: renewed(strings.ToUpper(uuid)), newUserData: true}, ended, false},
+		"the same, after an interrupt":   {inputs{userData: renewed(strings.ToUpper(uuid))}, ended, false},
+		"joined, no stub":                {inputs{newUserData: true}, ended, true},
+		"unfinished, another token":      {inputs{userData: renewed(strings.ToUpper(uuid)), newUserData: true}, State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
+		"standalone, goes on":            {inputs{userData: stub(workers, "", "")}, State{}, true},
+		"standalone, given again":        {inputs{userData: stub(workers, "", ""), newUserData: true}, State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &join{dir: t.TempDir(), inputs: test.in, state: test.state}
-			if err := keep(j.dir, payloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			j := &operation{dir: t.TempDir(), inputs: test.in, state: test.state}
+			if err := saveFile(j.dir, payloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
-			if payload, err := j.keptPayload(); err != nil || (payload != nil) != test.kept {
+			if payload, err := j.savedPayload(); err != nil || (payload != nil) != test.kept {
 				t.Errorf("kept %v, %v", payload, err)
 			}
 		})
@@ -67,7 +67,7 @@ func TestKeptPayload(t *testing.T) {
 
 // An unfinished join keeps user data that fails, because it waits for the server. A
 // host that has joined continues with its saved payload.
-func TestStubThatLeadsNowhere(t *testing.T) {
+func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 	for name, test := range map[string]struct {
 		state State
 		left  bool
@@ -75,20 +75,20 @@ func TestStubThatLeadsNowhere(t *testing.T) {
 		"unfinished": {State{Hosted: true}, true},
 		"joined":     {State{Hosted: true, Finished: time.Unix(2, 0)}, false},
 	} {
-		stub, err := ignition.NewStub(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewAuthority(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(uuid)})
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "127.0.0.1:1", CA: certtest.NewCA(t, "ca").PEM, NodePool: "clusters/a", Hash: "11", Token: []byte(uuid)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &join{dir: t.TempDir(), inputs: inputs{stub: stub, fresh: true}, state: test.state}
-		if err := keep(j.dir, stubFile, []byte("stub")); err != nil {
+		j := &operation{dir: t.TempDir(), inputs: inputs{userData: stub, newUserData: true}, state: test.state}
+		if err := saveFile(j.dir, userDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fetch(ctx, j, report.Log{}); err == nil {
+		if _, err := fetchPayload(ctx, j, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
-		if left, err := read(j.dir, stubFile); err != nil || (left != nil) != test.left {
+		if left, err := loadFile(j.dir, userDataFile); err != nil || (left != nil) != test.left {
 			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
 		}
 	}
@@ -96,31 +96,31 @@ func TestStubThatLeadsNowhere(t *testing.T) {
 
 // User data of a standalone cluster is kept, so that a later join gets the current
 // configuration. User data with a token is removed.
-func TestFinishKeepsTheStubOfAStandaloneCluster(t *testing.T) {
+func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 	for token, kept := range map[string]bool{"": true, uuid: false} {
-		stub, err := ignition.NewStub(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewAuthority(t, "ca").PEM, Token: []byte(token)})
+		stub, err := ignition.NewUserData(ignition.Values{Endpoint: "api-int.example.com:22623", CA: certtest.NewCA(t, "ca").PEM, Token: []byte(token)})
 		if err != nil {
 			t.Fatal(err)
 		}
 		var story events
-		j := &join{dir: t.TempDir(), sink: &story, state: State{Started: time.Unix(1, 0)}, inputs: inputs{stub: stub}}
-		if err := keep(j.dir, stubFile, []byte("stub")); err != nil {
+		j := &operation{dir: t.TempDir(), sink: &story, state: State{Started: time.Unix(1, 0)}, inputs: inputs{userData: stub}}
+		if err := saveFile(j.dir, userDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.finish(true); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := read(j.dir, stubFile); err != nil || (left != nil) != kept {
+		if left, err := loadFile(j.dir, userDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
 		}
 	}
 }
 
 // User data that is given in this run differs from that of an earlier run.
-func TestWhichStubIsFresh(t *testing.T) {
+func TestWhichUserDataIsNew(t *testing.T) {
 	begun := State{Started: time.Unix(1, 0)}
 	ended := State{Started: time.Unix(1, 0), Finished: time.Unix(2, 0)}
-	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: file(t, certtest.NewAuthority(t, "ca").PEM)}
+	given := config.Join{Endpoint: "https://api-int.example.com:22623/config/worker", CAFile: writeTempFile(t, certtest.NewCA(t, "ca").PEM)}
 	for name, test := range map[string]struct {
 		config config.Join
 		state  State
@@ -134,8 +134,8 @@ func TestWhichStubIsFresh(t *testing.T) {
 		"resumed, later": {given, ended, true, false},
 	} {
 		in, err := readInputs(test.config, test.state, t.TempDir(), test.resume, nil)
-		if err != nil || in.fresh != test.fresh {
-			t.Errorf("%s: fresh is %t, %v", name, in.fresh, err)
+		if err != nil || in.newUserData != test.fresh {
+			t.Errorf("%s: fresh is %t, %v", name, in.newUserData, err)
 		}
 	}
 }

@@ -13,14 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// madeByOthers returns the directories to which only kubelet, CRI-O and the
+// externalDirs returns the directories to which only kubelet, CRI-O and the
 // cluster's pods write. Their original contents are recorded, so that leave can
 // remove what was added, including credentials of the cluster.
 //
 // /etc/cni/multus and /etc/cni/tuning belong to Multus (hostPath volumes of
 // cluster-network-operator's multus.yaml), the directories of OVN to ovnkube-node,
 // and /run/ofport_requests.br-ex to the payload's 10-ofport-request.sh.
-func madeByOthers() []string {
+func externalDirs() []string {
 	return []string{
 		"/var/lib/kubelet", "/var/log/pods", "/var/log/containers", "/var/log/crio", "/var/lib/crio",
 		"/etc/cni/multus", "/etc/cni/tuning", "/var/lib/cni", "/run/multus", "/var/lib/ovnk", "/run/nodeip-configuration",
@@ -31,9 +31,9 @@ func madeByOthers() []string {
 	}
 }
 
-// sharedWithPeople returns the directories in which the cluster creates directories and
+// sharedDirs returns the directories in which the cluster creates directories and
 // administrators create files: podman networks, CRI-O hooks, kubelet drop-ins.
-func sharedWithPeople() []string {
+func sharedDirs() []string {
 	return []string{"/etc/cni", "/etc/containers/oci", "/etc/openshift"}
 }
 
@@ -47,32 +47,32 @@ func pluginDirectories() []string {
 }
 
 // writeFiles creates the payload's files, directories, links and unit files.
-func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+func writeFiles(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
 	if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == ledger.Interfaces }) {
 		there := ledger.State{Present: true}
 		brackets := []ledger.Change{
-			{Kind: ledger.Interfaces, Target: "all", Why: "CNI plugins add to them", Want: there},
-			{Kind: crio.StorageKind, Target: crio.Storage, Why: "CRI-O keeps its images there", Want: there},
+			{Kind: ledger.Interfaces, Target: "all", Reason: "CNI plugins add to them", Desired: there},
+			{Kind: crio.StorageKind, Target: crio.StorageDir, Reason: "CRI-O keeps its images there", Desired: there},
 		}
-		for _, dir := range sharedWithPeople() {
+		for _, dir := range sharedDirs() {
 			brackets = append(brackets, ledger.Change{
-				Kind: ledger.Shared, Target: dir, Why: "CRI-O and pods write there, and people", Want: there,
+				Kind: ledger.SharedContents, Target: dir, Reason: "CRI-O and pods write there, and people", Desired: there,
 			})
 		}
-		for _, dir := range madeByOthers() {
+		for _, dir := range externalDirs() {
 			brackets = append(brackets, ledger.Change{
-				Kind: ledger.Contents, Target: dir, Why: "kubelet, CRI-O and pods write there", Want: there,
+				Kind: ledger.Contents, Target: dir, Reason: "kubelet, CRI-O and pods write there", Desired: there,
 			})
 		}
-		plugins, err := j.pluginBrackets()
+		plugins, err := j.pluginSnapshots()
 		if err != nil {
 			return outcome{}, err
 		}
-		if _, err := j.ledger.Bracket(ctx, "files", slices.Concat(plugins, brackets, j.plan.Snapshots)...); err != nil {
+		if _, err := j.ledger.TrackExternal(ctx, "files", slices.Concat(plugins, brackets, j.plan.Snapshots)...); err != nil {
 			return outcome{}, err
 		}
 	}
-	owners, err := j.makeAccounts(ctx)
+	owners, err := j.createAccounts(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -81,15 +81,15 @@ func writeFiles(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 		return outcome{}, err
 	}
 	if made = append(owners, made...); len(made) == 0 {
-		return same("%d files, directories and links are as they should be", len(j.plan.Files))
+		return unchanged("%d files, directories and links are as they should be", len(j.plan.Files))
 	}
-	return changed("%d changes, %d of them replace something", len(made), replaced(made))
+	return changed("%d changes, %d of them replace something", len(made), countReplaced(made))
 }
 
-// makeAccounts creates the plan's groups, users and keys. It then adapts the
+// createAccounts creates the plan's groups, users and keys. It then adapts the
 // payload again, because the numeric IDs of file owners are known only after the
 // accounts exist.
-func (j *join) makeAccounts(ctx context.Context) ([]ledger.Pending, error) {
+func (j *operation) createAccounts(ctx context.Context) ([]ledger.PlannedChange, error) {
 	if len(j.plan.Accounts.Users)+len(j.plan.Accounts.Groups) == 0 {
 		return nil, nil
 	}
@@ -97,14 +97,14 @@ func (j *join) makeAccounts(ctx context.Context) ([]ledger.Pending, error) {
 	if err != nil || len(made) == 0 {
 		return nil, err
 	}
-	return made, j.adapt(ctx)
+	return made, j.adaptPayload(ctx)
 }
 
-func (j *join) accounts() accounts.Input {
+func (j *operation) accounts() accounts.Input {
 	return accounts.Input{Passwd: j.plan.Accounts, Tree: j.tree, Live: true, Items: j.ledger.Items()}
 }
 
-func replaced(made []ledger.Pending) int {
+func countReplaced(made []ledger.PlannedChange) int {
 	n := 0
 	for _, p := range made {
 		if p.Now.Present {
@@ -114,9 +114,9 @@ func replaced(made []ledger.Pending) int {
 	return n
 }
 
-// setUpHost applies kernel modules and sysctls, updates the trust store, and
+// configureSystem applies kernel modules and sysctls, updates the trust store, and
 // enables and starts units.
-func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
+func configureSystem(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
 	kernel, err := j.ledger.Apply(ctx, "host", append(j.plan.Modules, j.plan.Sysctls...))
 	if err != nil {
 		return outcome{}, err
@@ -124,7 +124,7 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	if err := j.systemd.Reload(ctx); err != nil {
 		return outcome{}, err
 	}
-	if err := j.trust(ctx); err != nil {
+	if err := j.updateTrustIfNeeded(ctx); err != nil {
 		return outcome{}, err
 	}
 	units, err := j.ledger.Apply(ctx, "host", j.plan.Units)
@@ -133,24 +133,24 @@ func setUpHost(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 	}
 	summary := fmt.Sprintf("%d kernel parameters, %d modules, %d units", len(j.plan.Sysctls), len(j.plan.Modules), len(j.plan.Units))
 	if len(kernel)+len(units) == 0 {
-		return same("%s are as they should be", summary)
+		return unchanged("%s are as they should be", summary)
 	}
 	return changed("%s", summary)
 }
 
-// trust updates the trust store if the payload contains a CA for it.
+// updateTrustIfNeeded updates the trust store if the payload contains a CA for it.
 // A payload without additional CAs contains an empty file.
-func (j *join) trust(ctx context.Context) error {
-	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.Anchors && c.Want.Size > 0 }
+func (j *operation) updateTrustIfNeeded(ctx context.Context) error {
+	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.TrustAnchorsDir && c.Desired.Size > 0 }
 	if !slices.ContainsFunc(j.plan.Files, hasCA) {
 		return nil
 	}
-	return updateTrust(ctx)
+	return updateTrustStore(ctx)
 }
 
-// updateTrust updates the trust store from the CAs on this host if
+// updateTrustStore updates the trust store from the CAs on this host if
 // update-ca-trust is installed.
-func updateTrust(ctx context.Context) error {
+func updateTrustStore(ctx context.Context) error {
 	if !host.HasProgram("update-ca-trust") {
 		return nil
 	}

@@ -32,22 +32,22 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer tree.Close()
-			contents := &ledger.ContentsOf{Tree: tree}
+			contents := &ledger.DirSnapshot{Tree: tree}
 			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{
-				ledger.Contents: contents, ledger.Shared: ledger.SharedOf{ContentsOf: contents},
+				ledger.Contents: contents, ledger.SharedContents: ledger.SharedDirSnapshot{DirSnapshot: contents},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.Close()
 			var brackets []ledger.Change
-			for _, dir := range sharedWithPeople() {
-				brackets = append(brackets, ledger.Change{Kind: ledger.Shared, Target: dir, Want: ledger.State{Present: true}})
+			for _, dir := range sharedDirs() {
+				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			for _, dir := range madeByOthers() {
-				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Want: ledger.State{Present: true}})
+			for _, dir := range externalDirs() {
+				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			if _, err := l.Bracket(t.Context(), "files", brackets...); err != nil {
+			if _, err := l.TrackExternal(t.Context(), "files", brackets...); err != nil {
 				t.Fatal(err)
 			}
 			write("etc/openshift/kubelet.conf.d/20-auto-sizing.conf")

@@ -12,89 +12,89 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// identity returns the client certificate manager of the node.
-func (j *join) identity(log report.Log) *kubelet.Identity {
+// identityManager returns the client certificate manager of the node.
+func (j *operation) identityManager(log report.Log) *kubelet.Identity {
 	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, Bootstrap: j.bootstrapKubeconfig(),
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: j.bootstrapKubeconfig(),
 		NodeName: j.name, MachineID: j.facts.MachineID, Server: j.state.APIServer, CA: j.state.APIServerCA, KeyDir: filepath.Join(j.dir, keyDir),
-		Register: j.register(), Ledger: j.ledger, Log: log, Annotate: j.annotate(),
-		Place: j.state.place(),
+		RegistrationCheck: j.registerRequest(), Ledger: j.ledger, Log: log, Annotate: j.csrAnnotations(),
+		Topology: j.state.topology(),
 	}
 }
 
-// getIdentity obtains the node's client certificate before kubelet
+// obtainClientCertificate obtains the node's client certificate before kubelet
 // starts.
-func getIdentity(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	identity := j.identity(log)
-	result, err := identity.Obtain(ctx, j.approveOwn(nil))
+func obtainClientCertificate(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+	identity := j.identityManager(log)
+	result, err := identity.Obtain(ctx, j.ownApprover(nil))
 	if err != nil {
 		return outcome{}, err
 	}
-	if renewal := identity.Renewal(time.Now()); renewal.Text != "" {
+	if renewal := identity.CheckRenewal(time.Now()); renewal.Text != "" {
 		log.Warn(renewal.Text, renewal.Remedy)
 	}
 	summary := "system:node:" + j.name + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
 	switch {
-	case result.Authorities:
+	case result.OnlyCAs:
 		return changed("%s; kubelet's kubeconfig has the cluster's certificate authorities of now", summary)
 	case !result.Changed:
-		return same("%s", summary)
+		return unchanged("%s", summary)
 	}
 	return changed("%s (CSR %s)", summary, result.CSR)
 }
 
-// approveOwn returns a function that approves the node's own CSRs with the
+// ownApprover returns a function that approves the node's own CSRs with the
 // kubeconfig of --approve-with. It returns nil without that option; an
 // administrator then approves the CSRs.
-func (j *join) approveOwn(addresses []netip.Addr) kubelet.Approver {
+func (j *operation) ownApprover(addresses []netip.Addr) kubelet.Approver {
 	if j.inputs.approver == nil {
 		return nil
 	}
-	return func(ctx context.Context, request kubelet.Request) error {
-		want := approver.Want{NodeName: j.name, PublicKey: request.PublicKey, Addresses: addresses}
+	return func(ctx context.Context, request kubelet.ApprovalRequest) error {
+		want := approver.ExpectedNode{NodeName: j.name, PublicKey: request.PublicKey, Addresses: addresses}
 		return approver.ApproveOwn(ctx, j.inputs.approver, want, request.Name)
 	}
 }
 
-// node returns a client for this host's Node that uses the node's own
+// nodeClient returns a client for this host's Node that uses the node's own
 // credential.
-func (j *join) node(log report.Log) (*kubelet.Node, error) {
+func (j *operation) nodeClient(log report.Log) (*kubelet.Node, error) {
 	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Machine = j.facts.BootID, j.witness()
+	node.BootID, node.Host = j.facts.BootID, j.diagnosticsHost()
 	return node, nil
 }
 
-// witness returns the host on which the causes of failures are searched.
-func (j *join) witness() kubelet.Machine {
+// diagnosticsHost returns the host on which the causes of failures are searched.
+func (j *operation) diagnosticsHost() kubelet.Host {
 	dir := networkDirectory
 	if runtime, err := j.wantedRuntime(); err == nil && runtime.NetworkDir != "" {
 		dir = runtime.NetworkDir
 	}
-	return kubelet.ThisMachine(j.systemd, dir)
+	return kubelet.JoinedHost(j.systemd, dir)
 }
 
 // awaitServing waits until kubelet has its serving certificate.
-func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	node, err := j.node(log)
+func awaitServing(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+	node, err := j.nodeClient(log)
 	if err != nil {
 		return outcome{}, err
 	}
-	serving, err := servingOf(node, j.state.place())
+	serving, err := servingCertificate(node, j.state.topology())
 	if err != nil {
 		return outcome{}, err
 	}
-	if j.inputs.ticket != nil && serving.Check() != kubelet.Valid {
+	if j.inputs.joinToken != nil && serving.Check() != kubelet.Valid {
 		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
 	}
-	result, err := serving.Obtain(ctx, j.approveOwn(serving.Addresses))
+	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
 	if err != nil {
 		return outcome{}, err
 	}
 	if !result.Changed {
-		return same("kubelet has its serving certificate")
+		return unchanged("kubelet has its serving certificate")
 	}
 	if result.CSR == "" { // approved before the agent saw the CSR
 		return changed("kubelet has its serving certificate")
@@ -102,11 +102,11 @@ func awaitServing(ctx context.Context, j *join, log report.Log) (outcome, error)
 	return changed("kubelet has its serving certificate (CSR %s)", result.CSR)
 }
 
-// servingOf returns the serving certificate of the node on this host.
-func servingOf(node *kubelet.Node, place kubelet.Place) (*kubelet.Serving, error) {
+// servingCertificate returns the serving certificate of the node on this host.
+func servingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kubelet.Serving, error) {
 	addresses, err := hostAddresses()
-	want := approver.Want{NodeName: node.Name, Addresses: addresses}
-	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Fits: want.Serving, Place: place}, err
+	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
+	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Validate: want.CheckServing, Topology: place}, err
 }
 
 // hostAddresses returns the addresses under which peers can reach this host.

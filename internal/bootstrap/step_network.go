@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// move plans the migration of the uplink to br-ex.
-func (j *join) move(ctx context.Context) (ovs.Migration, error) {
+// planMigration plans the migration of the uplink to br-ex.
+func (j *operation) planMigration(ctx context.Context) (ovs.Migration, error) {
 	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
 		return ovs.Migration{}, err
@@ -21,9 +21,9 @@ func (j *join) move(ctx context.Context) (ovs.Migration, error) {
 	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.config.BridgeInterface})
 }
 
-// buildBridge attaches the uplink to br-ex and configures the services that use
+// attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
-func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) {
+func attachUplink(ctx context.Context, j *operation, log report.Log) (outcome, error) {
 	j.bridge.RollbackTimeout = time.Duration(j.config.NetworkTimeout)
 	j.bridge.Prepare(ovs.Migration{}, log, nil)
 	if err := j.bridge.RemoveTruncatedDatabase(ctx); err != nil {
@@ -33,7 +33,7 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
 	}
-	if err := j.startSwitch(ctx); err != nil {
+	if err := j.startOpenVSwitch(ctx); err != nil {
 		return outcome{}, err
 	}
 	// Record after Open vSwitch is started and before br-ex exists: leave then removes
@@ -41,16 +41,16 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 	if err := j.recordPlugin(ctx, "network"); err != nil {
 		return outcome{}, err
 	}
-	move, err := j.move(ctx)
+	move, err := j.planMigration(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
-	j.bridge.Prepare(move, log, j.reach())
+	j.bridge.Prepare(move, log, j.requiredEndpoints())
 	made, err := j.ledger.Apply(ctx, "network", append(move.Before(), move.Change()))
 	if err != nil {
 		return outcome{}, err
 	}
-	told, err := j.tellBridge(ctx)
+	told, err := j.configureBridgeConsumers(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -59,12 +59,12 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 		return outcome{}, err
 	}
 	if len(made) > 0 {
-		if err := j.recordMove(status); err != nil {
+		if err := j.recordMigration(status); err != nil {
 			return outcome{}, err
 		}
 	}
 	if len(made)+told == 0 {
-		return same("%s", status)
+		return unchanged("%s", status)
 	}
 	return changed("%s", j.bridge.Summary(status))
 }
@@ -73,28 +73,28 @@ func buildBridge(ctx context.Context, j *join, log report.Log) (outcome, error) 
 // plugin changes it. If the plugin may have run already, the original state cannot
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
-func (j *join) recordPlugin(ctx context.Context, step string) error {
+func (j *operation) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
-	if recorded || j.state.behind("kubelet") {
+	if recorded || j.state.hasCompleted("kubelet") {
 		return nil
 	}
-	_, err := j.ledger.Bracket(ctx, step, networkplugin.NewChange())
+	_, err := j.ledger.TrackExternal(ctx, step, networkplugin.NewChange())
 	return err
 }
 
-// startSwitch starts Open vSwitch and enables it at boot; otherwise the host
+// startOpenVSwitch starts Open vSwitch and enables it at boot; otherwise the host
 // would have no network after the next boot. If a preset, an alias or another unit
 // starts it at boot, that configuration remains unchanged.
-func (j *join) startSwitch(ctx context.Context) error {
+func (j *operation) startOpenVSwitch(ctx context.Context) error {
 	const unit = "openvswitch.service"
-	vswitch := running(unit)
-	vswitch.Why = "br-ex is an Open vSwitch bridge"
+	vswitch := runningUnit(unit)
+	vswitch.Reason = "br-ex is an Open vSwitch bridge"
 	state, err := j.systemd.UnitState(ctx, unit)
 	if err != nil {
 		return err
 	}
 	if state.File == "disabled" {
-		vswitch.Want.Enabled = "enabled"
+		vswitch.Desired.Enabled = "enabled"
 	}
 	started, err := j.ledger.Apply(ctx, "network", []ledger.Change{vswitch})
 	if err != nil || len(started) == 0 {
@@ -103,10 +103,10 @@ func (j *join) startSwitch(ctx context.Context) error {
 	return j.bridge.SyncDatabase()
 }
 
-// tellBridge writes the files that other services read about br-ex,
+// configureBridgeConsumers writes the files that other services read about br-ex,
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
-func (j *join) tellBridge(ctx context.Context) (int, error) {
+func (j *operation) configureBridgeConsumers(ctx context.Context) (int, error) {
 	facts, err := ovs.Gather(ctx, j.nm)
 	if err != nil {
 		return 0, err
@@ -137,27 +137,27 @@ func (j *join) tellBridge(ctx context.Context) (int, error) {
 // every boot. The unit must exist and be enabled; if its script does not clear
 // ovn-remote, a rule of package ignition adds that. A step that is run alone has no
 // payload, but an earlier join may have enabled the unit.
-func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
-	if j.plan != nil || !j.state.Known() {
-		return enablesConfiguration(j.plan), nil
+func (j *operation) payloadClearsRemote(ctx context.Context) (bool, error) {
+	if j.plan != nil || !j.state.Exists() {
+		return enablesOVSConfiguration(j.plan), nil
 	}
-	state, err := j.systemd.UnitState(ctx, configurationUnit)
+	state, err := j.systemd.UnitState(ctx, ovsConfigurationUnit)
 	return state.File == "enabled", err
 }
 
-const configurationUnit = "ovs-configuration.service"
+const ovsConfigurationUnit = "ovs-configuration.service"
 
-func enablesConfiguration(plan *ignition.Plan) bool {
+func enablesOVSConfiguration(plan *ignition.Plan) bool {
 	return plan != nil && slices.ContainsFunc(plan.Units, func(c ledger.Change) bool {
-		return c.Target == configurationUnit && c.Want.Enabled == "enabled"
+		return c.Target == ovsConfigurationUnit && c.Desired.Enabled == "enabled"
 	})
 }
 
-// recordMove saves a record of the finished migration for the status command.
-func (j *join) recordMove(status ovs.Status) error {
+// recordMigration saves a record of the finished migration for the status command.
+func (j *operation) recordMigration(status ovs.Status) error {
 	content, err := j.bridge.Record(status, time.Now()).Encode()
 	if err != nil {
 		return err
 	}
-	return keep(j.dir, bridgeFile, content)
+	return saveFile(j.dir, bridgeRecordFile, content)
 }

@@ -32,7 +32,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &join{state: test.state, machine: &machine{ledger: l}}
+			j := &operation{state: test.state, localHost: &localHost{ledger: l}}
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)
@@ -49,11 +49,11 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 	}
 }
 
-func TestDirectoriesOfOVNAreThePlugins(t *testing.T) {
+func TestOVNDirectoriesAreRestored(t *testing.T) {
 	for _, dir := range []string{
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
 	} {
-		if !slices.Contains(madeByOthers(), dir) {
+		if !slices.Contains(externalDirs(), dir) {
 			t.Errorf("leave does not restore %s", dir)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
-func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error) {
+func startRuntime(ctx context.Context, j *operation, log report.Log) (outcome, error) {
 	wanted, err := j.wantedRuntime()
 	if err != nil {
 		return outcome{}, err
@@ -26,22 +26,22 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	if err := j.systemd.Reload(ctx); err != nil {
 		return outcome{}, err
 	}
-	action, err := j.serviceAction(ctx, crio.Unit, crio.Inputs())
+	action, err := j.serviceAction(ctx, crio.Unit, crio.InputPaths())
 	if err != nil {
 		return outcome{}, err
 	}
 	switch action {
 	case crio.Start:
-		_, err = j.ledger.Apply(ctx, "runtime", []ledger.Change{running(crio.Unit)})
+		_, err = j.ledger.Apply(ctx, "runtime", []ledger.Change{runningUnit(crio.Unit)})
 	case crio.Restart:
 		log.Wait("for CRI-O to restart with its new configuration", "")
 		err = j.systemd.Restart(ctx, crio.Unit)
-	case crio.Nothing:
+	case crio.NoAction:
 	}
 	if err != nil {
-		return outcome{}, j.witness().WhyNotStarted(ctx, crio.Unit, err)
+		return outcome{}, j.diagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
 	}
-	effective, err := crio.Effective(ctx)
+	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
 		return outcome{}, err
 	}
@@ -54,17 +54,17 @@ func startRuntime(ctx context.Context, j *join, log report.Log) (outcome, error)
 	}
 	return outcome{
 		summary: fmt.Sprintf("CRI-O %s, pause image %s", version, effective.PauseImage),
-		changed: len(made) > 0 || action != crio.Nothing,
+		changed: len(made) > 0 || action != crio.NoAction,
 	}, nil
 }
 
-// running returns the change that starts a service.
-func running(unit string) ledger.Change {
-	return ledger.Change{Kind: ledger.Unit, Target: unit, Why: "a node runs it", Want: ledger.State{Present: true, Active: "active"}}
+// runningUnit returns the change that starts a service.
+func runningUnit(unit string) ledger.Change {
+	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "a node runs it", Desired: ledger.State{Present: true, Active: "active"}}
 }
 
 // wantedRuntime returns the CRI-O configuration that the release requires.
-func (j *join) wantedRuntime() (crio.Config, error) {
+func (j *operation) wantedRuntime() (crio.Config, error) {
 	content, _, found := j.payload.File("/etc/crio/crio.conf.d/00-default")
 	if !found {
 		content = nil
@@ -73,19 +73,19 @@ func (j *join) wantedRuntime() (crio.Config, error) {
 	if err != nil {
 		return crio.Config{}, err
 	}
-	return crio.Wanted(payload, j.config.PauseImage)
+	return crio.Desired(payload, j.config.PauseImage)
 }
 
 // serviceAction returns whether a service must be started or restarted to run with
 // its current inputs.
-func (j *join) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
+func (j *operation) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
 	state, err := j.systemd.UnitState(ctx, unit)
 	if err != nil {
-		return crio.Nothing, err
+		return crio.NoAction, err
 	}
 	newest, err := j.tree.NewestChange(inputs...)
 	if err != nil {
-		return crio.Nothing, err
+		return crio.NoAction, err
 	}
 	return crio.Decide(state.Active == "active", state.Since, newest), nil
 }

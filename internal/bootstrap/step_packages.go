@@ -17,57 +17,57 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// checkPackages checks the packages of a node and installs the missing ones if
+// ensurePackages checks the packages of a node and installs the missing ones if
 // requested. On a host without rpm and dnf, or that is not RHEL-like, it does
 // nothing, because the checks before it cover the required binaries.
-func checkPackages(ctx context.Context, j *join, log report.Log) (outcome, error) {
-	if !j.packaged() {
-		all := preflight.Programs()
-		return same("%d of %d programs of a node are installed", len(all), len(all))
+func ensurePackages(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+	if !j.managesPackages() {
+		all := preflight.RequiredPrograms()
+		return unchanged("%d of %d programs of a node are installed", len(all), len(all))
 	}
-	if refused, err := j.checkSoftware(ctx); err != nil || refused != nil {
+	if refused, err := j.checkPackageDecision(ctx); err != nil || refused != nil {
 		return outcome{}, cmp.Or(err, refused)
 	}
-	tellPackages(*j.software, log)
-	specs := j.software.Specs()
+	logPackageFindings(*j.packageDecision, log)
+	specs := j.packageDecision.Specs()
 	if !j.config.InstallPackages || len(specs) == 0 {
-		if err := j.lookAgain(ctx); err != nil {
+		if err := j.recheckUplink(ctx); err != nil {
 			return outcome{}, err
 		}
-		return same("%d of %d packages of %s are present", j.software.Present, j.software.Needed, ofRelease(j.software.Release))
+		return unchanged("%d of %d packages of %s are present", j.packageDecision.Present, j.packageDecision.Needed, nodeOfRelease(j.packageDecision.Release))
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
 		return outcome{}, err
 	}
-	if err := j.afterPackages(ctx, log); err != nil {
+	if err := j.afterInstall(ctx, log); err != nil {
 		return outcome{}, err
 	}
 	return changed("dnf installed %s; %d of %d packages of %s are present",
-		strings.Join(specs, " "), j.software.Present, j.software.Needed, ofRelease(j.software.Release))
+		strings.Join(specs, " "), j.packageDecision.Present, j.packageDecision.Needed, nodeOfRelease(j.packageDecision.Release))
 }
 
-// packaged reports whether the agent checks and installs packages on this
+// managesPackages reports whether the agent checks and installs packages on this
 // host.
-func (j *join) packaged() bool {
+func (j *operation) managesPackages() bool {
 	return packages.RHEL(j.facts.OS) > 0 && dnf.Has() && !slices.Contains(j.config.Skip, "packages")
 }
 
-// checkSoftware determines, once in a run, which packages are missing. The
+// checkPackageDecision determines, once in a run, which packages are missing. The
 // first error is the reason why the host cannot be a node as it is, nil if there is
 // none. The second error means that this could not be determined.
-func (j *join) checkSoftware(ctx context.Context) (refused, err error) {
-	if !j.packaged() {
+func (j *operation) checkPackageDecision(ctx context.Context) (refused, err error) {
+	if !j.managesPackages() {
 		return nil, nil
 	}
-	if j.software == nil {
-		if err := j.lookPackages(ctx); err != nil {
+	if j.packageDecision == nil {
+		if err := j.gatherPackages(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return j.software.Err(), nil
+	return j.packageDecision.Err(), nil
 }
 
-func (j *join) lookPackages(ctx context.Context) error {
+func (j *operation) gatherPackages(ctx context.Context) error {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return err
@@ -75,39 +75,39 @@ func (j *join) lookPackages(ctx context.Context) error {
 	facts := packages.Facts{OS: j.facts.OS, Arch: j.facts.Arch, Install: j.config.InstallPackages, Commands: j.commands()}
 	if j.config.OpenShiftRelease != "" {
 		if facts.Release, err = packages.ParseRelease(j.config.OpenShiftRelease); err != nil {
-			return usage("--openshift-release: %w", err)
+			return usageError("--openshift-release: %w", err)
 		}
 	}
-	facts.ControlPlane = table.Newest(j.server.Minor())
-	if facts, err = packages.Look(ctx, j.dnf(), table, facts); err != nil {
+	facts.ControlPlane = table.Newest(j.serverVersion.Minor())
+	if facts, err = packages.Gather(ctx, j.dnf(), table, facts); err != nil {
 		return err
 	}
 	decision := packages.Decide(table, facts)
-	j.software = &decision
+	j.packageDecision = &decision
 	return nil
 }
 
 // dnf returns the host's dnf, with the proxy of the user data if the environment
 // names none. dnf's own configuration takes precedence over both.
-func (j *join) dnf() dnf.Host {
+func (j *operation) dnf() dnf.Host {
 	var named []string
-	if stub := j.inputs.stub; stub != nil {
+	if stub := j.inputs.userData; stub != nil {
 		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
 	}
-	on := j.packages
+	on := j.packageHost
 	on.Proxy = dnf.ProxyOf(os.LookupEnv, named)
 	return on
 }
 
 // installPackages installs packages with dnf and records the transaction in the
 // ledger.
-func (j *join) installPackages(ctx context.Context, log report.Log, specs []string) error {
+func (j *operation) installPackages(ctx context.Context, log report.Log, specs []string) error {
 	on := j.dnf()
 	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
 		return err
 	}
-	done, err := j.ledger.Bracket(ctx, "packages", change)
+	done, err := j.ledger.TrackExternal(ctx, "packages", change)
 	if err != nil {
 		return err
 	}
@@ -120,13 +120,13 @@ func (j *join) installPackages(ctx context.Context, log report.Log, specs []stri
 	return done()
 }
 
-// afterPackages verifies the installed packages, and reloads systemd and
+// afterInstall verifies the installed packages, and reloads systemd and
 // NetworkManager so that running services notice them.
-func (j *join) afterPackages(ctx context.Context, log report.Log) error {
-	if err := j.lookPackages(ctx); err != nil {
+func (j *operation) afterInstall(ctx context.Context, log report.Log) error {
+	if err := j.gatherPackages(ctx); err != nil {
 		return err
 	}
-	if err := j.software.Err(); err != nil {
+	if err := j.packageDecision.Err(); err != nil {
 		return err
 	}
 	if j.systemd != nil {
@@ -134,25 +134,25 @@ func (j *join) afterPackages(ctx context.Context, log report.Log) error {
 			return err
 		}
 	}
-	if err := j.loadPlugin(ctx, log); err != nil {
+	if err := j.loadOVSPlugin(ctx, log); err != nil {
 		return err
 	}
-	if err := j.adapt(ctx); err != nil {
+	if err := j.adaptPayload(ctx); err != nil {
 		return err
 	}
-	missing, err := j.missingPrograms()
+	missing, err := j.missingBinaries()
 	if err != nil {
 		return err
 	}
-	err = preflight.Run(preflight.Software(), preflight.AdmissionFacts{
+	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
 		Host: j.facts, MissingUnits: j.plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
-	return cmp.Or(err, j.lookAgain(ctx))
+	return cmp.Or(err, j.recheckUplink(ctx))
 }
 
 // commands returns the binaries that the payload runs on this host; the value is
 // true for binaries that a unit runs. It returns nil before the plan is made.
-func (j *join) commands() map[string]bool {
+func (j *operation) commands() map[string]bool {
 	if j.plan == nil {
 		return nil
 	}
@@ -166,9 +166,9 @@ func (j *join) commands() map[string]bool {
 	return commands
 }
 
-// missingPrograms returns the binaries that kubelet, CRI-O and the payload's units
+// missingBinaries returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
-func (j *join) missingPrograms() ([]preflight.Program, error) {
+func (j *operation) missingBinaries() ([]preflight.Program, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
@@ -180,22 +180,22 @@ func (j *join) missingPrograms() ([]preflight.Program, error) {
 			run = append(run, preflight.Program{Name: p.Program, Package: p.Name})
 		}
 	}
-	return preflight.LookPrograms(j.defaultRuntime(), run), nil
+	return preflight.MissingPrograms(j.defaultRuntime(), run), nil
 }
 
-// lookAgain checks the uplink if preflight could not.
-func (j *join) lookAgain(ctx context.Context) error {
-	j.before = false
-	if !j.unseen {
+// recheckUplink checks the uplink if preflight could not.
+func (j *operation) recheckUplink(ctx context.Context) error {
+	j.packagesPending = false
+	if !j.uplinkUnchecked {
 		return nil
 	}
-	return j.lookNetwork(ctx)
+	return j.checkUplink(ctx)
 }
 
-// loadPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
+// loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
-func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
+func (j *operation) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.nm == nil || j.systemd == nil {
 		return nil
 	}
@@ -212,17 +212,17 @@ func (j *join) loadPlugin(ctx context.Context, log report.Log) error {
 	return err
 }
 
-// lacksSwitch reports whether br-ex cannot be planned because a package is
+// lacksOpenVSwitch reports whether br-ex cannot be planned because a package is
 // missing.
-func (j *join) lacksSwitch(ctx context.Context) bool {
-	if !j.packaged() {
+func (j *operation) lacksOpenVSwitch(ctx context.Context) bool {
+	if !j.managesPackages() {
 		return false
 	}
 	facts, err := ovs.Gather(ctx, j.nm)
 	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 
-func tellPackages(decision packages.Decision, log report.Log) {
+func logPackageFindings(decision packages.Decision, log report.Log) {
 	for _, f := range decision.Findings {
 		switch f.Severity {
 		case report.SeverityWarning:
@@ -234,16 +234,16 @@ func tellPackages(decision packages.Decision, log report.Log) {
 }
 
 // packageFindings returns the findings about packages for the preflight command.
-func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
-	if _, err := j.checkSoftware(ctx); err != nil {
-		return []preflight.Finding{{Check: "packages", Severity: preflight.Error, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
+func (j *operation) packageFindings(ctx context.Context) []preflight.Finding {
+	if _, err := j.checkPackageDecision(ctx); err != nil {
+		return []preflight.Finding{{Check: "packages", Severity: preflight.SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
 	}
-	if j.software == nil {
+	if j.packageDecision == nil {
 		return nil
 	}
 	var found []preflight.Finding
-	for _, f := range j.software.Findings {
-		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.Error, report.SeverityWarning: preflight.Warning}[f.Severity]
+	for _, f := range j.packageDecision.Findings {
+		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.SeverityError, report.SeverityWarning: preflight.SeverityWarning}[f.Severity]
 		if severity != "" {
 			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})
 		}
@@ -251,7 +251,7 @@ func (j *join) packageFindings(ctx context.Context) []preflight.Finding {
 	return found
 }
 
-func ofRelease(release packages.Release) string {
+func nodeOfRelease(release packages.Release) string {
 	if release.IsZero() {
 		return "a node"
 	}

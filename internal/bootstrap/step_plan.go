@@ -11,11 +11,11 @@ import (
 )
 
 // makePlan adapts the payload to this host. It changes nothing.
-func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
-	if err := j.adapt(ctx); err != nil {
+func makePlan(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
+	if err := j.adaptPayload(ctx); err != nil {
 		return outcome{}, err
 	}
-	if err := j.learn(); err != nil {
+	if err := j.resolveNode(); err != nil {
 		return outcome{}, err
 	}
 	people, err := accounts.Plan(ctx, j.accounts())
@@ -27,16 +27,16 @@ func makePlan(ctx context.Context, j *join, _ report.Log) (outcome, error) {
 		return outcome{}, err
 	}
 	if len(pending) == 0 {
-		return same("%s; all is as planned", j.plan.Summary())
+		return unchanged("%s; all is as planned", j.plan.Summary())
 	}
 	return outcome{summary: j.plan.Summary() + " (see: hcp-node-agent plan)", changed: true}, nil
 }
 
-// learn records the node name and the cluster. The payload of an earlier join
+// resolveNode records the node name and the cluster. The payload of an earlier join
 // no longer contains the bootstrap kubeconfig; the state then contains the cluster.
-func (j *join) learn() error {
+func (j *operation) resolveNode() error {
 	var err error
-	if j.name, err = j.nodeName(); err != nil {
+	if j.name, err = j.expectedNodeName(); err != nil {
 		return err
 	}
 	j.state.NodeName = j.name
@@ -44,17 +44,17 @@ func (j *join) learn() error {
 	if kubeconfig == nil {
 		return nil
 	}
-	cluster, err := kubelet.ClusterOf(kubeconfig)
+	cluster, err := kubelet.ParseCluster(kubeconfig)
 	if err != nil {
 		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
-			"the payload's %s cannot be used: %w", bootstrapPath, err)
+			"the payload's %s cannot be used: %w", bootstrapKubeconfigPath, err)
 	}
 	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA
-	return j.ticketFits()
+	return j.checkJoinToken()
 }
 
-// adapt creates the plan for this host from the payload.
-func (j *join) adapt(ctx context.Context) error {
+// adaptPayload creates the plan for this host from the payload.
+func (j *operation) adaptPayload(ctx context.Context) error {
 	units := map[string]host.UnitState{}
 	unit := func(name string) host.UnitState {
 		if state, asked := units[name]; asked || j.systemd == nil {
@@ -72,12 +72,12 @@ func (j *join) adapt(ctx context.Context) error {
 		return err
 	}
 	j.plan, err = ignition.Adapt(j.payload, ignition.AdaptInput{
-		Facts: j.facts, Hosted: j.hosted(), NodePool: j.state.NodePool,
-		HasUnit:   func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
-		UnitFile:  func(name string) string { return unit(name).File },
-		HasSysctl: host.HasSysctl,
-		HasModule: func(name string) bool { return host.HasModule(ctx, name) },
-		Tree:      j.tree, User: users, Group: groups, Drop: j.config.Payload.Drop,
+		Facts: j.facts, Hosted: j.isHosted(), NodePool: j.state.NodePool,
+		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
+		UnitFileState: func(name string) string { return unit(name).File },
+		HasSysctl:     host.HasSysctl,
+		HasModule:     func(name string) bool { return host.HasModule(ctx, name) },
+		Tree:          j.tree, User: users, Group: groups, Exclude: j.config.Payload.Exclude,
 	})
 	if err != nil {
 		return err
@@ -85,10 +85,12 @@ func (j *join) adapt(ctx context.Context) error {
 	return j.planRegistration()
 }
 
-// hosted reports whether the host joins a NodePool of a hosted cluster, as
+// isHosted reports whether the host joins a NodePool of a hosted cluster, as
 // opposed to the machine config pool of a standalone cluster, whose own daemon
 // compares every file.
-func (j *join) hosted() bool { return j.state.Hosted }
+func (j *operation) isHosted() bool { return j.state.Hosted }
 
-// place returns whether the host is a node of a hosted or a standalone cluster.
-func (s State) place() kubelet.Place { return kubelet.Place{Standalone: s.Known() && !s.Hosted} }
+// topology returns whether the host is a node of a hosted or a standalone cluster.
+func (s State) topology() kubelet.ClusterTopology {
+	return kubelet.ClusterTopology{Standalone: s.Exists() && !s.Hosted}
+}

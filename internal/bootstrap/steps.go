@@ -4,20 +4,20 @@ package bootstrap
 // documents use this list. No step before admission has passed changes the host.
 func Steps() []Step {
 	return []Step{
-		{Name: "preflight", Does: "check the host and the ignition endpoint", run: checkHost},
-		{Name: "fetch", Does: "get the NodePool's payload from the ignition server", Needed: true, run: fetch},
-		{Name: "plan", Does: "adapt the payload to this host", Needed: true, run: makePlan},
-		{Name: "admission", Does: "check what can only be checked with the payload", run: checkAdmission},
-		{Name: "packages", Does: "see that the node's packages are installed", run: checkPackages},
-		{Name: "files", Does: "write files, directories, links and unit files", run: writeFiles},
-		{Name: "host", Does: "kernel parameters and modules, trust, enable units", run: setUpHost},
-		{Name: "network", Does: "move the uplink into br-ex", Alone: true, run: buildBridge},
-		{Name: "runtime", Does: "give CRI-O its pause image and start it", run: startRuntime},
-		{Name: "identity", Does: "get the node its client certificate", Until: "identity", run: getIdentity},
-		{Name: "kubelet", Does: "enable and start kubelet", Until: "kubelet", run: startKubelet},
-		{Name: "serving", Does: "get kubelet its serving certificate", run: awaitServing},
-		{Name: "ready", Does: "wait until the cluster reports the node Ready", Until: "ready", run: awaitReady},
-		{Name: "schedulable", Does: "wait until no taint keeps pods away", Until: "schedulable", run: awaitSchedulable},
+		{Name: "preflight", Description: "check the host and the ignition endpoint", run: checkHost},
+		{Name: "fetch", Description: "get the NodePool's payload from the ignition server", Required: true, run: fetchPayload},
+		{Name: "plan", Description: "adapt the payload to this host", Required: true, run: makePlan},
+		{Name: "admission", Description: "check what can only be checked with the payload", run: runValidation},
+		{Name: "packages", Description: "see that the node's packages are installed", run: ensurePackages},
+		{Name: "files", Description: "write files, directories, links and unit files", run: writeFiles},
+		{Name: "host", Description: "kernel parameters and modules, trust, enable units", run: configureSystem},
+		{Name: "network", Description: "move the uplink into br-ex", Independent: true, run: attachUplink},
+		{Name: "runtime", Description: "give CRI-O its pause image and start it", run: startRuntime},
+		{Name: "identity", Description: "get the node its client certificate", Until: "identity", run: obtainClientCertificate},
+		{Name: "kubelet", Description: "enable and start kubelet", Until: "kubelet", run: startKubelet},
+		{Name: "serving", Description: "get kubelet its serving certificate", run: awaitServing},
+		{Name: "ready", Description: "wait until the cluster reports the node Ready", Until: "ready", run: awaitReady},
+		{Name: "schedulable", Description: "wait until no taint keeps pods away", Until: "schedulable", run: awaitSchedulable},
 	}
 }
 
@@ -29,12 +29,12 @@ func checkSkip(names []string) error {
 			if step.Name != name {
 				continue
 			}
-			if found = true; step.Needed {
-				return usage("--skip %s: the steps after it need its result", name)
+			if found = true; step.Required {
+				return usageError("--skip %s: the steps after it need its result", name)
 			}
 		}
 		if !found {
-			return usage("--skip %s: there is no such step", name)
+			return usageError("--skip %s: there is no such step", name)
 		}
 	}
 	return nil

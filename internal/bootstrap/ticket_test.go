@@ -21,8 +21,8 @@ import (
 // ticketOf returns an encoded join token that was created the given time ago.
 func ticketOf(t *testing.T, ca, stub []byte, ago time.Duration) []byte {
 	t.Helper()
-	made, _, err := ticket.New(ticket.Wish{
-		NodeName: "worker-7", ClusterCA: ca, Labels: []string{"rack=r1", "zone=z1"}, Taints: []string{"dedicated=gpu:NoSchedule", "x:NoExecute"}, Stub: stub,
+	made, _, err := ticket.New(ticket.Options{
+		NodeName: "worker-7", ClusterCA: ca, Labels: []string{"rack=r1", "zone=z1"}, Taints: []string{"dedicated=gpu:NoSchedule", "x:NoExecute"}, UserData: stub,
 		Lifetime: time.Hour,
 	}, time.Now().Add(-ago))
 	if err != nil {
@@ -35,8 +35,8 @@ func ticketOf(t *testing.T, ca, stub []byte, ago time.Duration) []byte {
 	return content
 }
 
-func TestReadTicket(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ca").PEM
+func TestReadJoinToken(t *testing.T) {
+	ca := certtest.NewCA(t, "ca").PEM
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")
 	other := stubOf(t, "given.example.com", "clusters/given", "11")
 	plain, withStub := ticketOf(t, ca, nil, 0), ticketOf(t, ca, stub, 0)
@@ -54,33 +54,33 @@ func TestReadTicket(t *testing.T) {
 		want   string // part of the error
 		code   report.Code
 	}{
-		"none":                    {config: config.Join{UserData: file(t, other)}, pool: "clusters/given"},
-		"beside a stub":           {config: config.Join{UserData: file(t, other), Ticket: file(t, plain)}, pool: "clusters/given", there: true},
-		"its own stub":            {config: config.Join{Ticket: file(t, withStub)}, pool: "clusters/ticket", there: true},
-		"a given stub wins":       {config: config.Join{UserData: file(t, other), Ticket: file(t, withStub)}, pool: "clusters/given", there: true},
-		"from standard input":     {config: config.Join{Ticket: "-"}, stdin: string(withStub), pool: "clusters/ticket", there: true},
+		"none":                    {config: config.Join{UserData: writeTempFile(t, other)}, pool: "clusters/given"},
+		"beside a stub":           {config: config.Join{UserData: writeTempFile(t, other), JoinToken: writeTempFile(t, plain)}, pool: "clusters/given", there: true},
+		"its own stub":            {config: config.Join{JoinToken: writeTempFile(t, withStub)}, pool: "clusters/ticket", there: true},
+		"a given stub wins":       {config: config.Join{UserData: writeTempFile(t, other), JoinToken: writeTempFile(t, withStub)}, pool: "clusters/given", there: true},
+		"from standard input":     {config: config.Join{JoinToken: "-"}, stdin: string(withStub), pool: "clusters/ticket", there: true},
 		"goes on":                 {state: begun, kept: plain, pool: "clusters/ticket", there: true},
 		"goes on, expired":        {state: begun, kept: old, pool: "clusters/ticket", there: true},
-		"resumed, file is gone":   {config: config.Join{Ticket: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/ticket", there: true},
-		"begun anew without":      {config: config.Join{UserData: file(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
-		"a new one wins":          {config: config.Join{Ticket: file(t, plain)}, state: begun, kept: old, pool: "clusters/ticket", there: true},
-		"joined long ago":         {config: config.Join{Ticket: file(t, old)}, state: joined, pool: "clusters/ticket", there: true},
-		"no stub at all":          {config: config.Join{Ticket: file(t, plain)}, want: "no user-data stub was given", code: report.Usage},
-		"expired":                 {config: config.Join{UserData: file(t, other), Ticket: file(t, old)}, want: "expired at ", code: report.CredentialRefused},
-		"no ticket in it":         {config: config.Join{UserData: file(t, other), Ticket: file(t, other)}, want: "reading the ticket: ", code: report.Usage},
-		"missing":                 {config: config.Join{UserData: file(t, other), Ticket: "/gone/worker.ticket"}, want: "reading --ticket: open /gone", code: report.Usage},
-		"standard input is taken": {config: config.Join{UserData: "-", Ticket: "-"}, stdin: string(plain), want: "--ticket and --ignition-override, not several", code: report.Usage},
+		"resumed, file is gone":   {config: config.Join{JoinToken: "/gone"}, state: begun, kept: plain, resume: true, pool: "clusters/ticket", there: true},
+		"begun anew without":      {config: config.Join{UserData: writeTempFile(t, other)}, state: begun, kept: plain, pool: "clusters/given"},
+		"a new one wins":          {config: config.Join{JoinToken: writeTempFile(t, plain)}, state: begun, kept: old, pool: "clusters/ticket", there: true},
+		"joined long ago":         {config: config.Join{JoinToken: writeTempFile(t, old)}, state: joined, pool: "clusters/ticket", there: true},
+		"no stub at all":          {config: config.Join{JoinToken: writeTempFile(t, plain)}, want: "no user-data stub was given", code: report.Usage},
+		"expired":                 {config: config.Join{UserData: writeTempFile(t, other), JoinToken: writeTempFile(t, old)}, want: "expired at ", code: report.CredentialRefused},
+		"no ticket in it":         {config: config.Join{UserData: writeTempFile(t, other), JoinToken: writeTempFile(t, other)}, want: "reading the ticket: ", code: report.Usage},
+		"missing":                 {config: config.Join{UserData: writeTempFile(t, other), JoinToken: "/gone/worker.ticket"}, want: "reading --ticket: open /gone", code: report.Usage},
+		"standard input is taken": {config: config.Join{UserData: "-", JoinToken: "-"}, stdin: string(plain), want: "--ticket and --ignition-override, not several", code: report.Usage},
 		"kept one is damaged":     {state: begun, kept: []byte("x"), want: "reading the ticket", code: report.Usage},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := keep(dir, ticketFile, test.kept); err != nil {
+				if err := saveFile(dir, joinTokenFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if test.state.Known() {
-				if err := keep(dir, stubFile, stub); err != nil {
+			if test.state.Exists() {
+				if err := saveFile(dir, userDataFile, stub); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -91,8 +91,8 @@ func TestReadTicket(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || (in.ticket != nil) != test.there || in.stub == nil || in.stub.NodePool() != test.pool {
-				t.Errorf("ticket %v, stub %v, error %v", in.ticket, in.stub, err)
+			if err != nil || (in.joinToken != nil) != test.there || in.userData == nil || in.userData.NodePool() != test.pool {
+				t.Errorf("ticket %v, stub %v, error %v", in.joinToken, in.userData, err)
 			}
 		})
 	}
@@ -101,25 +101,25 @@ func TestReadTicket(t *testing.T) {
 // An unfinished join keeps the join token, readable only by root and without its
 // user data. The token is removed when the join has finished or its records are
 // removed.
-func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
+func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")
-	in, err := readInputs(config.Join{Ticket: file(t, ticketOf(t, certtest.NewAuthority(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
+	in, err := readInputs(config.Join{JoinToken: writeTempFile(t, ticketOf(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &join{dir: dir, inputs: in, sink: &events{}, machine: &machine{facts: host.Facts{MachineID: "one"}}}
-	if err := j.start(); err != nil {
+	j := &operation{dir: dir, inputs: in, sink: &events{}, localHost: &localHost{facts: host.Facts{MachineID: "one"}}}
+	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, ticketFile)
+	path := filepath.Join(dir, joinTokenFile)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
 	again, err := readInputs(config.Join{}, j.state, dir, true, nil)
-	if err != nil || again.ticket == nil || again.ticket.ID != in.ticket.ID || again.ticket.Stub != nil || again.stub.NodePool() != "clusters/ticket" {
-		t.Errorf("resumed with %v, stub %v, %v", again.ticket, again.stub, err)
+	if err != nil || again.joinToken == nil || again.joinToken.ID != in.joinToken.ID || again.joinToken.UserData != nil || again.userData.NodePool() != "clusters/ticket" {
+		t.Errorf("resumed with %v, stub %v, %v", again.joinToken, again.userData, err)
 	}
 	if err := j.finish(true); err != nil {
 		t.Fatal(err)
@@ -127,10 +127,10 @@ func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after the join the ticket is still there: %v", err)
 	}
-	if err := keepTicket(dir, in.ticket); err != nil {
+	if err := saveJoinToken(dir, in.joinToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := keepTicket(dir, nil); err != nil {
+	if err := saveJoinToken(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -138,36 +138,36 @@ func TestTicketIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	}
 }
 
-func TestTicketsLabelsAndTaints(t *testing.T) {
-	made, err := ticket.ParseTicket(ticketOf(t, certtest.NewAuthority(t, "ca").PEM, nil, 0))
+func TestJoinTokenLabelsAndTaints(t *testing.T) {
+	made, err := ticket.ParseToken(ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
 	given := config.Join{Labels: []string{"zone=here"}, Taints: []string{"dedicated=cpu:NoSchedule", "x:NoSchedule"}}
-	got := withTicket(given, made)
+	got := mergeJoinToken(given, made)
 	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) || !slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
 		t.Errorf("labels %q, taints %q", got.Labels, got.Taints)
 	}
-	if again := withTicket(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
+	if again := mergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
 		t.Errorf("a resumed join has labels %q, taints %q", again.Labels, again.Taints)
 	}
-	if len(given.Labels) != 1 || withTicket(given, nil).Labels[0] != "zone=here" {
+	if len(given.Labels) != 1 || mergeJoinToken(given, nil).Labels[0] != "zone=here" {
 		t.Error("the given list was changed")
 	}
 }
 
-func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ca").PEM
-	good, err := ticket.ParseTicket(ticketOf(t, ca, nil, 0))
+func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
+	ca := certtest.NewCA(t, "ca").PEM
+	good, err := ticket.ParseToken(ticketOf(t, ca, nil, 0))
 	if err != nil {
 		t.Fatal(err)
 	}
-	old, err := ticket.ParseTicket(ticketOf(t, ca, nil, 2*time.Hour))
+	old, err := ticket.ParseToken(ticketOf(t, ca, nil, 2*time.Hour))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, test := range map[string]struct {
-		ticket *ticket.Ticket
+		ticket *ticket.Token
 		node   string
 		ca     []byte
 		want   string
@@ -176,10 +176,10 @@ func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"fits":            {good, "worker-7", ca, "", ""},
 		"none":            {nil, "worker-8", ca, "", ""},
 		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
-		"another cluster": {good, "worker-7", certtest.NewAuthority(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the ticket " + good.ID + " is for another cluster", "ticket create"},
+		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the ticket " + good.ID + " is for another cluster", "ticket create"},
 	} {
-		j := &join{name: test.node, inputs: inputs{ticket: test.ticket}, state: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
-		err := j.ticketFits()
+		j := &operation{name: test.node, inputs: inputs{joinToken: test.ticket}, state: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
+		err := j.checkJoinToken()
 		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
 		}
@@ -188,8 +188,8 @@ func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	annotate := func(of *ticket.Ticket) (map[string]string, error) {
-		return (&join{inputs: inputs{ticket: of}, state: State{APIServerCA: ca}}).annotate()(&key.PublicKey)
+	annotate := func(of *ticket.Token) (map[string]string, error) {
+		return (&operation{inputs: inputs{joinToken: of}, state: State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[ticket.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
@@ -197,7 +197,7 @@ func TestTicketOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "by this host's clock") {
 		t.Errorf("expired: %v", err)
 	}
-	if (&join{}).annotate() != nil {
+	if (&operation{}).csrAnnotations() != nil {
 		t.Error("a # join without a ticket annotates")
 	}
 }

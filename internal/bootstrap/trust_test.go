@@ -19,7 +19,7 @@ func trustStore(t *testing.T, root string) string {
 	t.Helper()
 	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")
 	script := "#!/bin/sh\ncat " + root + "/etc/pki/ca-trust/source/anchors/* >" + store + " 2>/dev/null || true\n"
-	must(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // a program
+	noError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // a program
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return store
 }
@@ -36,19 +36,19 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()
-			m := machineIn(t, root)
+			m := hostIn(t, root)
 			store := trustStore(t, root)
-			change := ledger.Change{Kind: ledger.File, Target: test.target, Want: ledger.FileState([]byte(test.content), 0o644)}
-			j := &join{machine: m, state: State{Started: time.Now()}, plan: &ignition.Plan{Files: []ledger.Change{change}}}
+			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
+			j := &operation{localHost: m, state: State{Started: time.Now()}, plan: &ignition.Plan{Files: []ledger.Change{change}}}
 			_, err := m.ledger.Apply(t.Context(), "files", j.plan.Files)
-			must(t, err)
-			must(t, j.trust(t.Context()))
+			noError(t, err)
+			noError(t, j.updateTrustIfNeeded(t.Context()))
 			content, err := os.ReadFile(store)
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undo(&LeaveDocument{})(t.Context(), j, report.Log{})
-			must(t, err)
+			_, err = undoStep(&LeaveDocument{})(t.Context(), j, report.Log{})
+			noError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)
 			}

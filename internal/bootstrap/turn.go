@@ -10,20 +10,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// turn describes how a run acquired the lock on the host.
-type turn struct {
+// lockResult describes how a run acquired the lock on the host.
+type lockResult struct {
 	waited  bool // for another run, which may have changed the agent's records
 	stopped bool // stopped the service, which was joining
 }
 
-// takeTurn opens the host for changes once no other run holds the lock. It stops
+// acquireLock opens the host for changes once no other run holds the lock. It stops
 // the service if the service is joining, which may wait up to a day for inputs that
 // this run was given. It waits for any other run.
-func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
-	var t turn
+func acquireLock(ctx context.Context, options Options) (*localHost, lockResult, error) {
+	var t lockResult
 	log := report.Log{Sink: options.Sink, Step: "begin"}
 	for {
-		m, err := openMachine(ctx, options.StateDir, true)
+		m, err := openLocalHost(ctx, options.StateDir, true)
 		switch {
 		case !errors.Is(err, ledger.ErrLocked):
 			return m, t, err
@@ -37,7 +37,7 @@ func takeTurn(ctx context.Context, options Options) (*machine, turn, error) {
 		}
 		t.waited = true
 		if sleep(ctx, time.Second) != nil {
-			return nil, t, inWords(ctx, ledger.ErrLocked)
+			return nil, t, explainInterruption(ctx, ledger.ErrLocked)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A run of an administrator must wait for another run, such as one at first boot.
-func TestTakeTurnWaits(t *testing.T) {
+func TestAcquireLockWaits(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root changes a host")
 	}
@@ -23,13 +23,13 @@ func TestTakeTurnWaits(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, _, err := takeTurn(short, Options{StateDir: dir}); report.CodeOf(err) != report.Failed ||
+	if _, _, err := acquireLock(short, Options{StateDir: dir}); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "another hcp-node-agent is changing this host") {
 		t.Errorf("with the time over: %v", err)
 	}
 
-	events := &recorded{heard: func() { other.Close() }}
-	m, turn, err := takeTurn(t.Context(), Options{StateDir: dir, Sink: events})
+	events := &eventRecorder{onEvent: func() { other.Close() }}
+	m, turn, err := acquireLock(t.Context(), Options{StateDir: dir, Sink: events})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,12 +39,12 @@ func TestTakeTurnWaits(t *testing.T) {
 	}
 }
 
-type recorded struct {
+type eventRecorder struct {
 	messages []string
-	heard    func()
+	onEvent  func()
 }
 
-func (r *recorded) Emit(event report.Event) {
+func (r *eventRecorder) Emit(event report.Event) {
 	r.messages = append(r.messages, event.Message)
-	r.heard()
+	r.onEvent()
 }

@@ -6,9 +6,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 )
 
-// runtimeOf returns the default container runtime in one CRI-O configuration
+// parseRuntime returns the default container runtime in one CRI-O configuration
 // file.
-func runtimeOf(content []byte) string {
+func parseRuntime(content []byte) string {
 	config, err := crio.Parse(content)
 	if err != nil {
 		return "" // CRI-O rejects the file with a better message

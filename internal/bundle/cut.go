@@ -2,9 +2,9 @@ package bundle
 
 import "strings"
 
-// end returns the last complete lines of a text with at most this number of bytes, and
+// lastLines returns the last complete lines of a text with at most this number of bytes, and
 // reports whether it truncated the text.
-func end(text string, most int) (string, bool) {
+func lastLines(text string, most int) (string, bool) {
 	if len(text) <= most {
 		return text, false
 	}

@@ -18,30 +18,30 @@ type Manifest struct {
 	Created  time.Time `json:"created"`
 	Hostname string    `json:"hostname"`
 	Version  string    `json:"version"` // version of the agent
-	Pieces   []Entry   `json:"pieces"`
+	Files    []Entry   `json:"pieces"`
 }
 
 // Entry describes one file of a bundle.
 type Entry struct {
-	Name    string `json:"name"`
-	Source  string `json:"source"`            // a command, a path, or a description
-	Bytes   int    `json:"bytes"`             // size in the bundle
-	Cut     bool   `json:"cut,omitempty"`     // only the end is included
-	Masked  bool   `json:"masked,omitempty"`  // the content contained possible secrets
-	Missing string `json:"missing,omitempty"` // reason why it is missing
+	Name      string `json:"name"`
+	Source    string `json:"source"`            // a command, a path, or a description
+	Bytes     int    `json:"bytes"`             // size in the bundle
+	Truncated bool   `json:"cut,omitempty"`     // only the end is included
+	Masked    bool   `json:"masked,omitempty"`  // the content contained possible secrets
+	Missing   string `json:"missing,omitempty"` // reason why it is missing
 }
 
 // String returns a summary of the bundle.
 func (m Manifest) String() string {
 	there, missing, cut, bytes := 0, 0, 0, 0
-	for _, entry := range m.Pieces {
+	for _, entry := range m.Files {
 		bytes += entry.Bytes
 		if entry.Missing != "" {
 			missing++
 			continue
 		}
 		there++
-		if entry.Cut {
+		if entry.Truncated {
 			cut++
 		}
 	}

@@ -40,15 +40,15 @@ func PEM(kind string, der []byte) []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der})
 }
 
-// Authority is a certificate authority.
-type Authority struct {
+// CA is a certificate authority.
+type CA struct {
 	Certificate *x509.Certificate
 	PEM         []byte // certificate
 	Key         *ecdsa.PrivateKey
 }
 
-// NewAuthority returns a new CA with names like those of HyperShift.
-func NewAuthority(t testing.TB, name string) *Authority {
+// NewCA returns a new CA with names like those of HyperShift.
+func NewCA(t testing.TB, name string) *CA {
 	t.Helper()
 	key := NewKey(t)
 	template := &x509.Certificate{
@@ -61,19 +61,19 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Authority{Certificate: certificate, PEM: PEM("CERTIFICATE", der), Key: key}
+	return &CA{Certificate: certificate, PEM: PEM("CERTIFICATE", der), Key: key}
 }
 
 // Issue returns a signed certificate for a key, in PEM. If the template has no validity
 // period, the certificate is valid from one hour ago until one hour from now.
-func (a *Authority) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+func (a *CA) Issue(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
 	t.Helper()
 	return PEM("CERTIFICATE", a.sign(t, key, template))
 }
 
-// Serve returns a serving certificate for one name or address, like those of HyperShift's
+// IssueServing returns a serving certificate for one name or address, like those of HyperShift's
 // servers.
-func (a *Authority) Serve(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
+func (a *CA) IssueServing(t testing.TB, name string, edit ...func(*x509.Certificate)) tls.Certificate {
 	t.Helper()
 	template := &x509.Certificate{
 		Subject:     pkix.Name{CommonName: "ignition-server"},
@@ -96,7 +96,7 @@ func (a *Authority) Serve(t testing.TB, name string, edit ...func(*x509.Certific
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}
 }
 
-func (a *Authority) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
+func (a *CA) sign(t testing.TB, key *ecdsa.PrivateKey, template *x509.Certificate) []byte {
 	t.Helper()
 	if template.NotBefore.IsZero() {
 		template.NotBefore = time.Now().Add(-time.Hour)

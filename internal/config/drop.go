@@ -8,10 +8,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/glob"
 )
 
-// checkDrop returns an error for an invalid pattern of payload.drop. A pattern that can
+// checkExclude returns an error for an invalid pattern of payload.drop. A pattern that can
 // never match is also an error: it is a typing error, and the object to exclude would be
 // written to the host.
-func checkDrop(pattern string) error {
+func checkExclude(pattern string) error {
 	switch {
 	case pattern == "":
 		return fmt.Errorf("an empty pattern")
@@ -20,5 +20,5 @@ func checkDrop(pattern string) error {
 	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 || strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):
 		return fmt.Errorf("pattern %q: it is neither an absolute path nor UNIT or UNIT/DROP-IN", pattern)
 	}
-	return glob.Check(pattern)
+	return glob.Validate(pattern)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestPatternsOfDrop(t *testing.T) {
+func TestExcludePatterns(t *testing.T) {
 	for pattern, good := range map[string]bool{
 		"/etc/kubernetes/manifests/keepalived.yaml": true, "/etc/example.d/**": true, "/etc/*/a?.[ch]": true,
 		"kubens.service": true, "*.timer": true, "kubens.service/*.conf": true, "own@*.service": true,
@@ -15,17 +15,17 @@ func TestPatternsOfDrop(t *testing.T) {
 		"/etc/**/a": false, "/etc/[": false, "**": false,
 	} {
 		join := Defaults()
-		join.Payload.Drop = []string{"fine.service", pattern}
-		if wrong := join.problems(); (len(wrong) == 0) != good {
+		join.Payload.Exclude = []string{"fine.service", pattern}
+		if wrong := join.validate(); (len(wrong) == 0) != good {
 			t.Errorf("%q: %v", pattern, wrong)
 		}
 	}
 }
 
 // Each source can set lists too, and a list of a later source replaces an earlier one.
-func TestListsOfEachSource(t *testing.T) {
+func TestLaterSourceReplacesList(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, file, head+"ignitionOverrides: [/file/a, /file/b]\npayload:\n  drop: [/file/a, b.service]\n")
+	write(t, file, fileHeader+"ignitionOverrides: [/file/a, /file/b]\npayload:\n  drop: [/file/a, b.service]\n")
 	for name, test := range map[string]struct {
 		environment     map[string]string
 		args            []string
@@ -41,7 +41,7 @@ func TestListsOfEachSource(t *testing.T) {
 		},
 	} {
 		join, err := Load(Source{
-			File: file, Lookup: func(name string) (string, bool) { v, ok := test.environment[name]; return v, ok }, Given: given(t, test.args...),
+			File: file, Lookup: func(name string) (string, bool) { v, ok := test.environment[name]; return v, ok }, Flags: parsedFlags(t, test.args...),
 		})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -49,7 +49,7 @@ func TestListsOfEachSource(t *testing.T) {
 		if diff := cmp.Diff(test.overrides, join.IgnitionOverrides); diff != "" {
 			t.Errorf("%s: overrides (-want +got):\n%s", name, diff)
 		}
-		if diff := cmp.Diff(test.drop, join.Payload.Drop); diff != "" {
+		if diff := cmp.Diff(test.drop, join.Payload.Exclude); diff != "" {
 			t.Errorf("%s: drop (-want +got):\n%s", name, diff)
 		}
 	}

@@ -22,8 +22,8 @@ type Setting struct {
 	Origin Origin `json:"origin"`
 }
 
-// Explained is a configuration with the origins of its settings and all of its problems.
-type Explained struct {
+// Explanation is a configuration with the origins of its settings and all of its problems.
+type Explanation struct {
 	Join     Join
 	Files    []string  // files that were read, in this order
 	Settings []Setting // settings with a value, in the order of help; secrets in URLs are masked
@@ -32,11 +32,11 @@ type Explained struct {
 
 // Explain loads a join's configuration with the origin of each value. It continues after a
 // problem to report all problems at once.
-func Explain(source Source) Explained {
-	e := Explained{Join: Defaults()}
+func Explain(source Source) Explanation {
+	e := Explanation{Join: Defaults()}
 	keys := Keys()
 	origins := map[string]Origin{}
-	at := map[string]place{}
+	at := map[string]position{}
 	var untrusted []Problem
 	for i, name := range source.files() {
 		content, unsafe, err := readTrusted(name)
@@ -59,7 +59,7 @@ func Explain(source Source) Explained {
 			from = FromFile
 		}
 		for key, line := range lines {
-			at[key], origins[key] = place{name, line}, Origin{from, fmt.Sprintf("%s:%d", name, line)}
+			at[key], origins[key] = position{name, line}, Origin{from, fmt.Sprintf("%s:%d", name, line)}
 		}
 	}
 	if len(untrusted) > 0 {
@@ -72,14 +72,14 @@ func Explain(source Source) Explained {
 	}); err != nil {
 		e.Problems = append(e.Problems, Problem{Message: err.Error()})
 	}
-	if err := fromFlags(&e.Join, source.Given, func(flag string) {
+	if err := fromFlags(&e.Join, source.Flags, func(flag string) {
 		origins[keys[flag]] = Origin{FromFlag, "--" + flag}
 		delete(at, keys[flag])
 	}); err != nil {
 		e.Problems = append(e.Problems, Problem{Message: err.Error()})
 	}
 	e.validate(at, source.Check)
-	e.list(keys, origins)
+	e.addSettings(keys, origins)
 	return e
 }
 
@@ -88,22 +88,22 @@ func Explain(source Source) Explained {
 func (s Source) files() []string {
 	// The pattern is valid. A directory that cannot be read counts as empty.
 	dropins, _ := filepath.Glob(filepath.Join(filepath.Dir(s.File), "config.d", "*.yaml"))
-	if s.Alone {
+	if s.NoDropIns {
 		dropins = nil
 	}
 	slices.Sort(dropins)
 	return append([]string{s.File}, dropins...)
 }
 
-// place is a line of a file that contains a setting.
-type place struct {
+// position is a line of a file that contains a setting.
+type position struct {
 	file string
 	line int
 }
 
 // validate adds the problems of the values, each with the position of its setting.
-func (e *Explained) validate(at map[string]place, more func(Join) []Problem) {
-	problems := e.Join.problems()
+func (e *Explanation) validate(at map[string]position, more func(Join) []Problem) {
+	problems := e.Join.validate()
 	if more != nil {
 		problems = append(problems, more(e.Join)...)
 	}
@@ -113,8 +113,8 @@ func (e *Explained) validate(at map[string]place, more func(Join) []Problem) {
 	}
 }
 
-// list adds the settings of the resulting configuration.
-func (e *Explained) list(keys map[string]string, origins map[string]Origin) {
+// addSettings adds the settings of the resulting configuration.
+func (e *Explanation) addSettings(keys map[string]string, origins map[string]Origin) {
 	var object map[string]any
 	if content, err := json.Marshal(e.Join); err != nil || json.Unmarshal(content, &object) != nil {
 		return
@@ -133,18 +133,18 @@ func (e *Explained) list(keys map[string]string, origins map[string]Origin) {
 			return
 		}
 		origin := cmp.Or(origins[key], Origin{From: FromDefault})
-		e.Settings = append(e.Settings, Setting{key, masked(value), origin})
+		e.Settings = append(e.Settings, Setting{key, maskSecrets(value), origin})
 	})
 }
 
-// masked returns a value with its secrets masked.
-func masked(value any) any {
+// maskSecrets returns a value with its secrets masked.
+func maskSecrets(value any) any {
 	switch v := value.(type) {
 	case string:
 		return redact.Text(v)
 	case []any:
 		for i := range v {
-			v[i] = masked(v[i])
+			v[i] = maskSecrets(v[i])
 		}
 	}
 	return value

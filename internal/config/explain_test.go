@@ -9,27 +9,27 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func nobody(string) (string, bool) { return "", false }
+func emptyEnvironment(string) (string, bool) { return "", false }
 
 // All problems of a file are reported at once, each with its line.
-func TestProblemsOfAFile(t *testing.T) {
+func TestFileProblemsHaveLines(t *testing.T) {
 	for name, test := range map[string]struct {
 		content string
 		want    []string // without the prefix FILE
 	}{
-		"valid": {head + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\nuntil:\nnetworkTimeout:\n", nil},
-		"unknown keys": {head + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
+		"valid": {fileHeader + "userData: a\npayload:\n  drop: [a.service]\nconfigHash: 123\ntimeout: 90s\nkeepBootstrap: yes\nskip: []\nticket:\nuntil:\nnetworkTimeout:\n", nil},
+		"unknown keys": {fileHeader + "endpiont: a\nuser-data: b\npayload:\n    dorp: [c]\nsecretToken: hunter2\n", []string{
 			`:3: field endpiont not found in type config.Join`,
 			`:4: field user-data not found in type config.Join`,
 			`:6: field dorp not found in type config.Payload`,
 			`:7: field secretToken not found in type config.Join`,
 		}},
-		"unknown key and invalid value": {head + "untyl: ready\nverifyReach: [bastion]\n", []string{
+		"unknown key and invalid value": {fileHeader + "untyl: ready\nverifyReach: [bastion]\n", []string{
 			`:3: field untyl not found in type config.Join`,
 			`:4: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
 		}},
-		"duplicate key": {head + "until: ready\nuntil: kubelet\n", []string{`:4: mapping key "until" already defined at line 3`}},
-		"wrong types": {head + "timeout: soon\nskip: network\nkeepBootstrap: perhaps\nuntil: [ready]\npayload: all\nnetworkTimeout: 90\n", []string{
+		"duplicate key": {fileHeader + "until: ready\nuntil: kubelet\n", []string{`:4: mapping key "until" already defined at line 3`}},
+		"wrong types": {fileHeader + "timeout: soon\nskip: network\nkeepBootstrap: perhaps\nuntil: [ready]\npayload: all\nnetworkTimeout: 90\n", []string{
 			`:3: "soon" is not a duration like 90s or 1h30m`,
 			":4: cannot unmarshal !!str `network` into []string",
 			":5: cannot unmarshal !!str `perhaps` into bool",
@@ -37,8 +37,8 @@ func TestProblemsOfAFile(t *testing.T) {
 			":7: cannot unmarshal !!str `all` into config.Payload",
 			`:8: "90" is not a duration like 90s or 1h30m`,
 		}},
-		"duration of a wrong kind": {head + "timeout: [5m]\n", []string{`:3: "" is not a duration like 90s or 1h30m`}},
-		"values": {head + "until: monday\n\nverifyReach:\n- a:1\n- bastion\nnodeLabels: [x]\npayload: {drop: ['/etc/[']}\n", []string{
+		"duration of a wrong kind": {fileHeader + "timeout: [5m]\n", []string{`:3: "" is not a duration like 90s or 1h30m`}},
+		"values": {fileHeader + "until: monday\n\nverifyReach:\n- a:1\n- bastion\nnodeLabels: [x]\npayload: {drop: ['/etc/[']}\n", []string{
 			`:3: until is "monday"; it can be one of [identity kubelet ready schedulable]`,
 			`:5: verifyReach: "bastion" is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)`,
 			`:8: nodeLabels: "x" is not KEY=VALUE`,
@@ -51,15 +51,15 @@ func TestProblemsOfAFile(t *testing.T) {
 		}},
 		"empty":         {"# nothing\n", []string{`: apiVersion is "" and kind is ""; they must be "node.hcp-agent.io/v1alpha1" and "JoinConfig"`}},
 		"not a mapping": {"- a\n", []string{":1: cannot unmarshal !!seq into config.Join"}},
-		"two documents": {head + "---\n" + head, []string{": the file has more than one YAML document"}},
-		"tab":           {head + "payload:\n\tdrop: []\n", []string{":4: found character that cannot start any token"}},
-		"open list":     {head + "skip: [a\nuntil: ready\n", []string{":2: did not find expected ',' or ']'"}},
+		"two documents": {fileHeader + "---\n" + fileHeader, []string{": the file has more than one YAML document"}},
+		"tab":           {fileHeader + "payload:\n\tdrop: []\n", []string{":4: found character that cannot start any token"}},
+		"open list":     {fileHeader + "skip: [a\nuntil: ready\n", []string{":2: did not find expected ',' or ']'"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			write(t, file, test.content)
 			var got []string
-			for _, p := range Explain(Source{File: file, Lookup: nobody, Given: given(t)}).Problems {
+			for _, p := range Explain(Source{File: file, Lookup: emptyEnvironment, Flags: parsedFlags(t)}).Problems {
 				got = append(got, strings.TrimPrefix(p.String(), file))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -72,14 +72,14 @@ func TestProblemsOfAFile(t *testing.T) {
 func TestOrigins(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
 	dropin := filepath.Join(filepath.Dir(file), "config.d/10-a.yaml")
-	write(t, file, head+"endpoint: https://user:hunter2@example.com\nnodePool: a/b\nuntil: ready\n")
-	write(t, dropin, head+"\nnodePool: c/d\npayload:\n  drop: [x.service]\n")
+	write(t, file, fileHeader+"endpoint: https://user:hunter2@example.com\nnodePool: a/b\nuntil: ready\n")
+	write(t, dropin, fileHeader+"\nnodePool: c/d\npayload:\n  drop: [x.service]\n")
 	environment := map[string]string{"HCP_NODE_AGENT_CA_FILE": "ca.pem", "HCP_NODE_AGENT_UNTIL": "kubelet"}
 	lookup := func(name string) (string, bool) { v, ok := environment[name]; return v, ok }
 	check := func(j Join) []Problem {
 		return []Problem{{Key: "nodePool", Message: "nodePool is " + j.NodePool}, {Key: "until", Message: "no"}}
 	}
-	e := Explain(Source{File: file, Lookup: lookup, Given: given(t, "--skip", "network"), Check: check})
+	e := Explain(Source{File: file, Lookup: lookup, Flags: parsedFlags(t, "--skip", "network"), Check: check})
 	want := []Setting{
 		{"endpoint", "https://***@example.com", Origin{FromFile, file + ":3"}},
 		{"caFile", "ca.pem", Origin{FromEnvironment, "HCP_NODE_AGENT_CA_FILE"}},
@@ -103,14 +103,14 @@ func TestOrigins(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeRead(t *testing.T) {
+func TestUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config.yaml")
 	if err := os.MkdirAll(filepath.Join(dir, "config.d/a.yaml"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
-	for _, p := range Explain(Source{File: file, Required: true, Lookup: nobody, Given: given(t)}).Problems {
+	for _, p := range Explain(Source{File: file, Required: true, Lookup: emptyEnvironment, Flags: parsedFlags(t)}).Problems {
 		got = append(got, strings.ReplaceAll(p.String(), dir, ""))
 	}
 	want := []string{"/config.yaml: reading configuration: no such file or directory", "/config.d/a.yaml: reading configuration: is a directory"}

@@ -42,7 +42,7 @@ type Join struct {
 	// Uplink for br-ex.
 	BridgeInterface string `json:"bridgeInterface,omitempty" yaml:"bridgeInterface"`
 	// HOST:PORT that must be reachable by TCP before and after the network change.
-	VerifyReach []string `json:"verifyReach,omitempty" yaml:"verifyReach"`
+	RequiredEndpoints []string `json:"verifyReach,omitempty" yaml:"verifyReach"`
 	// Timeout of the network change, after which it is rolled back; 0 is the default.
 	NetworkTimeout Duration `json:"networkTimeout,omitempty" yaml:"networkTimeout"`
 
@@ -55,7 +55,7 @@ type Join struct {
 	// Kubeconfig that may approve the node's two CSRs.
 	ApproveWith string `json:"approveWith,omitempty" yaml:"approveWith"`
 	// Path of the join token, or "-".
-	Ticket string `json:"ticket,omitempty" yaml:"ticket"`
+	JoinToken string `json:"ticket,omitempty" yaml:"ticket"`
 
 	// Release of the NodePool, such as 4.18, which selects the packages.
 	OpenShiftRelease string `json:"openshiftRelease,omitempty" yaml:"openshiftRelease"`
@@ -71,33 +71,33 @@ type Join struct {
 
 // Payload contains settings for processing the payload before it is adapted.
 type Payload struct {
-	// Drop are patterns of excluded objects: absolute paths of files, directories and
+	// Exclude are patterns of excluded objects: absolute paths of files, directories and
 	// links, names of units, or UNIT/DROP-IN.
-	Drop []string `json:"drop,omitempty" yaml:"drop"`
+	Exclude []string `json:"drop,omitempty" yaml:"drop"`
 }
 
-// Untils returns the states at which a join can end, in their order.
-func Untils() []string { return []string{"identity", "kubelet", "ready", "schedulable"} }
+// UntilStates returns the states at which a join can end, in their order.
+func UntilStates() []string { return []string{"identity", "kubelet", "ready", "schedulable"} }
 
 // Defaults returns the default configuration of a join.
 func Defaults() Join {
 	return Join{Until: "schedulable", Timeout: Duration(time.Hour), NetworkTimeout: Duration(90 * time.Second)}
 }
 
-// problems returns the invalid settings of the configuration.
-func (j Join) problems() []Problem {
+// validate returns the invalid settings of the configuration.
+func (j Join) validate() []Problem {
 	var all []Problem
 	wrong := func(key, format string, args ...any) {
 		all = append(all, Problem{Key: key, Message: key + fmt.Sprintf(format, args...)})
 	}
-	if !slices.Contains(Untils(), j.Until) {
-		wrong("until", " is %q; it can be one of %v", j.Until, Untils())
+	if !slices.Contains(UntilStates(), j.Until) {
+		wrong("until", " is %q; it can be one of %v", j.Until, UntilStates())
 	}
 	if j.Timeout < 0 {
 		wrong("timeout", " is %s; it cannot be negative", time.Duration(j.Timeout))
 	}
-	if t := time.Duration(j.NetworkTimeout); t < leastNetworkTimeout || t > mostNetworkTimeout {
-		wrong("networkTimeout", " is %s; it can be from %s to %s", t, leastNetworkTimeout, mostNetworkTimeout)
+	if t := time.Duration(j.NetworkTimeout); t < minNetworkTimeout || t > maxNetworkTimeout {
+		wrong("networkTimeout", " is %s; it can be from %s to %s", t, minNetworkTimeout, maxNetworkTimeout)
 	}
 	if j.OpenShiftRelease != "" && !isRelease(j.OpenShiftRelease) {
 		wrong("openshiftRelease", " is %q; it is written as 4.18", j.OpenShiftRelease)
@@ -107,10 +107,10 @@ func (j Join) problems() []Problem {
 		texts []string
 		check func(string) error
 	}{
-		{"verifyReach", j.VerifyReach, checkPeer},
+		{"verifyReach", j.RequiredEndpoints, checkHostPort},
 		{"nodeLabels", j.Labels, checkLabel},
 		{"nodeTaints", j.Taints, checkTaint},
-		{"payload.drop", j.Payload.Drop, checkDrop},
+		{"payload.drop", j.Payload.Exclude, checkExclude},
 	} {
 		for _, text := range list.texts {
 			if err := list.check(text); err != nil {

@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got Join
-		content := head + strings.ReplaceAll(key, ".", ":\n  ") + ": " + value + "\n"
+		content := fileHeader + strings.ReplaceAll(key, ".", ":\n  ") + ": " + value + "\n"
 		_, problems := readFile("config.yaml", []byte(content), &got)
 		if diff := gocmp.Diff(want, got); diff != "" || len(problems) > 0 {
 			t.Errorf("%s: %v (-flag +file):\n%s", key, problems, diff)

@@ -12,11 +12,11 @@ const DefaultFile = "/etc/hcp-node-agent/config.yaml"
 
 // Source describes where settings come from.
 type Source struct {
-	File     string // configuration file; DefaultFile may be missing
-	Lookup   func(string) (string, bool)
-	Given    *pflag.FlagSet // parsed flags
-	Required bool           // the user named the file, so it must exist
-	Alone    bool           // ignore drop-ins
+	File      string // configuration file; DefaultFile may be missing
+	Lookup    func(string) (string, bool)
+	Flags     *pflag.FlagSet // parsed flags
+	Required  bool           // the user named the file, so it must exist
+	NoDropIns bool           // ignore drop-ins
 	// Check returns additional problems. It can be nil.
 	Check func(Join) []Problem
 }
@@ -27,17 +27,17 @@ func Load(source Source) (Join, error) {
 	if len(e.Problems) == 0 {
 		return e.Join, nil
 	}
-	return Join{}, fail(e.Problems)
+	return Join{}, problemsError(e.Problems)
 }
 
-// fail returns the error for problems.
-func fail(problems []Problem) error {
+// problemsError returns the error for problems.
+func problemsError(problems []Problem) error {
 	remedy := "hcp-node-agent join --help"
 	if problems[0].File != "" {
 		remedy = "hcp-node-agent config validate --help"
 	}
 	if problems[0].Remedy != "" {
-		remedy = remedies(problems)
+		remedy = joinRemedies(problems)
 	}
-	return report.Fail(report.Usage, remedy, "configuration: %s", inWords(problems))
+	return report.Fail(report.Usage, remedy, "configuration: %s", joinMessages(problems))
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const head = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
+const fileHeader = "apiVersion: node.hcp-agent.io/v1alpha1\nkind: JoinConfig\n"
 
 func write(t *testing.T, file, content string) {
 	t.Helper()
@@ -25,7 +25,7 @@ func write(t *testing.T, file, content string) {
 	}
 }
 
-func given(t *testing.T, args ...string) *pflag.FlagSet {
+func parsedFlags(t *testing.T, args ...string) *pflag.FlagSet {
 	t.Helper()
 	flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	join := Defaults()
@@ -36,15 +36,15 @@ func given(t *testing.T, args ...string) *pflag.FlagSet {
 	return flags
 }
 
-func TestEachSourceWinsOverThoseBefore(t *testing.T) {
+func TestLaterSourceOverridesEarlier(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, file, head+"endpoint: file\nnodePool: file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
-	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), head+"nodePool: drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
+	write(t, file, fileHeader+"endpoint: file\nnodePool: file\ncaFile: file\nbridgeInterface: file\ntimeout: 5m\n")
+	write(t, filepath.Join(filepath.Dir(file), "config.d/10-a.yaml"), fileHeader+"nodePool: drop-in\ncaFile: drop-in\nbridgeInterface: drop-in\n")
 	environment := map[string]string{"HCP_NODE_AGENT_CA_FILE": "environment", "HCP_NODE_AGENT_BRIDGE_INTERFACE": "environment"}
 	join, err := Load(Source{
 		File:   file,
 		Lookup: func(name string) (string, bool) { v, ok := environment[name]; return v, ok },
-		Given:  given(t, "--bridge-interface", "flag", "--skip", "network,packages"),
+		Flags:  parsedFlags(t, "--bridge-interface", "flag", "--skip", "network,packages"),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -59,21 +59,21 @@ func TestEachSourceWinsOverThoseBefore(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
+func TestInvalidConfigurationIsUsageError(t *testing.T) {
 	for name, test := range map[string]struct{ content, want string }{
-		"unknown field": {head + "endpiont: x\n", "endpiont"},
+		"unknown field": {fileHeader + "endpiont: x\n", "endpiont"},
 		"no version":    {"endpoint: x\n", "apiVersion"},
-		"bad duration":  {head + "timeout: soon\n", "duration"},
-		"bad until":     {head + "until: monday\n", "monday"},
+		"bad duration":  {fileHeader + "timeout: soon\n", "duration"},
+		"bad until":     {fileHeader + "until: monday\n", "monday"},
 		"not YAML":      {"{", "did not find expected node content"},
-		"bad peer":      {head + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
-		"bad time":      {head + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
-		"bad pattern":   {head + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
+		"bad peer":      {fileHeader + "verifyReach: [bastion]\n", `"bastion" is not HOST:PORT`},
+		"bad time":      {fileHeader + "networkTimeout: 1h\n", "networkTimeout is 1h0m0s; it can be from 30s to 10m0s"},
+		"bad pattern":   {fileHeader + "payload: {drop: ['/etc/[']}\n", "a bracket or a backslash has no end"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "config.yaml")
 			write(t, file, test.content)
-			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: given(t)})
+			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: parsedFlags(t)})
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage {
 				t.Errorf("error %v, code %d", err, report.CodeOf(err))
 			}
@@ -81,8 +81,8 @@ func TestBadConfigurationIsOneErrorOfUsage(t *testing.T) {
 	}
 }
 
-func TestMissingFileIsFineUnlessNamed(t *testing.T) {
-	source := Source{File: filepath.Join(t.TempDir(), "config.yaml"), Lookup: os.LookupEnv, Given: given(t)}
+func TestMissingFileIsErrorOnlyIfRequired(t *testing.T) {
+	source := Source{File: filepath.Join(t.TempDir(), "config.yaml"), Lookup: os.LookupEnv, Flags: parsedFlags(t)}
 	if _, err := Load(source); err != nil {
 		t.Error(err)
 	}

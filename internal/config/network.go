@@ -13,15 +13,15 @@ import (
 // endpoint does not respond. If a host is unreachable for more than ten minutes,
 // administrators start to drive to its site.
 const (
-	leastNetworkTimeout = 30 * time.Second
-	mostNetworkTimeout  = 10 * time.Minute
+	minNetworkTimeout = 30 * time.Second
+	maxNetworkTimeout = 10 * time.Minute
 )
 
 // hostName matches a DNS name (RFC 1123) or a name in /etc/hosts.
 var hostName = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?(\.[A-Za-z0-9_]([A-Za-z0-9_-]*[A-Za-z0-9_])?)*\.?$`)
 
-// checkPeer returns an error for an invalid HOST:PORT.
-func checkPeer(peer string) error {
+// checkHostPort returns an error for an invalid HOST:PORT.
+func checkHostPort(peer string) error {
 	host, port, err := net.SplitHostPort(peer)
 	if err != nil {
 		return fmt.Errorf("%q is not HOST:PORT (an IPv6 address has brackets: [2001:db8::1]:443)", peer)

@@ -25,8 +25,8 @@ func (p Problem) String() string {
 	return fmt.Sprintf("%s:%d: %s", p.File, p.Line, p.Message)
 }
 
-// inWords returns the problems as one sentence.
-func inWords(problems []Problem) string {
+// joinMessages returns the problems as one sentence.
+func joinMessages(problems []Problem) string {
 	texts := make([]string, 0, len(problems))
 	for _, p := range problems {
 		texts = append(texts, p.String())
@@ -36,31 +36,31 @@ func inWords(problems []Problem) string {
 
 // Origin describes where the value of a setting comes from.
 type Origin struct {
-	From  From   `json:"from"`
-	Place string `json:"place,omitempty"` // FILE:LINE, the variable, or the flag
+	From     SourceKind `json:"from"`
+	Location string     `json:"place,omitempty"` // FILE:LINE, the variable, or the flag
 }
 
 // String returns the location, or the kind of source if there is no location.
 func (o Origin) String() string {
 	switch {
-	case o.Place == "":
+	case o.Location == "":
 		return string(o.From)
 	case o.From == FromTicket:
-		return "ticket " + o.Place
+		return "ticket " + o.Location
 	}
-	return o.Place
+	return o.Location
 }
 
-// From is a kind of source.
-type From string
+// SourceKind is a kind of source.
+type SourceKind string
 
 // The kinds of sources, in increasing precedence. A join token is an exception: it adds to
 // the labels and taints of the other sources.
 const (
-	FromDefault     From = "default"
-	FromFile        From = "file"
-	FromDropIn      From = "drop-in"
-	FromEnvironment From = "environment"
-	FromFlag        From = "flag"
-	FromTicket      From = "ticket"
+	FromDefault     SourceKind = "default"
+	FromFile        SourceKind = "file"
+	FromDropIn      SourceKind = "drop-in"
+	FromEnvironment SourceKind = "environment"
+	FromFlag        SourceKind = "flag"
+	FromTicket      SourceKind = "ticket"
 )

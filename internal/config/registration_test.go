@@ -42,10 +42,10 @@ func TestParseTaint(t *testing.T) {
 
 func TestRegistrationSettings(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "config.yaml")
-	write(t, file, head+"nodeLabels: [a=file]\nnodeTaints: [b=file:NoSchedule]\n")
+	write(t, file, fileHeader+"nodeLabels: [a=file]\nnodeTaints: [b=file:NoSchedule]\n")
 	environment := map[string]string{"HCP_NODE_AGENT_NODE_LABEL": "a=b,c=d"}
 	lookup := func(name string) (string, bool) { v, ok := environment[name]; return v, ok }
-	join, err := Load(Source{File: file, Lookup: lookup, Given: given(t, "--node-taint", "x=1:NoExecute", "--node-taint", "y:NoSchedule")})
+	join, err := Load(Source{File: file, Lookup: lookup, Flags: parsedFlags(t, "--node-taint", "x=1:NoExecute", "--node-taint", "y:NoSchedule")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestRegistrationSettings(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for flag, want := range map[string]string{"--node-label": "nodeLabels: ", "--node-taint": "nodeTaints: "} {
-		_, err := Load(Source{File: file, Lookup: lookup, Given: given(t, flag, "a")})
+		_, err := Load(Source{File: file, Lookup: lookup, Flags: parsedFlags(t, flag, "a")})
 		if report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s a: %v", flag, err)
 		}

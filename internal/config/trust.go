@@ -27,16 +27,16 @@ func readTrusted(name string) ([]byte, *Problem, error) {
 	if status, known := info.Sys().(*syscall.Stat_t); known {
 		owner = int(status.Uid)
 	}
-	if problem := untrusted(name, info.Mode(), owner, os.Geteuid()); problem != nil {
+	if problem := checkOwnership(name, info.Mode(), owner, os.Geteuid()); problem != nil {
 		return nil, problem, nil
 	}
 	content, err := io.ReadAll(file)
 	return content, nil, err //nolint:wrapcheck // as above
 }
 
-// untrusted returns a problem for a file that is not owned by root or the caller, or that
+// checkOwnership returns a problem for a file that is not owned by root or the caller, or that
 // others can write to.
-func untrusted(name string, mode fs.FileMode, owner, caller int) *Problem {
+func checkOwnership(name string, mode fs.FileMode, owner, caller int) *Problem {
 	const writableByOthers = 0o022
 	if mode&fs.ModeCharDevice != 0 {
 		return nil // /dev/null has no content
@@ -59,8 +59,8 @@ func untrusted(name string, mode fs.FileMode, owner, caller int) *Problem {
 	}
 }
 
-// remedies returns the combined remedy of several problems.
-func remedies(problems []Problem) string {
+// joinRemedies returns the combined remedy of several problems.
+func joinRemedies(problems []Problem) string {
 	var all []string
 	for _, p := range problems {
 		if p.Remedy != "" {

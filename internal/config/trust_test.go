@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestFileOfOthersIsUntrusted(t *testing.T) {
+func TestCheckOwnership(t *testing.T) {
 	for name, test := range map[string]struct {
 		mode          os.FileMode
 		owner, caller int
@@ -28,7 +28,7 @@ func TestFileOfOthersIsUntrusted(t *testing.T) {
 		"everybody can write":               {0o602, 0, 0, "chmod go-w /etc/a.yaml"},
 		"a user's, and everybody can write": {0o666, 1000, 0, "chown root: /etc/a.yaml && chmod go-w /etc/a.yaml"},
 	} {
-		problem := untrusted("/etc/a.yaml", test.mode, test.owner, test.caller)
+		problem := checkOwnership("/etc/a.yaml", test.mode, test.owner, test.caller)
 		if (problem == nil) != (test.remedy == "") || problem != nil && problem.Remedy != test.remedy {
 			t.Errorf("%s: %+v, want the remedy %q", name, problem, test.remedy)
 		}
@@ -61,7 +61,7 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 			dir := t.TempDir()
 			file := write(t, filepath.Join(dir, "config.yaml"), head+"userData: /a b/stub\nnonsense: 1\n", modes[0])
 			dropIn := write(t, filepath.Join(dir, "config.d", "99.yaml"), head+"ignitionOverrides: [/evil]\n", modes[1])
-			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: noFlags, Required: true})
+			_, err := Load(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: noFlags, Required: true})
 			if report.CodeOf(err) != report.Usage || strings.Contains(err.Error(), "nonsense") {
 				t.Fatalf("Load() = %v, code %d", err, report.CodeOf(err))
 			}
@@ -76,7 +76,7 @@ func TestLoadRefusesFilesThatOthersCanWrite(t *testing.T) {
 	}
 	dir := t.TempDir()
 	file := write(t, filepath.Join(dir, "config.yaml"), head, 0o666)
-	if e := Explain(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Given: noFlags}); len(e.Settings) > 0 || len(e.Problems) != 1 {
+	if e := Explain(Source{File: file, Lookup: func(string) (string, bool) { return "", false }, Flags: noFlags}); len(e.Settings) > 0 || len(e.Problems) != 1 {
 		t.Errorf("Explain() = %+v", e)
 	}
 }

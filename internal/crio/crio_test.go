@@ -13,14 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const shipped = `
+const shippedConfig = `
 [crio.image]
 pause_image = "registry.example.com/shipped@sha256:1"
 [crio.runtime]
 default_runtime = "crun"
 `
 
-const payload = `
+const payloadConfig = `
 [crio.image]
 pause_image = "registry.example.com/release@sha256:2"
 pause_image_auth_file = "/var/lib/kubelet/config.json"
@@ -29,8 +29,8 @@ pause_command = "/usr/bin/pod"
 network_dir = "/etc/kubernetes/cni/net.d/"
 `
 
-func TestTheLastFileWins(t *testing.T) {
-	got, err := Parse([]byte(shipped), []byte(payload))
+func TestLaterFileOverridesEarlier(t *testing.T) {
+	got, err := Parse([]byte(shippedConfig), []byte(payloadConfig))
 	want := Config{
 		PauseImage: "registry.example.com/release@sha256:2", PauseCommand: "/usr/bin/pod",
 		PauseAuthFile: "/var/lib/kubelet/config.json", NetworkDir: "/etc/kubernetes/cni/net.d/", Runtime: "crun",
@@ -43,20 +43,20 @@ func TestTheLastFileWins(t *testing.T) {
 	}
 }
 
-func TestRenderedDropInReadsBack(t *testing.T) {
+func TestDropInRoundTrip(t *testing.T) {
 	want := Config{PauseImage: `odd "name" \ here`, PauseCommand: "/usr/bin/pod", PauseAuthFile: "/a"}
-	got, err := Parse([]byte(shipped), Render(want))
+	got, err := Parse([]byte(shippedConfig), Render(want))
 	want.Runtime = "crun"
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
 
-func TestWanted(t *testing.T) {
-	if got, err := Wanted(Config{PauseImage: "a"}, "b"); err != nil || got.PauseImage != "b" {
+func TestDesired(t *testing.T) {
+	if got, err := Desired(Config{PauseImage: "a"}, "b"); err != nil || got.PauseImage != "b" {
 		t.Errorf("the given image does not win: %v, %v", got, err)
 	}
-	if _, err := Wanted(Config{}, ""); report.CodeOf(err) != report.Refused {
+	if _, err := Desired(Config{}, ""); report.CodeOf(err) != report.Refused {
 		t.Errorf("no pause image at all: %v", err)
 	}
 }
@@ -69,7 +69,7 @@ func TestDecide(t *testing.T) {
 		want          Action
 	}{
 		{false, time.Time{}, now, Start},
-		{true, now, now.Add(-time.Second), Nothing},
+		{true, now, now.Add(-time.Second), NoAction},
 		{true, now, now.Add(time.Second), Restart},
 	} {
 		if got := Decide(test.active, test.since, test.newest); got != test.want {
@@ -79,9 +79,9 @@ func TestDecide(t *testing.T) {
 }
 
 // CRI-O reads the host's trust store only when it starts.
-func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
+func TestAddedCARestartsCRIO(t *testing.T) {
 	root := t.TempDir()
-	anchors := filepath.Join(root, Anchors)
+	anchors := filepath.Join(root, TrustAnchorsDir)
 	if err := os.MkdirAll(anchors, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -90,12 +90,12 @@ func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	before, err := tree.NewestChange(Inputs()...)
+	before, err := tree.NewestChange(InputPaths()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	started := before.Add(time.Nanosecond)
-	if action := Decide(true, started, before); action != Nothing {
+	if action := Decide(true, started, before); action != NoAction {
 		t.Errorf("without a change: %s", action)
 	}
 	for _, change := range []func(string) error{
@@ -107,7 +107,7 @@ func TestCAThatWasAddedRestartsCRIO(t *testing.T) {
 		if err := change(filepath.Join(anchors, "user-ca-bundle.crt")); err != nil {
 			t.Fatal(err)
 		}
-		newest, err := tree.NewestChange(Inputs()...)
+		newest, err := tree.NewestChange(InputPaths()...)
 		if action := Decide(true, started, newest); err != nil || action != Restart {
 			t.Errorf("after a change at %s of a CRI-O of %s: %s, %v", newest, started, action, err)
 		}

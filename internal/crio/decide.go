@@ -7,9 +7,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Wanted returns the configuration of the payload's files. The administrator's pauseImage
+// Desired returns the configuration of the payload's files. The administrator's pauseImage
 // replaces the pause image of the payload if it is set.
-func Wanted(payload Config, pauseImage string) (Config, error) {
+func Desired(payload Config, pauseImage string) (Config, error) {
 	if pauseImage != "" {
 		payload.PauseImage = pauseImage
 	}
@@ -24,8 +24,8 @@ func Wanted(payload Config, pauseImage string) (Config, error) {
 // Changes returns the changes that set CRI-O's pause image.
 func Changes(wanted Config) []ledger.Change {
 	return []ledger.Change{{
-		Kind: ledger.File, Target: DropIn, Why: "the release's own pause image",
-		Want: ledger.FileState(Render(wanted), 0o644),
+		Kind: ledger.File, Target: DropIn, Reason: "the release's own pause image",
+		Desired: ledger.FileState(Render(wanted), 0o644),
 	}}
 }
 
@@ -34,9 +34,9 @@ type Action string
 
 // The actions.
 const (
-	Nothing Action = "nothing"
-	Start   Action = "start"
-	Restart Action = "restart"
+	NoAction Action = "nothing"
+	Start    Action = "start"
+	Restart  Action = "restart"
 )
 
 // Decide returns Start if CRI-O is not running, and Restart if an input is newer than its
@@ -48,7 +48,7 @@ func Decide(active bool, since, newestInput time.Time) Action {
 	case newestInput.After(since):
 		return Restart
 	}
-	return Nothing
+	return NoAction
 }
 
 // Verify compares the effective configuration of the running CRI-O with the desired

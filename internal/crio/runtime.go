@@ -19,21 +19,21 @@ const Socket = "/var/run/crio/crio.sock"
 // Unit is the name of CRI-O's service.
 const Unit = "crio.service"
 
-// Anchors is the directory of the CAs that are added to the host's trust store.
-const Anchors = "/etc/pki/ca-trust/source/anchors"
+// TrustAnchorsDir is the directory of the CAs that are added to the host's trust store.
+const TrustAnchorsDir = "/etc/pki/ca-trust/source/anchors"
 
-// Inputs returns the files and directories that CRI-O reads when it starts. For the trust
+// InputPaths returns the files and directories that CRI-O reads when it starts. For the trust
 // store, which CRI-O reads only at start, these are the added CAs. update-ca-trust rewrites
 // the store itself every time.
-func Inputs() []string {
+func InputPaths() []string {
 	return []string{
-		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", Anchors,
+		"/etc/crio", "/etc/containers", "/etc/systemd/system/crio.service", "/etc/systemd/system/crio.service.d", TrustAnchorsDir,
 	}
 }
 
-// Effective returns the configuration that the running CRI-O uses.
-func Effective(ctx context.Context) (Config, error) {
-	content, err := ask(ctx, "/config")
+// RunningConfig returns the configuration that the running CRI-O uses.
+func RunningConfig(ctx context.Context) (Config, error) {
+	content, err := inspect(ctx, "/config")
 	if err != nil {
 		return Config{}, err
 	}
@@ -55,8 +55,8 @@ func Version(ctx context.Context) (string, error) {
 	return answer.Version, nil
 }
 
-// ask returns a page of CRI-O's inspection interface, which is HTTP on the CRI socket.
-func ask(ctx context.Context, page string) ([]byte, error) {
+// inspect returns a page of CRI-O's inspection interface, which is HTTP on the CRI socket.
+func inspect(ctx context.Context, page string) ([]byte, error) {
 	var dialer net.Dialer
 	client := &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{
 		DisableKeepAlives: true,

@@ -8,9 +8,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Storage is the directory of CRI-O's images and containers. Podman uses the same
+// StorageDir is the directory of CRI-O's images and containers. Podman uses the same
 // directory.
-const Storage = "/var/lib/containers"
+const StorageDir = "/var/lib/containers"
 
 // StorageKind is the ledger's kind for StorageDir.
 const StorageKind ledger.Kind = "image storage"
@@ -19,11 +19,11 @@ const StorageKind ledger.Kind = "image storage"
 // removes the storage only if none existed, and if no container is left. After CRI-O's
 // containers are removed, any container left belongs to podman. The images of a shared
 // storage cannot be separated.
-type StorageDriver struct{ Contents *ledger.ContentsOf }
+type StorageDriver struct{ Contents *ledger.DirSnapshot }
 
-// Look returns the current content of the storage.
-func (d *StorageDriver) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	state, err := d.Contents.Look(ctx, c)
+// Get returns the current content of the storage.
+func (d *StorageDriver) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	state, err := d.Contents.Get(ctx, c)
 	if len(state.Names) > 0 {
 		// One name is sufficient to record that the storage existed.
 		state.Names = state.Names[:1]
@@ -31,12 +31,12 @@ func (d *StorageDriver) Look(ctx context.Context, c ledger.Change) (ledger.State
 	return state, err
 }
 
-// Bracketed marks the storage as externally managed: CRI-O and podman change it all the
+// External marks the storage as externally managed: CRI-O and podman change it all the
 // time.
-func (d *StorageDriver) Bracketed() {}
+func (d *StorageDriver) External() {}
 
-// Make does nothing: CRI-O creates the storage.
-func (d *StorageDriver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+// Set does nothing: CRI-O creates the storage.
+func (d *StorageDriver) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore removes the storage if only CRI-O used it.
 func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
@@ -45,7 +45,7 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	}
 	content, _, err := d.Contents.Tree.ReadFile(c.Target + "/storage/overlay-containers/containers.json")
 	if err == nil {
-		left, err := containers(content)
+		left, err := countContainers(content)
 		if err != nil || left > 0 {
 			return err
 		}
@@ -53,11 +53,11 @@ func (d *StorageDriver) Restore(ctx context.Context, c ledger.Change, before led
 	return d.Contents.Restore(ctx, c, before)
 }
 
-// containers returns the number of entries in the storage's list of containers.
-func containers(list []byte) (int, error) {
+// countContainers returns the number of entries in the storage's list of containers.
+func countContainers(list []byte) (int, error) {
 	var entries []json.RawMessage
 	if err := json.Unmarshal(list, &entries); err != nil {
-		return 0, fmt.Errorf("reading the list of containers in %s: %w", Storage, err)
+		return 0, fmt.Errorf("reading the list of containers in %s: %w", StorageDir, err)
 	}
 	return len(entries), nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func TestStorageGoesOnlyWhenItWasOurs(t *testing.T) {
+func TestUndoRemovesOnlyOwnStorage(t *testing.T) {
 	for name, test := range map[string]struct {
 		before     string // a file that existed
 		containers string // containers left in the list
@@ -28,7 +28,7 @@ func TestStorageGoesOnlyWhenItWasOurs(t *testing.T) {
 			}
 			defer tree.Close()
 			write := func(file, content string) {
-				p := filepath.Join(root, Storage, file)
+				p := filepath.Join(root, StorageDir, file)
 				if err := os.MkdirAll(filepath.Dir(p), 0o750); err != nil {
 					t.Fatal(err)
 				}
@@ -39,15 +39,15 @@ func TestStorageGoesOnlyWhenItWasOurs(t *testing.T) {
 			if test.before != "" {
 				write(test.before, "[]")
 			}
-			driver := &StorageDriver{Contents: &ledger.ContentsOf{Tree: tree}}
-			change := ledger.Change{Kind: StorageKind, Target: Storage}
-			before, err := driver.Look(t.Context(), change)
+			driver := &StorageDriver{Contents: &ledger.DirSnapshot{Tree: tree}}
+			change := ledger.Change{Kind: StorageKind, Target: StorageDir}
+			before, err := driver.Get(t.Context(), change)
 			if err != nil {
 				t.Fatal(err)
 			}
 			write("storage/overlay-containers/containers.json", test.containers)
 			err = driver.Restore(t.Context(), change, before)
-			_, gone := os.Stat(filepath.Join(root, Storage))
+			_, gone := os.Stat(filepath.Join(root, StorageDir))
 			if test.stays == os.IsNotExist(gone) {
 				t.Errorf("stays: %v, error %v", gone == nil, err)
 			}

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// below is the end of a pattern that matches everything below a directory, at any depth.
-const below = "/**"
+// belowSuffix is the end of a pattern that matches everything below a directory, at any depth.
+const belowSuffix = "/**"
 
-// Check returns an error for an invalid pattern.
-func Check(pattern string) error {
-	stem := strings.TrimSuffix(pattern, below)
+// Validate returns an error for an invalid pattern.
+func Validate(pattern string) error {
+	stem := strings.TrimSuffix(pattern, belowSuffix)
 	if strings.Contains(stem, "**") {
 		return fmt.Errorf("pattern %q: ** can only be its end, as in /etc/example.d/**", pattern)
 	}
@@ -26,7 +26,7 @@ func Check(pattern string) error {
 // Match reports whether a pattern matches a name. A * does not match slashes. An invalid
 // pattern matches nothing.
 func Match(pattern, name string) bool {
-	stem, deep := strings.CutSuffix(pattern, below)
+	stem, deep := strings.CutSuffix(pattern, belowSuffix)
 	if !deep {
 		return matches(pattern, name)
 	}

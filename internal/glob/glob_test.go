@@ -39,12 +39,12 @@ func TestMatch(t *testing.T) {
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestValidate(t *testing.T) {
 	for pattern, good := range map[string]bool{
 		"/etc/a.conf": true, "/etc/*": true, "/etc/d/**": true, "/**": true, "*.service": true, "a.service/*.conf": true,
 		"/etc/[": false, `/etc/\`: false, "/etc/**/a": false, "**": false, "/etc/a**": false, "/etc/**/**": false,
 	} {
-		if err := Check(pattern); (err == nil) != good {
+		if err := Validate(pattern); (err == nil) != good {
 			t.Errorf("Check(%q): %v", pattern, err)
 		}
 	}

@@ -20,17 +20,17 @@ type AdaptInput struct {
 	Facts    host.Facts
 	Hosted   bool   // the payload belongs to a NodePool, not to a standalone cluster
 	NodePool string // NAMESPACE/NAME, copied to the plan
-	// Drop lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
+	// Exclude lists patterns of entries to exclude: absolute paths, units, or UNIT/DROP-IN. See
 	// package glob.
-	Drop []string
+	Exclude []string
 
 	Tree        Tree   // the host's files
 	User, Group Lookup // in the host's passwd(5) and group(5)
 
-	HasUnit   func(name string) bool   // whether a unit file of that name exists
-	UnitFile  func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
-	HasSysctl func(name string) bool   // whether the running kernel has the sysctl; the name has dots
-	HasModule func(name string) bool   // whether the module is built in, loaded or loadable
+	HasUnit       func(name string) bool   // whether a unit file of that name exists
+	UnitFileState func(name string) string // state as printed by `systemctl is-enabled`, "" for no unit
+	HasSysctl     func(name string) bool   // whether the running kernel has the sysctl; the name has dots
+	HasModule     func(name string) bool   // whether the module is built in, loaded or loadable
 }
 
 // Tree reads the existing files of the host.
@@ -44,21 +44,21 @@ type Lookup = entries.Lookup
 // written: disks, payloads of another platform, and entries that conflict with files of the
 // host. The error names all conflicting entries.
 func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
-	if err := refuseDrop(p, in.Drop); err != nil {
+	if err := checkExclusions(p, in.Exclude); err != nil {
 		return nil, err
 	}
-	if err := refusePlatform(p, in); err != nil {
+	if err := checkPlatform(p, in); err != nil {
 		return nil, err
 	}
-	if _, err := p.kubelet(); err != nil {
+	if _, err := p.readKubeletConfig(); err != nil {
 		return nil, report.Fail(report.Usage, "# look at the KubeletConfigs of the pool", "adapting payload: %w", err)
 	}
-	s := newScene(p, in)
+	s := newPlanner(p, in)
 	s.plan.NodePool = in.NodePool
-	s.accounts()
-	user, group := accounts.Announced(s.plan.Accounts, orRootAlone(in.User), orRootAlone(in.Group))
-	storage := s.storage()
-	units, beside := s.units()
+	s.planAccounts()
+	user, group := accounts.Announced(s.plan.Accounts, lookupOrRootOnly(in.User), lookupOrRootOnly(in.Group))
+	storage := s.adaptStorage()
+	units, beside := s.adaptUnits()
 	decision, err := entries.Decide(entries.Input{
 		Storage: storage, Units: units, Contents: p.contents, Appends: p.appends, Tree: in.Tree, User: user, Group: group,
 	})
@@ -67,18 +67,18 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 	}
 	changes := decision.Changes
 	for i, change := range changes {
-		if rule, ruled := s.ruled[change.Target]; ruled {
-			changes[i].Why = adaptedBy(rule)
+		if rule, ruled := s.ruleNames[change.Target]; ruled {
+			changes[i].Reason = ruleReason(rule)
 		}
 	}
 	s.plan.Files = slices.Concat(changes, beside)
-	s.overrides()
-	s.unused()
-	s.additions()
-	s.kernel()
-	s.unmet()
-	s.starts()
-	s.missing()
+	s.markOverrides()
+	s.noteUnusedPatterns()
+	s.applyHostRules()
+	s.planKernelSettings()
+	s.noteUnsupported()
+	s.planStarts()
+	s.planMissingUnits()
 	s.plan.Commands = s.commands()
 	return s.plan, nil
 }
@@ -86,17 +86,17 @@ func Adapt(p *Payload, in AdaptInput) (*Plan, error) {
 // Decision holds the changes of a payload in the tree of an image.
 type Decision = entries.Decision
 
-// Verbatim returns the changes that Ignition itself would make in the tree of an image: nothing
+// DecideForImage returns the changes that Ignition itself would make in the tree of an image: nothing
 // is excluded, changed or added.
-func Verbatim(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
+func DecideForImage(p *Payload, tree Tree, user, group Lookup) (*Decision, error) {
 	return entries.Decide(entries.Input{
 		Storage: p.Config.Storage, Units: p.Config.Systemd.Units, Contents: p.contents, Appends: p.appends,
 		Tree: tree, User: user, Group: group, Strict: true,
 	})
 }
 
-// orRootAlone returns the lookup, or for nil a lookup that finds only root.
-func orRootAlone(lookup Lookup) Lookup {
+// lookupOrRootOnly returns the lookup, or for nil a lookup that finds only root.
+func lookupOrRootOnly(lookup Lookup) Lookup {
 	if lookup != nil {
 		return lookup
 	}

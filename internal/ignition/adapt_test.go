@@ -26,36 +26,36 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func plainHost() AdaptInput {
 	has := []string{"basic.target", "network-online.target", "crio.service", "chronyd.service"}
 	return AdaptInput{
-		Facts:     host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
-		Hosted:    true,
-		NodePool:  "clusters/demo-workers",
-		HasUnit:   func(name string) bool { return slices.Contains(has, name) },
-		UnitFile:  func(string) string { return "enabled" },
-		HasSysctl: func(name string) bool { return name != "kernel.absent" },
-		HasModule: func(name string) bool { return name != "absent_module" },
-		Tree:      bare{},
-		User:      numbers(map[string]int{"root": 0, "openvswitch": 991}),
-		Group:     numbers(nil),
+		Facts:         host.Facts{OS: host.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64", CgroupV2: true},
+		Hosted:        true,
+		NodePool:      "clusters/demo-workers",
+		HasUnit:       func(name string) bool { return slices.Contains(has, name) },
+		UnitFileState: func(string) string { return "enabled" },
+		HasSysctl:     func(name string) bool { return name != "kernel.absent" },
+		HasModule:     func(name string) bool { return name != "absent_module" },
+		Tree:          emptyTree{},
+		User:          lookupIn(map[string]int{"root": 0, "openvswitch": 991}),
+		Group:         lookupIn(nil),
 	}
 }
 
-// numbers returns a lookup in a passwd(5) or group(5) with these entries.
-func numbers(of map[string]int) Lookup {
+// lookupIn returns a lookup in a passwd(5) or group(5) with these entries.
+func lookupIn(of map[string]int) Lookup {
 	return func(name string) (int, bool) {
 		id, known := of[name]
 		return id, known
 	}
 }
 
-// bare is a tree without any file of the payload.
-type bare struct{}
+// emptyTree is a tree without any file of the payload.
+type emptyTree struct{}
 
-func (bare) Lstat(string) (host.Info, error)                  { return host.Info{}, nil }
-func (bare) ReadFile(string) ([]byte, host.Info, error)       { return nil, host.Info{}, fs.ErrNotExist }
-func (bare) ReadDir(string) ([]string, error)                 { return nil, fs.ErrNotExist }
-func (bare) Walk(string, func(string, host.Info) error) error { return nil }
-func (bare) Mounts(string) ([]string, error)                  { return nil, nil }
-func (bare) GuardLinks(string) *host.LinkGuard                { return new(host.LinkGuard) }
+func (emptyTree) Lstat(string) (host.Info, error)                  { return host.Info{}, nil }
+func (emptyTree) ReadFile(string) ([]byte, host.Info, error)       { return nil, host.Info{}, fs.ErrNotExist }
+func (emptyTree) ReadDir(string) ([]string, error)                 { return nil, fs.ErrNotExist }
+func (emptyTree) Walk(string, func(string, host.Info) error) error { return nil }
+func (emptyTree) Mounts(string) ([]string, error)                  { return nil, nil }
+func (emptyTree) GuardLinks(string) *host.LinkGuard                { return new(host.LinkGuard) }
 
 func workerPayload(t *testing.T) *Payload {
 	t.Helper()
@@ -82,14 +82,14 @@ func TestAdaptGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkGolden(t, "testdata/worker."+name+".plan", describe(plan))
+			checkGolden(t, "testdata/worker."+name+".plan", formatPlan(plan))
 		})
 	}
 }
 
-func TestVerbatimGolden(t *testing.T) {
+func TestDecideForImageGolden(t *testing.T) {
 	in := plainHost()
-	decision, err := Verbatim(workerPayload(t), in.Tree, in.User, in.Group)
+	decision, err := DecideForImage(workerPayload(t), in.Tree, in.User, in.Group)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestVerbatimGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkGolden(t, "testdata/worker.verbatim.plan", describe(&Plan{Files: slices.Concat(decision.Changes, preset)}))
+	checkGolden(t, "testdata/worker.verbatim.plan", formatPlan(&Plan{Files: slices.Concat(decision.Changes, preset)}))
 }
 
 func checkGolden(t *testing.T, name string, got []byte) {
@@ -116,24 +116,24 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// describe returns a plan with the contents of the files that the agent adds.
-func describe(plan *Plan) []byte {
+// formatPlan returns a plan with the contents of the files that the agent adds.
+func formatPlan(plan *Plan) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, plan.Summary())
 	list := func(title string, changes []ledger.Change) {
 		fmt.Fprintf(&out, "\n%s\n", title)
 		for _, c := range changes {
 			owner := ""
-			if c.Want.UID != nil && c.Want.GID != nil && *c.Want.UID+*c.Want.GID != 0 {
-				owner = fmt.Sprintf(" %d:%d", *c.Want.UID, *c.Want.GID)
+			if c.Desired.UID != nil && c.Desired.GID != nil && *c.Desired.UID+*c.Desired.GID != 0 {
+				owner = fmt.Sprintf(" %d:%d", *c.Desired.UID, *c.Desired.GID)
 			}
 			keeps := ""
-			if c.Kind == ledger.File && !c.Overwrite && c.Want.Present {
+			if c.Kind == ledger.File && !c.Overwrite && c.Desired.Present {
 				keeps = ", not over another"
 			}
-			fmt.Fprintf(&out, "  %s %s: %s%s%s (%s)\n", c.Kind, c.Target, c.Want, owner, keeps, c.Why)
+			fmt.Fprintf(&out, "  %s %s: %s%s%s (%s)\n", c.Kind, c.Target, c.Desired, owner, keeps, c.Reason)
 			if c.Target == entries.PresetPath || strings.Contains(c.Target, "hcp-node-agent") {
-				for line := range strings.Lines(string(c.Want.Content)) {
+				for line := range strings.Lines(string(c.Desired.Content)) {
 					fmt.Fprintf(&out, "    | %s", line)
 				}
 			}
@@ -155,7 +155,7 @@ func describe(plan *Plan) []byte {
 	return out.Bytes()
 }
 
-func TestPlanAsJSON(t *testing.T) {
+func TestPlanEncodesAsJSON(t *testing.T) {
 	plan, err := Adapt(workerPayload(t), plainHost())
 	if err != nil {
 		t.Fatal(err)
@@ -177,7 +177,7 @@ func TestPlanAsJSON(t *testing.T) {
 }
 
 // The same payload on the same host results in the same plan, so that two plans can be compared.
-func TestAdaptIsStable(t *testing.T) {
+func TestAdaptIsDeterministic(t *testing.T) {
 	p := workerPayload(t)
 	first, err := Adapt(p, plainHost())
 	if err != nil {
@@ -195,7 +195,7 @@ func TestAdaptIsStable(t *testing.T) {
 }
 
 // Unsupported parts of a payload are reported before anything is written, all at once.
-func TestAdaptRefuses(t *testing.T) {
+func TestAdaptRejectsUnsupportedPayloads(t *testing.T) {
 	spec := func(sections string) string { return `{"ignition":{"version":"3.4.0"},` + sections + `}` }
 	tests := []struct {
 		name, config string

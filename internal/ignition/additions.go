@@ -12,49 +12,49 @@ import (
 )
 
 const (
-	// ownDropin is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
+	// agentDropin is the name of drop-ins that the agent adds. No OpenShift release has a drop-in
 	// of this name, so the machine-config-daemon (MCD) does not compare it.
-	ownDropin = "90-hcp-node-agent.conf"
+	agentDropin = "90-hcp-node-agent.conf"
 
-	// kernelPath sorts after 99-sysctl.conf, a link to /etc/sysctl.conf, in which hardening
+	// sysctlPath sorts after 99-sysctl.conf, a link to /etc/sysctl.conf, in which hardening
 	// guides disable IP forwarding.
-	kernelPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
+	sysctlPath = "/etc/sysctl.d/99-zz-hcp-node-agent.conf"
 
-	journalPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
+	journaldPath = "/etc/systemd/journald.conf.d/90-hcp-node-agent.conf"
 )
 
-const writtenBy = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
+const fileHeader = "# Written by hcp-node-agent, and removed by hcp-node-agent leave.\n"
 
-// clearRemoteOnly replaces the command of a unit by the one that clears ovn-remote, which newer
+// replaceWithClearRemote replaces the command of a unit by the one that clears ovn-remote, which newer
 // scripts run if br-ex exists already. The unit is not masked, because
 // kubelet-dependencies.target requires it. RemainAfterExit limits the command to once per boot:
 // later, ovn-controller uses the setting.
-func clearRemoteOnly(_ *scene, u types.Unit) []ledger.Change {
+func replaceWithClearRemote(_ *planner, u types.Unit) []ledger.Change {
 	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemote + "\nRemainAfterExit=yes\n"
-	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
+	return []ledger.Change{unitFileChange(dropinPath(u.Name, agentDropin), fileHeader+lines)}
 }
 
-// clearRemoteBefore clears ovn-remote before the unit's own script runs.
-func clearRemoteBefore(_ *scene, u types.Unit) []ledger.Change {
+// clearRemoteBeforeStart clears ovn-remote before the unit's own script runs.
+func clearRemoteBeforeStart(_ *planner, u types.Unit) []ledger.Change {
 	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemote + "\n"
-	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), writtenBy+lines)}
+	return []ledger.Change{unitFileChange(dropinPath(u.Name, agentDropin), fileHeader+lines)}
 }
 
-// stopBeforeStart adds a drop-in that runs the ExecStop commands of a unit before it starts.
-func stopBeforeStart(_ *scene, u types.Unit) []ledger.Change {
-	lines := writtenBy + "[Service]\n"
-	for _, command := range section(u, "Service", "ExecStop") {
+// runStopBeforeStart adds a drop-in that runs the ExecStop commands of a unit before it starts.
+func runStopBeforeStart(_ *planner, u types.Unit) []ledger.Change {
+	lines := fileHeader + "[Service]\n"
+	for _, command := range sectionValues(u, "Service", "ExecStop") {
 		lines += "ExecStartPre=-" + strings.TrimLeft(command, "-") + "\n"
 	}
-	return []ledger.Change{unitFile(dropinPath(u.Name, ownDropin), lines)}
+	return []ledger.Change{unitFileChange(dropinPath(u.Name, agentDropin), lines)}
 }
 
-// kernelParameters returns the file with the sysctls that kubelet and the pod network need. The
+// nodeSysctls returns the file with the sysctls that kubelet and the pod network need. The
 // kubelet sysctls are those that kubelet compares at its start (setupKernelTunables in
 // pkg/kubelet/cm/container_manager_linux.go). Without protectKernelDefaults, kubelet sets them
 // itself. IP forwarding was set by openshift-ansible.
-func kernelParameters(s *scene, _ types.Unit) []ledger.Change {
-	config, _ := s.payload.kubelet() // Adapt has reported a parse error
+func nodeSysctls(s *planner, _ types.Unit) []ledger.Change {
+	config, _ := s.payload.readKubeletConfig() // Adapt has reported a parse error
 	content := ""
 	if config.ProtectKernelDefaults {
 		content += "# kubelet refuses to start on other values than these (protectKernelDefaults).\n" +
@@ -75,15 +75,15 @@ func kernelParameters(s *scene, _ types.Unit) []ledger.Change {
 	if content == "" {
 		return nil
 	}
-	return []ledger.Change{unitFile(kernelPath, writtenBy+content)}
+	return []ledger.Change{unitFileChange(sysctlPath, fileHeader+content)}
 }
 
 // isForwardingManaged reports whether OVN-Kubernetes manages IP forwarding. From OpenShift 4.16
 // on, cluster-network-operator makes ovnkube-controller set the sysctls at each start: to 0 with
 // --disable-forwarding, unless ipForwarding is Global.
-func (s *scene) isForwardingManaged() bool {
-	u, found := s.unit("ovs-configuration.service")
-	return found && enabled(u) && configureOVS(s).applied >= 0
+func (s *planner) isForwardingManaged() bool {
+	u, found := s.findUnit("ovs-configuration.service")
+	return found && isEnabled(u) && readConfigureOVS(s).markerLine >= 0
 }
 
 // forwardingSysctls returns the sysctls that OVN-Kubernetes sets.
@@ -91,26 +91,26 @@ func forwardingSysctls() []string {
 	return []string{"net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding"}
 }
 
-// isForwarding reports whether name is a sysctl that OVN-Kubernetes sets, or an alias of one.
-func isForwarding(name string) bool {
+// isForwardingSysctl reports whether name is a sysctl that OVN-Kubernetes sets, or an alias of one.
+func isForwardingSysctl(name string) bool {
 	return name == "net.ipv4.conf.all.forwarding" || slices.Contains(forwardingSysctls(), name)
 }
 
 // hasIPv6 reports whether the cluster network is IPv6 or dual-stack. The address of the cluster
 // DNS has the first IP family only. In a dual-stack cluster, kubelet gets several node
 // addresses.
-func (s *scene) hasIPv6(config kubeletConfig) bool {
+func (s *planner) hasIPv6(config kubeletConfig) bool {
 	for _, dns := range config.ClusterDNS {
 		if address, err := netip.ParseAddr(dns); err == nil && address.Is6() {
 			return true
 		}
 	}
-	u, _ := s.unit(KubeletUnit)
-	return slices.ContainsFunc(section(u, "Service", "ExecStart"), func(command string) bool {
+	u, _ := s.findUnit(KubeletUnit)
+	return slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), func(command string) bool {
 		return strings.Contains(command, "--node-ip=${KUBELET_NODE_IPS}")
 	})
 }
 
-func persistentJournal(*scene, types.Unit) []ledger.Change {
-	return []ledger.Change{unitFile(journalPath, writtenBy+"[Journal]\nStorage=persistent\n")}
+func persistentJournal(*planner, types.Unit) []ledger.Change {
+	return []ledger.Change{unitFileChange(journaldPath, fileHeader+"[Journal]\nStorage=persistent\n")}
 }

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// bearer returns the value of the Authorization header for a token. The ignition server requires
+// bearerHeader returns the value of the Authorization header for a token. The ignition server requires
 // exactly one layer of base64 around the token, which is a UUID in text form. The value of
 // .data.token in a token Secret has this layer; `oc extract` and `base64 -d` remove it.
 // Therefore bearer accepts both forms, and a complete header value. No error contains the token.
-func bearer(token []byte) (string, error) {
+func bearerHeader(token []byte) (string, error) {
 	text := string(bytes.TrimSpace(token))
 	if scheme, rest, found := strings.Cut(text, " "); found {
 		if !strings.EqualFold(scheme, "Bearer") {

@@ -40,7 +40,7 @@ func BenchmarkLoadPayload(b *testing.B) {
 	raw := bigPayload()
 	b.SetBytes(int64(len(raw)))
 	for b.Loop() {
-		if p, err := LoadPayload(raw); err != nil || p.Files() != 80 || p.Units() != 20 {
+		if p, err := LoadPayload(raw); err != nil || p.FileCount() != 80 || p.UnitCount() != 20 {
 			b.Fatal(err)
 		}
 	}

@@ -11,10 +11,10 @@ import (
 )
 
 // The binaries that a payload runs come from its units and their scripts.
-func TestCommandsOfAPayload(t *testing.T) {
-	script := inline("#!/bin/bash\n# nc is not called here\nversion=$(jq .version $FILE)\nif ethtool -k x | grep -q off; then free -g|awk '{print}'; fi\n" +
+func TestCommandsComeFromUnitsAndScripts(t *testing.T) {
+	script := inlineContent("#!/bin/bash\n# nc is not called here\nversion=$(jq .version $FILE)\nif ethtool -k x | grep -q off; then free -g|awk '{print}'; fi\n" +
 		"code=$(timeout 2s nc -l x)\n/usr/local/bin/second.sh\n")
-	second := inline("#!/bin/sh\nfor i in 1; do podman run x; done\n")
+	second := inlineContent("#!/bin/sh\nfor i in 1; do podman run x; done\n")
 	for name, test := range map[string]struct {
 		unit string
 		want []string
@@ -29,15 +29,15 @@ func TestCommandsOfAPayload(t *testing.T) {
 			payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[
 				{"path":"/usr/local/bin/first.sh","mode":493,"contents":%s},{"path":"/usr/local/bin/second.sh","mode":493,"contents":%s}]},
 				"systemd":{"units":[{"name":"own.service","enabled":true,"contents":%q}]}}`, script, second, test.unit)
-			if diff := cmp.Diff(test.want, known(adapted(t, payload, nil), true)); diff != "" {
+			if diff := cmp.Diff(test.want, unusualCommands(adaptConfig(t, payload, nil), true)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// known returns the commands of a plan that minimal installations lack.
-func known(plan *Plan, unit bool) []string {
+// unusualCommands returns the commands of a plan that minimal installations lack.
+func unusualCommands(plan *Plan, unit bool) []string {
 	var names []string
 	for _, c := range plan.Commands {
 		if c.InUnit == unit && slices.Contains([]string{"jq", "nc", "nmstatectl", "podman", "ethtool", "free", "ipsec", "curl", "nmcli"}, c.Name) {
@@ -56,7 +56,7 @@ func TestCommandsOfRealPayloads(t *testing.T) {
 		if strings.HasSuffix(base, "-aws") {
 			continue
 		}
-		p, in := readReal(t, name), rhelHost()
+		p, in := loadRealPayload(t, name), rhelHost()
 		hosted, standalone := []string{"free", "jq"}, []string{"free", "jq", "nc", "nmstatectl", "podman"}
 		if base == "worker-4.16" {
 			hosted, standalone = hosted[:1], []string{"free", "nc", "nmstatectl", "podman"}
@@ -70,10 +70,10 @@ func TestCommandsOfRealPayloads(t *testing.T) {
 			if in.Hosted {
 				want = hosted
 			}
-			if diff := cmp.Diff(want, known(plan, true)); diff != "" {
+			if diff := cmp.Diff(want, unusualCommands(plan, true)); diff != "" {
 				t.Errorf("%s, hosted %t: units (-want +got):\n%s", base, in.Hosted, diff)
 			}
-			if got := known(plan, false); !slices.Contains(got, "ethtool") {
+			if got := unusualCommands(plan, false); !slices.Contains(got, "ethtool") {
 				t.Errorf("%s: scripts of NetworkManager run %v", base, got)
 			}
 		}

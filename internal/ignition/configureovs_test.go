@@ -11,7 +11,7 @@ import (
 )
 
 // The change for ovs-configuration.service depends on its script alone.
-func TestConfigureOVS(t *testing.T) {
+func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 	const (
 		clears = "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=\" \"\n"
 		looks  = "if [ -e /etc/nmstate/openshift/applied ]; then\n  exit 0\nfi\n"
@@ -31,9 +31,9 @@ func TestConfigureOVS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			storage := ""
 			if test.script != "" {
-				storage = fmt.Sprintf(`"storage":{"files":[{"path":"/usr/local/bin/configure-ovs.sh","mode":493,"contents":%s}]},`, inline(test.script))
+				storage = fmt.Sprintf(`"storage":{"files":[{"path":"/usr/local/bin/configure-ovs.sh","mode":493,"contents":%s}]},`, inlineContent(test.script))
 			}
-			plan := adapted(t, `{"ignition":{"version":"3.2.0"},`+storage+unit+`}`, nil)
+			plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},`+storage+unit+`}`, nil)
 			if got := ruleFor(plan, "ovs-configuration.service"); got != test.rule {
 				t.Errorf("rule %q, want %q", got, test.rule)
 			}
@@ -42,16 +42,16 @@ func TestConfigureOVS(t *testing.T) {
 				return c.Target == "/etc/systemd/system/ovs-configuration.service.d/90-hcp-node-agent.conf"
 			})
 			if i >= 0 {
-				got = string(plan.Files[i].Want.Content)
+				got = string(plan.Files[i].Desired.Content)
 			}
 			want := test.dropin
 			if want != "" {
-				want = writtenBy + want
+				want = fileHeader + want
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("drop-in (-want +got):\n%s", diff)
 			}
-			if len(plan.Units) != 1 || plan.Units[0].Want.Enabled != "enabled" {
+			if len(plan.Units) != 1 || plan.Units[0].Desired.Enabled != "enabled" {
 				t.Error("it must stay enabled: kubelet-dependencies.target requires it")
 			}
 		})
@@ -59,8 +59,8 @@ func TestConfigureOVS(t *testing.T) {
 }
 
 // A host in image mode runs the payload's units unchanged.
-func TestConfigureOVSOfAnImage(t *testing.T) {
-	plan := adapted(t, systemd(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
+func TestConfigureOVSIsUnchangedInImageMode(t *testing.T) {
+	plan := adaptConfig(t, systemdConfig(`{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/a\n[Install]\nRequiredBy=a.target\n"}`),
 		func(in *AdaptInput) { in.Facts.OSTree = true })
 	if got := ruleFor(plan, "ovs-configuration.service"); got != "" {
 		t.Errorf("rule %q", got)

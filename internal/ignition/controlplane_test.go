@@ -21,19 +21,19 @@ func TestControlPlaneFetch(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	current := func() *Stub {
-		content, err := c.CurrentStub(ctx)
+	current := func() *UserData {
+		content, err := c.CurrentUserData(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		userData, err := ParseStub(content)
+		userData, err := ParseUserData(content)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return userData
 	}
-	fetch := func(userData *Stub, budget time.Duration) (*Payload, error) {
-		return Fetcher{ConnectTo: c.IgnitionForward, Budget: budget}.Fetch(ctx, userData)
+	fetch := func(userData *UserData, budget time.Duration) (*Payload, error) {
+		return Fetcher{ConnectTo: c.IgnitionForward, RetryTimeout: budget}.Fetch(ctx, userData)
 	}
 	payload, err := fetch(current(), 0)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestControlPlaneFetch(t *testing.T) {
 	if kubeconfig, _, _ := payload.File(kubeconfigPath); !strings.Contains(string(kubeconfig), c.NodeSideServer) {
 		t.Errorf("the payload's kubeconfig does not lead to %s", c.NodeSideServer)
 	}
-	if plan, err := Adapt(payload, AdaptInput{Hosted: true, Tree: bare{}}); err != nil || len(plan.Files) == 0 {
+	if plan, err := Adapt(payload, AdaptInput{Hosted: true, Tree: emptyTree{}}); err != nil || len(plan.Files) == 0 {
 		t.Errorf("adapting the payload: %v", err)
 	}
 	for name, test := range map[string]struct {
@@ -55,8 +55,8 @@ func TestControlPlaneFetch(t *testing.T) {
 		code   report.Code
 		says   string
 	}{
-		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), 30 * time.Second, report.Done, ""},
-		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Done, ""},
+		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), 30 * time.Second, report.Success, ""},
+		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Success, ""},
 		"expired":   {c.ExpireTokens, time.Second, report.CredentialRefused, "511"},
 		"deleted":   {c.DeleteTokens, time.Second, report.CredentialRefused, "511"},
 		"truncated": {faults(c, bed.Faults{TruncateAfter: 1000}), time.Second, report.Failed, "cut short"},

@@ -5,16 +5,16 @@ import (
 	"testing"
 )
 
-func TestDirect(t *testing.T) {
-	userData := func(source string, proxy Proxy) *Stub {
+func TestDirectAddress(t *testing.T) {
+	userData := func(source string, proxy Proxy) *UserData {
 		parsed, err := url.Parse(source)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return &Stub{Source: parsed, Proxy: proxy}
+		return &UserData{Source: parsed, Proxy: proxy}
 	}
 	for name, test := range map[string]struct {
-		userData        *Stub
+		userData        *UserData
 		connectTo       string
 		address, server string // empty: through a proxy
 	}{
@@ -26,9 +26,9 @@ func TestDirect(t *testing.T) {
 		"past the proxy":     {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://proxy:3128", No: []string{".example.com"}}), "", "ignition.example.com:443", "ignition.example.com"},
 		"by a bad proxy":     {userData("https://ignition.example.com/ignition", Proxy{HTTPS: "http://a b"}), "", "", ""},
 		"no stub":            {nil, "", "", ""},
-		"a stub without one": {&Stub{}, "", "", ""},
+		"a stub without one": {&UserData{}, "", "", ""},
 	} {
-		address, trust, ok := Fetcher{ConnectTo: test.connectTo}.Direct(test.userData)
+		address, trust, ok := Fetcher{ConnectTo: test.connectTo}.DirectAddress(test.userData)
 		if ok != (test.address != "") || address != test.address {
 			t.Errorf("%s: %q, %t", name, address, ok)
 		}

@@ -9,9 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// dropRules returns one rule for each pattern of the administrator. Patterns match absolute
+// excludeRules returns one rule for each pattern of the administrator. Patterns match absolute
 // paths, UNIT, or UNIT/DROP-IN. These rules precede all others.
-func dropRules(patterns []string, hosted bool) []rule {
+func excludeRules(patterns []string, hosted bool) []rule {
 	var list []rule
 	for _, pattern := range patterns {
 		reason := fmt.Sprintf("payload.drop has it, by the pattern %q", pattern)
@@ -25,16 +25,16 @@ func dropRules(patterns []string, hosted bool) []rule {
 		case strings.Contains(pattern, "/"):
 			kind = kindDropin
 		}
-		list = append(list, rule{name: dropRule, kind: kind, match: []string{pattern}, effect: leaveOut, reason: reason})
+		list = append(list, rule{name: excludeRuleName, kind: kind, match: []string{pattern}, effect: effectSkip, reason: reason})
 	}
 	return list
 }
 
-const dropRule = "payload-drop"
+const excludeRuleName = "payload-drop"
 
-// droppable returns the names in a payload that patterns are matched against: paths, units, and
+// excludableNames returns the names in a payload that patterns are matched against: paths, units, and
 // UNIT/DROP-IN.
-func (p *Payload) droppable() []string {
+func (p *Payload) excludableNames() []string {
 	var names []string
 	for _, file := range p.Config.Storage.Files {
 		names = append(names, file.Path)
@@ -54,10 +54,10 @@ func (p *Payload) droppable() []string {
 	return names
 }
 
-// refuseDrop returns an error if a pattern excludes an entry without which the host cannot
+// checkExclusions returns an error if a pattern excludes an entry without which the host cannot
 // become a node, or the target of a hard link.
-func refuseDrop(p *Payload, patterns []string) error {
-	config, err := p.kubelet()
+func checkExclusions(p *Payload, patterns []string) error {
+	config, err := p.readKubeletConfig()
 	if err != nil {
 		return nil //nolint:nilerr // Adapt says so itself, better
 	}
@@ -75,23 +75,23 @@ func refuseDrop(p *Payload, patterns []string) error {
 		}
 	}
 	for _, link := range p.Config.Storage.Links {
-		if link.Hard != nil && *link.Hard && dropped(patterns, text(link.Target)) && !dropped(patterns, link.Path) {
+		if link.Hard != nil && *link.Hard && isExcluded(patterns, stringValue(link.Target)) && !isExcluded(patterns, link.Path) {
 			return report.Fail(report.Usage, "# drop the link too: --payload-drop "+link.Path,
-				"payload.drop leaves out %s, of which the payload makes the hard link %s", text(link.Target), link.Path)
+				"payload.drop leaves out %s, of which the payload makes the hard link %s", stringValue(link.Target), link.Path)
 		}
 	}
 	return nil
 }
 
-func dropped(patterns []string, name string) bool {
+func isExcluded(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(pattern string) bool { return glob.Match(pattern, name) })
 }
 
-// unused adds a note for each pattern that matches nothing. Such a pattern is usually a typing
+// noteUnusedPatterns adds a note for each pattern that matches nothing. Such a pattern is usually a typing
 // error, and the unwanted file is written.
-func (s *scene) unused() {
-	names := s.payload.droppable()
-	for _, pattern := range s.in.Drop {
+func (s *planner) noteUnusedPatterns() {
+	names := s.payload.excludableNames()
+	for _, pattern := range s.in.Exclude {
 		if slices.ContainsFunc(names, func(name string) bool { return glob.Match(pattern, name) }) {
 			continue
 		}
@@ -99,6 +99,6 @@ func (s *scene) unused() {
 		if strings.HasPrefix(pattern, unitDir+"/") {
 			reason += "; units are named without a path"
 		}
-		s.tell("pattern "+pattern, dropRule, reason)
+		s.addReport("pattern "+pattern, excludeRuleName, reason)
 	}
 }

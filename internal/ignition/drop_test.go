@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const droppable = `{"ignition":{"version":"3.2.0"},"storage":{
+const excludablePayload = `{"ignition":{"version":"3.2.0"},"storage":{
 	"directories":[{"path":"/etc/d"}],
 	"files":[{"path":"/etc/d/a"},{"path":"/etc/d/e/b"},{"path":"/etc/c"}],
 	"links":[{"path":"/etc/d/l","target":"/x"},{"path":"/etc/h","target":"/etc/c","hard":true}]},
@@ -20,7 +20,7 @@ const droppable = `{"ignition":{"version":"3.2.0"},"storage":{
 		{"name":"a.service","enabled":true,"contents":"[Install]\nWantedBy=x.target\n","dropins":[{"name":"1.conf","contents":"[Unit]\n"},{"name":"2.conf","contents":""}]},
 		{"name":"b.timer","enabled":true,"contents":"[Install]\nWantedBy=x.target\n"}]}}`
 
-func TestDrop(t *testing.T) {
+func TestExcludePatterns(t *testing.T) {
 	const unit = "/etc/systemd/system/"
 	all := []string{
 		"/etc/c", "/etc/d", "/etc/d/a", "/etc/d/e/b", "/etc/d/l", "/etc/h",
@@ -43,7 +43,7 @@ func TestDrop(t *testing.T) {
 		"a path is no unit":     {[]string{unit + "a.service"}, nil, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan := adapted(t, droppable, func(in *AdaptInput) { in.Drop = test.drop })
+			plan := adaptConfig(t, excludablePayload, func(in *AdaptInput) { in.Exclude = test.drop })
 			var got, skipped []string
 			for _, c := range slices.Concat(plan.Files, plan.Units) {
 				got = append(got, c.Target)
@@ -71,9 +71,9 @@ func TestDrop(t *testing.T) {
 }
 
 // A pattern that matches nothing is usually a typing error.
-func TestDropThatMatchesNothing(t *testing.T) {
-	plan := adapted(t, droppable, func(in *AdaptInput) {
-		in.Drop = []string{"/etc/d/a", "/etc/x", "c.service", "/etc/systemd/system/a.service", "/etc/d/*"}
+func TestUnusedExcludePatternIsNoted(t *testing.T) {
+	plan := adaptConfig(t, excludablePayload, func(in *AdaptInput) {
+		in.Exclude = []string{"/etc/d/a", "/etc/x", "c.service", "/etc/systemd/system/a.service", "/etc/d/*"}
 	})
 	var got []string
 	for _, note := range plan.Notes {
@@ -90,9 +90,9 @@ func TestDropThatMatchesNothing(t *testing.T) {
 }
 
 // Entries without which the host cannot become a node cannot be excluded.
-func TestDropOfWhatIsNeeded(t *testing.T) {
+func TestExcludeRejectsRequiredEntries(t *testing.T) {
 	p, err := LoadPayload([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"` + kubeletConfigPath + `","contents":` +
-		inline(`{"authentication":{"x509":{"clientCAFile":"/etc/kubernetes/kubelet-ca.crt"}}}`) + `}]}}`))
+		inlineContent(`{"authentication":{"x509":{"clientCAFile":"/etc/kubernetes/kubelet-ca.crt"}}}`) + `}]}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,37 +102,37 @@ func TestDropOfWhatIsNeeded(t *testing.T) {
 		"/etc/kubernetes/*.crt": "/etc/kubernetes/kubelet-ca.crt",
 	} {
 		in := plainHost()
-		in.Drop = []string{"/etc/fine", pattern}
+		in.Exclude = []string{"/etc/fine", pattern}
 		_, err := Adapt(p, in)
 		checkFailure(t, err, report.Usage, `the pattern "`+pattern+`", which would leave out `+want)
 	}
 	in := plainHost()
-	in.Drop = []string{"kubelet.service/*", "/etc/kubernetes/manifests/*", "kubelet-*"}
+	in.Exclude = []string{"kubelet.service/*", "/etc/kubernetes/manifests/*", "kubelet-*"}
 	if _, err := Adapt(p, in); err != nil {
 		t.Error(err)
 	}
 }
 
 // A hard link to an excluded file would have no target.
-func TestDropOfWhatHasAHardLink(t *testing.T) {
-	p, err := LoadPayload([]byte(droppable))
+func TestExcludeRejectsHardLinkTargets(t *testing.T) {
+	p, err := LoadPayload([]byte(excludablePayload))
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := plainHost()
-	in.Drop = []string{"/etc/c"}
+	in.Exclude = []string{"/etc/c"}
 	_, err = Adapt(p, in)
 	checkFailure(t, err, report.Usage, "payload.drop leaves out /etc/c, of which the payload makes the hard link /etc/h")
-	in.Drop = []string{"/etc/c", "/etc/h"}
+	in.Exclude = []string{"/etc/c", "/etc/h"}
 	if _, err := Adapt(p, in); err != nil {
 		t.Error(err)
 	}
 }
 
 // An excluded unit that another unit requires is missing, as if the payload did not contain it.
-func TestDropOfWhatAnotherUnitRequires(t *testing.T) {
-	plan := adapted(t, systemd(`{"name":"a.service","enabled":true,"contents":"[Unit]\nRequires=b.service\n[Install]\nWantedBy=x.target\n"},{"name":"b.service","contents":"[Service]\n"}`),
-		func(in *AdaptInput) { in.Drop = []string{"b.service"} })
+func TestExcludedRequiredUnitIsMissing(t *testing.T) {
+	plan := adaptConfig(t, systemdConfig(`{"name":"a.service","enabled":true,"contents":"[Unit]\nRequires=b.service\n[Install]\nWantedBy=x.target\n"},{"name":"b.service","contents":"[Service]\n"}`),
+		func(in *AdaptInput) { in.Exclude = []string{"b.service"} })
 	if len(plan.MissingUnits) != 1 || !strings.HasPrefix(plan.MissingUnits[0], "b.service (required by a.service") {
 		t.Errorf("missing: %q", plan.MissingUnits)
 	}
@@ -140,24 +140,24 @@ func TestDropOfWhatAnotherUnitRequires(t *testing.T) {
 
 // A worker outside the cluster's own network: the static pod of keepalived is excluded, and a
 // file for its site is added.
-func TestRemoteWorker(t *testing.T) {
+func TestExcludeAndOverrideForRemoteWorker(t *testing.T) {
 	const manifests = "/etc/kubernetes/manifests/"
 	base := `{"ignition":{"version":"3.2.0"},"storage":{"files":[
 		{"path":"` + manifests + `keepalived.yaml","mode":420,"contents":{"source":"data:,a"}},
 		{"path":"` + manifests + `coredns.yaml","mode":420,"contents":{"source":"data:,b"}}]}}`
 	site := `{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/etc/site.conf","mode":384,"contents":{"source":"data:,c"}}]}}`
 	in := plainHost()
-	if plan := adapted(t, base, nil); ruleFor(plan, manifests+"keepalived.yaml") != "report keepalived" {
+	if plan := adaptConfig(t, base, nil); ruleFor(plan, manifests+"keepalived.yaml") != "report keepalived" {
 		t.Errorf("nothing is said of keepalived: %v", plan.Notes)
 	}
-	in.Drop = []string{manifests + "keepalived.yaml"}
-	plan, err := Adapt(override(t, base, site), in)
+	in.Exclude = []string{manifests + "keepalived.yaml"}
+	plan, err := Adapt(overridePayload(t, base, site), in)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
 	for _, c := range plan.Files {
-		got[c.Target] = string(c.Want.Content) + " " + c.Why
+		got[c.Target] = string(c.Desired.Content) + " " + c.Reason
 	}
 	want := map[string]string{manifests + "coredns.yaml": "b payload", "/etc/site.conf": "c override"}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -167,8 +167,8 @@ func TestRemoteWorker(t *testing.T) {
 		t.Errorf("rule %q", got)
 	}
 	standalone := plainHost()
-	standalone.Hosted, standalone.Drop = false, in.Drop
-	if plan = adapted(t, base, func(in *AdaptInput) { *in = standalone }); !slices.ContainsFunc(plan.Notes, func(n Note) bool {
+	standalone.Hosted, standalone.Exclude = false, in.Exclude
+	if plan = adaptConfig(t, base, func(in *AdaptInput) { *in = standalone }); !slices.ContainsFunc(plan.Notes, func(n Note) bool {
 		return n.Rule == "payload-drop" && strings.Contains(n.Reason, "degrade the pool")
 	}) {
 		t.Errorf("no warning for a standalone cluster: %v", plan.Notes)

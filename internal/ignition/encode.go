@@ -13,7 +13,7 @@ import (
 
 // Encode returns the user data in HyperShift's format, which ParseUserData accepts. The result
 // is a credential.
-func (s *Stub) Encode() ([]byte, error) {
+func (s *UserData) Encode() ([]byte, error) {
 	var config v3_2.Config
 	config.Ignition.Version = v3_2.MaxVersion.String()
 	if s.Source != nil {
@@ -24,7 +24,7 @@ func (s *Stub) Encode() ([]byte, error) {
 		source := dataurl.New(ca, "text/plain").String()
 		config.Ignition.Security.TLS.CertificateAuthorities = append(config.Ignition.Security.TLS.CertificateAuthorities, v3_2.Resource{Source: &source})
 	}
-	config.Ignition.Proxy.HTTPProxy, config.Ignition.Proxy.HTTPSProxy = given(s.Proxy.HTTP), given(s.Proxy.HTTPS)
+	config.Ignition.Proxy.HTTPProxy, config.Ignition.Proxy.HTTPSProxy = optionalString(s.Proxy.HTTP), optionalString(s.Proxy.HTTPS)
 	for _, item := range s.Proxy.No {
 		config.Ignition.Proxy.NoProxy = append(config.Ignition.Proxy.NoProxy, v3_2.NoProxyItem(item))
 	}
@@ -37,7 +37,7 @@ func (s *Stub) Encode() ([]byte, error) {
 
 // encodeHeaders returns the headers in HyperShift's order and spelling, followed by headers that
 // HyperShift does not set, sorted by name.
-func encodeHeaders(s *Stub) v3_2.HTTPHeaders {
+func encodeHeaders(s *UserData) v3_2.HTTPHeaders {
 	rest := s.Headers.Clone()
 	var headers v3_2.HTTPHeaders
 	add := func(name string) {
@@ -60,7 +60,7 @@ func encodeHeaders(s *Stub) v3_2.HTTPHeaders {
 	return headers
 }
 
-func given(s string) *string {
+func optionalString(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -69,7 +69,7 @@ func given(s string) *string {
 
 // Digest returns the SHA-256 of the encoded user data in hexadecimal. Equal credentials for the
 // same server have equal digests. The digest is not a secret.
-func (s *Stub) Digest() (string, error) {
+func (s *UserData) Digest() (string, error) {
 	content, err := s.Encode()
 	if err != nil {
 		return "", err

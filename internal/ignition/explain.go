@@ -13,51 +13,51 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// noticeableSkew is the smallest clock difference that is reported with a failure.
-const noticeableSkew = time.Minute
+// minReportedSkew is the smallest clock difference that is reported with a failure.
+const minReportedSkew = time.Minute
 
 // explain adapts the text and the remedy of a failed request to the server of the user data.
-func explain(userData *Stub, e *fetch.Error) {
+func explain(userData *UserData, e *fetch.Error) {
 	switch e.Kind {
 	case fetch.UnknownName:
 		e.Code, e.Temporary = report.Refused, false // names of clusters are often unknown outside, which no retry changes
 		e.Remedy = fmt.Sprintf("# repair DNS (check with: getent hosts %s), or name the address: --connect-to HOST:PORT", e.Host)
-		if userData.standalone() {
+		if userData.isStandalone() {
 			e.Remedy = fmt.Sprintf("# make it known to this host in DNS or /etc/hosts, for kubelet needs it too (check with: getent hosts %s): "+
 				"api-int names lead to the cluster's internal load balancer, and are often only known inside", e.Host)
 		}
 	case fetch.Unreachable:
 		e.Remedy = fmt.Sprintf("# check the way to it:\ncurl -vk https://%s/healthz", e.Address)
-		if userData.standalone() {
-			e.Remedy += "\n" + unreachableConfig(e.Address)
+		if userData.isStandalone() {
+			e.Remedy += "\n" + unreachableServerRemedy(e.Address)
 		}
 	case fetch.NoTLS:
-		e.Remedy = "# check host and port of the endpoint:\n" + userData.whereEndpoint()
+		e.Remedy = "# check host and port of the endpoint:\n" + userData.endpointRemedy()
 	case fetch.Handshake:
-		if !userData.standalone() {
+		if !userData.isStandalone() {
 			e.Remedy = "# a Route is found by name, so the endpoint must be given by name and not by address\n" + e.Remedy
 		}
 	case fetch.UnknownAuthority:
-		e.What, e.Remedy = unknownIssuer(userData, e)
+		e.Message, e.Remedy = explainUnknownIssuer(userData, e)
 	case fetch.WrongName:
-		first, _, _ := strings.Cut(fetch.Names(e.Certificate), ",")
+		first, _, _ := strings.Cut(fetch.CertificateNames(e.Certificate), ",")
 		e.Remedy = fmt.Sprintf("# if it is the right server, give it the name of its certificate and say where it is:\n# --endpoint https://%s%s --connect-to %s",
 			net.JoinHostPort(first, portOf(userData)), userData.Source.Path, e.Address)
-	case fetch.OutOfTime:
+	case fetch.OutsideValidity:
 		if time.Now().After(e.Certificate.NotAfter) {
-			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + userData.whereCertificate()
+			e.Remedy += "\n# if it is right, the cluster has not renewed the certificate: " + userData.certificateRemedy()
 		}
 	case fetch.Redirect:
 		e.Code, e.Remedy = report.Refused, "# check what stands between this host and "+userData.Source.Host
 	case fetch.TooLarge:
-		e.Remedy = "# check that the endpoint is the " + userData.server() + "'s"
+		e.Remedy = "# check that the endpoint is the " + userData.serverKind() + "'s"
 	case fetch.Truncated:
 		e.Remedy = "# check the link to the server: it stops sending to a reader that takes more than 10 seconds"
-		if userData.standalone() {
+		if userData.isStandalone() {
 			e.Remedy = "# check the link to the server, and what stands in between"
 		}
 	case fetch.Status:
-		if userData.standalone() {
+		if userData.isStandalone() {
 			explainConfigStatus(userData, e)
 		} else {
 			explainStatus(userData, e)
@@ -69,38 +69,38 @@ func explain(userData *Stub, e *fetch.Error) {
 // 200, 401, 404, 500 and 511; HAProxy in front of it returns 502, 503 and 504. Status 511 means
 // that the token has expired, or that the payload is not generated yet. A retry can succeed in
 // the second case, so after the last attempt both causes are reported.
-func explainStatus(userData *Stub, e *fetch.Error) {
-	pool := poolOf(userData)
+func explainStatus(userData *UserData, e *fetch.Error) {
+	pool := nodePoolOf(userData)
 	skew := clockDifference(e.Skew)
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized && !userData.HasToken():
-		e.What, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
+		e.Message, e.Remedy = "it wants a token (HTTP 401) and none was given", getToken
 	case status == http.StatusUnauthorized:
-		e.What = "it cannot read the token (HTTP 401), which must be the base64 of a UUID" + skew
-		e.Remedy = "# use a fresh stub, unchanged, from the management cluster:\n" + pool.freshStub()
+		e.Message = "it cannot read the token (HTTP 401), which must be the base64 of a UUID" + skew
+		e.Remedy = "# use a fresh stub, unchanged, from the management cluster:\n" + pool.userDataCommands()
 	case status == http.StatusNetworkAuthenticationRequired:
 		named := "the NodePool"
 		if userData.NodePool() != "" {
 			named = "NodePool " + userData.NodePool()
 		}
 		e.Code = report.CredentialRefused
-		e.What = fmt.Sprintf("it does not know the token (HTTP 511): the token has expired or was rotated out, or the payload of %s is not generated yet%s", named, skew)
-		e.Remedy = "# get a stub with the current token, on the management cluster:\n" + pool.freshStub() +
-			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditions()
+		e.Message = fmt.Sprintf("it does not know the token (HTTP 511): the token has expired or was rotated out, or the payload of %s is not generated yet%s", named, skew)
+		e.Remedy = "# get a stub with the current token, on the management cluster:\n" + pool.userDataCommands() +
+			"\n# and if that one is refused too, see whether ValidGeneratedPayload is True:\n" + pool.conditionsCommand()
 	case status == http.StatusNotFound:
-		e.What = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path)
+		e.Message = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path)
 		e.Remedy = "# the payload of a NodePool is at https://HOST/ignition, without a slash at the end; the host is:\n" + getEndpoint
 	case status == http.StatusInternalServerError && strings.Contains(e.FirstLine, "Invalid ignition payload"):
-		e.Temporary, e.What = false, "it has a payload for this token that is not valid (HTTP 500)"
-		e.Remedy = "# see why on the management cluster:\n" + pool.conditions()
+		e.Temporary, e.Message = false, "it has a payload for this token that is not valid (HTTP 500)"
+		e.Remedy = "# see why on the management cluster:\n" + pool.conditionsCommand()
 	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		e.What = fmt.Sprintf("the proxy in front of the ignition server does not reach it (HTTP %d)", status)
-		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.servers()
+		e.Message = fmt.Sprintf("the proxy in front of the ignition server does not reach it (HTTP %d)", status)
+		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands()
 	case e.Temporary:
-		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.servers()
+		e.Remedy = "# see whether the server runs, on the management cluster:\n" + pool.serverPodsCommands()
 	default:
 		e.Code = report.Refused
-		e.What += ", which the ignition server never does: something else stands in its place"
+		e.Message += ", which the ignition server never does: something else stands in its place"
 		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getEndpoint
 	}
 }
@@ -109,40 +109,40 @@ func explainStatus(userData *Stub, e *fetch.Error) {
 // smaller one.
 func clockDifference(skew time.Duration) string {
 	switch {
-	case skew >= noticeableSkew:
+	case skew >= minReportedSkew:
 		return fmt.Sprintf("; this host's clock is %s behind the server's", skew)
-	case skew <= -noticeableSkew:
+	case skew <= -minReportedSkew:
 		return fmt.Sprintf("; this host's clock is %s ahead of the server's", -skew)
 	}
 	return ""
 }
 
-// unknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
-func unknownIssuer(userData *Stub, e *fetch.Error) (what, remedy string) {
-	issuer, expected := e.Certificate.Issuer.String(), subjects(userData)
+// explainUnknownIssuer distinguishes the CA of another cluster from a proxy that intercepts TLS.
+func explainUnknownIssuer(userData *UserData, e *fetch.Error) (what, remedy string) {
+	issuer, expected := e.Certificate.Issuer.String(), caSubjects(userData)
 	for _, subject := range expected {
-		if subject == issuer && userData.standalone() {
+		if subject == issuer && userData.isStandalone() {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the CA that was given is of another cluster, is not the one that signs the machine-config server (the API server has others), or was replaced", issuer),
-				getWorkerStub
+				getWorkerUserData
 		}
 		if subject == issuer {
 			return fmt.Sprintf("its certificate is signed by another CA that is also called %q: the stub is of another hosted cluster, or older than the cluster's CA", issuer),
-				"# get a stub of this hosted cluster, from the management cluster:\n" + poolOf(userData).freshStub()
+				"# get a stub of this hosted cluster, from the management cluster:\n" + nodePoolOf(userData).userDataCommands()
 		}
 	}
-	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !userData.standalone() {
-		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.Names(e.Certificate), userData.Source.Hostname()),
+	if strings.HasPrefix(e.Certificate.Issuer.CommonName, "ingress-operator@") && !userData.isStandalone() {
+		return fmt.Sprintf("the default router of the management cluster answers in its place (certificate for %s): there is no Route for %s", fetch.CertificateNames(e.Certificate), userData.Source.Hostname()),
 			"# check the endpoint:\n" + getEndpoint
 	}
 	whose, remedy := "the stub's CA", fmt.Sprintf("# let connections to %s through unopened; the payload holds credentials of the cluster", e.Address)
-	if userData.standalone() {
-		whose, remedy = "the CA", remedy+"\n"+getWorkerStub
+	if userData.isStandalone() {
+		whose, remedy = "the CA", remedy+"\n"+getWorkerUserData
 	}
 	return fmt.Sprintf("its certificate is signed by %q and not by %s %q: a proxy that opens TLS stands in between, or it is another server", issuer, whose, strings.Join(expected, ", ")), remedy
 }
 
-// subjects returns the subject names of the CAs in the user data.
-func subjects(userData *Stub) []string {
+// caSubjects returns the subject names of the CAs in the user data.
+func caSubjects(userData *UserData) []string {
 	var list []string
 	for _, rest := range userData.CAs {
 		for {
@@ -158,7 +158,7 @@ func subjects(userData *Stub) []string {
 	return list
 }
 
-func portOf(userData *Stub) string {
+func portOf(userData *UserData) string {
 	if port := userData.Source.Port(); port != "" {
 		return port
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// explained returns an error as the fetcher reports it for user data.
-func explained(userData *Stub, err error) *fetch.Error {
+// explainedError returns an error as the fetcher reports it for user data.
+func explainedError(userData *UserData, err error) *fetch.Error {
 	e := fetch.Classify(userData.Source, "", err)
 	explain(userData, e)
 	return e
@@ -25,12 +25,12 @@ func explained(userData *Stub, err error) *fetch.Error {
 
 // An unknown name of an ignition server is not retried, because it may exist only inside the
 // cluster's network.
-func TestFetchUnknownName(t *testing.T) {
-	userData, err := NewStub(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewAuthority(t, "ca").PEM})
+func TestFetchDoesNotRetryUnknownName(t *testing.T) {
+	userData, err := NewUserData(Values{Endpoint: "ignition.demo.example.com", CA: certtest.NewCA(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := explained(userData, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
+	e := explainedError(userData, &net.DNSError{Err: "no such host", Name: "ignition.demo.example.com", IsNotFound: true})
 	if e.Temporary {
 		t.Error("it is retried")
 	}
@@ -40,13 +40,13 @@ func TestFetchUnknownName(t *testing.T) {
 	}
 }
 
-func TestFetchRefusedPort(t *testing.T) {
-	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: certtest.NewAuthority(t, "ca").PEM})
+func TestFetchReportsRefusedConnection(t *testing.T) {
+	userData, err := NewUserData(Values{Endpoint: refusedPort(t), CA: certtest.NewCA(t, "ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
 	log := &events{}
-	fetcher := quick()
+	fetcher := quickFetcher()
 	fetcher.Log = report.Log{Sink: log}
 	_, err = fetcher.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "refuses the connection")
@@ -82,7 +82,7 @@ func connectProxy(t *testing.T, status int, to string) (address string, asked fu
 		}
 		defer server.Close()
 		_, _ = io.WriteString(client, "HTTP/1.1 200 OK\r\n\r\n")
-		go copyAll(server, buffered)
+		go copyStream(server, buffered)
 		_, _ = io.Copy(client, server)
 	}))
 	t.Cleanup(proxy.Close)
@@ -93,24 +93,24 @@ func connectProxy(t *testing.T, status int, to string) (address string, asked fu
 	}
 }
 
-func copyAll(to net.Conn, from *bufio.ReadWriter) { _, _ = io.Copy(to, from) }
+func copyStream(to net.Conn, from *bufio.ReadWriter) { _, _ = io.Copy(to, from) }
 
 // The proxy of the user data is used, and its errors are distinguished from those of the server.
 func TestFetchThroughProxy(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "ignition.demo.example.com", servePayload)
 	address, asked := connectProxy(t, http.StatusOK, s.Listener.Addr().String())
-	through := func(proxy string, no ...string) *Stub {
-		return s.stub(t, func(v *Values) {
+	through := func(proxy string, no ...string) *UserData {
+		return s.userData(t, func(v *Values) {
 			v.Endpoint, v.Proxy = "ignition.demo.example.com", Proxy{HTTPS: proxy, No: no}
 		})
 	}
-	if _, err := quick().Fetch(t.Context(), through("http://me:hunter2@"+address)); err != nil {
+	if _, err := quickFetcher().Fetch(t.Context(), through("http://me:hunter2@"+address)); err != nil {
 		t.Fatal(err)
 	}
 	if want := "CONNECT ignition.demo.example.com:443 Basic bWU6aHVudGVyMg=="; asked() != want {
 		t.Errorf("the proxy was asked %q, want %q", asked(), want)
 	}
-	fetcher := quick()
+	fetcher := quickFetcher()
 	fetcher.ConnectTo = "ignition.other.example.com:31234"
 	if _, err := fetcher.Fetch(t.Context(), through("http://"+address)); err != nil {
 		t.Fatal(err)
@@ -128,16 +128,16 @@ func TestFetchThroughProxy(t *testing.T) {
 		code        report.Code
 		want        string
 	}{
-		{"407", "http://me:hunter2@" + refusing(t, http.StatusProxyAuthRequired), report.Refused, "refuses to connect to ignition.demo.example.com:443: 407 Proxy Authentication Required"},
-		{"403", "http://" + refusing(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
-		{"503", "http://" + refusing(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
+		{"407", "http://me:hunter2@" + rejectingServer(t, http.StatusProxyAuthRequired), report.Refused, "refuses to connect to ignition.demo.example.com:443: 407 Proxy Authentication Required"},
+		{"403", "http://" + rejectingServer(t, http.StatusForbidden), report.Refused, "403 Forbidden"},
+		{"503", "http://" + rejectingServer(t, http.StatusServiceUnavailable), report.Refused, "503 Service Unavailable"},
 		{"not there", "http://" + refusedPort(t), report.Failed, "the proxy cannot be reached: connection refused"},
 		{"https", "https://proxy.example.com:3129", report.Usage, "is not an http one"},
 		{"not a URL", "http://me:hunter2@%zz", report.Usage, "the https proxy of the stub is not a URL"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := quick().Fetch(t.Context(), through(test.proxy))
+			_, err := quickFetcher().Fetch(t.Context(), through(test.proxy))
 			checkFailure(t, err, test.code, test.want)
 			if strings.Contains(err.Error(), "hunter2") {
 				t.Errorf("the proxy's password is shown: %v", err)
@@ -146,7 +146,7 @@ func TestFetchThroughProxy(t *testing.T) {
 	}
 }
 
-func refusing(t *testing.T, status int) string {
+func rejectingServer(t *testing.T, status int) string {
 	t.Helper()
 	address, _ := connectProxy(t, status, "")
 	return address

@@ -27,12 +27,12 @@ type Fetcher struct {
 	// ConnectTo is HOST:PORT to dial, or to request from the proxy, instead of the server's
 	// address. SNI, the Host header and the name in the certificate remain those of the source
 	// URL.
-	ConnectTo string
-	Log       report.Log
-	Budget    time.Duration // for retries of temporary failures; 0 means two minutes
-	MaxBytes  int64         // of the payload; 0 means 32 MiB
+	ConnectTo    string
+	Log          report.Log
+	RetryTimeout time.Duration // for retries of temporary failures; 0 means two minutes
+	MaxBytes     int64         // of the payload; 0 means 32 MiB
 
-	pause time.Duration // before the second attempt; 0 means one second
+	initialBackoff time.Duration // before the second attempt; 0 means one second
 }
 
 // Fetch requests the payload from the server of the user data, with retries. It blocks until the
@@ -43,7 +43,7 @@ type Fetcher struct {
 //
 // The server records every request, of any method, as the arrival of the node. Therefore Fetch
 // only sends GET requests for the payload.
-func (f Fetcher) Fetch(ctx context.Context, userData *Stub) (*Payload, error) {
+func (f Fetcher) Fetch(ctx context.Context, userData *UserData) (*Payload, error) {
 	if err := f.check(userData); err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (f Fetcher) Fetch(ctx context.Context, userData *Stub) (*Payload, error) {
 	client := f.client(userData)
 	client.Check = func(got *fetch.Response) *fetch.Error { return checkPayload(userData, got) }
 	got, err := client.Get(ctx, fetch.Request{
-		Name: userData.server() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
+		Name: userData.serverKind() + " " + userData.Source.Host, URL: userData.Source, Headers: userData.Headers, Limit: limit,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
@@ -62,7 +62,7 @@ func (f Fetcher) Fetch(ctx context.Context, userData *Stub) (*Payload, error) {
 	// Other servers can provide the resources of the payload. Ignition trusts the CAs of this
 	// host, of the user data and of the payload for them, and uses the proxy of the user data.
 	payload, err := Open(ctx, got.Body, resolve.Options{
-		Name: "payload", Remedy: userData.whoseConfig(), Parent: userData.settings(), Log: f.Log, Budget: f.Budget,
+		Name: "payload", Remedy: userData.configRemedy(), Parent: userData.ignitionSettings(), Log: f.Log, RetryTimeout: f.RetryTimeout,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("fetching payload from %s: %w", userData.Source.Host, err)
@@ -79,7 +79,7 @@ type Probe struct {
 
 // Probe connects to the server of the user data, checks its certificate, and requests /healthz.
 // The request needs no token, and the server does not record it as the arrival of the node.
-func (f Fetcher) Probe(ctx context.Context, userData *Stub) (Probe, error) {
+func (f Fetcher) Probe(ctx context.Context, userData *UserData) (Probe, error) {
 	if err := f.check(userData); err != nil {
 		return Probe{}, err
 	}
@@ -102,7 +102,7 @@ func (f Fetcher) Probe(ctx context.Context, userData *Stub) (Probe, error) {
 }
 
 // check returns an error for invalid user data or an invalid ConnectTo.
-func (f Fetcher) check(userData *Stub) error {
+func (f Fetcher) check(userData *UserData) error {
 	if err := userData.Validate(); err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (f Fetcher) check(userData *Stub) error {
 }
 
 // proxy returns the proxy for the server of the user data, nil for none.
-func (f Fetcher) proxy(userData *Stub) (*url.URL, error) {
+func (f Fetcher) proxy(userData *UserData) (*url.URL, error) {
 	if _, err := url.Parse(userData.Proxy.HTTPS); err != nil {
 		// httpproxy would ignore the URL and connect directly. The cause contains the proxy's
 		// password.
@@ -136,42 +136,42 @@ func (f Fetcher) proxy(userData *Stub) (*url.URL, error) {
 }
 
 // client returns a client that trusts only the CAs of the user data.
-func (f Fetcher) client(userData *Stub) *fetch.Client {
+func (f Fetcher) client(userData *UserData) *fetch.Client {
 	return &fetch.Client{
-		Log:           f.Log,
-		Budget:        f.Budget,
-		HeaderTimeout: headerTimeout,
-		Roots:         userData.trust(),
-		Proxy:         userData.Proxy,
-		ConnectTo:     f.ConnectTo,
-		CheckRedirect: checkSource,
-		Explain:       func(e *fetch.Error) { explain(userData, e) },
-		Pause:         f.pause,
+		Log:            f.Log,
+		RetryTimeout:   f.RetryTimeout,
+		HeaderTimeout:  headerTimeout,
+		Roots:          userData.rootCAs(),
+		Proxy:          userData.Proxy,
+		ConnectTo:      f.ConnectTo,
+		CheckRedirect:  checkSource,
+		Explain:        func(e *fetch.Error) { explain(userData, e) },
+		InitialBackoff: f.initialBackoff,
 	}
 }
 
 // checkPayload distinguishes a truncated payload from a body that is no payload, and reports a
 // spec version that was not requested. The server truncates responses to slow readers after ten
 // seconds.
-func checkPayload(userData *Stub, got *fetch.Response) *fetch.Error {
+func checkPayload(userData *UserData, got *fetch.Response) *fetch.Error {
 	var whole json.RawMessage
 	err := json.NewDecoder(bytes.NewReader(got.Body)).Decode(&whole)
 	switch {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fetch.Cut(got, err)
+		return fetch.NewTruncatedError(got, err)
 	case err != nil:
 		return &fetch.Error{
 			Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-			What:   fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", kindOf(got), userData.server()),
-			Remedy: "# check the endpoint, and what stands between this host and it:\n" + userData.whereEndpoint(),
+			Message: fmt.Sprintf("what it sends (%s) is not JSON, so something else than the %s answers", contentKind(got), userData.serverKind()),
+			Remedy:  "# check the endpoint, and what stands between this host and it:\n" + userData.endpointRemedy(),
 		}
-	case userData.standalone():
+	case userData.isStandalone():
 		return checkSpec(userData, got.Body)
 	}
 	return nil
 }
 
-func kindOf(got *fetch.Response) string {
+func contentKind(got *fetch.Response) string {
 	switch {
 	case firstByte(got.Body) == '<':
 		return "a web page"

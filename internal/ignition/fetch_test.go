@@ -17,9 +17,9 @@ import (
 )
 
 func TestFetch(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "127.0.0.1", served)
-	payload, err := Fetcher{}.Fetch(t.Context(), s.stub(t))
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "127.0.0.1", servePayload)
+	payload, err := Fetcher{}.Fetch(t.Context(), s.userData(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestFetch(t *testing.T) {
 	if payload.Server != s.Listener.Addr().String() || payload.ServerDate.IsZero() || payload.Skew.Abs() > time.Minute {
 		t.Errorf("server %q, date %s, skew %s", payload.Server, payload.ServerDate, payload.Skew)
 	}
-	requests := s.got()
+	requests := s.recorded()
 	if len(requests) != 1 {
 		t.Fatalf("%d requests, want 1", len(requests))
 	}
@@ -50,28 +50,28 @@ func TestFetch(t *testing.T) {
 }
 
 // Temporary failures are retried, and each wait is logged with its reason.
-func TestFetchWaits(t *testing.T) {
+func TestFetchRetriesTemporaryFailures(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
 		says    string
 	}{
-		{"payload not ready", unknownTokenAnswer, "the payload of NodePool clusters/demo-workers is not generated yet"},
-		{"server down", haProxy, "does not reach it (HTTP 503)"},
-		{"server error", answer(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
-		{"shorter than it said", cutShort(true), "it stopped sending after 20 of 104 bytes"},
-		{"incomplete JSON", cutShort(false), "it stopped sending after 20 of 20 bytes"},
-		{"no bytes", answer(http.StatusOK, "application/json", ""), "it stopped sending after 0 bytes"},
-		{"closed connection", hangUp, "closed the connection without an answer"},
+		{"payload not ready", rejectUnknownToken, "the payload of NodePool clusters/demo-workers is not generated yet"},
+		{"server down", respondAsHAProxy, "does not reach it (HTTP 503)"},
+		{"server error", respond(http.StatusInternalServerError, "text/plain", "oops"), "HTTP 500"},
+		{"shorter than it said", truncatedResponse(true), "it stopped sending after 20 of 104 bytes"},
+		{"incomplete JSON", truncatedResponse(false), "it stopped sending after 20 of 20 bytes"},
+		{"no bytes", respond(http.StatusOK, "application/json", ""), "it stopped sending after 0 bytes"},
+		{"closed connection", closeConnection, "closed the connection without an answer"},
 	}
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
+	ca := certtest.NewCA(t, "ignition-root-ca")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s, log := serve(t, ca, "127.0.0.1", test.handler, test.handler, served), &events{}
-			if _, err := patient(log).Fetch(t.Context(), s.stub(t)); err != nil {
+			s, log := startServer(t, ca, "127.0.0.1", test.handler, test.handler, servePayload), &events{}
+			if _, err := patientFetcher(log).Fetch(t.Context(), s.userData(t)); err != nil {
 				t.Fatal(err)
 			}
-			if n := len(s.got()); n != 3 {
+			if n := len(s.recorded()); n != 3 {
 				t.Errorf("%d requests, want 3", n)
 			}
 			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "retrying until") {
@@ -84,8 +84,8 @@ func TestFetchWaits(t *testing.T) {
 	}
 }
 
-// cutShort sends 20 bytes of the payload, with or without the length of the complete payload.
-func cutShort(announced bool) http.HandlerFunc {
+// truncatedResponse sends 20 bytes of the payload, with or without the length of the complete payload.
+func truncatedResponse(announced bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		if announced {
 			w.Header().Set("Content-Length", fmt.Sprint(len(servedPayload)))
@@ -94,10 +94,10 @@ func cutShort(announced bool) http.HandlerFunc {
 	}
 }
 
-func hangUp(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
+func closeConnection(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
 // Permanent failures are reported at once, each with its own message.
-func TestFetchRefusals(t *testing.T) {
+func TestFetchReportsPermanentFailures(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
@@ -105,24 +105,24 @@ func TestFetchRefusals(t *testing.T) {
 		want    string
 		remedy  string
 	}{
-		{"401", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "it cannot read the token (HTTP 401)", "user-data-demo-workers-$HASH"},
+		{"401", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"), report.CredentialRefused, "it cannot read the token (HTTP 401)", "user-data-demo-workers-$HASH"},
 		{"404", http.NotFound, report.Usage, "it has nothing at /ignition (HTTP 404)", "https://HOST/ignition"},
-		{"403", answer(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never does", "ignitionEndpoint"},
-		{"invalid payload", answer(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "a payload for this token that is not valid", "status.conditions"},
-		{"web page", answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
-		{"text", answer(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
-		{"spec 2.2", answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it is of Ignition spec 2.2.0", "MachineConfigs"},
-		{"invalid config", answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
-		{"too large", answer(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
+		{"403", respond(http.StatusForbidden, "text/html", "<html>"), report.Refused, "HTTP 403 Forbidden, which the ignition server never does", "ignitionEndpoint"},
+		{"invalid payload", respond(http.StatusInternalServerError, "text/plain", "Invalid ignition payload\n"), report.Failed, "a payload for this token that is not valid", "status.conditions"},
+		{"web page", respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "(a web page) is not JSON", "ignitionEndpoint"},
+		{"text", respond(http.StatusOK, "text/plain", "hello"), report.Usage, "(text/plain) is not JSON", "ignitionEndpoint"},
+		{"spec 2.2", respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it is of Ignition spec 2.2.0", "MachineConfigs"},
+		{"invalid config", respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "MachineConfigs"},
+		{"too large", respond(http.StatusOK, "application/json", `"`+strings.Repeat("a", 2000)+`"`), report.Usage, "more than 1000 bytes", "endpoint"},
 		{"redirect to http", redirect("http://127.0.0.1/ignition"), report.Refused, "it redirects to http://127.0.0.1/ignition, which is not allowed: it is http", "stands between"},
 		{"redirect in a circle", redirect("/ignition"), report.Refused, "it redirects more than 10 times", "stands between"},
 	}
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
+	ca := certtest.NewCA(t, "ignition-root-ca")
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, ca, "127.0.0.1", test.handler)
-			fetcher := Fetcher{Budget: time.Minute, MaxBytes: 1000}
-			_, err := fetcher.Fetch(t.Context(), s.stub(t))
+			s := startServer(t, ca, "127.0.0.1", test.handler)
+			fetcher := Fetcher{RetryTimeout: time.Minute, MaxBytes: 1000}
+			_, err := fetcher.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, test.code, test.want)
 			if !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), test.remedy)
@@ -136,50 +136,50 @@ func redirect(to string) http.HandlerFunc {
 }
 
 func TestFetchWithoutToken(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
-	_, err := quick().Fetch(t.Context(), s.stub(t, func(v *Values) { v.Token = nil }))
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	_, err := quickFetcher().Fetch(t.Context(), s.userData(t, func(v *Values) { v.Token = nil }))
 	checkFailure(t, err, report.CredentialRefused, "it wants a token (HTTP 401) and none was given")
 }
 
 // A token that remains unknown is reported with both possible causes, the number of attempts,
 // and the clock difference, if any.
-func TestFetchGivesUp(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
+func TestFetchEndsRetriesAfterTimeout(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
 		code    report.Code
 		want    []string
 	}{
-		{"unknown token", unknownTokenAnswer, report.CredentialRefused, []string{"the token has expired or was rotated out, or the payload of NodePool clusters/demo-workers is not generated yet", " tries in "}},
-		{"clock behind", atDate(3*time.Hour, unknownTokenAnswer), report.CredentialRefused, []string{"this host's clock is ", " behind the server's"}},
-		{"clock ahead", atDate(-3*time.Hour, unknownTokenAnswer), report.CredentialRefused, []string{"this host's clock is ", " ahead of the server's"}},
-		{"server down", haProxy, report.Failed, []string{"HTTP 503", " tries in "}},
+		{"unknown token", rejectUnknownToken, report.CredentialRefused, []string{"the token has expired or was rotated out, or the payload of NodePool clusters/demo-workers is not generated yet", " tries in "}},
+		{"clock behind", withDate(3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " behind the server's"}},
+		{"clock ahead", withDate(-3*time.Hour, rejectUnknownToken), report.CredentialRefused, []string{"this host's clock is ", " ahead of the server's"}},
+		{"server down", respondAsHAProxy, report.Failed, []string{"HTTP 503", " tries in "}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := serve(t, ca, "127.0.0.1", test.handler)
-			_, err := quick().Fetch(t.Context(), s.stub(t))
+			s := startServer(t, ca, "127.0.0.1", test.handler)
+			_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
 			for _, want := range test.want {
 				checkFailure(t, err, test.code, want)
 			}
-			if len(s.got()) < 2 {
+			if len(s.recorded()) < 2 {
 				t.Error("it was not tried again")
 			}
 		})
 	}
 }
 
-func atDate(skew time.Duration, handler http.HandlerFunc) http.HandlerFunc {
+func withDate(skew time.Duration, handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Date", time.Now().Add(skew).UTC().Format(http.TimeFormat))
 		handler(w, r)
 	}
 }
 
-func TestFetchSkew(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", atDate(-2*time.Hour, served))
-	payload, err := quick().Fetch(t.Context(), s.stub(t))
+func TestFetchReportsClockSkew(t *testing.T) {
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", withDate(-2*time.Hour, servePayload))
+	payload, err := quickFetcher().Fetch(t.Context(), s.userData(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,18 +189,18 @@ func TestFetchSkew(t *testing.T) {
 }
 
 func TestFetchEndsWithContext(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", unknownTokenAnswer)
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", rejectUnknownToken)
 	ctx, cancel := context.WithCancel(t.Context())
 	log := &events{}
-	fetcher := patient(log)
-	fetcher.pause = time.Hour
+	fetcher := patientFetcher(log)
+	fetcher.initialBackoff = time.Hour
 	go func() {
-		for len(s.got()) == 0 {
+		for len(s.recorded()) == 0 {
 			time.Sleep(time.Millisecond)
 		}
 		cancel()
 	}()
-	_, err := fetcher.Fetch(ctx, s.stub(t))
+	_, err := fetcher.Fetch(ctx, s.userData(t))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want that the context was cancelled", err)
 	}
@@ -208,13 +208,13 @@ func TestFetchEndsWithContext(t *testing.T) {
 
 // Ignition drops the headers on a redirect, so that the token reaches no other server.
 func TestFetchDropsHeadersOnRedirect(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	second := serve(t, ca, "127.0.0.1", served)
-	first := serve(t, ca, "127.0.0.1", redirect(second.URL+"/elsewhere"))
-	if _, err := quick().Fetch(t.Context(), first.stub(t)); err != nil {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	second := startServer(t, ca, "127.0.0.1", servePayload)
+	first := startServer(t, ca, "127.0.0.1", redirect(second.URL+"/elsewhere"))
+	if _, err := quickFetcher().Fetch(t.Context(), first.userData(t)); err != nil {
 		t.Fatal(err)
 	}
-	header := second.got()[0].Header
+	header := second.recorded()[0].Header
 	for _, name := range []string{"Authorization", "NodePool", "TargetConfigVersionHash"} {
 		if value := header.Get(name); value != "" {
 			t.Errorf("%s went along: %q", name, value)
@@ -226,16 +226,16 @@ func TestFetchDropsHeadersOnRedirect(t *testing.T) {
 }
 
 // The request is for the name in the URL, whatever the address of the connection.
-func TestConnectTo(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "ignition.demo.example.com", served)
-	userData := s.stub(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
-	fetcher := quick()
+func TestConnectToKeepsServerName(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "ignition.demo.example.com", servePayload)
+	userData := s.userData(t, func(v *Values) { v.Endpoint = "https://ignition.demo.example.com:31234" })
+	fetcher := quickFetcher()
 	fetcher.ConnectTo = s.Listener.Addr().String()
 	if _, err := fetcher.Fetch(t.Context(), userData); err != nil {
 		t.Fatal(err)
 	}
-	r := s.got()[0]
+	r := s.recorded()[0]
 	if r.Host != "ignition.demo.example.com:31234" || r.TLS.ServerName != "ignition.demo.example.com" {
 		t.Errorf("Host %q, SNI %q", r.Host, r.TLS.ServerName)
 	}
@@ -244,9 +244,9 @@ func TestConnectTo(t *testing.T) {
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
 }
 
-func TestFetchWantsWholeStub(t *testing.T) {
-	_, err := quick().Fetch(t.Context(), &Stub{})
+func TestFetchRequiresCompleteUserData(t *testing.T) {
+	_, err := quickFetcher().Fetch(t.Context(), &UserData{})
 	checkFailure(t, err, report.Usage, "nothing says where")
-	_, err = quick().Fetch(t.Context(), &Stub{Source: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}})
+	_, err = quickFetcher().Fetch(t.Context(), &UserData{Source: &url.URL{Scheme: "https", Host: "127.0.0.1:1"}})
 	checkFailure(t, err, report.Usage, "nothing says which CA")
 }

@@ -14,7 +14,7 @@ func FuzzParseStub(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte("kind: Secret\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		userData, err := ParseStub(content)
+		userData, err := ParseUserData(content)
 		if err != nil {
 			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error without code or remedy: %v", err)
@@ -28,7 +28,7 @@ func FuzzParseStub(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		again, err := ParseStub(encoded)
+		again, err := ParseUserData(encoded)
 		if err != nil {
 			t.Fatalf("not read back: %v", err)
 		}
@@ -56,7 +56,7 @@ func FuzzLoadPayload(f *testing.F) {
 			return
 		}
 		for _, change := range plan.Changes() {
-			if change.Target == "" || change.Why == "" || strings.Contains(change.Target, "/../") {
+			if change.Target == "" || change.Reason == "" || strings.Contains(change.Target, "/../") {
 				t.Errorf("change %+v", change)
 			}
 		}

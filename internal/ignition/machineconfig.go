@@ -34,7 +34,7 @@ type MachineConfig struct {
 // MachineConfig.
 func (p *Payload) MachineConfig() MachineConfig { return p.machine }
 
-func machineConfig(p *Payload) (MachineConfig, error) {
+func parseMachineConfig(p *Payload) (MachineConfig, error) {
 	content, _, _ := p.File(encapsulatedPath)
 	if len(content) == 0 {
 		return MachineConfig{}, nil
@@ -63,14 +63,14 @@ type kubeletConfig struct {
 	} `json:"authentication"`
 }
 
-// SwapRefused reports whether kubelet refuses to start while swap is enabled. That is kubelet's
+// RefusesSwap reports whether kubelet refuses to start while swap is enabled. That is kubelet's
 // default; OpenShift disables the check from 4.21 on.
-func (p *Payload) SwapRefused() (bool, error) {
-	config, err := p.kubelet()
+func (p *Payload) RefusesSwap() (bool, error) {
+	config, err := p.readKubeletConfig()
 	return config.FailSwapOn == nil || *config.FailSwapOn, err
 }
 
-func (p *Payload) kubelet() (kubeletConfig, error) {
+func (p *Payload) readKubeletConfig() (kubeletConfig, error) {
 	content, _, _ := p.File(kubeletConfigPath)
 	return parseKubeletConfig(content)
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// needs returns the units that the payload requires, each with the reason: enabled units,
+// requiredUnits returns the units that the payload requires, each with the reason: enabled units,
 // kubelet, and the units that these require.
-func (s *scene) needs() map[string]string {
+func (s *planner) requiredUnits() map[string]string {
 	needed := map[string]string{}
 	var reached []types.Unit
 	for _, u := range s.payload.Config.Systemd.Units {
-		r := s.rule(kindUnit, u.Name, subject{unit: u}, true)
-		if enabled(u) && !masked(u) && (r == nil || (r.effect != leaveOut && !r.effect.keepsDisabled())) {
+		r := s.findRule(kindUnit, u.Name, subject{unit: u}, true)
+		if isEnabled(u) && !isMasked(u) && (r == nil || (r.effect != effectSkip && !r.effect.keepsDisabled())) {
 			needed[u.Name] = "enabled by the payload"
 			reached = append(reached, u)
 		}
@@ -25,12 +25,12 @@ func (s *scene) needs() map[string]string {
 	for len(reached) > 0 {
 		u := reached[0]
 		reached = reached[1:]
-		for _, name := range requirements(u) {
+		for _, name := range unitRequirements(u) {
 			if needed[name] != "" {
 				continue
 			}
 			needed[name] = "required by " + u.Name
-			if next, found := s.unit(name); found {
+			if next, found := s.findUnit(name); found {
 				reached = append(reached, next)
 			}
 		}
@@ -38,8 +38,8 @@ func (s *scene) needs() map[string]string {
 	return needed
 }
 
-// unit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
-func (s *scene) unit(name string) (types.Unit, bool) {
+// findUnit returns the unit of that name in the payload, which can have contents, drop-ins, or both.
+func (s *planner) findUnit(name string) (types.Unit, bool) {
 	all := s.payload.Config.Systemd.Units
 	i := slices.IndexFunc(all, func(u types.Unit) bool { return u.Name == name })
 	if i < 0 {
@@ -48,10 +48,10 @@ func (s *scene) unit(name string) (types.Unit, bool) {
 	return all[i], true
 }
 
-// requirements returns the units without which systemd does not start u.
-func requirements(u types.Unit) []string {
+// unitRequirements returns the units without which systemd does not start u.
+func unitRequirements(u types.Unit) []string {
 	var names []string
-	for _, value := range section(u, "Unit", "Requires", "Requisite", "BindsTo") {
+	for _, value := range sectionValues(u, "Unit", "Requires", "Requisite", "BindsTo") {
 		for name := range strings.FieldsSeq(value) {
 			if !strings.Contains(name, "%") { // systemd expands specifiers at run time
 				names = append(names, name)
@@ -61,24 +61,24 @@ func requirements(u types.Unit) []string {
 	return names
 }
 
-// known reports whether the payload or the host provides a unit.
-func (s *scene) known(name string) bool {
-	if _, found := s.brought[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
+// isAvailable reports whether the payload or the host provides a unit.
+func (s *planner) isAvailable(name string) bool {
+	if _, found := s.provided[name]; found || s.in.HasUnit == nil || s.in.HasUnit(name) {
 		return true
 	}
 	template, instance := splitInstance(name)
-	return instance != nil && s.known(template)
+	return instance != nil && s.isAvailable(template)
 }
 
-// missing lists the needed units that neither the payload nor the host provides, each with its
+// planMissingUnits lists the needed units that neither the payload nor the host provides, each with its
 // package.
-func (s *scene) missing() {
+func (s *planner) planMissingUnits() {
 	for name, why := range s.needed {
-		if s.known(name) {
+		if s.isAvailable(name) {
 			continue
 		}
 		text := fmt.Sprintf("%s (%s", name, why)
-		if brings := packageOf(name, s.in.Facts); brings != "" {
+		if brings := packageForUnit(name, s.in.Facts); brings != "" {
 			text += "; package " + brings
 		}
 		s.plan.MissingUnits = append(s.plan.MissingUnits, text+")")
@@ -86,20 +86,20 @@ func (s *scene) missing() {
 	slices.Sort(s.plan.MissingUnits)
 }
 
-// willCome reports whether a unit belongs to a package that must be installed for another unit.
-func (s *scene) willCome(name string) bool {
-	brings := packageOf(name, s.in.Facts)
+// comesWithRequiredPackage reports whether a unit belongs to a package that must be installed for another unit.
+func (s *planner) comesWithRequiredPackage(name string) bool {
+	brings := packageForUnit(name, s.in.Facts)
 	for other := range s.needed {
-		if brings != "" && packageOf(other, s.in.Facts) == brings && !s.known(other) {
+		if brings != "" && packageForUnit(other, s.in.Facts) == brings && !s.isAvailable(other) {
 			return true
 		}
 	}
 	return false
 }
 
-// packageOf returns the RHEL package of a unit, with its repository if that is not a base
+// packageForUnit returns the RHEL package of a unit, with its repository if that is not a base
 // repository.
-func packageOf(unit string, facts host.Facts) string {
+func packageForUnit(unit string, facts host.Facts) string {
 	name := map[string]string{
 		"openvswitch.service":                "openvswitch3.Y",
 		"ovsdb-server.service":               "openvswitch3.Y",

@@ -23,20 +23,20 @@ func Open(ctx context.Context, raw []byte, o resolve.Options) (*Payload, error) 
 // from the server, which only the CAs of the user data are trusted for. Other configs are opened
 // as with Open. If offline is true, an error names each resource that needs the network.
 func ReadConfig(ctx context.Context, raw []byte, f Fetcher, offline bool) (*Payload, error) {
-	userData := stubIn(raw)
+	userData := detectUserData(raw)
 	switch {
 	case userData == nil:
-		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, Budget: f.Budget})
+		return Open(ctx, raw, resolve.Options{Offline: offline, Log: f.Log, RetryTimeout: f.RetryTimeout})
 	case offline:
 		return nil, report.Fail(report.Usage, "# give it the payload itself, or let it use the network",
-			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.Place(userData.Source.String()))
+			"reading config: it is a user-data stub: its payload is at %s, and the network is not to be used", resolve.RedactSource(userData.Source.String()))
 	}
 	return f.Fetch(ctx, userData)
 }
 
-// stubIn returns the user data in raw, nil for other configs. A config with one merged config
+// detectUserData returns the user data in raw, nil for other configs. A config with one merged config
 // but no CA is not user data: it may refer to a web server that this host trusts.
-func stubIn(raw []byte) *Stub {
+func detectUserData(raw []byte) *UserData {
 	var config struct {
 		Ignition struct {
 			Config struct{ Merge []json.RawMessage }
@@ -45,7 +45,7 @@ func stubIn(raw []byte) *Stub {
 	if json.Unmarshal(raw, &config) != nil || len(config.Ignition.Config.Merge) != 1 {
 		return nil // cheaper than a complete parse
 	}
-	userData, err := ParseStub(raw)
+	userData, err := ParseUserData(raw)
 	if err != nil || userData.Validate() != nil {
 		return nil
 	}
@@ -55,10 +55,10 @@ func stubIn(raw []byte) *Stub {
 // OpenOverride parses a config that is to be merged over a payload, and returns it with all
 // resources that it refers to. The name identifies the config in messages. The proxy and CAs of
 // the user data apply if the config has none; userData may be nil.
-func OpenOverride(ctx context.Context, name string, raw []byte, userData *Stub, log report.Log) ([]byte, error) {
+func OpenOverride(ctx context.Context, name string, raw []byte, userData *UserData, log report.Log) ([]byte, error) {
 	o := resolve.Options{Name: "Ignition override " + name, Remedy: "# correct it; what is in it is described by the Ignition spec", Log: log}
 	if userData != nil {
-		o.Parent = userData.settings()
+		o.Parent = userData.ignitionSettings()
 	}
 	document, err := resolve.Resolve(ctx, raw, o)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// whole fails the test unless the cached payload can be parsed without the network and has the
+// checkComplete fails the test unless the cached payload can be parsed without the network and has the
 // wanted content.
-func whole(t *testing.T, p *Payload, path, want string) {
+func checkComplete(t *testing.T, p *Payload, path, want string) {
 	t.Helper()
 	again, err := LoadPayload(p.Raw)
 	if err != nil {
@@ -33,46 +33,46 @@ func whole(t *testing.T, p *Payload, path, want string) {
 // The resources of a payload are fetched with it, through the proxy of the user data. The CAs of
 // the user data and of the payload are trusted for them; the payload's CAs are not trusted for
 // the ignition server.
-func TestFetchWhole(t *testing.T) {
-	ca, own := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "company CA")
-	byStub := serve(t, ca, "files.example.com", answer(http.StatusOK, "text/plain", "one"))
-	byOwn := serve(t, own, "127.0.0.1", answer(http.StatusServiceUnavailable, "text/plain", ""), answer(http.StatusOK, "text/plain", "two"))
+func TestFetchIncludesResources(t *testing.T) {
+	ca, own := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "company CA")
+	byStub := startServer(t, ca, "files.example.com", respond(http.StatusOK, "text/plain", "one"))
+	byOwn := startServer(t, own, "127.0.0.1", respond(http.StatusServiceUnavailable, "text/plain", ""), respond(http.StatusOK, "text/plain", "two"))
 	address, asked := connectProxy(t, http.StatusOK, byStub.Listener.Addr().String())
 	payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[%s]}}},"storage":{"files":[
 		{"path":"/one","contents":{"source":"https://files.example.com/one"}},
-		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inline(string(own.PEM)), byOwn.URL)
-	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
+		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inlineContent(string(own.PEM)), byOwn.URL)
+	s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", payload))
 	log := &events{}
-	p, err := patient(log).Fetch(t.Context(), s.stub(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
+	p, err := patientFetcher(log).Fetch(t.Context(), s.userData(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole(t, p, "/one", "one")
-	whole(t, p, "/two", "start-two")
+	checkComplete(t, p, "/one", "one")
+	checkComplete(t, p, "/two", "start-two")
 	if p.Version != "3.2.0" || p.Server == "" || string(p.contents["/one"]) != "one" || string(p.appends["/two"]) != "start-two" {
 		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.contents, p.appends)
 	}
 	if !strings.Contains(asked(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
 		t.Errorf("the proxy was asked %q; said was %s", asked(), log.text())
 	}
-	for _, request := range append(byStub.got(), byOwn.got()...) {
+	for _, request := range append(byStub.recorded(), byOwn.recorded()...) {
 		if request.Header.Get("Authorization") != "" {
 			t.Error("the token went to another server")
 		}
 	}
 
 	// A server that only the payload's CA has signed is not the ignition server.
-	impostor := serve(t, own, "127.0.0.1", answer(http.StatusOK, "application/json", payload))
-	_, err = quick().Fetch(t.Context(), impostor.stub(t, func(v *Values) { v.CA = ca.PEM }))
+	impostor := startServer(t, own, "127.0.0.1", respond(http.StatusOK, "application/json", payload))
+	_, err = quickFetcher().Fetch(t.Context(), impostor.userData(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, `signed by "CN=company CA`)
 }
 
-func TestFetchTellsWhatIsMissing(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
+func TestFetchReportsMissingResources(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
 	for code, status := range map[report.Code]int{report.Usage: 404, report.CredentialRefused: 403, report.Failed: 503} {
-		files := serve(t, ca, "127.0.0.1", answer(status, "text/plain", "no"))
-		s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "application/json", string(config("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
-		_, err := quick().Fetch(t.Context(), s.stub(t))
+		files := startServer(t, ca, "127.0.0.1", respond(status, "text/plain", "no"))
+		s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", string(configOf("3.2.0", `{"path":"/a","contents":{"source":"`+files.URL+`/a?token=hunter2"}}`))))
+		_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
 		checkFailure(t, err, code, fmt.Sprintf("fetching payload from %s: reading payload: file /a: fetching %s/a: it answers HTTP %d", s.Listener.Addr(), files.URL, status))
 		if strings.Contains(err.Error()+report.RemedyOf(err), "hunter2") {
 			t.Errorf("a secret is told: %v", err)
@@ -81,57 +81,57 @@ func TestFetchTellsWhatIsMissing(t *testing.T) {
 }
 
 func TestReadConfig(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "127.0.0.1", served)
-	userData, err := s.stub(t).Encode()
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "127.0.0.1", servePayload)
+	userData, err := s.userData(t).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := ReadConfig(t.Context(), userData, quick(), false)
+	p, err := ReadConfig(t.Context(), userData, quickFetcher(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole(t, p, "/etc/a", "a")
-	if p.Server == "" || s.got()[0].Header.Get("Authorization") != testBearer {
+	checkComplete(t, p, "/etc/a", "a")
+	if p.Server == "" || s.recorded()[0].Header.Get("Authorization") != testBearer {
 		t.Error("the stub was not followed as a stub")
 	}
-	_, err = ReadConfig(t.Context(), userData, quick(), true)
+	_, err = ReadConfig(t.Context(), userData, quickFetcher(), true)
 	checkFailure(t, err, report.Usage, "it is a user-data stub: its payload is at "+s.URL+"/ignition, and the network is not to be used")
 
 	// A config with one merged config but no CA is not user data.
-	base := serve(t, certtest.NewAuthority(t, "unknown"), "127.0.0.1", served)
-	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quick(), false)
+	base := startServer(t, certtest.NewCA(t, "unknown"), "127.0.0.1", servePayload)
+	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"`+base.URL+`/base.ign"}]}}}`), quickFetcher(), false)
 	checkFailure(t, err, report.Refused, "merged config 1: fetching "+base.URL+"/base.ign: its certificate is signed by")
 
 	more := strings.Replace(string(userData), `"ignition":{`, `"storage":{"files":[{"path":"/more","contents":{"source":"data:,more"}}]},"ignition":{`, 1)
-	p, err = ReadConfig(t.Context(), []byte(more), quick(), false)
+	p, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole(t, p, "/etc/a", "a")
-	whole(t, p, "/more", "more")
-	_, err = ReadConfig(t.Context(), []byte(more), quick(), true)
+	checkComplete(t, p, "/etc/a", "a")
+	checkComplete(t, p, "/more", "more")
+	_, err = ReadConfig(t.Context(), []byte(more), quickFetcher(), true)
 	checkFailure(t, err, report.Usage, "it needs the network, which is not to be used: merged config 1 at "+s.URL+"/ignition")
 
-	p, err = ReadConfig(t.Context(), config("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quick(), true)
+	p, err = ReadConfig(t.Context(), configOf("3.0.0", `{"path":"/a","contents":{"source":"data:,a"}}`), quickFetcher(), true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole(t, p, "/a", "a")
-	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"2.2.0"}}`), quick(), false)
+	checkComplete(t, p, "/a", "a")
+	_, err = ReadConfig(t.Context(), []byte(`{"ignition":{"version":"2.2.0"}}`), quickFetcher(), false)
 	checkFailure(t, err, report.Usage, "reading config: it is of Ignition spec 2.2.0")
 }
 
-func TestOpenRefusesBadMachineConfig(t *testing.T) {
-	_, err := Open(t.Context(), config("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
+func TestOpenRejectsInvalidMachineConfig(t *testing.T) {
+	_, err := Open(t.Context(), configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), resolve.Options{})
 	checkFailure(t, err, report.Usage, "decoding MachineConfig")
 }
 
 func TestOpenOverride(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "127.0.0.1", answer(http.StatusOK, "text/plain", "mine"))
-	raw := config("3.4.0", `{"path":"/etc/a","contents":{"source":"`+s.URL+`/a"}}`)
-	opened, err := OpenOverride(t.Context(), "a.ign", raw, s.stub(t), report.Log{})
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "text/plain", "mine"))
+	raw := configOf("3.4.0", `{"path":"/etc/a","contents":{"source":"`+s.URL+`/a"}}`)
+	opened, err := OpenOverride(t.Context(), "a.ign", raw, s.userData(t), report.Log{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -46,7 +46,7 @@ func (p *Payload) Override(configs ...[]byte) (*Payload, error) {
 func (p *Payload) merge(configs [][]byte) error {
 	base := p.Config
 	for _, raw := range configs {
-		document, err := resolve.Inline(raw, "override", "")
+		document, err := resolve.Offline(raw, "override", "")
 		if err != nil {
 			return err
 		}
@@ -55,18 +55,18 @@ func (p *Payload) merge(configs [][]byte) error {
 	}
 	// Two valid configs can be invalid when merged, such as a link in one and a file below it in
 	// the other. Ignition validates the result again, too.
-	if err := resolve.Check(p.Config); err != nil {
+	if err := resolve.Validate(p.Config); err != nil {
 		return fmt.Errorf("the two do not fit together: %w", err)
 	}
-	p.overridden = differences(base, p.Config)
-	return p.expand()
+	p.overridden = changedTargets(base, p.Config)
+	return p.decodeContents()
 }
 
-// differences returns the targets of the changes that a merge added or changed.
-func differences(base, merged types.Config) map[string]bool {
+// changedTargets returns the targets of the changes that a merge added or changed.
+func changedTargets(base, merged types.Config) map[string]bool {
 	targets := map[string]bool{}
-	before := parts(base)
-	for target, part := range parts(merged) {
+	before := partsByTarget(base)
+	for target, part := range partsByTarget(merged) {
 		if !reflect.DeepEqual(before[target], part) {
 			targets[target] = true
 		}
@@ -74,16 +74,16 @@ func differences(base, merged types.Config) map[string]bool {
 	return targets
 }
 
-// overrides marks the changes of the plan that come from an override.
-func (s *scene) overrides() {
+// markOverrides marks the changes of the plan that come from an override.
+func (s *planner) markOverrides() {
 	if len(s.payload.overridden) == 0 {
 		return
 	}
 	for _, changes := range [][]ledger.Change{s.plan.Files, s.plan.Units, s.plan.Kubelet} {
 		for i, c := range changes {
-			byRule := strings.HasPrefix(c.Why, "adapt: ")
+			byRule := strings.HasPrefix(c.Reason, "adapt: ")
 			if !byRule && (s.payload.overridden[c.Target] || s.payload.overridden[c.Key()]) {
-				changes[i].Why = fromOverride
+				changes[i].Reason = reasonOverride
 			}
 		}
 	}
@@ -91,15 +91,15 @@ func (s *scene) overrides() {
 	if !s.in.Hosted {
 		reason += "; the machine-config-daemon of this cluster will find the difference and degrade the pool"
 	}
-	s.tell("payload", fromOverride, reason)
+	s.addReport("payload", reasonOverride, reason)
 }
 
-// fromOverride is the reason of changes that come from an override.
-const fromOverride = "override"
+// reasonOverride is the reason of changes that come from an override.
+const reasonOverride = "override"
 
-// parts returns the parts of a config by the targets of their changes. Users and groups are
+// partsByTarget returns the parts of a config by the targets of their changes. Users and groups are
 // prefixed by their kind.
-func parts(config types.Config) map[string]any {
+func partsByTarget(config types.Config) map[string]any {
 	parts := map[string]any{}
 	for _, file := range config.Storage.Files {
 		parts[file.Path] = file

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const overridden = `{"ignition":{"version":"3.2.0"},
+const overriddenPayload = `{"ignition":{"version":"3.2.0"},
 	"passwd":{"users":[{"name":"core","sshAuthorizedKeys":["a"]}]},
 	"storage":{
 		"directories":[{"path":"/etc/own.d","mode":448}],
@@ -23,7 +23,7 @@ const overridden = `{"ignition":{"version":"3.2.0"},
 		{"name":"a.service","enabled":true,"contents":"[Install]\nWantedBy=x.target\n","dropins":[{"name":"1.conf","contents":"[Unit]\n"}]},
 		{"name":"b.service","contents":"[Service]\n"}]}}`
 
-func override(t *testing.T, base string, configs ...string) *Payload {
+func overridePayload(t *testing.T, base string, configs ...string) *Payload {
 	t.Helper()
 	p, err := LoadPayload([]byte(base))
 	if err != nil {
@@ -41,7 +41,7 @@ func override(t *testing.T, base string, configs ...string) *Payload {
 }
 
 func TestOverrideMerges(t *testing.T) {
-	p := override(t, overridden,
+	p := overridePayload(t, overriddenPayload,
 		`{"ignition":{"version":"3.0.0"},"storage":{"files":[{"path":"/etc/b","mode":384},{"path":"/etc/d","contents":{"source":"data:,first"}}]},
 			"systemd":{"units":[{"name":"a.service","dropins":[{"name":"2.conf","contents":"[Service]\n"}]}]}}`,
 		`{"ignition":{"version":"3.6.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,second"}},{"path":"/etc/d","contents":{"source":"data:,second"}}]},
@@ -65,14 +65,14 @@ func TestOverrideMerges(t *testing.T) {
 	if _, _, enabled, _ := p.Unit("b.service"); enabled == nil || !*enabled {
 		t.Error("b.service is not enabled")
 	}
-	if string(p.Raw) != overridden {
+	if string(p.Raw) != overriddenPayload {
 		t.Error("what was served is not kept")
 	}
 }
 
 // The plan marks each entry that an override affects.
-func TestPlanSaysWhatIsOverridden(t *testing.T) {
-	p := override(t, overridden, `{"ignition":{"version":"3.2.0"},
+func TestPlanMarksOverriddenEntries(t *testing.T) {
+	p := overridePayload(t, overriddenPayload, `{"ignition":{"version":"3.2.0"},
 		"storage":{"directories":[{"path":"/etc/new.d"}],"files":[{"path":"/etc/a","contents":{"source":"data:,other"}}],"links":[{"path":"/etc/l","target":"/etc/a"}]},
 		"systemd":{"units":[{"name":"a.service","enabled":false,"dropins":[{"name":"2.conf","contents":"[Service]\n"}]},{"name":"b.service","mask":true}]}}`)
 	plan, err := Adapt(p, plainHost())
@@ -81,7 +81,7 @@ func TestPlanSaysWhatIsOverridden(t *testing.T) {
 	}
 	var got []string
 	for _, c := range slices.Concat(plan.Files, plan.Units) {
-		if c.Why == "override" {
+		if c.Reason == "override" {
 			got = append(got, c.Key())
 		}
 	}
@@ -105,31 +105,31 @@ func TestPlanSaysWhatIsOverridden(t *testing.T) {
 }
 
 // The reason of a change names the rule, even if an override added the entry.
-func TestRulesAreForOverridesToo(t *testing.T) {
-	p := override(t, overridden, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/kubeconfig","mode":420,"contents":{"source":"data:,a"}}]}}`)
+func TestRulesApplyToOverrides(t *testing.T) {
+	p := overridePayload(t, overriddenPayload, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/kubernetes/kubeconfig","mode":420,"contents":{"source":"data:,a"}}]}}`)
 	plan, err := Adapt(p, plainHost())
 	if err != nil {
 		t.Fatal(err)
 	}
 	i := slices.IndexFunc(plan.Files, func(c ledger.Change) bool { return c.Target == kubeconfigPath })
-	if i < 0 || plan.Files[i].Why != "adapt: secret-mode" || *plan.Files[i].Want.Mode != 0o600 {
+	if i < 0 || plan.Files[i].Reason != "adapt: secret-mode" || *plan.Files[i].Desired.Mode != 0o600 {
 		t.Errorf("planned as %+v", plan.Files)
 	}
 }
 
 // Without overrides the payload is unchanged.
-func TestOverrideWithNothing(t *testing.T) {
+func TestOverrideWithoutConfigs(t *testing.T) {
 	for name, configs := range map[string][]string{"none": nil, "empty": {`{"ignition":{"version":"3.4.0"}}`}} {
-		p := override(t, overridden, configs...)
-		if len(p.overridden) != 0 || p.Files() != 3 || p.Units() != 2 {
+		p := overridePayload(t, overriddenPayload, configs...)
+		if len(p.overridden) != 0 || p.FileCount() != 3 || p.UnitCount() != 2 {
 			t.Errorf("%s: %v is overridden", name, p.overridden)
 		}
 	}
 }
 
-func TestRealPayloadsOverriddenWithNothing(t *testing.T) {
+func TestOverrideOfRealPayloadsWithoutConfigs(t *testing.T) {
 	for _, name := range realPayloads(t, "worker-*.ign") {
-		same, err := readReal(t, name).Override([]byte(`{"ignition":{"version":"3.4.0"}}`))
+		same, err := loadRealPayload(t, name).Override([]byte(`{"ignition":{"version":"3.4.0"}}`))
 		if err != nil || len(same.overridden) != 0 {
 			t.Errorf("%s: %v, %v", name, same, err)
 		}
@@ -137,11 +137,11 @@ func TestRealPayloadsOverriddenWithNothing(t *testing.T) {
 }
 
 func TestOverrideDoesNotChangeThePayload(t *testing.T) {
-	p, err := LoadPayload([]byte(overridden))
+	p, err := LoadPayload([]byte(overriddenPayload))
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := LoadPayload([]byte(overridden))
+	before, err := LoadPayload([]byte(overriddenPayload))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +180,8 @@ func TestCheckOverride(t *testing.T) {
 }
 
 // Configs that are valid alone can be invalid when merged.
-func TestOverrideThatDoesNotFit(t *testing.T) {
-	p, err := LoadPayload([]byte(overridden))
+func TestOverrideRejectsInvalidMerge(t *testing.T) {
+	p, err := LoadPayload([]byte(overriddenPayload))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,32 +14,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// ParseStub parses the user data that HyperShift writes for a NodePool: an Ignition config that
+// ParseUserData parses the user data that HyperShift writes for a NodePool: an Ignition config that
 // contains one config to merge with its request headers, CAs and a proxy. ParseStub returns an
 // error for other settings, because they would be lost.
-func ParseStub(content []byte) (*Stub, error) {
+func ParseUserData(content []byte) (*UserData, error) {
 	config, _, _, err := resolve.Parse(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
+		return nil, report.Fail(report.Usage, getUserData, "reading user-data stub: %w", err)
 	}
-	userData, err := stubOf(config)
+	userData, err := userDataFromConfig(config)
 	if err != nil {
-		return nil, report.Fail(report.Usage, getStub, "reading user-data stub: %w", err)
+		return nil, report.Fail(report.Usage, getUserData, "reading user-data stub: %w", err)
 	}
 	return userData, nil
 }
 
-// stubOf returns the user data in a config, and an error if the config is not user data.
-func stubOf(config types.Config) (userData *Stub, err error) {
+// userDataFromConfig returns the user data in a config, and an error if the config is not user data.
+func userDataFromConfig(config types.Config) (userData *UserData, err error) {
 	merge := config.Ignition.Config.Merge
-	if extra := beyondStub(config); len(extra) > 0 {
+	if extra := unexpectedParts(config); len(extra) > 0 {
 		return nil, fmt.Errorf("it is more than a stub: it also has %s", strings.Join(extra, ", "))
 	}
 	if len(merge) != 1 {
 		return nil, fmt.Errorf("it names %d configs to merge; a stub names exactly one", len(merge))
 	}
-	userData = &Stub{Headers: http.Header{}}
-	if userData.Source, err = sourceOf(merge[0]); err != nil {
+	userData = &UserData{Headers: http.Header{}}
+	if userData.Source, err = mergeSource(merge[0]); err != nil {
 		return nil, fmt.Errorf("its merge source cannot be used: %w", err)
 	}
 	for _, header := range merge[0].HTTPHeaders {
@@ -47,15 +47,15 @@ func stubOf(config types.Config) (userData *Stub, err error) {
 			userData.Headers.Add(header.Name, *header.Value)
 		}
 	}
-	if userData.CAs, err = casOf(config.Ignition.Security.TLS); err != nil {
+	if userData.CAs, err = parseCAs(config.Ignition.Security.TLS); err != nil {
 		return nil, err
 	}
-	userData.Proxy = proxyOf(config.Ignition.Proxy)
+	userData.Proxy = parseProxy(config.Ignition.Proxy)
 	return userData, nil
 }
 
-// beyondStub returns the names of the parts of a config that user data does not have.
-func beyondStub(config types.Config) []string {
+// unexpectedParts returns the names of the parts of a config that user data does not have.
+func unexpectedParts(config types.Config) []string {
 	var extra []string
 	add := func(name string, part any) {
 		if !reflect.ValueOf(part).IsZero() {
@@ -77,7 +77,7 @@ func beyondStub(config types.Config) []string {
 	return extra
 }
 
-func sourceOf(resource types.Resource) (*url.URL, error) {
+func mergeSource(resource types.Resource) (*url.URL, error) {
 	if resource.Source == nil {
 		return nil, fmt.Errorf("it is missing")
 	}
@@ -88,11 +88,11 @@ func sourceOf(resource types.Resource) (*url.URL, error) {
 	return source, checkSource(source)
 }
 
-func casOf(tls types.TLS) ([][]byte, error) {
+func parseCAs(tls types.TLS) ([][]byte, error) {
 	var cas [][]byte
-	unpacker := resolve.NewUnpacker(resolve.MaxExpanded)
+	unpacker := resolve.NewUnpacker(resolve.MaxDecodedBytes)
 	for i, resource := range tls.CertificateAuthorities {
-		content, err := unpacker.Inline(resource)
+		content, err := unpacker.Decode(resource)
 		if err == nil {
 			err = fetch.CheckCA(content)
 		}
@@ -104,7 +104,7 @@ func casOf(tls types.TLS) ([][]byte, error) {
 	return cas, nil
 }
 
-func proxyOf(proxy types.Proxy) Proxy {
+func parseProxy(proxy types.Proxy) Proxy {
 	var p Proxy
 	if proxy.HTTPProxy != nil {
 		p.HTTP = *proxy.HTTPProxy

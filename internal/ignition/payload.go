@@ -42,7 +42,7 @@ const payloadRemedy = "# the payload is made from the MachineConfigs of the Node
 // its files, at most 64 MiB together. It never uses the network. An error is a report.Failure
 // with code Usage and has the location of each problem.
 func LoadPayload(raw []byte) (*Payload, error) {
-	document, err := resolve.Inline(raw, "payload", payloadRemedy)
+	document, err := resolve.Offline(raw, "payload", payloadRemedy)
 	if err != nil {
 		return nil, err
 	}
@@ -52,25 +52,25 @@ func LoadPayload(raw []byte) (*Payload, error) {
 func newPayload(d *resolve.Document) (*Payload, error) {
 	sum := sha256.Sum256(d.Raw)
 	p := &Payload{Raw: d.Raw, Digest: hex.EncodeToString(sum[:]), Version: d.Version, Config: d.Config, Warnings: d.Warnings}
-	if err := p.take(d.Contents, d.Appends); err != nil {
+	if err := p.setContents(d.Contents, d.Appends); err != nil {
 		return nil, report.Fail(report.Usage, payloadRemedy, "reading payload: %w", err)
 	}
 	return p, nil
 }
 
-// expand decodes the contents of the config again after a change.
-func (p *Payload) expand() error {
+// decodeContents decodes the contents of the config again after a change.
+func (p *Payload) decodeContents() error {
 	contents, appends, err := resolve.Contents(p.Config)
 	if err != nil {
 		return err
 	}
-	return p.take(contents, appends)
+	return p.setContents(contents, appends)
 }
 
-// take sets the decoded contents and parses the MachineConfig among them.
-func (p *Payload) take(contents, appends map[string][]byte) (err error) {
+// setContents sets the decoded contents and parses the MachineConfig among them.
+func (p *Payload) setContents(contents, appends map[string][]byte) (err error) {
 	p.contents, p.appends = contents, appends
-	if p.machine, err = machineConfig(p); err != nil {
+	if p.machine, err = parseMachineConfig(p); err != nil {
 		return fmt.Errorf("file %s: %w", encapsulatedPath, err)
 	}
 	return nil
@@ -104,24 +104,24 @@ func (p *Payload) Unit(name string) (contents string, dropins map[string]string,
 		}
 		dropins = map[string]string{}
 		for _, dropin := range unit.Dropins {
-			dropins[dropin.Name] = text(dropin.Contents)
+			dropins[dropin.Name] = stringValue(dropin.Contents)
 		}
-		return text(unit.Contents), dropins, unit.Enabled, true
+		return stringValue(unit.Contents), dropins, unit.Enabled, true
 	}
 	return "", nil, nil, false
 }
 
-// Files returns the number of files in the payload.
-func (p *Payload) Files() int { return len(p.Config.Storage.Files) }
+// FileCount returns the number of files in the payload.
+func (p *Payload) FileCount() int { return len(p.Config.Storage.Files) }
 
-// Units returns the number of units in the payload.
-func (p *Payload) Units() int { return len(p.Config.Systemd.Units) }
+// UnitCount returns the number of units in the payload.
+func (p *Payload) UnitCount() int { return len(p.Config.Systemd.Units) }
 
-// Entries returns the number of files, directories, links, units, users and groups in the
+// EntryCount returns the number of files, directories, links, units, users and groups in the
 // payload.
-func (p *Payload) Entries() int {
+func (p *Payload) EntryCount() int {
 	storage, passwd := p.Config.Storage, p.Config.Passwd
-	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.Units() + len(passwd.Users) + len(passwd.Groups)
+	return len(storage.Files) + len(storage.Directories) + len(storage.Links) + p.UnitCount() + len(passwd.Users) + len(passwd.Groups)
 }
 
 // String returns a summary without contents.
@@ -130,7 +130,7 @@ func (p Payload) String() string {
 	if p.Server != "" {
 		from = " from " + p.Server
 	}
-	return fmt.Sprintf("%d files, %d units, %s%s", p.Files(), p.Units(), size(len(p.Raw)), from)
+	return fmt.Sprintf("%d files, %d units, %s%s", p.FileCount(), p.UnitCount(), formatSize(len(p.Raw)), from)
 }
 
 // Format writes the summary for every verb, so that contents are never printed.
@@ -139,14 +139,14 @@ func (p Payload) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, p.String
 // MarshalJSON returns the summary, so that contents never reach a JSON document.
 func (p Payload) MarshalJSON() ([]byte, error) { return json.Marshal(p.String()) }
 
-func size(n int) string {
+func formatSize(n int) string {
 	if n < 10_000 {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%d kB", (n+500)/1000)
 }
 
-func text(s *string) string {
+func stringValue(s *string) string {
 	if s == nil {
 		return ""
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func zip(t *testing.T, content []byte) string {
+func gzipResource(t *testing.T, content []byte) string {
 	t.Helper()
 	var out bytes.Buffer
 	writer, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
@@ -33,17 +33,17 @@ func zip(t *testing.T, content []byte) string {
 	return "data:;base64," + base64.StdEncoding.EncodeToString(out.Bytes())
 }
 
-// inline returns a resource with content as a data URL.
-func inline(content string) string {
+// inlineContent returns a resource with content as a data URL.
+func inlineContent(content string) string {
 	return `{"source":"data:;base64,` + base64.StdEncoding.EncodeToString([]byte(content)) + `"}`
 }
 
-// config returns a config of a spec version with these storage.files.
-func config(version string, files ...string) []byte {
+// configOf returns a config of a spec version with these storage.files.
+func configOf(version string, files ...string) []byte {
 	return fmt.Appendf(nil, `{"ignition":{"version":%q},"storage":{"files":[%s]}}`, version, strings.Join(files, ","))
 }
 
-func TestContents(t *testing.T) {
+func TestPayloadContents(t *testing.T) {
 	hello := []byte("hello, world\n")
 	sum512, sum256 := sha512.Sum512(hello), sha256.Sum256(hello)
 	tests := []struct{ name, contents, want string }{
@@ -53,13 +53,13 @@ func TestContents(t *testing.T) {
 		{"empty", `{"source":"data:,"}`, ""},
 		{"no source", `{}`, ""},
 		{"compression is empty", `{"compression":"","source":"data:,a"}`, "a"},
-		{"gzip", `{"compression":"gzip","source":"` + zip(t, hello) + `"}`, "hello, world\n"},
-		{"sha512 of the expanded", `{"compression":"gzip","source":"` + zip(t, hello) + `","verification":{"hash":"sha512-` + hex.EncodeToString(sum512[:]) + `"}}`, "hello, world\n"},
+		{"gzip", `{"compression":"gzip","source":"` + gzipResource(t, hello) + `"}`, "hello, world\n"},
+		{"sha512 of the expanded", `{"compression":"gzip","source":"` + gzipResource(t, hello) + `","verification":{"hash":"sha512-` + hex.EncodeToString(sum512[:]) + `"}}`, "hello, world\n"},
 		{"sha256", `{"source":"data:,hello%2C%20world%0A","verification":{"hash":"sha256-` + hex.EncodeToString(sum256[:]) + `"}}`, "hello, world\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			p, err := LoadPayload(config("3.2.0", `{"path":"/etc/a","mode":384,"contents":`+test.contents+`}`))
+			p, err := LoadPayload(configOf("3.2.0", `{"path":"/etc/a","mode":384,"contents":`+test.contents+`}`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,8 +74,8 @@ func TestContents(t *testing.T) {
 	}
 }
 
-func TestLoadPayloadRefuses(t *testing.T) {
-	file := func(contents string) []byte { return config("3.2.0", `{"path":"/etc/a","contents":`+contents+`}`) }
+func TestLoadPayloadRejectsInvalidConfigs(t *testing.T) {
+	file := func(contents string) []byte { return configOf("3.2.0", `{"path":"/etc/a","contents":`+contents+`}`) }
 	tests := []struct {
 		name string
 		raw  []byte
@@ -87,15 +87,15 @@ func TestLoadPayloadRefuses(t *testing.T) {
 		{"spec 2.2", []byte(`{"ignition":{"version":"2.2.0"}}`), "Ignition spec 2.2.0; specs 3.0 to 3.6 can be read"},
 		{"spec 1", []byte(`{"ignitionVersion":1}`), "no ignition.version"},
 		{"experimental spec", []byte(`{"ignition":{"version":"3.7.0-experimental"}}`), "Ignition spec 3.7.0-experimental"},
-		{"relative path", config("3.2.0", `{"path":"etc/a"}`), "$.storage.files.0.path, line 1 col 61: path not absolute"},
-		{"same path twice", config("3.2.0", `{"path":"/a"}`, `{"path":"/a"}`), "duplicate entry"},
+		{"relative path", configOf("3.2.0", `{"path":"etc/a"}`), "$.storage.files.0.path, line 1 col 61: path not absolute"},
+		{"same path twice", configOf("3.2.0", `{"path":"/a"}`, `{"path":"/a"}`), "duplicate entry"},
 		{"bad data URL", file(`{"source":"data:;base64,%%%"}`), "$.storage.files.0.contents.source"},
 		{"bad gzip", file(`{"compression":"gzip","source":"data:,hello"}`), "file /etc/a: expanding gzip"},
 		{"wrong hash", file(`{"source":"data:,a","verification":{"hash":"sha256-` + strings.Repeat("0", 64) + `"}}`), "the content was changed or damaged"},
-		{"gzip bomb", file(`{"compression":"gzip","source":"` + zip(t, make([]byte, resolve.MaxExpanded+1)) + `"}`), "more than 64 MiB"},
+		{"gzip bomb", file(`{"compression":"gzip","source":"` + gzipResource(t, make([]byte, resolve.MaxDecodedBytes+1)) + `"}`), "more than 64 MiB"},
 		{"content elsewhere", file(`{"source":"https://b.example.com/a?token=hunter2"}`), "it needs the network, which is not to be used: file /etc/a at https://b.example.com/a"},
 		{"config elsewhere", []byte(`{"ignition":{"version":"3.4.0","config":{"merge":[{"source":"https://b.example.com/"}]}}}`), "merged config 1 at https://b.example.com/"},
-		{"bad MachineConfig", config("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), "decoding MachineConfig"},
+		{"bad MachineConfig", configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":{"source":"data:,%5B"}}`), "decoding MachineConfig"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -105,18 +105,18 @@ func TestLoadPayloadRefuses(t *testing.T) {
 	}
 }
 
-func TestManyProblemsAreCounted(t *testing.T) {
+func TestLoadPayloadLimitsReportedProblems(t *testing.T) {
 	var files []string
 	for i := range 8 {
 		files = append(files, fmt.Sprintf(`{"path":"relative%d"}`, i))
 	}
-	_, err := LoadPayload(config("3.2.0", files...))
+	_, err := LoadPayload(configOf("3.2.0", files...))
 	checkFailure(t, err, report.Usage, "and 3 more")
 }
 
-func TestSpecialModeBits(t *testing.T) {
+func TestSpecialModeBitsDependOnSpec(t *testing.T) {
 	for version, want := range map[string]uint32{"3.0.0": 0o755, "3.5.0": 0o755, "3.6.0": 0o4755} {
-		p, err := LoadPayload(config(version, `{"path":"/usr/local/bin/a","mode":2541}`))
+		p, err := LoadPayload(configOf(version, `{"path":"/usr/local/bin/a","mode":2541}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,13 +153,13 @@ func TestPayloadUnit(t *testing.T) {
 	if _, _, _, ok := p.Unit("c.service"); ok {
 		t.Error("a unit that is not in the payload was found")
 	}
-	if p.Units() != 2 || p.Files() != 0 || len(p.Digest) != 64 {
-		t.Errorf("%d units, %d files, digest %s", p.Units(), p.Files(), p.Digest)
+	if p.UnitCount() != 2 || p.FileCount() != 0 || len(p.Digest) != 64 {
+		t.Errorf("%d units, %d files, digest %s", p.UnitCount(), p.FileCount(), p.Digest)
 	}
 }
 
 func TestMachineConfig(t *testing.T) {
-	p, err := LoadPayload(config("3.2.0", `{"path":"`+encapsulatedPath+`","contents":`+inline(
+	p, err := LoadPayload(configOf("3.2.0", `{"path":"`+encapsulatedPath+`","contents":`+inlineContent(
 		`{"metadata":{"name":"rendered-1"},"spec":{"osImageURL":"quay.io/os@sha256:1","kernelArguments":["psi=0"],"fips":true,"extensions":["usbguard"],"kernelType":"realtime"}}`)+`}`))
 	if err != nil {
 		t.Fatal(err)

@@ -25,9 +25,9 @@ type Plan struct {
 	// change, never written or compared, and restored by leave.
 	Snapshots []ledger.Change `json:"-"`
 
-	// Starts lists the enabled units that are started with kubelet: units that stay active after
+	// StartUnits lists the enabled units that are started with kubelet: units that stay active after
 	// a boot.
-	Starts []string `json:"-"`
+	StartUnits []string `json:"-"`
 	// Commands lists the binaries that units and scripts of the payload run on this host.
 	Commands []Command `json:"-"`
 
@@ -42,11 +42,11 @@ type Action string
 
 // The actions. Entries that are applied unchanged have no note.
 const (
-	Skip   Action = "skip"   // not written
-	Change Action = "change" // written, but differs from the payload
-	Add    Action = "add"    // not in the payload; added for this host
-	Report Action = "report" // applied unchanged, with an effect that the administrator should know
-	Unmet  Action = "unmet"  // requested by the payload, but not applied by the agent
+	Skip        Action = "skip"   // not written
+	Change      Action = "change" // written, but differs from the payload
+	Add         Action = "add"    // not in the payload; added for this host
+	Report      Action = "report" // applied unchanged, with an effect that the administrator should know
+	Unsupported Action = "unmet"  // requested by the payload, but not applied by the agent
 )
 
 // Note describes the decision about one entry and its reason.
@@ -71,8 +71,8 @@ func (p *Plan) Changes() []ledger.Change {
 	return all
 }
 
-// Count returns the number of notes with an action.
-func (p *Plan) Count(action Action) int {
+// CountNotes returns the number of notes with an action.
+func (p *Plan) CountNotes(action Action) int {
 	n := 0
 	for _, note := range p.Notes {
 		if note.Action == action {
@@ -84,8 +84,8 @@ func (p *Plan) Count(action Action) int {
 
 // Summary returns the plan on one line.
 func (p *Plan) Summary() string {
-	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.Count(Skip))
-	if unmet := p.Count(Unmet); unmet > 0 {
+	text := fmt.Sprintf("%d changes, %d entries left out", len(p.Changes())+len(p.Kubelet), p.CountNotes(Skip))
+	if unmet := p.CountNotes(Unsupported); unmet > 0 {
 		text += fmt.Sprintf(", %d wishes unmet", unmet)
 	}
 	return text

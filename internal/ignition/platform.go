@@ -10,9 +10,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// platformMarks lists units and files that machine-config-operator renders for one platform only
+// platformMarkers lists units and files that machine-config-operator renders for one platform only
 // (templates/common/PLATFORM).
-var platformMarks = []struct{ platform, name string }{
+var platformMarkers = []struct{ platform, name string }{
 	{"AWS", "aws-kubelet-nodename.service"},
 	{"AWS", "aws-kubelet-providerid.service"},
 	{"AWS", "/etc/kubernetes/credential-providers/ecr-credential-provider.yaml"},
@@ -32,22 +32,22 @@ var platformMarks = []struct{ platform, name string }{
 // evidence, too: no controller would initialize the Node. Excluded entries are ignored; drop
 // holds the patterns.
 func foreignPlatform(p *Payload, hosted bool, drop []string) (platform string, evidence []string) {
-	names := p.droppable()
-	for _, mark := range platformMarks {
-		if slices.Contains(names, mark.name) && !dropped(drop, mark.name) {
+	names := p.excludableNames()
+	for _, mark := range platformMarkers {
+		if slices.Contains(names, mark.name) && !isExcluded(drop, mark.name) {
 			platform = mark.platform
 			evidence = append(evidence, mark.name)
 		}
 	}
 	for _, u := range p.Config.Systemd.Units {
-		if u.Name != KubeletUnit || dropped(drop, u.Name) {
+		if u.Name != KubeletUnit || isExcluded(drop, u.Name) {
 			continue
 		}
-		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return dropped(drop, u.Name+"/"+d.Name) })
-		if slices.Contains(section(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
+		u.Dropins = slices.DeleteFunc(slices.Clone(u.Dropins), func(d types.Dropin) bool { return isExcluded(drop, u.Name+"/"+d.Name) })
+		if slices.Contains(sectionValues(u, "Service", "EnvironmentFile"), "/etc/kubernetes/node.env") {
 			evidence = append(evidence, KubeletUnit+" with EnvironmentFile=/etc/kubernetes/node.env")
 		}
-		if hosted && slices.ContainsFunc(section(u, "Service", "ExecStart"), usesCloudProvider) {
+		if hosted && slices.ContainsFunc(sectionValues(u, "Service", "ExecStart"), usesCloudProvider) {
 			evidence = append(evidence, KubeletUnit+" with --cloud-provider=external")
 		}
 	}
@@ -58,9 +58,9 @@ func usesCloudProvider(command string) bool {
 	return slices.Contains(strings.Fields(command), "--cloud-provider=external")
 }
 
-// refusePlatform returns an error if the payload was rendered for another platform.
-func refusePlatform(p *Payload, in AdaptInput) error {
-	platform, evidence := foreignPlatform(p, in.Hosted, in.Drop)
+// checkPlatform returns an error if the payload was rendered for another platform.
+func checkPlatform(p *Payload, in AdaptInput) error {
+	platform, evidence := foreignPlatform(p, in.Hosted, in.Exclude)
 	if in.Facts.OSTree || len(evidence) == 0 {
 		return nil
 	}
@@ -75,11 +75,11 @@ func refusePlatform(p *Payload, in AdaptInput) error {
 			"oc get infrastructure cluster -o jsonpath='{.status.platformStatus.type}'"
 	}
 	return report.Fail(report.Refused, remedy,
-		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, list(evidence))
+		"the payload was rendered for %s, whose units and kubelet settings do not work on this host: it has %s", named, joinNames(evidence))
 }
 
-// list joins names for use in a sentence.
-func list(names []string) string {
+// joinNames joins names for use in a sentence.
+func joinNames(names []string) string {
 	if len(names) < 2 {
 		return strings.Join(names, "")
 	}

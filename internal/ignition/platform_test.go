@@ -9,7 +9,7 @@ import (
 )
 
 // A payload of another platform is rejected as a whole, with the evidence.
-func TestPayloadOfAnotherPlatformIsRefused(t *testing.T) {
+func TestPayloadOfAnotherPlatformIsRejected(t *testing.T) {
 	kubelet := func(lines string) string {
 		return fmt.Sprintf(`{"name":"kubelet.service","enabled":true,"contents":%q}`, "[Service]\n"+lines+"[Install]\nWantedBy=multi-user.target\n")
 	}
@@ -31,12 +31,12 @@ func TestPayloadOfAnotherPlatformIsRefused(t *testing.T) {
 		"a drop-in of kubelet that is left": {`{"name":"kubelet.service","contents":"[Service]\n","dropins":[{"name":"20-node-env.conf","contents":"[Service]\nEnvironmentFile=/etc/kubernetes/node.env\n"}]}`, false, []string{"kubelet.service/20-*"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := LoadPayload([]byte(systemd(test.units)))
+			p, err := LoadPayload([]byte(systemdConfig(test.units)))
 			if err != nil {
 				t.Fatal(err)
 			}
 			in := plainHost()
-			in.Hosted, in.Drop = !test.standalone, test.drop
+			in.Hosted, in.Exclude = !test.standalone, test.drop
 			plan, err := Adapt(p, in)
 			if test.want == "" {
 				if err != nil {

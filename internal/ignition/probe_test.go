@@ -12,17 +12,17 @@ import (
 
 // A probe neither requests the payload nor sends the token, because the server would record the
 // arrival of the node.
-func TestProbe(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "127.0.0.1", atDate(-2*time.Hour, answer(http.StatusOK, "text/plain", "")))
-	probe, err := Fetcher{}.Probe(t.Context(), s.stub(t))
+func TestProbeNeitherSendsTokenNorFetches(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "127.0.0.1", withDate(-2*time.Hour, respond(http.StatusOK, "text/plain", "")))
+	probe, err := Fetcher{}.Probe(t.Context(), s.userData(t))
 	if err != nil || probe.Temporary != nil {
 		t.Fatal(err, probe.Temporary)
 	}
 	if off := probe.Skew + 2*time.Hour; off.Abs() > time.Minute {
 		t.Errorf("skew %s, want -2h", probe.Skew)
 	}
-	r := s.got()[0]
+	r := s.recorded()[0]
 	if r.URL.Path != "/healthz" || r.Method != http.MethodGet {
 		t.Errorf("it asked %s %s", r.Method, r.URL.Path)
 	}
@@ -33,13 +33,13 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-func TestProbeFinds(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "127.0.0.1", served)
-	_, err := Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.CA = ca.PEM }))
+func TestProbeReportsFailures(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", servePayload)
+	_, err := Fetcher{}.Probe(t.Context(), s.userData(t, func(v *Values) { v.CA = ca.PEM }))
 	checkFailure(t, err, report.Refused, "the stub is of another hosted cluster")
 
-	userData, err := NewStub(Values{Endpoint: refusedPort(t), CA: ca.PEM})
+	userData, err := NewUserData(Values{Endpoint: refusedPort(t), CA: ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,15 +49,15 @@ func TestProbeFinds(t *testing.T) {
 	}
 	_, err = Fetcher{ConnectTo: "here"}.Probe(t.Context(), userData)
 	checkFailure(t, err, report.Usage, "is not HOST:PORT")
-	_, err = Fetcher{}.Probe(t.Context(), &Stub{})
+	_, err = Fetcher{}.Probe(t.Context(), &UserData{})
 	checkFailure(t, err, report.Usage, "nothing says where")
-	_, err = Fetcher{}.Probe(t.Context(), s.stub(t, func(v *Values) { v.Proxy.HTTPS = "https://proxy.example.com"; v.Endpoint = "a.example.com" }))
+	_, err = Fetcher{}.Probe(t.Context(), s.userData(t, func(v *Values) { v.Proxy.HTTPS = "https://proxy.example.com"; v.Endpoint = "a.example.com" }))
 	checkFailure(t, err, report.Usage, "is not an http one")
 }
 
-func TestWithout(t *testing.T) {
-	raw := config("3.2.0", `{"path":"/etc/a","mode":420}`, `{"path":"/etc/b"}`)
-	less, err := Without(raw, "/etc/a")
+func TestWithoutFile(t *testing.T) {
+	raw := configOf("3.2.0", `{"path":"/etc/a","mode":420}`, `{"path":"/etc/b"}`)
+	less, err := WithoutFile(raw, "/etc/a")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,24 +65,24 @@ func TestWithout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, found := p.File("/etc/a"); found || p.Files() != 1 {
+	if _, _, found := p.File("/etc/a"); found || p.FileCount() != 1 {
 		t.Error("the file is still there, or others went with it")
 	}
-	if same, err := Without([]byte(`{}`), "/etc/a"); err != nil || string(same) != "{}" {
+	if same, err := WithoutFile([]byte(`{}`), "/etc/a"); err != nil || string(same) != "{}" {
 		t.Errorf("%s, %v", same, err)
 	}
-	if _, err := Without([]byte(`[`), "/etc/a"); err == nil {
+	if _, err := WithoutFile([]byte(`[`), "/etc/a"); err == nil {
 		t.Error("what is not JSON is taken")
 	}
 }
 
-func TestSwapRefused(t *testing.T) {
+func TestRefusesSwap(t *testing.T) {
 	for content, want := range map[string]bool{"{}": true, "failSwapOn: true": true, "failSwapOn: false": false} {
-		p, err := LoadPayload(config("3.2.0", `{"path":"`+kubeletConfigPath+`","contents":`+inline(content)+`}`))
+		p, err := LoadPayload(configOf("3.2.0", `{"path":"`+kubeletConfigPath+`","contents":`+inlineContent(content)+`}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if refused, err := p.SwapRefused(); err != nil || refused != want {
+		if refused, err := p.RefusesSwap(); err != nil || refused != want {
 			t.Errorf("%s: %t, %v", content, refused, err)
 		}
 	}

@@ -28,13 +28,13 @@ func realPayloads(t *testing.T, pattern string) []string {
 	return files
 }
 
-func TestRealStubs(t *testing.T) {
+func TestRealUserData(t *testing.T) {
 	for _, name := range realPayloads(t, "stub*.ign") {
 		raw, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		userData, err := ParseStub(raw)
+		userData, err := ParseUserData(raw)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -46,7 +46,7 @@ func TestRealStubs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := ParseStub(again); err != nil {
+		if _, err := ParseUserData(again); err != nil {
 			t.Errorf("%s: not read back: %v", name, err)
 		}
 	}
@@ -55,7 +55,7 @@ func TestRealStubs(t *testing.T) {
 func TestRealPayloads(t *testing.T) {
 	for _, name := range realPayloads(t, "worker-*.ign") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			p := readReal(t, name)
+			p := loadRealPayload(t, name)
 			golden := filepath.Join("testdata/real", strings.TrimSuffix(filepath.Base(name), ".ign")+".plan")
 			plan, err := Adapt(p, plainHost())
 			if report.CodeOf(err) == report.Refused {
@@ -69,14 +69,14 @@ func TestRealPayloads(t *testing.T) {
 			if plan, err = Adapt(p, rhelHost()); err != nil {
 				t.Fatal(err)
 			}
-			checkGolden(t, golden, outline(p, plan))
+			checkGolden(t, golden, formatOutline(p, plan))
 		})
 	}
 }
 
-// readReal parses a real payload. If the payload refers to a server that exists only in its
+// loadRealPayload parses a real payload. If the payload refers to a server that exists only in its
 // cluster, readReal checks the error and parses the other parts.
-func readReal(t *testing.T, name string) *Payload {
+func loadRealPayload(t *testing.T, name string) *Payload {
 	t.Helper()
 	raw, err := os.ReadFile(name)
 	if err != nil {
@@ -131,7 +131,7 @@ func checkReal(t *testing.T, p *Payload, plan *Plan) {
 		"ovs-configuration.service":               "report ovs-configuration",
 		"apiserver-ip.service":                    "add api-address",
 		"zincati.service":                         "skip not-installed",
-		kernelPath:                                "add kernel-parameters",
+		sysctlPath:                                "add kernel-parameters",
 		"user core":                               "skip core-user-absent",
 	} {
 		if got := ruleFor(plan, subject); got != want {
@@ -152,7 +152,7 @@ func checkReal(t *testing.T, p *Payload, plan *Plan) {
 			continue
 		}
 		content, mode, _ := p.File(file.Path)
-		if string(change.Want.Content) != string(content) || (*change.Want.Mode != mode && ruleFor(plan, file.Path) == "") {
+		if string(change.Desired.Content) != string(content) || (*change.Desired.Mode != mode && ruleFor(plan, file.Path) == "") {
 			t.Errorf("%s is not planned as the payload has it", file.Path)
 		}
 	}
@@ -177,13 +177,13 @@ func rhelHost() AdaptInput {
 		"openvswitch.service": "disabled", "ovsdb-server.service": "static", "ovs-vswitchd.service": "static", "rpc-statd.service": "static",
 	}
 	in.HasUnit = func(name string) bool { return states[name] != "" }
-	in.UnitFile = func(name string) string { return states[name] }
+	in.UnitFileState = func(name string) string { return states[name] }
 	return in
 }
 
-// outline returns a plan without contents and digests: the action for each entry and its reason.
+// formatOutline returns a plan without contents and digests: the action for each entry and its reason.
 // Image names of the payloads are fictitious.
-func outline(p *Payload, plan *Plan) []byte {
+func formatOutline(p *Payload, plan *Plan) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, plan.Summary())
 	list := func(title string, changes []ledger.Change) {
@@ -191,18 +191,18 @@ func outline(p *Payload, plan *Plan) []byte {
 		for _, c := range changes {
 			state := "absent"
 			switch {
-			case c.Want.Enabled != "":
-				state = c.Want.Enabled
-			case c.Want.Value != "":
-				state = c.Want.Value
-			case c.Want.Link != "":
-				state = "to " + c.Want.Link
-			case c.Want.Mode != nil:
-				state = fmt.Sprintf("%04o", *c.Want.Mode)
-			case c.Want.Present:
+			case c.Desired.Enabled != "":
+				state = c.Desired.Enabled
+			case c.Desired.Value != "":
+				state = c.Desired.Value
+			case c.Desired.Link != "":
+				state = "to " + c.Desired.Link
+			case c.Desired.Mode != nil:
+				state = fmt.Sprintf("%04o", *c.Desired.Mode)
+			case c.Desired.Present:
 				state = "present"
 			}
-			fmt.Fprintf(&out, "  %s %s %s (%s)\n", c.Kind, c.Target, state, c.Why)
+			fmt.Fprintf(&out, "  %s %s %s (%s)\n", c.Kind, c.Target, state, c.Reason)
 		}
 	}
 	list("files", plan.Files)

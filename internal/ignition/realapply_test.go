@@ -46,8 +46,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// everything returns the file information of a tree by path.
-func everything(t *testing.T, tree *host.Tree) map[string]host.Info {
+// filesOf returns the file information of a tree by path.
+func filesOf(t *testing.T, tree *host.Tree) map[string]host.Info {
 	t.Helper()
 	all := map[string]host.Info{}
 	must(t, tree.Walk("/", func(p string, info host.Info) error {
@@ -70,8 +70,8 @@ func TestRealPayloadsApply(t *testing.T) {
 	}
 	for _, name := range realPayloads(t, "worker-*.ign") {
 		t.Run(filepath.Base(name), func(t *testing.T) {
-			p, tree, in := readReal(t, name), rhelTree(t), plainHost()
-			before := everything(t, tree)
+			p, tree, in := loadRealPayload(t, name), rhelTree(t), plainHost()
+			before := filesOf(t, tree)
 			users, groups, err := accounts.Names(tree)
 			must(t, err)
 			in.Tree, in.User, in.Group = tree, users, groups
@@ -82,7 +82,7 @@ func TestRealPayloadsApply(t *testing.T) {
 			must(t, err)
 			paths := &ledger.Paths{Tree: tree}
 			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{
-				ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+				ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
 			})
 			must(t, err)
 			defer l.Close()
@@ -107,7 +107,7 @@ func TestRealPayloadsApply(t *testing.T) {
 			if err != nil || len(outcome.Kept) > 0 {
 				t.Errorf("giving back kept %v: %v", outcome.Kept, err)
 			}
-			if diff := cmp.Diff(before, everything(t, tree)); diff != "" {
+			if diff := cmp.Diff(before, filesOf(t, tree)); diff != "" {
 				t.Errorf("(-before +after giving back):\n%s", diff)
 			}
 		})

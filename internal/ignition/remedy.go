@@ -8,7 +8,7 @@ import (
 // Commands that print the parts of the user data on the management cluster. HCP_NAMESPACE is the
 // namespace of the hosted control plane: <namespace>-<name> of its HostedCluster.
 const (
-	getStub = "# get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
+	getUserData = "# get the user-data stub from the management cluster (it is good for 5 to 11 hours):\n" +
 		"oc -n HCP_NAMESPACE get secret user-data-NODEPOOL-HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign"
 	getEndpoint = "oc -n NAMESPACE get hostedcluster NAME -o jsonpath='{.status.ignitionEndpoint}'"
 	getToken    = "# get the token from the management cluster, into a file:\n" +
@@ -16,45 +16,45 @@ const (
 	getCA = `  oc -n HCP_NAMESPACE get secret ignition-server-ca-cert -o jsonpath='{.data.tls\.crt}' | base64 -d > ca.crt`
 )
 
-// pool is the NodePool that commands of remedies refer to.
-type pool struct{ namespace, name string }
+// nodePool is the NodePool that commands of remedies refer to.
+type nodePool struct{ namespace, name string }
 
-func poolOf(s *Stub) pool {
+func nodePoolOf(s *UserData) nodePool {
 	namespace, name, _ := strings.Cut(s.NodePool(), "/")
-	if !isName(namespace) || !isName(name) {
-		return pool{"NAMESPACE", "NODEPOOL"}
+	if !isObjectName(namespace) || !isObjectName(name) {
+		return nodePool{"NAMESPACE", "NODEPOOL"}
 	}
-	return pool{namespace, name}
+	return nodePool{namespace, name}
 }
 
-// isName reports whether text can be the name of a Kubernetes object, so that it is safe in a
+// isObjectName reports whether text can be the name of a Kubernetes object, so that it is safe in a
 // command that is pasted into a shell.
-func isName(text string) bool {
+func isObjectName(text string) bool {
 	other := func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789-.", r) }
 	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, other)
 }
 
-// control returns the command that sets HC, the name of the HostedCluster. The namespace of the
+// hostedClusterCommand returns the command that sets HC, the name of the HostedCluster. The namespace of the
 // hosted control plane is derived from it.
-func (p pool) control() string {
+func (p nodePool) hostedClusterCommand() string {
 	return fmt.Sprintf("  HC=$(oc -n %s get nodepool %s -o jsonpath='{.spec.clusterName}')", p.namespace, p.name)
 }
 
-// freshStub returns the commands that print user data with the current token.
-func (p pool) freshStub() string {
+// userDataCommands returns the commands that print user data with the current token.
+func (p nodePool) userDataCommands() string {
 	return strings.Join([]string{
-		p.control(),
+		p.hostedClusterCommand(),
 		fmt.Sprintf(`  HASH=$(oc -n %s get nodepool %s -o jsonpath='{.metadata.annotations.hypershift\.openshift\.io/nodePoolCurrentConfigVersion}')`, p.namespace, p.name),
 		fmt.Sprintf("  oc -n %s-$HC get secret user-data-%s-$HASH -o jsonpath='{.data.value}' | base64 -d > stub.ign", p.namespace, p.name),
 	}, "\n")
 }
 
-// conditions returns the command that prints why a payload was not generated.
-func (p pool) conditions() string {
+// conditionsCommand returns the command that prints why a payload was not generated.
+func (p nodePool) conditionsCommand() string {
 	return fmt.Sprintf(`  oc -n %s get nodepool %s -o jsonpath='{range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}'`, p.namespace, p.name)
 }
 
-// servers returns the commands that list the pods that serve the payload.
-func (p pool) servers() string {
-	return p.control() + fmt.Sprintf("\n  oc -n %s-$HC get pods | grep ignition-server", p.namespace)
+// serverPodsCommands returns the commands that list the pods that serve the payload.
+func (p nodePool) serverPodsCommands() string {
+	return p.hostedClusterCommand() + fmt.Sprintf("\n  oc -n %s-$HC get pods | grep ignition-server", p.namespace)
 }

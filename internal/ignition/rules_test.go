@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func adapted(t *testing.T, config string, edit func(*AdaptInput)) *Plan {
+func adaptConfig(t *testing.T, config string, edit func(*AdaptInput)) *Plan {
 	t.Helper()
 	p, err := LoadPayload([]byte(config))
 	if err != nil {
@@ -29,7 +29,7 @@ func adapted(t *testing.T, config string, edit func(*AdaptInput)) *Plan {
 	return plan
 }
 
-func systemd(units string) string {
+func systemdConfig(units string) string {
 	return `{"ignition":{"version":"3.2.0"},"systemd":{"units":[` + units + `]}}`
 }
 
@@ -44,9 +44,9 @@ func ruleFor(plan *Plan, subject string) string {
 }
 
 // Rules that depend on the state of the host.
-func TestRulesOfUnits(t *testing.T) {
+func TestUnitRules(t *testing.T) {
 	is := func(state string) func(*AdaptInput) {
-		return func(in *AdaptInput) { in.UnitFile = func(string) string { return state } }
+		return func(in *AdaptInput) { in.UnitFileState = func(string) string { return state } }
 	}
 	tests := []struct {
 		name, units string
@@ -57,7 +57,7 @@ func TestRulesOfUnits(t *testing.T) {
 	}{
 		{"static", `{"name":"crio.service","enabled":true}`, is("static"), "report static", false, ""},
 		{"disabled on the host", `{"name":"crio.service","enabled":true}`, is("disabled"), "", true, ""},
-		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, masking("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service"},
+		{"mask taken off", `{"name":"crio.service","enabled":true,"mask":false}`, maskedUnit("/etc/systemd/system/crio.service"), "change unmask", true, "/etc/systemd/system/crio.service"},
 		{"mask that is not there", `{"name":"crio.service","mask":false}`, is("enabled"), "", false, ""},
 		{"unit of a missing package", `{"name":"a.service","enabled":true,"dropins":[{"name":"1.conf","contents":"[Unit]\n"}]}`, nil, "report next-boot", true, "/etc/systemd/system/a.service.d/1.conf"},
 		{"drop-in and missing", `{"name":"a.service","dropins":[{"name":"b.conf","contents":"[Unit]"}]}`, nil, "skip not-installed", false, ""},
@@ -71,7 +71,7 @@ func TestRulesOfUnits(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			plan := adapted(t, systemd(test.units), test.edit)
+			plan := adaptConfig(t, systemdConfig(test.units), test.edit)
 			var subject string
 			if len(plan.Notes) > 0 {
 				subject = plan.Notes[0].Subject
@@ -91,7 +91,7 @@ func TestRulesOfUnits(t *testing.T) {
 }
 
 // Files that have an effect on the running host are noted.
-func TestRulesOfFiles(t *testing.T) {
+func TestFileRules(t *testing.T) {
 	for name, test := range map[string]struct{ path, content, want string }{
 		"DHCP identity":     {"/etc/NetworkManager/conf.d/a.conf", "[connection]\n ipv6.dhcp-duid = ll\n", "report dhcp-identity"},
 		"let go":            {"/etc/NetworkManager/conf.d/a.conf", "[keyfile]\nunmanaged-devices+=veth*\n", "report unmanaged-devices"},
@@ -113,57 +113,57 @@ func TestRulesOfFiles(t *testing.T) {
 		"of all shells":     {"/etc/profile.d/proxy.sh", "export https_proxy=http://me:pw@proxy:3128\n", "report secret-of-users"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path, inline(test.content))
-			plan := adapted(t, config, nil)
+			config := fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":%q,"contents":%s}]}}`, test.path, inlineContent(test.content))
+			plan := adaptConfig(t, config, nil)
 			if got := ruleFor(plan, test.path); got != test.want {
 				t.Errorf("rule %q, want %q", got, test.want)
 			}
 			if len(plan.Files) != 1 || plan.Files[0].Target != test.path {
 				t.Fatalf("changes %v", plan.Files)
 			}
-			private := *plan.Files[0].Want.Mode == 0o600
+			private := *plan.Files[0].Desired.Mode == 0o600
 			if private != (test.want == "change secret-mode") {
-				t.Errorf("mode %04o", *plan.Files[0].Want.Mode)
+				t.Errorf("mode %04o", *plan.Files[0].Desired.Mode)
 			}
-			if plan = adapted(t, config, func(in *AdaptInput) { in.Facts.OSTree = true }); len(plan.Notes) > 0 {
+			if plan = adaptConfig(t, config, func(in *AdaptInput) { in.Facts.OSTree = true }); len(plan.Notes) > 0 {
 				t.Errorf("on a host of an image: %v", plan.Notes)
 			}
 		})
 	}
 }
 
-// masking returns an edit that masks a unit on the host.
-func masking(link string) func(*AdaptInput) {
+// maskedUnit returns an edit that masks a unit on the host.
+func maskedUnit(link string) func(*AdaptInput) {
 	return func(in *AdaptInput) {
-		in.UnitFile = func(string) string { return "masked" }
-		in.Tree = oneLink{path: link}
+		in.UnitFileState = func(string) string { return "masked" }
+		in.Tree = linkTree{path: link}
 	}
 }
 
-// oneLink is a tree in which one path is a link to /dev/null.
-type oneLink struct {
-	bare
+// linkTree is a tree in which one path is a link to /dev/null.
+type linkTree struct {
+	emptyTree
 	path string
 }
 
-func (l oneLink) Lstat(p string) (host.Info, error) {
+func (l linkTree) Lstat(p string) (host.Info, error) {
 	if p == l.path {
 		return host.Info{Type: host.Symlink, Link: "/dev/null"}, nil
 	}
 	return host.Info{}, nil
 }
 
-func TestNmstateStaysWithFiles(t *testing.T) {
+func TestNmstateIsEnabledWithStateFiles(t *testing.T) {
 	units := `"systemd":{"units":[{"name":"nmstate.service","enabled":true,"contents":"[Install]\nWantedBy=NetworkManager.service\n"}]}`
-	with := adapted(t, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/nmstate/bond.yml","contents":{"source":"data:,a"}}]},`+units+`}`, nil)
-	without := adapted(t, `{"ignition":{"version":"3.2.0"},`+units+`}`, nil)
+	with := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/nmstate/bond.yml","contents":{"source":"data:,a"}}]},`+units+`}`, nil)
+	without := adaptConfig(t, `{"ignition":{"version":"3.2.0"},`+units+`}`, nil)
 	if len(with.Units) != 1 || len(without.Units) != 0 {
 		t.Errorf("with files: %v, without: %v", with.Units, without.Units)
 	}
 }
 
-func TestCoreUserThatExists(t *testing.T) {
-	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *AdaptInput) {
+func TestExistingCoreUserGetsOnlyKeys(t *testing.T) {
+	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core","passwordHash":"x","uid":5,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}}`, func(in *AdaptInput) {
 		in.User = func(name string) (int, bool) { return 1000, name == "core" }
 	})
 	if got := ruleFor(plan, "user core"); got != "change core-user" {
@@ -176,13 +176,13 @@ func TestCoreUserThatExists(t *testing.T) {
 }
 
 // An account of the payload can own a file of the payload before it has an ID.
-func TestAccountsOfThePayload(t *testing.T) {
-	plan := adapted(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
+func TestPayloadAccountsCanOwnFiles(t *testing.T) {
+	plan := adaptConfig(t, `{"ignition":{"version":"3.2.0"},"passwd":{"users":[{"name":"core"},{"name":"probe"}],"groups":[{"name":"probes","gid":4711}]},
 		"storage":{"files":[{"path":"/etc/a","user":{"name":"probe"},"group":{"name":"probes"}}]}}`, nil)
 	if len(plan.Accounts.Users) != 1 || plan.Accounts.Users[0].Name != "probe" || len(plan.Accounts.Groups) != 1 {
 		t.Errorf("accounts %+v", plan.Accounts)
 	}
-	if owned := plan.Files[0].Want; owned.UID == nil || *owned.UID != -1 || owned.GID == nil || *owned.GID != 4711 {
+	if owned := plan.Files[0].Desired; owned.UID == nil || *owned.UID != -1 || owned.GID == nil || *owned.GID != 4711 {
 		t.Errorf("%s belongs to %v:%v", plan.Files[0].Target, owned.UID, owned.GID)
 	}
 }

@@ -35,7 +35,7 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 		"an image with a digest":   {"image: quay.example.com/a/b:4.18@sha256:0123\n", false},
 		"plain setting":            {"net.ipv4.ip_forward = 1\n", false},
 	} {
-		if got := HoldsSecret([]byte(test.content)); got != test.want {
+		if got := ContainsSecret([]byte(test.content)); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}
 	}
@@ -45,10 +45,10 @@ func TestSecretsAreFoundByContent(t *testing.T) {
 // because containers read some of them.
 func TestSecretsOfRealPayloads(t *testing.T) {
 	for _, name := range realPayloads(t, "worker-*.ign") {
-		p := readReal(t, name)
+		p := loadRealPayload(t, name)
 		var found []string
 		for _, file := range p.Config.Storage.Files {
-			if content, _, _ := p.File(file.Path); HoldsSecret(content) {
+			if content, _, _ := p.File(file.Path); ContainsSecret(content) {
 				found = append(found, file.Path)
 			}
 		}

@@ -23,20 +23,20 @@ const servedPayload = `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"pat
 // requests.
 type ignitionServer struct {
 	*httptest.Server
-	ca *certtest.Authority
+	ca *certtest.CA
 
 	mutex    sync.Mutex
 	requests []*http.Request
 }
 
-// serve starts a server whose certificate is for name. Each request is passed to the next
+// startServer starts a server whose certificate is for name. Each request is passed to the next
 // handler, and all further requests to the last one.
-func serve(t *testing.T, ca *certtest.Authority, name string, handlers ...http.HandlerFunc) *ignitionServer {
+func startServer(t *testing.T, ca *certtest.CA, name string, handlers ...http.HandlerFunc) *ignitionServer {
 	t.Helper()
-	return serveWith(t, ca, ca.Serve(t, name), handlers...)
+	return startServerWith(t, ca, ca.IssueServing(t, name), handlers...)
 }
 
-func serveWith(t *testing.T, ca *certtest.Authority, leaf tls.Certificate, handlers ...http.HandlerFunc) *ignitionServer {
+func startServerWith(t *testing.T, ca *certtest.CA, leaf tls.Certificate, handlers ...http.HandlerFunc) *ignitionServer {
 	t.Helper()
 	s := &ignitionServer{ca: ca}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,28 +53,28 @@ func serveWith(t *testing.T, ca *certtest.Authority, leaf tls.Certificate, handl
 	return s
 }
 
-// stub returns user data for the server with the name in its URL.
-func (s *ignitionServer) stub(t *testing.T, edit ...func(*Values)) *Stub {
+// userData returns user data for the server with the name in its URL.
+func (s *ignitionServer) userData(t *testing.T, edit ...func(*Values)) *UserData {
 	t.Helper()
 	values := Values{Endpoint: s.URL, Token: []byte(testUUID), CA: s.ca.PEM, NodePool: "clusters/demo-workers", Hash: "844282c1"}
 	for _, e := range edit {
 		e(&values)
 	}
-	userData, err := NewStub(values)
+	userData, err := NewUserData(values)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return userData
 }
 
-func (s *ignitionServer) got() []*http.Request {
+func (s *ignitionServer) recorded() []*http.Request {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]*http.Request{}, s.requests...)
 }
 
-// answer returns a handler that sends a status, a content type and a body.
-func answer(status int, kind, body string) http.HandlerFunc {
+// respond returns a handler that sends a status, a content type and a body.
+func respond(status int, kind, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", kind)
 		w.WriteHeader(status)
@@ -82,16 +82,16 @@ func answer(status int, kind, body string) http.HandlerFunc {
 	}
 }
 
-func served(w http.ResponseWriter, r *http.Request) {
-	answer(http.StatusOK, "application/json; charset=utf-8", servedPayload)(w, r)
+func servePayload(w http.ResponseWriter, r *http.Request) {
+	respond(http.StatusOK, "application/json; charset=utf-8", servedPayload)(w, r)
 }
 
-func unknownTokenAnswer(w http.ResponseWriter, _ *http.Request) {
+func rejectUnknownToken(w http.ResponseWriter, _ *http.Request) {
 	http.Error(w, "Token not found", http.StatusNetworkAuthenticationRequired)
 }
 
-// haProxy responds as the proxy in front of a server that is down.
-func haProxy(w http.ResponseWriter, _ *http.Request) {
+// respondAsHAProxy responds as the proxy in front of a server that is down.
+func respondAsHAProxy(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html")
 	w.WriteHeader(http.StatusServiceUnavailable)
 	_, _ = io.WriteString(w, "<html><body><h1>503 Service Unavailable</h1>\nNo server is available to handle this request.\n</body></html>\n")
@@ -119,12 +119,14 @@ func (e *events) text() string {
 	return strings.Join(lines, "\n")
 }
 
-// quick returns a fetcher with short timeouts.
-func quick() Fetcher { return Fetcher{Budget: 500 * time.Millisecond, pause: time.Millisecond} }
+// quickFetcher returns a fetcher with short timeouts.
+func quickFetcher() Fetcher {
+	return Fetcher{RetryTimeout: 500 * time.Millisecond, initialBackoff: time.Millisecond}
+}
 
-// patient returns a fetcher that retries until the server succeeds.
-func patient(log *events) Fetcher {
-	return Fetcher{Log: report.Log{Sink: log, Step: "fetch"}, Budget: time.Minute, pause: time.Millisecond}
+// patientFetcher returns a fetcher that retries until the server succeeds.
+func patientFetcher(log *events) Fetcher {
+	return Fetcher{Log: report.Log{Sink: log, Step: "fetch"}, RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
 }
 
 // refusedPort returns an address on loopback without a listener.
@@ -138,7 +140,7 @@ func refusedPort(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-func valid(from, until time.Duration) func(*x509.Certificate) {
+func validFor(from, until time.Duration) func(*x509.Certificate) {
 	return func(c *x509.Certificate) {
 		c.NotBefore, c.NotAfter = time.Now().Add(from), time.Now().Add(until)
 	}

@@ -16,56 +16,56 @@ import (
 // header names (machine-config-operator, pkg/server/api.go). Remedies for its failures use
 // commands of that cluster.
 const (
-	configPath = "/config/"
-	configPort = "22623"
+	machineConfigPath = "/config/"
+	machineConfigPort = "22623"
 
-	getWorkerStub = "# the stub of the cluster's workers names the server and its CA, and holds no token:\n" +
+	getWorkerUserData = "# the stub of the cluster's workers names the server and its CA, and holds no token:\n" +
 		"oc -n openshift-machine-api extract secret/worker-user-data --keys=userData --to=- > worker.ign\n" +
 		"hcp-node-agent join --user-data worker.ign"
-	getInternalName = "# a standalone cluster's machine-config server is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; the name is that of:\n" +
+	getInternalEndpoint = "# a standalone cluster's machine-config server is at https://api-int.CLUSTER_DOMAIN:22623/config/worker; the name is that of:\n" +
 		"oc get infrastructure cluster -o jsonpath='{.status.apiServerInternalURI}'"
 	getConfigServers = "oc -n openshift-machine-config-operator get pods -l k8s-app=machine-config-server -o wide"
 	getConfigPools   = "oc get machineconfigpools"
 )
 
-// standalone reports whether the user data refers to a machine-config server.
-func (s *Stub) standalone() bool { return s.Source != nil && !s.Hosted() }
+// isStandalone reports whether the user data refers to a machine-config server.
+func (s *UserData) isStandalone() bool { return s.Source != nil && !s.IsHosted() }
 
-// server returns the kind of the server for messages.
-func (s *Stub) server() string {
-	if s.standalone() {
+// serverKind returns the kind of the server for messages.
+func (s *UserData) serverKind() string {
+	if s.isStandalone() {
 		return "machine-config server"
 	}
 	return "ignition server"
 }
 
-// whereEndpoint returns the remedy that prints the server's endpoint.
-func (s *Stub) whereEndpoint() string {
-	if s.standalone() {
-		return getInternalName
+// endpointRemedy returns the remedy that prints the server's endpoint.
+func (s *UserData) endpointRemedy() string {
+	if s.isStandalone() {
+		return getInternalEndpoint
 	}
 	return getEndpoint
 }
 
-// whereCA returns the remedy that prints the server's CA.
-func (s *Stub) whereCA() string {
-	if s.standalone() {
-		return "# give the stub, which carries the CA, instead:\n" + getWorkerStub
+// caRemedy returns the remedy that prints the server's CA.
+func (s *UserData) caRemedy() string {
+	if s.isStandalone() {
+		return "# give the stub, which carries the CA, instead:\n" + getWorkerUserData
 	}
 	return "# give the CA in PEM, from the management cluster:\n" + getCA
 }
 
-// whoseConfig returns the remedy for a payload that cannot be read.
-func (s *Stub) whoseConfig() string {
-	if s.standalone() {
+// configRemedy returns the remedy for a payload that cannot be read.
+func (s *UserData) configRemedy() string {
+	if s.isStandalone() {
 		return "# it is made from the MachineConfigs of the pool: look there for what is named\n" + getConfigPools + "\n  oc get machineconfigs"
 	}
 	return payloadRemedy
 }
 
-// whereCertificate returns the remedy for a server certificate that was not renewed.
-func (s *Stub) whereCertificate() string {
-	if s.standalone() {
+// certificateRemedy returns the remedy for a server certificate that was not renewed.
+func (s *UserData) certificateRemedy() string {
+	if s.isStandalone() {
 		return "look at its Secret\noc -n openshift-machine-config-operator get secret machine-config-server-tls"
 	}
 	return "look for the annotation hypershift.openshift.io/disable-pki-reconciliation on the HostedCluster"
@@ -73,34 +73,34 @@ func (s *Stub) whereCertificate() string {
 
 // explainConfigStatus sets the text and remedy for an HTTP status of a machine-config server.
 // The server itself returns 200, 400, 403, 404, 405 and 500.
-func explainConfigStatus(userData *Stub, e *fetch.Error) {
+func explainConfigStatus(userData *UserData, e *fetch.Error) {
 	switch status := e.Status; {
 	case status == http.StatusUnauthorized, status == http.StatusNetworkAuthenticationRequired:
 		e.Code, e.Temporary = report.CredentialRefused, false
-		e.What = fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy",
+		e.Message = fmt.Sprintf("it wants a credential (HTTP %d), which a machine-config server never does%s: the ignition server of a hosted cluster answers, or a proxy",
 			status, clockDifference(e.Skew))
-		e.Remedy = "# for a hosted cluster:\n" + getStub + "\n# for a standalone one:\n" + getWorkerStub
+		e.Remedy = "# for a hosted cluster:\n" + getUserData + "\n# for a standalone one:\n" + getWorkerUserData
 	case status == http.StatusNotFound:
-		e.What, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalName
+		e.Message, e.Remedy = fmt.Sprintf("it has nothing at %s (HTTP 404)", userData.Source.Path), getInternalEndpoint
 	case status == http.StatusBadRequest:
-		e.Code, e.What = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
+		e.Code, e.Message = report.Refused, "it knows no Ignition spec that this agent can read (HTTP 400 to the Accept header)"
 		e.Remedy = "# the cluster is older than OpenShift 4.6; see:\noc get clusterversion"
 	case status == http.StatusInternalServerError:
-		e.What = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
+		e.Message = fmt.Sprintf("it cannot give the configuration of pool %s (HTTP 500): the cluster has no such pool, or has not rendered its configuration yet",
 			path.Base(userData.Source.Path))
 		e.Remedy = "# see whether the pool is there and has a configuration:\n" + getConfigPools
 	case e.Temporary:
-		e.What += ": what stands in front of the machine-config server does not reach it"
+		e.Message += ": what stands in front of the machine-config server does not reach it"
 		e.Remedy = "# see whether the servers run, on the control plane nodes:\n" + getConfigServers
 	default:
 		e.Code = report.Refused
-		e.What += ", and not with a configuration"
-		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getInternalName
+		e.Message += ", and not with a configuration"
+		e.Remedy = "# check the endpoint, and what stands between this host and it:\n" + getInternalEndpoint
 	}
 }
 
 // checkSpec returns an error for a config of Ignition spec 2, which was not requested.
-func checkSpec(userData *Stub, raw []byte) *fetch.Error {
+func checkSpec(userData *UserData, raw []byte) *fetch.Error {
 	var config struct{ Ignition struct{ Version string } }
 	err := json.Unmarshal(raw, &config)
 	if !strings.HasPrefix(config.Ignition.Version, "2.") {
@@ -108,16 +108,16 @@ func checkSpec(userData *Stub, raw []byte) *fetch.Error {
 	}
 	return &fetch.Error{
 		Kind: fetch.Unusable, Code: report.Usage, Cause: err,
-		What: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
+		Message: fmt.Sprintf("it answers in Ignition spec %s although spec 3 was asked for: something in between takes the Accept header away, or the cluster is older than OpenShift 4.6",
 			config.Ignition.Version),
 		Remedy: fmt.Sprintf("# compare, from a machine next to the server:\ncurl -ks -H 'Accept: %s' %s | head -c 40\noc get clusterversion",
 			fetch.Accept, userData.Source.Redacted()),
 	}
 }
 
-// unreachableConfig returns the remedy for an unreachable machine-config server, which usually
+// unreachableServerRemedy returns the remedy for an unreachable machine-config server, which usually
 // accepts connections from the cluster's own network only.
-func unreachableConfig(to string) string {
+func unreachableServerRemedy(to string) string {
 	return fmt.Sprintf("# api-int and port %s are for the cluster's own network; open %s for this host on the internal load balancer and in firewalls "+
-		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", configPort, to)
+		"(a public api address has it seldom), or name a way there: --connect-to HOST:PORT", machineConfigPort, to)
 }

@@ -29,11 +29,11 @@ func TestControlPlaneStandalone(t *testing.T) {
 		}
 		return content
 	}
-	file, err := ParseStub(read(c.WorkerStub))
+	file, err := ParseUserData(read(c.WorkerUserData))
 	if err != nil {
 		t.Fatal(err)
 	}
-	values, err := NewStub(Values{Endpoint: c.MachineConfigURL, CA: read(c.MachineConfigCA)})
+	values, err := NewUserData(Values{Endpoint: c.MachineConfigURL, CA: read(c.MachineConfigCA)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestControlPlaneStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	fetcher := Fetcher{ConnectTo: c.MachineConfigForward}
-	for name, userData := range map[string]*Stub{"stub": file, "values": values} {
+	for name, userData := range map[string]*UserData{"stub": file, "values": values} {
 		if probe, err := fetcher.Probe(t.Context(), userData); err != nil || probe.Temporary != nil {
 			t.Errorf("%s: probing: %v, %v", name, err, probe.Temporary)
 		}
@@ -50,10 +50,10 @@ func TestControlPlaneStandalone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if payload.Version != "3.4.0" || userData.Hosted() || userData.HasToken() || payload.Files() != want.Files() || payload.Units() != want.Units() {
+		if payload.Version != "3.4.0" || userData.IsHosted() || userData.HasToken() || payload.FileCount() != want.FileCount() || payload.UnitCount() != want.UnitCount() {
 			t.Errorf("%s: spec %s, %s; want %s", name, payload.Version, payload, want)
 		}
-		adaptedAsServed(t, payload)
+		checkAdaptedAsServed(t, payload)
 	}
 	asked := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
 	if n := strings.Count(asked, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
@@ -64,9 +64,9 @@ func TestControlPlaneStandalone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = Fetcher{ConnectTo: c.MachineConfigForward, Budget: 1}.Fetch(t.Context(), pool)
+	_, err = Fetcher{ConnectTo: c.MachineConfigForward, RetryTimeout: 1}.Fetch(t.Context(), pool)
 	checkStandalone(t, err, report.Failed, "the configuration of pool gpu (HTTP 500)", "oc get machineconfigpools")
-	api, err := NewStub(Values{Endpoint: c.MachineConfigURL, CA: read(c.ClusterCA)})
+	api, err := NewUserData(Values{Endpoint: c.MachineConfigURL, CA: read(c.ClusterCA)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,12 +74,12 @@ func TestControlPlaneStandalone(t *testing.T) {
 	checkStandalone(t, err, report.Refused, "is not the one that signs the machine-config server", "worker-user-data")
 }
 
-// adaptedAsServed fails the test unless the plan has every file of a standalone cluster's
+// checkAdaptedAsServed fails the test unless the plan has every file of a standalone cluster's
 // payload with its content and mode, and every unit with its enablement. The
 // machine-config-daemon of that cluster compares them.
-func adaptedAsServed(t *testing.T, payload *Payload) {
+func checkAdaptedAsServed(t *testing.T, payload *Payload) {
 	t.Helper()
-	plan, err := Adapt(payload, AdaptInput{Tree: bare{}, HasUnit: func(string) bool { return false }})
+	plan, err := Adapt(payload, AdaptInput{Tree: emptyTree{}, HasUnit: func(string) bool { return false }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func adaptedAsServed(t *testing.T, payload *Payload) {
 			continue
 		}
 		content, mode, _ := payload.File(file.Path)
-		if !found || !bytes.Equal(plan.Files[i].Want.Content, content) || *plan.Files[i].Want.Mode != mode {
+		if !found || !bytes.Equal(plan.Files[i].Desired.Content, content) || *plan.Files[i].Desired.Mode != mode {
 			t.Errorf("%s is planned: %t, and not as it was served", file.Path, found)
 		}
 	}
@@ -104,19 +104,19 @@ func adaptedAsServed(t *testing.T, payload *Payload) {
 		for _, dropin := range unit.Dropins {
 			name := unitDir + "/" + unit.Name + ".d/" + dropin.Name
 			i, found := planned[name]
-			if wanted := text(dropin.Contents); wanted != "" && (!found || string(plan.Files[i].Want.Content) != wanted) {
+			if wanted := stringValue(dropin.Contents); wanted != "" && (!found || string(plan.Files[i].Desired.Content) != wanted) {
 				t.Errorf("%s is planned: %t, and not as it was served", name, found)
 			}
 		}
-		if text(unit.Contents) == "" {
+		if stringValue(unit.Contents) == "" {
 			continue
 		}
-		if i, found := planned[unitDir+"/"+unit.Name]; !found || string(plan.Files[i].Want.Content) != *unit.Contents {
+		if i, found := planned[unitDir+"/"+unit.Name]; !found || string(plan.Files[i].Desired.Content) != *unit.Contents {
 			t.Errorf("%s is planned: %t, and not as it was served", unit.Name, found)
 		}
 		for _, change := range append(plan.Units, plan.Kubelet...) {
-			if change.Target == unit.Name && (change.Want.Enabled == "enabled") != *unit.Enabled {
-				t.Errorf("%s will be %s", unit.Name, change.Want.Enabled)
+			if change.Target == unit.Name && (change.Desired.Enabled == "enabled") != *unit.Enabled {
+				t.Errorf("%s will be %s", unit.Name, change.Desired.Enabled)
 			}
 		}
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// workers returns user data for the pool worker of a server, made of single values.
-func (s *ignitionServer) workers(t *testing.T) *Stub {
+// workerUserData returns user data for the pool worker of a server, made of single values.
+func (s *ignitionServer) workerUserData(t *testing.T) *UserData {
 	t.Helper()
-	userData, err := NewStub(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
+	userData, err := NewUserData(Values{Endpoint: s.URL + "/config/worker", CA: s.ca.PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,12 +47,12 @@ func checkStandalone(t *testing.T, err error, code report.Code, want, remedy str
 // A machine-config server gets an Accept header for the newest supported spec, but no token and
 // no NodePool.
 func TestFetchFromMachineConfigServer(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
-	payload, err := Fetcher{}.Fetch(t.Context(), s.workers(t))
+	s := startServer(t, certtest.NewCA(t, "root-ca"), "127.0.0.1", respond(http.StatusOK, "application/json", strings.Replace(servedPayload, "3.2.0", "3.4.0", 1)))
+	payload, err := Fetcher{}.Fetch(t.Context(), s.workerUserData(t))
 	if err != nil || payload.Version != "3.4.0" {
 		t.Fatalf("%v, %v", payload, err)
 	}
-	r := s.got()[0]
+	r := s.recorded()[0]
 	if r.Method != http.MethodGet || r.URL.Path != "/config/worker" || r.Header.Get("Accept") != fetch.Accept {
 		t.Errorf("it asked %s %s for %q", r.Method, r.URL.Path, r.Header.Get("Accept"))
 	}
@@ -63,39 +63,39 @@ func TestFetchFromMachineConfigServer(t *testing.T) {
 	}
 }
 
-func TestMachineConfigServerRefuses(t *testing.T) {
-	empty := func(status int) http.HandlerFunc { return answer(status, "", "") }
+func TestMachineConfigServerStatusIsExplained(t *testing.T) {
+	empty := func(status int) http.HandlerFunc { return respond(status, "", "") }
 	for name, test := range map[string]struct {
 		handler http.HandlerFunc
 		code    report.Code
 		want    string
 		remedy  string
 	}{
-		"spec 2":          {answer(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + fetch.Accept},
-		"no spec at all":  {answer(http.StatusOK, "application/json", `{}`), report.Usage, "no ignition.version", "oc get machineconfigpools"},
-		"a wrong config":  {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
-		"too new":         {answer(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "specs 3.0 to 3.6 can be read", "oc get machineconfig"},
+		"spec 2":          {respond(http.StatusOK, "application/json", `{"ignition":{"version":"2.2.0"}}`), report.Usage, "it answers in Ignition spec 2.2.0 although spec 3 was asked for", "curl -ks -H 'Accept: " + fetch.Accept},
+		"no spec at all":  {respond(http.StatusOK, "application/json", `{}`), report.Usage, "no ignition.version", "oc get machineconfigpools"},
+		"a wrong config":  {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"a"}]}}`), report.Usage, "path not absolute", "oc get machineconfigs"},
+		"too new":         {respond(http.StatusOK, "application/json", `{"ignition":{"version":"3.9.0"}}`), report.Usage, "specs 3.0 to 3.6 can be read", "oc get machineconfig"},
 		"unknown spec":    {empty(http.StatusBadRequest), report.Refused, "HTTP 400 to the Accept header", "oc get clusterversion"},
 		"unknown pool":    {empty(http.StatusInternalServerError), report.Failed, "the configuration of pool worker (HTTP 500)", "oc get machineconfigpools"},
 		"another path":    {empty(http.StatusNotFound), report.Usage, "it has nothing at /config/worker (HTTP 404)", "https://api-int.CLUSTER_DOMAIN:22623/config/worker"},
-		"a load balancer": {haProxy, report.Failed, "HTTP 503", "machine-config-server"},
+		"a load balancer": {respondAsHAProxy, report.Failed, "HTTP 503", "machine-config-server"},
 		"forbidden":       {empty(http.StatusForbidden), report.Refused, "HTTP 403", "api-int"},
-		"a web page":      {answer(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
-		"cut short":       {cutShort(true), report.Failed, "it stopped sending", "check the link"},
-		"silent":          {hangUp, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
+		"a web page":      {respond(http.StatusOK, "text/html", "<html>log in</html>"), report.Usage, "something else than the machine-config server answers", "22623"},
+		"cut short":       {truncatedResponse(true), report.Failed, "it stopped sending", "check the link"},
+		"silent":          {closeConnection, report.Failed, "closed the connection", "api-int and port 22623 are for the cluster's own network"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", test.handler)
-			_, err := quick().Fetch(t.Context(), s.workers(t))
+			s := startServer(t, certtest.NewCA(t, "root-ca"), "127.0.0.1", test.handler)
+			_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 			checkStandalone(t, err, test.code, test.want, test.remedy)
 		})
 	}
 }
 
 // An error that can result from mixing up the two kinds of cluster names both.
-func TestMachineConfigServerWantsNoToken(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "root-ca"), "127.0.0.1", answer(http.StatusUnauthorized, "text/plain", "Unauthorized"))
-	_, err := quick().Fetch(t.Context(), s.workers(t))
+func TestMachineConfigServerRequiresNoToken(t *testing.T) {
+	s := startServer(t, certtest.NewCA(t, "root-ca"), "127.0.0.1", respond(http.StatusUnauthorized, "text/plain", "Unauthorized"))
+	_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 	checkFailure(t, err, report.CredentialRefused, "which a machine-config server never does")
 	for _, want := range []string{"user-data-NODEPOOL-HASH", "secret/worker-user-data"} {
 		if !strings.Contains(report.RemedyOf(err), want) {
@@ -105,22 +105,22 @@ func TestMachineConfigServerWantsNoToken(t *testing.T) {
 }
 
 func TestMachineConfigServerIsNotTrusted(t *testing.T) {
-	ca := certtest.NewAuthority(t, "root-ca")
+	ca := certtest.NewCA(t, "root-ca")
 	for name, test := range map[string]struct {
 		leaf   tls.Certificate
 		want   string
 		remedy string
 	}{
-		"the API server's CA": {certtest.NewAuthority(t, "root-ca").Serve(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
-		"opened on the way":   {certtest.NewAuthority(t, "Corporate Proxy CA").Serve(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
-		"the public name":     {ca.Serve(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
-		"expired":             {ca.Serve(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
+		"the API server's CA": {certtest.NewCA(t, "root-ca").IssueServing(t, "127.0.0.1"), "is not the one that signs the machine-config server", "secret/worker-user-data"},
+		"opened on the way":   {certtest.NewCA(t, "Corporate Proxy CA").IssueServing(t, "127.0.0.1"), "a proxy that opens TLS", "unopened"},
+		"the public name":     {ca.IssueServing(t, "api-int.demo.example.com"), "its certificate is for api-int.demo.example.com", "/config/worker --connect-to"},
+		"expired":             {ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), "has expired", "machine-config-server-tls"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := serveWith(t, ca, test.leaf, served)
-			_, err := quick().Fetch(t.Context(), s.workers(t))
+			s := startServerWith(t, ca, test.leaf, servePayload)
+			_, err := quickFetcher().Fetch(t.Context(), s.workerUserData(t))
 			checkStandalone(t, err, report.Refused, test.want, test.remedy)
-			if len(s.got()) > 0 {
+			if len(s.recorded()) > 0 {
 				t.Error("a server that is not trusted was asked")
 			}
 		})
@@ -128,8 +128,8 @@ func TestMachineConfigServerIsNotTrusted(t *testing.T) {
 }
 
 // Internal names and ports are the first to fail on a host outside of the cluster's network.
-func TestMachineConfigServerIsOutOfReach(t *testing.T) {
-	userData, err := NewStub(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewAuthority(t, "root-ca").PEM})
+func TestMachineConfigServerIsUnreachable(t *testing.T) {
+	userData, err := NewUserData(Values{Endpoint: "https://api-int.demo.example.com:22623/config/worker", CA: certtest.NewCA(t, "root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,32 +144,32 @@ func TestMachineConfigServerIsOutOfReach(t *testing.T) {
 		"alert":        {&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}, "refuses the TLS handshake", "openssl s_client"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := explained(userData, test.err)
+			e := explainedError(userData, test.err)
 			checkStandalone(t, e.Failure(), e.Code, test.want, test.remedy)
 		})
 	}
 }
 
 // The user data of a standalone cluster and single values have the same result.
-func TestStubOfAStandaloneCluster(t *testing.T) {
-	ca := certtest.NewAuthority(t, "root-ca").PEM
+func TestUserDataOfStandaloneCluster(t *testing.T) {
+	ca := certtest.NewCA(t, "root-ca").PEM
 	const source = "https://api-int.demo.example.com:22623/config/worker"
-	file, err := ParseStub(fmt.Appendf(nil, `{"ignition":{"config":{"merge":[{"source":%q}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,%s"}]}},"version":"3.2.0"}}`,
+	file, err := ParseUserData(fmt.Appendf(nil, `{"ignition":{"config":{"merge":[{"source":%q}]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,%s"}]}},"version":"3.2.0"}}`,
 		source, base64.StdEncoding.EncodeToString(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bare, err := NewStub(Values{Endpoint: "api-int.demo.example.com:22623", CA: ca})
+	bare, err := NewUserData(Values{Endpoint: "api-int.demo.example.com:22623", CA: ca})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, userData := range []*Stub{file, bare} {
-		if err := userData.Validate(); err != nil || userData.Hosted() || userData.HasToken() || userData.Source.String() != source || string(userData.CAs[0]) != string(ca) {
-			t.Errorf("%v, hosted: %t, %v", userData, userData.Hosted(), err)
+	for _, userData := range []*UserData{file, bare} {
+		if err := userData.Validate(); err != nil || userData.IsHosted() || userData.HasToken() || userData.Source.String() != source || string(userData.CAs[0]) != string(ca) {
+			t.Errorf("%v, hosted: %t, %v", userData, userData.IsHosted(), err)
 		}
 	}
-	_, err = NewStub(Values{Endpoint: source})
+	_, err = NewUserData(Values{Endpoint: source})
 	checkStandalone(t, err, report.Usage, "nothing says which CA the machine-config server", "secret/worker-user-data")
-	_, err = NewStub(Values{Endpoint: source, CA: []byte("nothing")})
+	_, err = NewUserData(Values{Endpoint: source, CA: []byte("nothing")})
 	checkStandalone(t, err, report.Usage, "reading CA of the machine-config server", "secret/worker-user-data")
 }

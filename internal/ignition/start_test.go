@@ -35,8 +35,8 @@ func TestUnitsAreStartedOrNoted(t *testing.T) {
 		if test.contents != "" {
 			contents = fmt.Sprintf(`,"contents":%q`, test.contents)
 		}
-		plan := adapted(t, systemd(fmt.Sprintf(`{"name":%q,"enabled":true%s}`, test.unit, contents)), nil)
-		got := strings.Join(plan.Starts, " ")
+		plan := adaptConfig(t, systemdConfig(fmt.Sprintf(`{"name":%q,"enabled":true%s}`, test.unit, contents)), nil)
+		got := strings.Join(plan.StartUnits, " ")
 		for _, note := range plan.Notes {
 			if note.Subject == test.unit && note.Rule == "next-boot" {
 				got += "note"

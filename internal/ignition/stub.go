@@ -26,9 +26,9 @@ const (
 	headerConfigHash    = "TargetConfigVersionHash"
 )
 
-// Stub is the user data: the URL of a payload, the credential in the request headers, and the
+// UserData is the user data: the URL of a payload, the credential in the request headers, and the
 // CAs to trust.
-type Stub struct {
+type UserData struct {
 	Source  *url.URL
 	Headers http.Header
 	CAs     [][]byte // PEM; only these certificate authorities are trusted
@@ -39,30 +39,30 @@ type Stub struct {
 type Proxy = fetch.Proxy
 
 // NodePool returns the NodePool of the user data as NAMESPACE/NAME, or "".
-func (s *Stub) NodePool() string { return s.Headers.Get(headerNodePool) }
+func (s *UserData) NodePool() string { return s.Headers.Get(headerNodePool) }
 
 // ConfigHash returns the hash of the NodePool's configuration, or "".
-func (s *Stub) ConfigHash() string { return s.Headers.Get(headerConfigHash) }
+func (s *UserData) ConfigHash() string { return s.Headers.Get(headerConfigHash) }
 
-// Hosted reports whether the server belongs to a hosted cluster, which serves payloads at
+// IsHosted reports whether the server belongs to a hosted cluster, which serves payloads at
 // /ignition. The machine-config server of a standalone cluster serves them at /config/POOL. User
 // data that was made of single values may lack its NodePool.
-func (s *Stub) Hosted() bool {
+func (s *UserData) IsHosted() bool {
 	return s.NodePool() != "" || (s.Source != nil && strings.HasPrefix(s.Source.Path, "/ignition"))
 }
 
 // HasToken reports whether the user data contains a token.
-func (s *Stub) HasToken() bool { return s.Headers.Get(headerAuthorization) != "" }
+func (s *UserData) HasToken() bool { return s.Headers.Get(headerAuthorization) != "" }
 
 // Validate returns an error if the user data is incomplete. User data without a token is
 // complete, because a standalone cluster requires none.
-func (s *Stub) Validate() error {
+func (s *UserData) Validate() error {
 	if s.Source == nil {
-		return report.Fail(report.Usage, getStub+"\n# on a standalone cluster:\n"+getWorkerStub, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
+		return report.Fail(report.Usage, getUserData+"\n# on a standalone cluster:\n"+getWorkerUserData, "nothing says where the ignition server is: there is neither a user-data stub nor an endpoint")
 	}
 	if len(s.CAs) == 0 {
-		if s.standalone() {
-			return report.Fail(report.Usage, getWorkerStub,
+		if s.isStandalone() {
+			return report.Fail(report.Usage, getWorkerUserData,
 				"nothing says which CA the machine-config server %s is to be trusted by; this host's own trust is never used for it", s.Source.Host)
 		}
 		return report.Fail(report.Usage,
@@ -73,8 +73,8 @@ func (s *Stub) Validate() error {
 	return nil
 }
 
-// trust returns the pool of the CAs.
-func (s *Stub) trust() *x509.CertPool {
+// rootCAs returns the pool of the CAs.
+func (s *UserData) rootCAs() *x509.CertPool {
 	pool := x509.NewCertPool()
 	for _, ca := range s.CAs {
 		pool.AppendCertsFromPEM(ca)
@@ -82,11 +82,11 @@ func (s *Stub) trust() *x509.CertPool {
 	return pool
 }
 
-// settings returns the proxy and CAs as Ignition settings, which also apply to the resources
+// ignitionSettings returns the proxy and CAs as Ignition settings, which also apply to the resources
 // that the payload refers to.
-func (s *Stub) settings() types.Ignition {
+func (s *UserData) ignitionSettings() types.Ignition {
 	var settings types.Ignition
-	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = given(s.Proxy.HTTP), given(s.Proxy.HTTPS)
+	settings.Proxy.HTTPProxy, settings.Proxy.HTTPSProxy = optionalString(s.Proxy.HTTP), optionalString(s.Proxy.HTTPS)
 	for _, item := range s.Proxy.No {
 		settings.Proxy.NoProxy = append(settings.Proxy.NoProxy, types.NoProxyItem(item))
 	}
@@ -97,7 +97,7 @@ func (s *Stub) settings() types.Ignition {
 	return settings
 }
 
-func (s *Stub) clone() *Stub {
+func (s *UserData) clone() *UserData {
 	c := *s
 	if s.Source != nil {
 		source := *s.Source
@@ -113,7 +113,7 @@ func (s *Stub) clone() *Stub {
 }
 
 // String returns a summary without the token.
-func (s Stub) String() string {
+func (s UserData) String() string {
 	parts := []string{"stub without endpoint"}
 	if s.Source != nil {
 		parts[0] = "stub of " + s.Source.Redacted()
@@ -137,10 +137,10 @@ func (s Stub) String() string {
 }
 
 // Format writes the summary for every verb, including %#v, so that the token is never printed.
-func (s Stub) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+func (s UserData) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 
 // MarshalJSON returns the summary, so that the token never reaches a JSON document.
-func (s Stub) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+func (s UserData) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
 
 // redactURL returns a URL with its password hidden.
 func redactURL(text string) string {

@@ -19,25 +19,25 @@ const (
 	testBearer = "Bearer NWYwYzdjMWUtN2QwNi00NDE4LWI2Y2ItOWY1NTI3MjdhZTE1" //nolint:gosec // not a real token
 )
 
-// hyperShiftStub returns user data in HyperShift's format.
-func hyperShiftStub(ca []byte) string {
+// hyperShiftUserData returns user data in HyperShift's format.
+func hyperShiftUserData(ca []byte) string {
 	return fmt.Sprintf(`{"ignition":{"config":{"merge":[{"httpHeaders":[{"name":"Authorization","value":%q},{"name":"NodePool","value":"clusters/demo-workers"},{"name":"TargetConfigVersionHash","value":"844282c1"}],"source":"https://ignition.demo.example.com/ignition"}]},"proxy":{"httpProxy":"http://proxy.example.com:3128","httpsProxy":"http://user:hunter2@proxy.example.com:3128","noProxy":[".cluster.local","10.0.0.0/8"]},"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;base64,%s"}]}},"version":"3.2.0"}}`,
 		testBearer, base64.StdEncoding.EncodeToString(ca))
 }
 
-func TestParseStub(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
+func TestParseUserData(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca").PEM
+	userData, err := ParseUserData([]byte(hyperShiftUserData(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, userData, ca)
+	checkDemoUserData(t, userData, ca)
 	if err := userData.Validate(); err != nil {
 		t.Error(err)
 	}
 }
 
-func checkDemoStub(t *testing.T, userData *Stub, ca []byte) {
+func checkDemoUserData(t *testing.T, userData *UserData, ca []byte) {
 	t.Helper()
 	got := map[string]any{
 		"source": userData.Source.String(), "pool": userData.NodePool(), "hash": userData.ConfigHash(), "token": userData.HasToken(),
@@ -53,9 +53,9 @@ func checkDemoStub(t *testing.T, userData *Stub, ca []byte) {
 	}
 }
 
-func TestEncodeIsReadBack(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
+func TestEncodedUserDataCanBeParsed(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca").PEM
+	userData, err := ParseUserData([]byte(hyperShiftUserData(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,18 +63,18 @@ func TestEncodeIsReadBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ParseStub(content)
+	again, err := ParseUserData(content)
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, again, ca)
+	checkDemoUserData(t, again, ca)
 	if !strings.Contains(string(content), `"TargetConfigVersionHash"`) {
 		t.Error("the headers have lost HyperShift's spelling")
 	}
 }
 
-func TestParseStubRefuses(t *testing.T) {
-	whole := hyperShiftStub(certtest.NewAuthority(t, "ignition-root-ca").PEM)
+func TestParseUserDataRejectsOtherConfigs(t *testing.T) {
+	whole := hyperShiftUserData(certtest.NewCA(t, "ignition-root-ca").PEM)
 	merge := `{"source":"https://ignition.demo.example.com/ignition"}`
 	userData := func(section string) string {
 		return `{"ignition":{"version":"3.2.0","config":{"merge":[` + merge + `]}},` + section + `}`
@@ -106,7 +106,7 @@ func TestParseStubRefuses(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := ParseStub([]byte(test.content))
+			_, err := ParseUserData([]byte(test.content))
 			checkFailure(t, err, report.Usage, test.want)
 		})
 	}
@@ -134,8 +134,8 @@ func checkFailure(t *testing.T, err error, code report.Code, want string) {
 
 // The token is neither printed, nor logged, nor encoded.
 func TestSecretsAreNotPrinted(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
+	ca := certtest.NewCA(t, "ignition-root-ca").PEM
+	userData, err := ParseUserData([]byte(hyperShiftUserData(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -144,7 +144,7 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder := struct {
-		Stub    *Stub
+		Stub    *UserData
 		Values  Values
 		Payload *Payload
 	}{userData, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}

@@ -15,33 +15,33 @@ import (
 )
 
 // An untrusted server certificate is reported with the part that must be corrected.
-func TestFetchTrust(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	other, corporate, router := certtest.NewAuthority(t, "ignition-root-ca"), certtest.NewAuthority(t, "Corporate Proxy CA"), certtest.NewAuthority(t, "ingress-operator@1700000000")
+func TestFetchReportsUntrustedCertificate(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	other, corporate, router := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "Corporate Proxy CA"), certtest.NewCA(t, "ingress-operator@1700000000")
 	tests := []struct {
 		name   string
 		leaf   tls.Certificate
 		want   string
 		remedy string
 	}{
-		{"CA of another cluster", other.Serve(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
-		{"TLS opened on the way", corporate.Serve(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
-		{"router", router.Serve(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
-		{"another name", ca.Serve(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
-		{"another address", ca.Serve(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
-		{"expired", ca.Serve(t, "127.0.0.1", valid(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
-		{"not valid yet", ca.Serve(t, "127.0.0.1", valid(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
+		{"CA of another cluster", other.IssueServing(t, "127.0.0.1"), `another CA that is also called "CN=ignition-root-ca,OU=openshift"`, "user-data-demo-workers-$HASH"},
+		{"TLS opened on the way", corporate.IssueServing(t, "127.0.0.1"), `signed by "CN=Corporate Proxy CA,OU=openshift" and not by the stub's CA "CN=ignition-root-ca,OU=openshift"`, "unopened"},
+		{"router", router.IssueServing(t, "127.0.0.1"), "the default router of the management cluster answers in its place", "ignitionEndpoint"},
+		{"another name", ca.IssueServing(t, "ignition.demo.example.com"), "its certificate is for ignition.demo.example.com and not for 127.0.0.1", "--endpoint https://ignition.demo.example.com:PORT/ignition --connect-to 127.0.0.1:PORT"},
+		{"another address", ca.IssueServing(t, "192.0.2.7"), "its certificate is for 192.0.2.7 and not for 127.0.0.1", "--endpoint https://192.0.2.7:PORT/ignition --connect-to"},
+		{"expired", ca.IssueServing(t, "127.0.0.1", validFor(-2*time.Hour, -time.Hour)), "has expired on", "disable-pki-reconciliation"},
+		{"not valid yet", ca.IssueServing(t, "127.0.0.1", validFor(time.Hour, 2*time.Hour)), "the clock is probably behind", "timedatectl"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			s := serveWith(t, ca, test.leaf, served)
-			_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), s.stub(t))
+			s := startServerWith(t, ca, test.leaf, servePayload)
+			_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
 			checkFailure(t, err, report.Refused, test.want)
 			_, port, _ := net.SplitHostPort(s.Listener.Addr().String())
 			if want := strings.ReplaceAll(test.remedy, "PORT", port); !strings.Contains(report.RemedyOf(err), want) {
 				t.Errorf("remedy %q lacks %q", report.RemedyOf(err), want)
 			}
-			if len(s.got()) != 0 {
+			if len(s.recorded()) != 0 {
 				t.Error("the request, and with it the token, was sent to a server that is not trusted")
 			}
 		})
@@ -50,39 +50,39 @@ func TestFetchTrust(t *testing.T) {
 
 // The values in the remedy for a name mismatch work.
 func TestNameMismatchRemedyWorks(t *testing.T) {
-	s := serve(t, certtest.NewAuthority(t, "ignition-root-ca"), "ignition.demo.example.com", served)
-	_, err := quick().Fetch(t.Context(), s.stub(t))
+	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "ignition.demo.example.com", servePayload)
+	_, err := quickFetcher().Fetch(t.Context(), s.userData(t))
 	_, command, _ := strings.Cut(report.RemedyOf(err), "--endpoint ")
 	endpoint, connectTo, found := strings.Cut(command, " --connect-to ")
 	if !found {
 		t.Fatalf("no command in %q", report.RemedyOf(err))
 	}
-	fetcher := quick()
+	fetcher := quickFetcher()
 	fetcher.ConnectTo = connectTo
-	if _, err := fetcher.Fetch(t.Context(), s.stub(t, func(v *Values) { v.Endpoint = endpoint })); err != nil {
+	if _, err := fetcher.Fetch(t.Context(), s.userData(t, func(v *Values) { v.Endpoint = endpoint })); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestFetchOldTLS(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	s := serve(t, ca, "127.0.0.1", served)
+func TestFetchRejectsOldTLS(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	s := startServer(t, ca, "127.0.0.1", servePayload)
 	s.TLS.MinVersion, s.TLS.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
-	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), s.stub(t))
+	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), s.userData(t))
 	checkFailure(t, err, report.Refused, "it refuses the TLS handshake: tls: protocol version not supported")
 }
 
-func TestFetchNoTLS(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca")
-	plain := httptest.NewServer(http.HandlerFunc(served))
+func TestFetchReportsServerWithoutTLS(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca")
+	plain := httptest.NewServer(http.HandlerFunc(servePayload))
 	defer plain.Close()
-	userData := (&ignitionServer{Server: plain, ca: ca}).stub(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
-	_, err := Fetcher{Budget: time.Minute}.Fetch(t.Context(), userData)
+	userData := (&ignitionServer{Server: plain, ca: ca}).userData(t, func(v *Values) { v.Endpoint = plain.Listener.Addr().String() })
+	_, err := Fetcher{RetryTimeout: time.Minute}.Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Refused, "does not speak TLS")
 }
 
 // A server that accepts a connection and closes it, such as a load balancer without backends.
-func TestFetchHangsUpInHandshake(t *testing.T) {
+func TestFetchRetriesClosedHandshake(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -97,10 +97,10 @@ func TestFetchHangsUpInHandshake(t *testing.T) {
 			connection.Close()
 		}
 	}()
-	userData, err := NewStub(Values{Endpoint: listener.Addr().String(), CA: certtest.NewAuthority(t, "ignition-root-ca").PEM})
+	userData, err := NewUserData(Values{Endpoint: listener.Addr().String(), CA: certtest.NewCA(t, "ignition-root-ca").PEM})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = quick().Fetch(t.Context(), userData)
+	_, err = quickFetcher().Fetch(t.Context(), userData)
 	checkFailure(t, err, report.Failed, "closed the connection without an answer")
 }

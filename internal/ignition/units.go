@@ -14,26 +14,26 @@ import (
 
 const unitDir = entries.UnitDir
 
-// fromPayload is the reason of changes that no rule affects.
-const fromPayload = "payload"
+// reasonPayload is the reason of changes that no rule affects.
+const reasonPayload = "payload"
 
-// unitFile returns the change that writes a file and replaces an existing one.
-func unitFile(target, contents string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: target, Why: fromPayload, Want: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
+// unitFileChange returns the change that writes a file and replaces an existing one.
+func unitFileChange(target, contents string) ledger.Change {
+	return ledger.Change{Kind: ledger.File, Target: target, Reason: reasonPayload, Desired: ledger.FileState([]byte(contents), 0o644), Overwrite: true}
 }
 
 func dropinPath(unit, dropin string) string { return path.Join(unitDir, unit+".d", dropin) }
 
-func masked(u types.Unit) bool  { return u.Mask != nil && *u.Mask }
-func enabled(u types.Unit) bool { return u.Enabled != nil && *u.Enabled }
+func isMasked(u types.Unit) bool  { return u.Mask != nil && *u.Mask }
+func isEnabled(u types.Unit) bool { return u.Enabled != nil && *u.Enabled }
 
-// enablement returns the change that enables or disables a unit.
-func enablement(u types.Unit) ledger.Change {
+// enablementChange returns the change that enables or disables a unit.
+func enablementChange(u types.Unit) ledger.Change {
 	state := "disabled"
-	if enabled(u) {
+	if isEnabled(u) {
 		state = "enabled"
 	}
-	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Why: fromPayload, Want: ledger.State{Present: true, Enabled: state}}
+	return ledger.Change{Kind: ledger.Unit, Target: u.Name, Reason: reasonPayload, Desired: ledger.State{Present: true, Enabled: state}}
 }
 
 // splitInstance returns the template of name@instance.service and the instance. A name without
@@ -47,13 +47,13 @@ func splitInstance(name string) (template string, instance []string) {
 	return name, nil
 }
 
-// section returns the values of keys in a section of a unit's contents and drop-ins. The
+// sectionValues returns the values of keys in a section of a unit's contents and drop-ins. The
 // contents were validated when the payload was parsed, so parse errors cannot occur.
-func section(u types.Unit, name string, keys ...string) []string {
+func sectionValues(u types.Unit, name string, keys ...string) []string {
 	var values []string
-	parts := []string{text(u.Contents)}
+	parts := []string{stringValue(u.Contents)}
 	for _, dropin := range u.Dropins {
-		parts = append(parts, text(dropin.Contents))
+		parts = append(parts, stringValue(dropin.Contents))
 	}
 	for _, part := range parts {
 		options, err := unit.DeserializeOptions(strings.NewReader(part))
@@ -69,7 +69,7 @@ func section(u types.Unit, name string, keys ...string) []string {
 	return values
 }
 
-// installable reports whether enabling the unit has an effect.
-func installable(u types.Unit) bool {
-	return len(section(u, "Install", "WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias")) > 0
+// isInstallable reports whether enabling the unit has an effect.
+func isInstallable(u types.Unit) bool {
+	return len(sectionValues(u, "Install", "WantedBy", "RequiredBy", "UpheldBy", "Also", "Alias")) > 0
 }

@@ -6,31 +6,31 @@ import (
 	"strings"
 )
 
-// unmet adds notes for operating system settings of the payload that the agent does not apply.
-func (s *scene) unmet() {
+// noteUnsupported adds notes for operating system settings of the payload that the agent does not apply.
+func (s *planner) noteUnsupported() {
 	machine := s.payload.MachineConfig()
-	if machine.OSImageURL != "" && packageMode(s, subject{}) {
-		s.want("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
+	if machine.OSImageURL != "" && isPackageMode(s, subject{}) {
+		s.addUnsupported("operating system image", "os-image", "the host keeps its packages; they must be of the release of "+machine.OSImageURL)
 	}
-	if command := s.grubby(); command != "" {
-		s.want("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
+	if command := s.grubbyCommand(); command != "" {
+		s.addUnsupported("kernel arguments", "kernel-arguments", "the host was booted with others; after a reboot they are the payload's by: "+command)
 	}
 	for _, extension := range machine.Extensions {
 		reason := "the agent does not install it, and its packages are not known"
 		if packages := s.extensionPackages(extension); packages != "" {
 			reason = "the agent does not install it; its packages: dnf install " + packages
 		}
-		s.want("extension "+extension, "extension", reason)
+		s.addUnsupported("extension "+extension, "extension", reason)
 	}
 	if kernel := machine.KernelType; kernel != "" && kernel != "default" {
 		reason := "the agent installs no kernel, and its packages are not known"
 		if packages := kernelPackages[kernel]; packages != "" {
 			reason = "the agent installs no kernel; its packages, before a reboot into it: dnf install " + packages
 		}
-		s.want("kernel type "+kernel, "kernel-type", reason)
+		s.addUnsupported("kernel type "+kernel, "kernel-type", reason)
 	}
 	if machine.FIPS != s.in.Facts.FIPS && machine.Name != "" {
-		s.want(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
+		s.addUnsupported(fmt.Sprintf("FIPS mode: %t", machine.FIPS), "fips", "the host was installed otherwise, and that cannot be changed soundly")
 	}
 }
 
@@ -42,7 +42,7 @@ var kernelPackages = map[string]string{
 
 // extensionPackages returns the packages of an extension (machine-config-operator,
 // SupportedExtensions), "" for an unknown one.
-func (s *scene) extensionPackages(extension string) string {
+func (s *planner) extensionPackages(extension string) string {
 	packages := map[string]string{
 		"two-node-ha":          "pacemaker pcs fence-agents-all",
 		"ipsec":                "NetworkManager-libreswan libreswan",
@@ -53,24 +53,24 @@ func (s *scene) extensionPackages(extension string) string {
 		"sysstat":              "sysstat",
 		"wasm":                 "crun-wasm",
 	}[extension]
-	if _, found := s.unit("openvswitch-ipsec.service"); found && extension == "ipsec" {
+	if _, found := s.findUnit("openvswitch-ipsec.service"); found && extension == "ipsec" {
 		packages += " openvswitch3.5-ipsec"
 	}
 	return packages
 }
 
-// grubby returns the command that sets all kernel arguments which this host was not booted with,
+// grubbyCommand returns the command that sets all kernel arguments which this host was not booted with,
 // "" if there are none. The arguments keep the payload's order, because some depend on an
 // earlier one.
-func (s *scene) grubby() string {
+func (s *planner) grubbyCommand() string {
 	var add, remove []string
 	for _, argument := range s.kernelArguments() {
-		if !s.booted(argument) {
+		if !s.isBootedWith(argument) {
 			add = append(add, argument)
 		}
 	}
 	for _, argument := range s.payload.Config.KernelArguments.ShouldNotExist {
-		if s.booted(string(argument)) {
+		if s.isBootedWith(string(argument)) {
 			remove = append(remove, string(argument))
 		}
 	}
@@ -87,13 +87,13 @@ func (s *scene) grubby() string {
 	return command
 }
 
-func (s *scene) want(subject, rule, reason string) {
-	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Unmet, Reason: reason, Rule: rule})
+func (s *planner) addUnsupported(subject, rule, reason string) {
+	s.plan.Notes = append(s.plan.Notes, Note{Subject: subject, Action: Unsupported, Reason: reason, Rule: rule})
 }
 
 // kernelArguments returns the kernel arguments of the MachineConfig and of the payload itself.
 // One argument can consist of several words.
-func (s *scene) kernelArguments() []string {
+func (s *planner) kernelArguments() []string {
 	list := slices.Clone(s.payload.MachineConfig().KernelArguments)
 	for _, argument := range s.payload.Config.KernelArguments.ShouldExist {
 		list = append(list, string(argument))
@@ -101,9 +101,9 @@ func (s *scene) kernelArguments() []string {
 	return list
 }
 
-// Unapplied returns one message for each kernel argument, which no change of a file tree can
+// UnappliedKernelArguments returns one message for each kernel argument, which no change of a file tree can
 // apply.
-func (p *Payload) Unapplied() []string {
+func (p *Payload) UnappliedKernelArguments() []string {
 	var list []string
 	for _, argument := range p.Config.KernelArguments.ShouldExist {
 		list = append(list, fmt.Sprintf("the config wants the kernel argument %s, which is not a file's: set it where the image's boot loader is made", argument))
@@ -114,13 +114,13 @@ func (p *Payload) Unapplied() []string {
 	return list
 }
 
-// booted reports whether the running kernel has an argument, set explicitly or by default: RHEL
+// isBootedWith reports whether the running kernel has an argument, set explicitly or by default: RHEL
 // 9 uses cgroup v2 without an argument.
-func (s *scene) booted(argument string) bool {
+func (s *planner) isBootedWith(argument string) bool {
 	plain := func(text string) string { return strings.ReplaceAll(text, `"`, "") }
 	for word := range strings.FieldsSeq(argument) {
 		given := slices.ContainsFunc(s.in.Facts.Cmdline, func(have string) bool { return plain(have) == plain(word) })
-		byDefault := s.in.Facts.CgroupV2 && asksForCgroupV2(plain(word))
+		byDefault := s.in.Facts.CgroupV2 && requestsCgroupV2(plain(word))
 		if !given && !byDefault {
 			return false
 		}
@@ -128,7 +128,7 @@ func (s *scene) booted(argument string) bool {
 	return true
 }
 
-func asksForCgroupV2(word string) bool {
+func requestsCgroupV2(word string) bool {
 	return word == "systemd.unified_cgroup_hierarchy=1" || word == "cgroup_no_v1=all"
 }
 

@@ -12,12 +12,12 @@ import (
 
 // Settings that the agent does not apply are listed with the command that does: one command for
 // all kernel arguments in the payload's order, and packages by name.
-func TestUnmet(t *testing.T) {
+func TestUnsupportedSettingsAreNoted(t *testing.T) {
 	machine := `{"metadata":{"name":"r"},"spec":{"kernelArguments":["systemd.unified_cgroup_hierarchy=1","cgroup_no_v1=\"all\"",` +
 		`"hugepagesz=1G hugepages=4","hugepagesz=2M hugepages=16","nosmt","a='b'"],` +
 		`"fips":true,"kernelType":"realtime","extensions":["usbguard","sandboxed-containers","ipsec","of-tomorrow"]}}`
 	config := `{"ignition":{"version":"3.4.0"},"kernelArguments":{"shouldExist":["quiet"],"shouldNotExist":["mitigations=off"]},` +
-		`"storage":{"files":[{"path":"` + encapsulatedPath + `","contents":` + inline(machine) + `}]}}`
+		`"storage":{"files":[{"path":"` + encapsulatedPath + `","contents":` + inlineContent(machine) + `}]}}`
 	software := []string{
 		"extension usbguard: the agent does not install it; its packages: dnf install usbguard",
 		"extension sandboxed-containers: the agent does not install it; its packages: dnf install kata-containers",
@@ -44,8 +44,8 @@ func TestUnmet(t *testing.T) {
 		"none": {func(in *AdaptInput) { in.Facts.FIPS, in.Facts.Cmdline = true, slices.Concat(set, []string{"nosmt"}) }, software},
 	} {
 		var got []string
-		for _, note := range adapted(t, config, test.edit).Notes {
-			if note.Action == Unmet {
+		for _, note := range adaptConfig(t, config, test.edit).Notes {
+			if note.Action == Unsupported {
 				got = append(got, note.Subject+": "+note.Reason)
 			}
 		}
@@ -64,11 +64,11 @@ func TestPackagesOfExtensions(t *testing.T) {
 		"": "NetworkManager-libreswan libreswan",
 		`{"name":"openvswitch-ipsec.service","enabled":false}`: "NetworkManager-libreswan libreswan openvswitch3.5-ipsec",
 	} {
-		p, err := LoadPayload([]byte(systemd(units)))
+		p, err := LoadPayload([]byte(systemdConfig(units)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := newScene(p, plainHost()).extensionPackages("ipsec"); got != want {
+		if got := newPlanner(p, plainHost()).extensionPackages("ipsec"); got != want {
 			t.Errorf("%s: %q, want %q", units, got, want)
 		}
 	}
@@ -76,7 +76,7 @@ func TestPackagesOfExtensions(t *testing.T) {
 
 // The added sysctls depend on kubelet's configuration and unit, and on the manager of IP
 // forwarding.
-func TestKernelParameters(t *testing.T) {
+func TestNodeSysctls(t *testing.T) {
 	const (
 		protected = `{"protectKernelDefaults":true,"clusterDNS":["172.31.0.10"]}`
 		oldScript = "#!/bin/bash\novs-vsctl add-br br-ex\n"
@@ -103,20 +103,20 @@ func TestKernelParameters(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			own := inline("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // from a MachineConfig of the pool
-			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, kubeletConfigPath, inline(test.config))
+			own := inlineContent("net.ipv4.ip_forward=1\nnet.ipv4.conf.all.forwarding=1\n") // from a MachineConfig of the pool
+			files := fmt.Sprintf(`{"path":%q,"contents":%s}`, kubeletConfigPath, inlineContent(test.config))
 			units := fmt.Sprintf(`{"name":"kubelet.service","contents":"%s"}`, test.unit)
 			if test.script != "" {
-				files += fmt.Sprintf(`,{"path":%q,"contents":%s}`, configureOVSPath, inline(test.script))
+				files += fmt.Sprintf(`,{"path":%q,"contents":%s}`, configureOVSPath, inlineContent(test.script))
 				units += `,{"name":"ovs-configuration.service","enabled":true,"contents":"[Install]\nWantedBy=multi-user.target\n"}`
 			}
 			if test.forwarding == nil {
 				files += fmt.Sprintf(`,{"path":"/etc/sysctl.d/50-own.conf","contents":%s}`, own)
 			}
-			plan := adapted(t, fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units), nil)
+			plan := adaptConfig(t, fmt.Sprintf(`{"ignition":{"version":"3.2.0"},"storage":{"files":[%s]},"systemd":{"units":[%s]}}`, files, units), nil)
 			values := map[string]string{}
 			for _, c := range plan.Sysctls {
-				values[c.Target] = c.Want.Value
+				values[c.Target] = c.Desired.Value
 			}
 			want := map[string]string{}
 			if test.flags {
@@ -141,12 +141,12 @@ func TestKernelParameters(t *testing.T) {
 			}
 		})
 	}
-	if plan := adapted(t, systemd(""), nil); len(plan.Files) != 0 {
+	if plan := adaptConfig(t, systemdConfig(""), nil); len(plan.Files) != 0 {
 		t.Errorf("a payload without kubelet got %v", plan.Files)
 	}
 }
 
-func TestPackageOf(t *testing.T) {
+func TestPackageForUnit(t *testing.T) {
 	rhel := plainHost().Facts
 	rhel.Arch = "arm64"
 	for unit, want := range map[string]string{
@@ -155,12 +155,12 @@ func TestPackageOf(t *testing.T) {
 		"chronyd.service":     "chrony",
 		"own.service":         "",
 	} {
-		if got := packageOf(unit, rhel); got != want {
+		if got := packageForUnit(unit, rhel); got != want {
 			t.Errorf("packageOf(%s) = %q, want %q", unit, got, want)
 		}
 	}
 	rhel.OS.ID = "centos"
-	if got := packageOf("crio.service", rhel); got != "cri-o" {
+	if got := packageForUnit("crio.service", rhel); got != "cri-o" {
 		t.Errorf("on another distribution: %q", got)
 	}
 }
@@ -178,14 +178,14 @@ func TestClockDifference(t *testing.T) {
 }
 
 // Every rule of the table is complete and has a unique name.
-func TestTable(t *testing.T) {
+func TestRuleTableIsConsistent(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range rules() {
 		if seen[r.name] || r.name == "" || r.reason == "" || r.effect == "" {
 			t.Errorf("rule %q is incomplete, or there twice", r.name)
 		}
 		seen[r.name] = true
-		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == addition) != (r.add != nil && r.name != "unmask") {
+		if (r.kind == kindHost) != (len(r.match) == 0) || (r.effect == effectAdd) != (r.add != nil && r.name != "unmask") {
 			t.Errorf("rule %q: what it matches or adds does not fit its kind", r.name)
 		}
 	}

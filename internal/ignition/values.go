@@ -34,22 +34,22 @@ func (v Values) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, v.String(
 // MarshalText returns the summary, so that the token never reaches a document.
 func (v Values) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
-// NewStub returns user data made of single values.
-func NewStub(v Values) (*Stub, error) { return (&Stub{Headers: http.Header{}}).Override(v) }
+// NewUserData returns user data made of single values.
+func NewUserData(v Values) (*UserData, error) { return (&UserData{Headers: http.Header{}}).Override(v) }
 
 // Override returns a copy of s in which the set fields of v replace those of s. It returns an
 // error if the result is incomplete.
-func (s *Stub) Override(v Values) (*Stub, error) {
+func (s *UserData) Override(v Values) (*UserData, error) {
 	userData := s.clone()
 	if v.Endpoint != "" {
-		source, err := endpoint(v.Endpoint)
+		source, err := parseEndpoint(v.Endpoint)
 		if err != nil {
-			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalName, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
+			return nil, report.Fail(report.Usage, "# give the endpoint as HOST, HOST:PORT or https://HOST:PORT/ignition\n"+getEndpoint+"\n"+getInternalEndpoint, "reading endpoint %q: %w", redactURL(v.Endpoint), err)
 		}
 		userData.Source = source
 	}
 	if len(v.Token) > 0 {
-		value, err := bearer(v.Token)
+		value, err := bearerHeader(v.Token)
 		if err != nil {
 			return nil, report.Fail(report.Usage, getToken, "reading ignition token: %w", err)
 		}
@@ -57,7 +57,7 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	}
 	if len(v.CA) > 0 {
 		if err := fetch.CheckCA(v.CA); err != nil {
-			return nil, report.Fail(report.Usage, userData.whereCA(), "reading CA of the %s: %w", userData.server(), err)
+			return nil, report.Fail(report.Usage, userData.caRemedy(), "reading CA of the %s: %w", userData.serverKind(), err)
 		}
 		userData.CAs = [][]byte{v.CA}
 	}
@@ -70,11 +70,11 @@ func (s *Stub) Override(v Values) (*Stub, error) {
 	if v.Hash != "" {
 		userData.Headers.Set(headerConfigHash, v.Hash)
 	}
-	userData.Proxy = overrideProxy(userData.Proxy, v.Proxy)
+	userData.Proxy = mergeProxy(userData.Proxy, v.Proxy)
 	return userData, userData.Validate()
 }
 
-func overrideProxy(p, with Proxy) Proxy {
+func mergeProxy(p, with Proxy) Proxy {
 	if with.HTTP != "" {
 		p.HTTP = with.HTTP
 	}
@@ -87,10 +87,10 @@ func overrideProxy(p, with Proxy) Proxy {
 	return p
 }
 
-// endpoint parses HOST, HOST:PORT or a URL. HyperShift's server has its payload at /ignition.
+// parseEndpoint parses HOST, HOST:PORT or a URL. HyperShift's server has its payload at /ignition.
 // Another path, such as /config/worker of a standalone cluster's machine-config server, is kept.
 // That server is also recognized by its port.
-func endpoint(text string) (*url.URL, error) {
+func parseEndpoint(text string) (*url.URL, error) {
 	text = strings.TrimSpace(text)
 	if address, err := netip.ParseAddr(text); err == nil && address.Is6() {
 		text = "[" + text + "]" // "fd00::1" would be parsed as a host and a port
@@ -107,8 +107,8 @@ func endpoint(text string) (*url.URL, error) {
 	}
 	if source.Path == "" || source.Path == "/" {
 		source.Path = "/ignition"
-		if source.Port() == configPort {
-			source.Path = configPath + "worker"
+		if source.Port() == machineConfigPort {
+			source.Path = machineConfigPath + "worker"
 		}
 	}
 	return source, nil

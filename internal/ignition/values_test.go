@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestBearer(t *testing.T) {
+func TestBearerHeader(t *testing.T) {
 	coded := strings.TrimPrefix(testBearer, "Bearer ")
 	tests := []struct{ name, token, want string }{
 		{"UUID", testUUID, testBearer},
@@ -27,7 +27,7 @@ func TestBearer(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := bearer([]byte(test.token))
+			got, err := bearerHeader([]byte(test.token))
 			if got != test.want || (err == nil) != (test.want != "") {
 				t.Errorf("bearer = %q, %v; want %q", got, err, test.want)
 			}
@@ -38,7 +38,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-func TestEndpoint(t *testing.T) {
+func TestParseEndpoint(t *testing.T) {
 	tests := []struct{ given, want string }{
 		{"ignition.example.com", "https://ignition.example.com/ignition"},
 		{" ignition.example.com:31234\n", "https://ignition.example.com:31234/ignition"},
@@ -57,7 +57,7 @@ func TestEndpoint(t *testing.T) {
 		{"https://[", "not a URL"},
 	}
 	for _, test := range tests {
-		got, err := endpoint(test.given)
+		got, err := parseEndpoint(test.given)
 		switch {
 		case err != nil:
 			if !strings.Contains(err.Error(), test.want) {
@@ -69,16 +69,16 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-func TestNewStub(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
-	userData, err := NewStub(Values{
+func TestNewUserData(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca").PEM
+	userData, err := NewUserData(Values{
 		Endpoint: "ignition.demo.example.com", Token: []byte(testUUID), CA: ca, NodePool: "clusters/demo-workers", Hash: "844282c1",
 		Proxy: Proxy{HTTP: "http://proxy.example.com:3128", HTTPS: "http://user:hunter2@proxy.example.com:3128", No: []string{".cluster.local", "10.0.0.0/8"}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, userData, ca)
+	checkDemoUserData(t, userData, ca)
 
 	tests := []struct {
 		name   string
@@ -96,15 +96,15 @@ func TestNewStub(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := NewStub(test.values)
+			_, err := NewUserData(test.values)
 			checkFailure(t, err, report.Usage, test.want)
 		})
 	}
 }
 
-func TestOverride(t *testing.T) {
-	ca, other := certtest.NewAuthority(t, "ignition-root-ca").PEM, certtest.NewAuthority(t, "other").PEM
-	userData, err := ParseStub([]byte(hyperShiftStub(ca)))
+func TestUserDataOverride(t *testing.T) {
+	ca, other := certtest.NewCA(t, "ignition-root-ca").PEM, certtest.NewCA(t, "other").PEM
+	userData, err := ParseUserData([]byte(hyperShiftUserData(ca)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestOverride(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	checkDemoStub(t, userData, ca) // unchanged
+	checkDemoUserData(t, userData, ca) // unchanged
 	if won.Source.String() != "https://b.example.com:31234/ignition" || string(won.CAs[0]) != string(other) || len(won.CAs) != 1 ||
 		won.NodePool() != "clusters/b" || won.ConfigHash() != "b" || len(won.Proxy.No) != 0 {
 		t.Errorf("single values did not win: %v", won)
@@ -122,8 +122,8 @@ func TestOverride(t *testing.T) {
 	}
 }
 
-func TestHosted(t *testing.T) {
-	ca := certtest.NewAuthority(t, "ignition-root-ca").PEM
+func TestIsHosted(t *testing.T) {
+	ca := certtest.NewCA(t, "ignition-root-ca").PEM
 	for _, test := range []struct {
 		values Values
 		want   bool
@@ -133,27 +133,27 @@ func TestHosted(t *testing.T) {
 		{Values{Endpoint: "https://a.example.com/other", NodePool: "clusters/demo"}, true},
 	} {
 		test.values.CA = ca
-		userData, err := NewStub(test.values)
+		userData, err := NewUserData(test.values)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if userData.Hosted() != test.want {
+		if userData.IsHosted() != test.want {
 			t.Errorf("%v: hosted is %t", userData, !test.want)
 		}
 	}
 }
 
 // Values of the user data become part of commands that administrators paste.
-func TestCommandsHoldNamesOnly(t *testing.T) {
+func TestRemedyCommandsContainOnlyValidNames(t *testing.T) {
 	for given, want := range map[string]string{
 		"clusters/demo-workers": "-n clusters get nodepool demo-workers ",
 		"clusters/$(reboot)":    "-n NAMESPACE get nodepool NODEPOOL ",
 		"-x/demo":               "-n NAMESPACE get nodepool NODEPOOL ",
 		"":                      "-n NAMESPACE get nodepool NODEPOOL ",
 	} {
-		userData := &Stub{Headers: http.Header{}}
+		userData := &UserData{Headers: http.Header{}}
 		userData.Headers.Set(headerNodePool, given)
-		if got := poolOf(userData).freshStub() + poolOf(userData).conditions(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
+		if got := nodePoolOf(userData).userDataCommands() + nodePoolOf(userData).conditionsCommand(); !strings.Contains(got, want) || strings.Contains(got, "reboot") {
 			t.Errorf("for NodePool %q: %s", given, got)
 		}
 	}

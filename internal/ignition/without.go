@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Without returns the payload without one file, which the agent keeps once the file is not
+// WithoutFile returns the payload without one file, which the agent keeps once the file is not
 // needed any more.
-func Without(raw []byte, path string) ([]byte, error) {
+func WithoutFile(raw []byte, path string) ([]byte, error) {
 	var document map[string]any
 	if err := json.Unmarshal(raw, &document); err != nil {
 		return nil, fmt.Errorf("reading payload: %w", err)

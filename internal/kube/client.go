@@ -20,8 +20,8 @@ import (
 )
 
 var (
-	scheme     = newScheme() // the kinds that are encoded and decoded
-	parameters = runtime.NewParameterCodec(scheme)
+	scheme         = newScheme() // the kinds that are encoded and decoded
+	parameterCodec = runtime.NewParameterCodec(scheme)
 )
 
 func newScheme() *runtime.Scheme {

@@ -54,7 +54,7 @@ func recordingServer(t *testing.T) (config *rest.Config, received *[]request) {
 }
 
 // Every request has the same bytes as that of the typed clientset.
-func TestRequestsAreThoseOfTheTypedClientset(t *testing.T) {
+func TestRequestsMatchTypedClientset(t *testing.T) {
 	config, received := recordingServer(t)
 	client, err := NewClient(config)
 	if err != nil {
@@ -196,7 +196,7 @@ func TestRequestsAreThoseOfTheTypedClientset(t *testing.T) {
 }
 
 // The server may answer in protobuf.
-func TestReceivesProtobuf(t *testing.T) {
+func TestGetDecodesProtobuf(t *testing.T) {
 	renewed := metav1.NewMicroTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed}}
 	lease.SetGroupVersionKind(coordinationv1.SchemeGroupVersion.WithKind("Lease"))

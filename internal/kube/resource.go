@@ -43,11 +43,11 @@ func newResource[T, L any, PT interface {
 	}
 }
 
-func (r Resource[T, L]) with(request *rest.Request) *rest.Request {
+func (r Resource[T, L]) prepare(request *rest.Request) *rest.Request {
 	return request.UseProtobufAsDefault().NamespaceIfScoped(r.namespace, r.namespace != "").Resource(r.name)
 }
 
-func (r Resource[T, L]) into(ctx context.Context, request *rest.Request) (T, error) {
+func (r Resource[T, L]) send(ctx context.Context, request *rest.Request) (T, error) {
 	received := r.newObject()
 	err := request.Do(ctx).Into(received)
 	return received, err
@@ -55,13 +55,13 @@ func (r Resource[T, L]) into(ctx context.Context, request *rest.Request) (T, err
 
 // Get returns an object.
 func (r Resource[T, L]) Get(ctx context.Context, name string) (T, error) {
-	return r.into(ctx, r.with(r.client.Get()).Name(name))
+	return r.send(ctx, r.prepare(r.client.Get()).Name(name))
 }
 
 // List returns one page of the objects that options select.
 func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L, error) {
 	received := r.newList()
-	err := r.with(r.client.Get()).VersionedParams(&options, parameters).Do(ctx).Into(received)
+	err := r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec).Do(ctx).Into(received)
 	return received, err
 }
 
@@ -70,23 +70,23 @@ func (r Resource[T, L]) List(ctx context.Context, options metav1.ListOptions) (L
 // caller must stop the returned watch.
 func (r Resource[T, L]) Watch(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	options.Watch = true
-	return r.with(r.client.Get()).VersionedParams(&options, parameters).
+	return r.prepare(r.client.Get()).VersionedParams(&options, parameterCodec).
 		Timeout(time.Duration(*options.TimeoutSeconds) * time.Second).Watch(ctx)
 }
 
 // Create creates an object and returns it as the server stored it.
 func (r Resource[T, L]) Create(ctx context.Context, created T, options metav1.CreateOptions) (T, error) {
-	return r.into(ctx, r.with(r.client.Post()).VersionedParams(&options, parameters).Body(created))
+	return r.send(ctx, r.prepare(r.client.Post()).VersionedParams(&options, parameterCodec).Body(created))
 }
 
 // Update replaces an object, or its subresource, and returns it as the server
 // stored it. It fails with a conflict if another client changed the object since
 // it was read.
 func (r Resource[T, L]) Update(ctx context.Context, updated T, subresources ...string) (T, error) {
-	return r.into(ctx, r.with(r.client.Put()).Name(updated.GetName()).SubResource(subresources...).Body(updated))
+	return r.send(ctx, r.prepare(r.client.Put()).Name(updated.GetName()).SubResource(subresources...).Body(updated))
 }
 
 // Patch changes fields of an object and returns it as the server stored it.
 func (r Resource[T, L]) Patch(ctx context.Context, name string, kind types.PatchType, patch []byte) (T, error) {
-	return r.into(ctx, r.with(r.client.Patch(kind)).Name(name).Body(patch))
+	return r.send(ctx, r.prepare(r.client.Patch(kind)).Name(name).Body(patch))
 }

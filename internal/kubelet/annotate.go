@@ -4,20 +4,20 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// annotations returns the annotations for the CSR of this node. Annotations can
+// csrAnnotations returns the annotations for the CSR of this node. Annotations can
 // only be set on creation: the bootstrap credential is not allowed to change a
 // CSR.
-func (a *asking) annotations() (map[string]string, error) {
+func (a *csrRequester) csrAnnotations() (map[string]string, error) {
 	if a.identity.Annotate == nil {
 		return nil, nil
 	}
 	return a.identity.Annotate(&a.key.private.PublicKey)
 }
 
-// annotatedAs reports whether an existing CSR carries the annotations of the
+// hasAnnotations reports whether an existing CSR carries the annotations of the
 // agent's own CSR. An approver that matches annotations can never approve a CSR
 // without them.
-func annotatedAs(found, ours *certificatesv1.CertificateSigningRequest) bool {
+func hasAnnotations(found, ours *certificatesv1.CertificateSigningRequest) bool {
 	for name, value := range ours.Annotations {
 		if found.Annotations[name] != value {
 			return false
@@ -26,19 +26,19 @@ func annotatedAs(found, ours *certificatesv1.CertificateSigningRequest) bool {
 	return true
 }
 
-// whoApproves returns a clause that states how the CSR is approved.
-func (a *asking) whoApproves() string {
-	if len(a.ours.Annotations) == 0 {
-		return a.identity.Place.Nobody()
+// approvalHint returns a clause that states how the CSR is approved.
+func (a *csrRequester) approvalHint() string {
+	if len(a.desired.Annotations) == 0 {
+		return a.identity.Topology.ManualApprovalHint()
 	}
 	return "it carries the proof of this node's ticket, so an approver that has the claim approves it by itself; where none is running"
 }
 
 // approveCommand returns the command with which an administrator approves the
 // CSR.
-func (a *asking) approveCommand() string {
-	byHand := "oc adm certificate approve " + a.ours.Name
-	if len(a.ours.Annotations) == 0 {
+func (a *csrRequester) approveCommand() string {
+	byHand := "oc adm certificate approve " + a.desired.Name
+	if len(a.desired.Annotations) == 0 {
 		return byHand
 	}
 	return "hcp-node-agent approve --claims DIR --kubeconfig FILE # DIR has the claim\n# or this one by hand:\n" + byHand

@@ -15,8 +15,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// proof annotates a CSR as a join token does.
-func proof(value string) func(crypto.PublicKey) (map[string]string, error) {
+// annotateWith annotates a CSR as a join token does.
+func annotateWith(value string) func(crypto.PublicKey) (map[string]string, error) {
 	return func(key crypto.PublicKey) (map[string]string, error) {
 		return map[string]string{"example.com/proof": value + " of " + Fingerprint(key)}, nil
 	}
@@ -24,15 +24,15 @@ func proof(value string) func(crypto.PublicKey) (map[string]string, error) {
 
 // An annotation can be set only on creation. A first or a different join token
 // therefore requires a new key and a new CSR; the same token does not.
-func TestControlPlaneAnnotations(t *testing.T) {
-	identity, said := newNode(t, "annotated")
+func TestControlPlaneNewTokenReplacesCSR(t *testing.T) {
+	identity, said := newIdentity(t, "annotated")
 	waiting := func() certificatesv1.CertificateSigningRequest {
 		t.Helper()
-		result, err := identity.Obtain(within(t, 3*time.Second), nil)
+		result, err := identity.Obtain(contextWithTimeout(t, 3*time.Second), nil)
 		if report.CodeOf(err) != report.ApprovalMissing {
 			t.Fatalf("Obtain() = %v", err)
 		}
-		csr, err := admin(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR, metav1.GetOptions{})
+		csr, err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), result.CSR, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestControlPlaneAnnotations(t *testing.T) {
 		t.Errorf("without a ticket: %v; said:\n%s", plain.Annotations, said.text())
 	}
 
-	identity.Annotate = proof("first")
+	identity.Annotate = annotateWith("first")
 	first := waiting()
 	request, err := parseRequest(first.Spec.Request)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestControlPlaneAnnotations(t *testing.T) {
 		t.Errorf("with the same ticket there is another CSR: %s after %s", again.Name, first.Name)
 	}
 
-	identity.Annotate = proof("second")
+	identity.Annotate = annotateWith("second")
 	second := waiting()
 	if second.Name == first.Name || !strings.Contains(second.Annotations["example.com/proof"], "second of ") {
 		t.Errorf("with another ticket: %s after %s, annotations %v", second.Name, first.Name, second.Annotations)
@@ -73,31 +73,31 @@ func TestControlPlaneAnnotations(t *testing.T) {
 	// An expired join token ends the wait, unless the CSR was approved in time.
 	expired := report.Fail(report.CredentialRefused, "make a new one", "expired")
 	identity.Annotate = func(crypto.PublicKey) (map[string]string, error) { return nil, expired }
-	if _, err := identity.Obtain(within(t, time.Minute), nil); !errors.Is(err, expired) {
+	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); !errors.Is(err, expired) {
 		t.Errorf("Obtain() = %v, want that the ticket has expired", err)
 	}
-	if all := requestsOf(t, "annotated"); len(all) != 3 {
+	if all := clientCSRsOf(t, "annotated"); len(all) != 3 {
 		t.Errorf("there are %d CSRs, want the three that were asked for", len(all))
 	}
-	answer(t, second.Name, certificatesv1.CertificateApproved)
-	result, err := identity.Obtain(within(t, time.Minute), nil)
+	setCSRCondition(t, second.Name, certificatesv1.CertificateApproved)
+	result, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil)
 	if err != nil || result.CSR != second.Name {
 		t.Errorf("Obtain() = %+v, %v", result, err)
 	}
 }
 
 // If the agent approves its own CSRs, no approval command is shown.
-func TestControlPlaneOwnApprovalShowsNoCommand(t *testing.T) {
+func TestControlPlaneAutomaticApprovalShowsNoCommand(t *testing.T) {
 	node, identity, said := joinedNode(t, "own-approval")
-	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}
-	serving.Addresses = addressesOf("192.0.2.7")
-	csr := askServing(t, node, "192.0.2.7")
+	serving := &Serving{Node: node, Dir: identity.Dir, Validate: rejectMismatch}
+	serving.Addresses = parseAddresses("192.0.2.7")
+	csr := createServingCSR(t, node, "192.0.2.7")
 	before := len(said.text())
-	if _, err := serving.Obtain(within(t, 5*time.Second), byHand(t)); err == nil {
+	if _, err := serving.Obtain(contextWithTimeout(t, 5*time.Second), manualApprover(t)); err == nil {
 		t.Error("there is a serving certificate, though no kubelet runs")
 	}
-	other, saidOfOther := newNode(t, "own-approval-client")
-	result, err := other.Obtain(within(t, time.Minute), byHand(t))
+	other, saidOfOther := newIdentity(t, "own-approval-client")
+	result, err := other.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if err != nil {
 		t.Fatal(err)
 	}

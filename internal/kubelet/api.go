@@ -51,10 +51,10 @@ func connect(config *rest.Config, proxy Proxy) (*api, error) {
 	return &api{client: client, server: config.Host, clock: clock, proxy: proxy, tls: verify}, nil
 }
 
-// persist repeats request until it succeeds, fails permanently, or ctx ends. It
+// retry repeats request until it succeeds, fails permanently, or ctx ends. It
 // logs every temporary failure, and blocks between attempts.
-func (a *api) persist(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
-	pause := pauses()
+func (a *api) retry(ctx context.Context, log report.Log, doing string, request func(context.Context) error) error {
+	pause := newBackoff()
 	var last error // the last failure before ctx ended
 	for {
 		bounded, cancel := context.WithTimeout(ctx, requestTimeout)
@@ -70,22 +70,22 @@ func (a *api) persist(ctx context.Context, log report.Log, doing string, request
 		next := pause.Step()
 		if ctx.Err() == nil || last == nil {
 			last = problem.failure(doing, err)
-			log.Again(doing+": "+problem.text, problem.remedy, next)
+			log.WaitForRetry(doing+": "+problem.text, problem.remedy, next)
 		}
-		if !sleep(ctx, next) {
-			return ended(ctx, last)
+		if !sleepContext(ctx, next) {
+			return waitError(ctx, last)
 		}
 	}
 }
 
-// pauses returns a backoff that grows from one second to fifteen. The jitter
+// newBackoff returns a backoff that grows from one second to fifteen. The jitter
 // keeps many nodes from reconnecting at the same moment.
-func pauses() *wait.Backoff {
+func newBackoff() *wait.Backoff {
 	return &wait.Backoff{Duration: time.Second, Factor: 1.7, Jitter: 0.3, Steps: 1 << 30, Cap: 15 * time.Second}
 }
 
-// sleep waits for pause and reports whether ctx is still active.
-func sleep(ctx context.Context, pause time.Duration) bool {
+// sleepContext waits for pause and reports whether ctx is still active.
+func sleepContext(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
@@ -96,9 +96,9 @@ func sleep(ctx context.Context, pause time.Duration) bool {
 	}
 }
 
-// ended returns the error for a wait that ctx ended: failure if the deadline
+// waitError returns the error for a wait that ctx ended: failure if the deadline
 // passed, and the cause of the cancellation otherwise.
-func ended(ctx context.Context, failure error) error {
+func waitError(ctx context.Context, failure error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return failure
 	}
@@ -108,9 +108,9 @@ func ended(ctx context.Context, failure error) error {
 // serverClock records the time of the server from the Date header of its
 // responses.
 type serverClock struct {
-	mu     sync.Mutex
-	date   time.Time
-	seenAt time.Time
+	mu         sync.Mutex
+	serverDate time.Time
+	receivedAt time.Time
 }
 
 // now returns the time of the server, or the local time if no response had a
@@ -118,10 +118,10 @@ type serverClock struct {
 func (c *serverClock) now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.date.IsZero() {
+	if c.serverDate.IsZero() {
 		return time.Now()
 	}
-	return c.date.Add(time.Since(c.seenAt))
+	return c.serverDate.Add(time.Since(c.receivedAt))
 }
 
 func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
@@ -132,7 +132,7 @@ func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
 		}
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 			c.mu.Lock()
-			c.date, c.seenAt = date, time.Now()
+			c.serverDate, c.receivedAt = date, time.Now()
 			c.mu.Unlock()
 		}
 		return response, nil

@@ -16,77 +16,77 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// asking requests one client certificate through a CSR.
-type asking struct {
-	identity   *Identity
-	api        *api
-	approve    Approver
-	credential *x509.Certificate // from the bootstrap kubeconfig; nil if it contains no certificate
+// csrRequester requests one client certificate through a CSR.
+type csrRequester struct {
+	identity             *Identity
+	api                  *api
+	approve              Approver
+	bootstrapCertificate *x509.Certificate // from the bootstrap kubeconfig; nil if it contains no certificate
 
-	key  *pendingKey
-	ours *certificatesv1.CertificateSigningRequest
+	key     *pendingKey
+	desired *certificatesv1.CertificateSigningRequest
 
-	older  bool      // the CSR existed before this run
-	anew   bool      // this run has already created a new key
-	shown  types.UID // the CSR that was passed to the approver
-	stuck  time.Time // when the CSR was first seen as approved but not issued
-	asked  time.Time // creation time of the most recently seen CSR
-	last   standing
-	issued []byte
+	existedBefore bool      // the CSR existed before this run
+	keyReplaced   bool      // this run has already created a new key
+	offeredUID    types.UID // the CSR that was passed to the approver
+	approvedAt    time.Time // when the CSR was first seen as approved but not issued
+	createdAt     time.Time // creation time of the most recently seen CSR
+	lastStatus    csrStatus
+	certificate   []byte
 }
 
-func (a *asking) csr() string {
-	if a.ours == nil {
+func (a *csrRequester) csrName() string {
+	if a.desired == nil {
 		return ""
 	}
-	return a.ours.Name
+	return a.desired.Name
 }
 
-// errAgain requests a new CSR, because the current CSR cannot lead to a
+// errRetryCSR requests a new CSR, because the current CSR cannot lead to a
 // certificate.
-var errAgain = errors.New("asking again")
+var errRetryCSR = errors.New("asking again")
 
 // run submits CSRs until a certificate is issued or the request fails
 // permanently.
-func (a *asking) run(ctx context.Context) ([]byte, error) {
-	pause := pauses()
+func (a *csrRequester) run(ctx context.Context) ([]byte, error) {
+	pause := newBackoff()
 	for {
 		if err := a.submit(ctx); err != nil {
-			return nil, a.refused(err)
+			return nil, a.explainRejection(err)
 		}
 		err := follow(ctx, a.api, a.identity.Log, a.source(), 5*time.Second, func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
-			return a.see(ctx, found[a.ours.Name])
+			return a.handleCSR(ctx, found[a.desired.Name])
 		})
 		if err == nil {
-			return a.issued, nil
+			return a.certificate, nil
 		}
-		if !errors.Is(err, errAgain) {
-			return nil, a.refused(timeUp(ctx, err, a.unanswered()))
+		if !errors.Is(err, errRetryCSR) {
+			return nil, a.explainRejection(failureAtDeadline(ctx, err, a.timeoutError()))
 		}
-		if !sleep(ctx, pause.Step()) {
-			return nil, ended(ctx, a.unanswered())
+		if !sleepContext(ctx, pause.Step()) {
+			return nil, waitError(ctx, a.timeoutError())
 		}
 	}
 }
 
 // submit creates the CSR, or finds the CSR that an earlier run created.
-func (a *asking) submit(ctx context.Context) error {
+func (a *csrRequester) submit(ctx context.Context) error {
 	var err error
-	if a.key, err = loadOrMakeKey(a.identity.KeyDir); err != nil {
+	if a.key, err = loadOrCreateKey(a.identity.KeyDir); err != nil {
 		return err
 	}
-	if a.ours, err = clientRequest(a.key, a.identity.NodeName); err != nil {
+	if a.desired, err = newClientCSR(a.key, a.identity.NodeName); err != nil {
 		return err
 	}
-	a.older, a.stuck, a.last = false, time.Time{}, standing{phase: absent}
-	if a.ours.Annotations, err = a.annotations(); err != nil {
-		a.older = true
+	a.existedBefore, a.approvedAt, a.lastStatus = false, time.Time{}, csrStatus{phase: phaseAbsent}
+	if a.desired.Annotations, err = a.csrAnnotations(); err != nil {
+		a.existedBefore = true
 		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
 	}
-	return a.api.persist(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
-		_, err := a.api.client.CSRs().Create(ctx, a.ours, metav1.CreateOptions{})
+	return a.api.retry(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
+		_, err := a.api.client.CSRs().Create(ctx, a.desired, metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) {
-			a.older = true
+			a.existedBefore = true
 			return nil
 		}
 		return err //nolint:wrapcheck // persist explains it
@@ -94,14 +94,14 @@ func (a *asking) submit(ctx context.Context) error {
 }
 
 // source selects this node's client CSR by name.
-func (a *asking) source() source[*certificatesv1.CertificateSigningRequest] {
-	return csrSource(a.api, "watching the client CSR "+a.ours.Name, "metadata.name="+a.ours.Name)
+func (a *csrRequester) source() objectSource[*certificatesv1.CertificateSigningRequest] {
+	return csrSource(a.api, "watching the client CSR "+a.desired.Name, "metadata.name="+a.desired.Name)
 }
 
-func csrSource(a *api, doing, selector string) source[*certificatesv1.CertificateSigningRequest] {
+func csrSource(a *api, doing, selector string) objectSource[*certificatesv1.CertificateSigningRequest] {
 	csrs := a.client.CSRs()
-	return source[*certificatesv1.CertificateSigningRequest]{
-		doing: doing, selector: selector,
+	return objectSource[*certificatesv1.CertificateSigningRequest]{
+		activity: doing, selector: selector,
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, metav1.ListMeta, error) {
 			list, err := csrs.List(ctx, options)
 			if err != nil {
@@ -121,82 +121,82 @@ func pointers[T any](items []T) []*T {
 	return all
 }
 
-// see processes the current state of the CSR and reports whether the
+// handleCSR processes the current state of the CSR and reports whether the
 // certificate was issued.
-func (a *asking) see(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
-	log := a.identity.Log.About(a.ours.Name)
-	before := a.last
-	a.last = assess(found, a.ours, metav1.NewTime(a.api.clock.now()))
+func (a *csrRequester) handleCSR(ctx context.Context, found *certificatesv1.CertificateSigningRequest) (bool, error) {
+	log := a.identity.Log.ForRequest(a.desired.Name)
+	before := a.lastStatus
+	a.lastStatus = evaluateCSR(found, a.desired, metav1.NewTime(a.api.clock.now()))
 	if found != nil {
-		a.asked = found.CreationTimestamp.Time
+		a.createdAt = found.CreationTimestamp.Time
 	}
-	if _, err := a.annotations(); err != nil && (a.last.phase == absent || a.last.phase == pending) {
+	if _, err := a.csrAnnotations(); err != nil && (a.lastStatus.phase == phaseAbsent || a.lastStatus.phase == phasePending) {
 		return false, err
 	}
-	switch a.last.phase {
-	case issued:
-		a.issued = a.last.certificate
+	switch a.lastStatus.phase {
+	case phaseIssued:
+		a.certificate = a.lastStatus.certificate
 		return true, nil
-	case absent:
-		log.Warn(goneText(a.ours.Name, before.phase, a.asked, a.key.since, a.api.clock.now()), "")
-		return false, errAgain
-	case pending:
-		a.older = false // later changes happen during this run
+	case phaseAbsent:
+		log.Warn(deletedText(a.desired.Name, before.phase, a.createdAt, a.key.createdAt, a.api.clock.now()), "")
+		return false, errRetryCSR
+	case phasePending:
+		a.existedBefore = false // later changes happen during this run
 		if a.approve == nil {
 			log.Wait(a.pendingText(found), a.approveCommand())
 			return false, nil
 		}
-		if a.shown == found.UID {
+		if a.offeredUID == found.UID {
 			return false, nil
 		}
-		a.shown = found.UID
-		log.Wait(ownApprovalText(a.ours.Name, Fingerprint(&a.key.private.PublicKey)), "")
-		return false, a.approve(ctx, Request{Name: a.ours.Name, PublicKey: &a.key.private.PublicKey})
-	case approved:
-		a.older = false
-		if before.phase != approved {
-			a.stuck = time.Now()
-		} else if time.Since(a.stuck) > 4*time.Second { // a running signer issues within moments
-			log.Wait("the client CSR "+a.ours.Name+" is approved, but no certificate is issued yet", a.identity.Place.Signer())
+		a.offeredUID = found.UID
+		log.Wait(ownApprovalText(a.desired.Name, Fingerprint(&a.key.private.PublicKey)), "")
+		return false, a.approve(ctx, ApprovalRequest{Name: a.desired.Name, PublicKey: &a.key.private.PublicKey})
+	case phaseApproved:
+		a.existedBefore = false
+		if before.phase != phaseApproved {
+			a.approvedAt = time.Now()
+		} else if time.Since(a.approvedAt) > 4*time.Second { // a running signer issues within moments
+			log.Wait("the client CSR "+a.desired.Name+" is approved, but no certificate is issued yet", a.identity.Topology.SignerRemedy())
 		}
 		return false, nil
 	}
-	return false, a.hopeless()
+	return false, a.discardKey()
 }
 
-// hopeless removes the key of a CSR that cannot lead to a certificate, and
+// discardKey removes the key of a CSR that cannot lead to a certificate, and
 // returns the error. If the CSR was already in that state before this run, the
 // error is errRetryCSR once, to continue with a new key.
-func (a *asking) hopeless() error {
-	if err := a.key.drop(); err != nil {
+func (a *csrRequester) discardKey() error {
+	if err := a.key.remove(); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.ours.Name, a.last.phase, strings.TrimSpace(a.last.detail))
-	if a.older && !a.anew {
-		a.anew = true
+	text := fmt.Sprintf("the client CSR %s is %s (%s)", a.desired.Name, a.lastStatus.phase, strings.TrimSpace(a.lastStatus.detail))
+	if a.existedBefore && !a.keyReplaced {
+		a.keyReplaced = true
 		a.identity.Log.Warn(text+" since an earlier run; a new one is submitted with a new key", "")
-		return errAgain
+		return errRetryCSR
 	}
 	return report.Fail(report.ApprovalMissing,
-		"# find out who did this and why:\noc get csr "+a.ours.Name+" -o yaml # then run join again: it asks anew, with a new key", "%s", text)
+		"# find out who did this and why:\noc get csr "+a.desired.Name+" -o yaml # then run join again: it asks anew, with a new key", "%s", text)
 }
 
-func (a *asking) pendingText(found *certificatesv1.CertificateSigningRequest) string {
+func (a *csrRequester) pendingText(found *certificatesv1.CertificateSigningRequest) string {
 	return fmt.Sprintf("approval of the client CSR %s for %s (key %s, signer %s, asked at %s%s); %s; run %s:",
-		a.ours.Name, userOf(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.ours.Spec.SignerName, stamp(found.CreationTimestamp.Time), sinceText(found.CreationTimestamp.Time, a.key.since), a.whoApproves(), a.identity.Place.OnCluster())
+		a.desired.Name, nodeUser(a.identity.NodeName), Fingerprint(&a.key.private.PublicKey), a.desired.Spec.SignerName, formatTime(found.CreationTimestamp.Time), waitingSinceText(found.CreationTimestamp.Time, a.key.createdAt), a.approvalHint(), a.identity.Topology.CommandLocation())
 }
 
-// unanswered returns the error for a wait that reached its deadline.
-func (a *asking) unanswered() error {
-	if a.last.phase == approved {
-		return report.Fail(report.Failed, a.identity.Place.Signer(), "the client CSR %s was approved, but no certificate was issued in time", a.ours.Name)
+// timeoutError returns the error for a wait that reached its deadline.
+func (a *csrRequester) timeoutError() error {
+	if a.lastStatus.phase == phaseApproved {
+		return report.Fail(report.Failed, a.identity.Topology.SignerRemedy(), "the client CSR %s was approved, but no certificate was issued in time", a.desired.Name)
 	}
-	return report.Fail(report.ApprovalMissing, a.approveCommand()+" # "+a.identity.Place.OnCluster()+"; then run join again: it finds the same CSR",
-		"nobody approved the client CSR %s in time (key %s)", a.ours.Name, Fingerprint(&a.key.private.PublicKey))
+	return report.Fail(report.ApprovalMissing, a.approveCommand()+" # "+a.identity.Topology.CommandLocation()+"; then run join again: it finds the same CSR",
+		"nobody approved the client CSR %s in time (key %s)", a.desired.Name, Fingerprint(&a.key.private.PublicKey))
 }
 
-func leafOfPEM(content []byte) *x509.Certificate {
-	chain, err := certificates(content)
+func parseLeaf(content []byte) *x509.Certificate {
+	chain, err := parsePEMCertificates(content)
 	if err != nil {
 		return nil
 	}

@@ -12,41 +12,41 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// rootBundle is the ConfigMap in every namespace that contains the certificate
+// rootCAConfigMap is the ConfigMap in every namespace that contains the certificate
 // authorities (CAs) of the API server (RootCAConfigMapPublisher in
 // k8s.io/kubernetes). A node may read it in the namespaces of its own pods that
 // mount it.
-const rootBundle = "kube-root-ca.crt"
+const rootCAConfigMap = "kube-root-ca.crt"
 
-// NewAuthorities returns the CAs of the cluster that the node's kubeconfig does
+// MissingCAs returns the CAs of the cluster that the node's kubeconfig does
 // not contain, for example during a CA rotation. No other source informs a
 // node: it works until the API server uses a certificate of a new CA. The list
 // is empty if no pod mounts the bundle.
-func (n *Node) NewAuthorities(ctx context.Context, ours Cluster) ([]string, error) {
+func (n *Node) MissingCAs(ctx context.Context, ours Cluster) ([]string, error) {
 	pods, err := n.pods(ctx)
 	if err != nil {
 		return nil, err
 	}
-	namespace, found := mountedIn(pods, rootBundle)
+	namespace, found := findMountingNamespace(pods, rootCAConfigMap)
 	if !found {
 		return nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	bundle, err := n.api.client.ConfigMaps(namespace).Get(ctx, rootBundle)
+	bundle, err := n.api.client.ConfigMaps(namespace).Get(ctx, rootCAConfigMap)
 	if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
 		return nil, nil // the pod was deleted in the meantime
 	}
 	if err != nil {
 		problem := explain(err, n.api.server)
-		return nil, report.Fail(report.Failed, problem.remedy, "reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootBundle, problem.text)
+		return nil, report.Fail(report.Failed, problem.remedy, "reading the cluster's authorities (ConfigMap %s/%s): %s", namespace, rootCAConfigMap, problem.text)
 	}
-	return unknownTo(ours.CA, []byte(bundle.Data["ca.crt"]))
+	return missingCertificates(ours.CA, []byte(bundle.Data["ca.crt"]))
 }
 
-// mountedIn returns the namespace of a pod with a projected volume of the
+// findMountingNamespace returns the namespace of a pod with a projected volume of the
 // ConfigMap name.
-func mountedIn(pods []*corev1.Pod, name string) (string, bool) {
+func findMountingNamespace(pods []*corev1.Pod, name string) (string, bool) {
 	for _, pod := range pods {
 		for _, volume := range pod.Spec.Volumes {
 			if volume.Projected == nil {
@@ -62,15 +62,15 @@ func mountedIn(pods []*corev1.Pod, name string) (string, bool) {
 	return "", false
 }
 
-// unknownTo returns descriptions of the certificates in bundle that known does
+// missingCertificates returns descriptions of the certificates in bundle that known does
 // not contain. A certificate that was reissued for the same subject and key
 // counts as the same CA.
-func unknownTo(known, bundle []byte) ([]string, error) {
-	ours, err := certificates(known)
+func missingCertificates(known, bundle []byte) ([]string, error) {
+	ours, err := parsePEMCertificates(known)
 	if err != nil {
 		return nil, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	theirs, err := certificates(bundle)
+	theirs, err := parsePEMCertificates(bundle)
 	if err != nil {
 		return nil, fmt.Errorf("reading the cluster's authorities: %w", err)
 	}
@@ -81,7 +81,7 @@ func unknownTo(known, bundle []byte) ([]string, error) {
 				slices.Equal(other.RawSubjectPublicKeyInfo, certificate.RawSubjectPublicKeyInfo)
 		}
 		if !slices.ContainsFunc(ours, same) {
-			unknown = append(unknown, fmt.Sprintf("%q of %s", certificate.Subject, stamp(certificate.NotBefore)))
+			unknown = append(unknown, fmt.Sprintf("%q of %s", certificate.Subject, formatTime(certificate.NotBefore)))
 		}
 	}
 	return unknown, nil

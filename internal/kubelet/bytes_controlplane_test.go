@@ -25,7 +25,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-func addressesOf(texts ...string) []netip.Addr {
+func parseAddresses(texts ...string) []netip.Addr {
 	var all []netip.Addr
 	for _, text := range texts {
 		all = append(all, netip.MustParseAddr(text))
@@ -33,23 +33,23 @@ func addressesOf(texts ...string) []netip.Addr {
 	return all
 }
 
-// askServing creates the serving CSR of a node with the node's own credential,
+// createServingCSR creates the serving CSR of a node with the node's own credential,
 // as kubelet does.
-func askServing(t *testing.T, node *Node, address string) string {
+func createServingCSR(t *testing.T, node *Node, address string) string {
 	t.Helper()
 	subject := nodeSubject(node.Name)
 	request, err := cert.MakeCSR(certtest.NewKey(t), &subject, []string{node.Name}, []net.IP{net.ParseIP(address)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	csr, err := node.api.client.CSRs().Create(t.Context(), servingRequest(request), metav1.CreateOptions{})
+	csr, err := node.api.client.CSRs().Create(t.Context(), newServingCSR(request), metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return csr.Name
 }
 
-func servingRequest(request []byte) *certificatesv1.CertificateSigningRequest {
+func newServingCSR(request []byte) *certificatesv1.CertificateSigningRequest {
 	return &certificatesv1.CertificateSigningRequest{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "csr-"},
 		Spec: certificatesv1.CertificateSigningRequestSpec{
@@ -59,10 +59,10 @@ func servingRequest(request []byte) *certificatesv1.CertificateSigningRequest {
 	}
 }
 
-// crowd fills the cluster with CSRs of other nodes, half of each kind.
-func crowd(t *testing.T, count int) {
+// createOtherCSRs fills the cluster with CSRs of other nodes, half of each kind.
+func createOtherCSRs(t *testing.T, count int) {
 	t.Helper()
-	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+	csrs := newAdminClient(t).CertificatesV1().CertificateSigningRequests()
 	key := certtest.NewKey(t)
 	var all sync.WaitGroup
 	var made atomic.Int64
@@ -75,7 +75,7 @@ func crowd(t *testing.T, count int) {
 				if err != nil {
 					return
 				}
-				csr := servingRequest(request)
+				csr := newServingCSR(request)
 				if n%2 == 0 {
 					csr.Spec.SignerName, csr.Spec.Usages = certificatesv1.KubeAPIServerClientKubeletSignerName, clientUsages()
 				} else if csr.Spec.Request, err = cert.MakeCSR(key, &subject, []string{name}, nil); err != nil {
@@ -93,34 +93,34 @@ func crowd(t *testing.T, count int) {
 	}
 }
 
-// counter forwards connections to the API server and counts the bytes of the
+// byteCounter forwards connections to the API server and counts the bytes of the
 // responses.
-type counter struct {
+type byteCounter struct {
 	address string
 	bytes   atomic.Int64
 }
 
-func newCounter(t *testing.T) *counter {
+func newByteCounter(t *testing.T) *byteCounter {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { listener.Close() })
-	c := &counter{address: listener.Addr().String()}
+	c := &byteCounter{address: listener.Addr().String()}
 	go func() {
 		for {
 			client, err := listener.Accept()
 			if err != nil {
 				return
 			}
-			go c.pass(client)
+			go c.forward(client)
 		}
 	}()
 	return c
 }
 
-func (c *counter) pass(client net.Conn) {
+func (c *byteCounter) forward(client net.Conn) {
 	defer client.Close()
 	server, err := (&net.Dialer{}).DialContext(context.Background(), "tcp", plane.APIForward)
 	if err != nil {
@@ -132,31 +132,31 @@ func (c *counter) pass(client net.Conn) {
 }
 
 // Write adds len(p) to the count.
-func (c *counter) Write(p []byte) (int, error) {
+func (c *byteCounter) Write(p []byte) (int, error) {
 	c.bytes.Add(int64(len(p)))
 	return len(p), nil
 }
 
-// clientWait returns the bytes that a node receives until its client CSR is
+// bytesOfClientWait returns the bytes that a node receives until its client CSR is
 // pending, and for two checks afterwards.
-func clientWait(t *testing.T, name string) int64 {
+func bytesOfClientWait(t *testing.T, name string) int64 {
 	t.Helper()
-	through := newCounter(t)
-	identity, said := newNode(t, name)
+	through := newByteCounter(t)
+	identity, said := newIdentity(t, name)
 	identity.Proxy = noProxy
-	identity.Bootstrap = bootstrap(t, func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
+	identity.BootstrapKubeconfig = newBootstrapKubeconfig(t, func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 		cluster.Server = "https://" + through.address
 	})
-	if _, err := identity.Obtain(within(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "approval of the client CSR") {
+	if _, err := identity.Obtain(contextWithTimeout(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "approval of the client CSR") {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
 	}
 	return through.bytes.Load()
 }
 
-func TestControlPlaneBytesOfTheClientWait(t *testing.T) {
-	before := clientWait(t, "bytes-alone")
-	crowd(t, 500)
-	after := clientWait(t, "bytes-crowd")
+func TestControlPlaneClientWaitLimitsTraffic(t *testing.T) {
+	before := bytesOfClientWait(t, "bytes-alone")
+	createOtherCSRs(t, 500)
+	after := bytesOfClientWait(t, "bytes-crowd")
 	t.Logf("a node that waits for its client certificate has received %d bytes in an empty cluster, %d bytes among 500 CSRs more", before, after)
 	// Timestamps and serial numbers vary in length; one more CSR would add 2000
 	// bytes.
@@ -165,9 +165,9 @@ func TestControlPlaneBytesOfTheClientWait(t *testing.T) {
 	}
 }
 
-func TestControlPlaneServingWaitIsOneList(t *testing.T) {
+func TestControlPlaneServingWaitListsOnce(t *testing.T) {
 	node, identity, said := joinedNode(t, "bytes-serving")
-	crowd(t, 500) // half of them are serving CSRs
+	createOtherCSRs(t, 500) // half of them are serving CSRs
 	var mu sync.Mutex
 	var lists, watches []string
 	config, err := clientcmd.BuildConfigFromFlags("", identity.Kubeconfig)
@@ -186,17 +186,17 @@ func TestControlPlaneServingWaitIsOneList(t *testing.T) {
 			return next.RoundTrip(request)
 		})
 	})
-	through := newCounter(t)
+	through := newByteCounter(t)
 	config.Host = "https://" + through.address
 	if node.api, err = connect(rest.CopyConfig(config), noProxy); err != nil {
 		t.Fatal(err)
 	}
-	csr := askServing(t, node, "192.0.2.7")
+	csr := createServingCSR(t, node, "192.0.2.7")
 	serving := &Serving{
-		Node: node, Dir: identity.Dir, Addresses: addressesOf("192.0.2.7"),
-		Fits: misfit,
+		Node: node, Dir: identity.Dir, Addresses: parseAddresses("192.0.2.7"),
+		Validate: rejectMismatch,
 	}
-	if _, err := serving.Obtain(within(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "oc adm certificate approve "+csr) {
+	if _, err := serving.Obtain(contextWithTimeout(t, 8*time.Second), nil); err == nil || !strings.Contains(said.text(), "oc adm certificate approve "+csr) {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
 	}
 	mu.Lock()
@@ -210,7 +210,7 @@ func TestControlPlaneServingWaitIsOneList(t *testing.T) {
 	if first != 1 || len(lists) < 3 || len(watches) != 1 || watches[0] == "" || watches[0] == "0" {
 		t.Errorf("a wait among 250 serving CSRs and more made %d lists in %d pages, and watches from %v; want one list in pages, and one watch from where it ended", first, len(lists), watches)
 	}
-	others, err := admin(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{FieldSelector: serving.source().selector})
+	others, err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{FieldSelector: serving.source().selector})
 	if err != nil {
 		t.Fatal(err)
 	}

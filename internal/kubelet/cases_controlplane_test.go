@@ -21,8 +21,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// isMachine sets the machine ID in the Node's status, as its kubelet does.
-func isMachine(t *testing.T, node *Node, machineID string) {
+// setMachineID sets the machine ID in the Node's status, as its kubelet does.
+func setMachineID(t *testing.T, node *Node, machineID string) {
 	t.Helper()
 	patch, err := json.Marshal(map[string]any{"status": corev1.NodeStatus{NodeInfo: corev1.NodeSystemInfo{MachineID: machineID}}})
 	if err != nil {
@@ -31,9 +31,9 @@ func isMachine(t *testing.T, node *Node, machineID string) {
 	patchStatus(t, node, patch)
 }
 
-func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
+func TestControlPlaneRejectsNodeOfAnotherHost(t *testing.T) {
 	node, first, _ := joinedNode(t, "twins")
-	register(t, node)
+	createNode(t, node)
 	renewed := metav1.NowMicro()
 	if _, err := node.api.client.Leases(corev1.NamespaceNodeLease).Create(t.Context(), &coordinationv1.Lease{
 		ObjectMeta: metav1.ObjectMeta{Name: "twins"}, Spec: coordinationv1.LeaseSpec{RenewTime: &renewed},
@@ -43,7 +43,7 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 
 	// The bootstrap credential cannot read the Node, so the check needs the node's
 	// credential.
-	config, _, err := readBootstrap(first.Bootstrap)
+	config, _, err := parseBootstrapKubeconfig(first.BootstrapKubeconfig)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,16 +56,16 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	}
 
 	// A Node that no kubelet has reported yet belongs to no host.
-	second, said := newNode(t, "twins")
+	second, said := newIdentity(t, "twins")
 	second.MachineID = "2222"
 	first.MachineID = "1111"
-	if _, err := first.Obtain(within(t, time.Minute), nil); err != nil {
+	if _, err := first.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil {
 		t.Errorf("Obtain() with a Node without machine-id = %v", err)
 	}
 
-	isMachine(t, node, "1111")
-	result, err := second.Obtain(within(t, time.Minute), byHand(t))
-	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " + stamp(renewed.Time)
+	setMachineID(t, node, "1111")
+	result, err := second.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
+	want := "Node twins has the machine-id 1111, this machine's is 2222; the cluster last heard of it at " + formatTime(renewed.Time)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), want) || !strings.Contains(report.RemedyOf(err), "oc delete node twins") {
 		t.Errorf("Obtain() = %v (code %d, %s), want %q", err, report.CodeOf(err), report.RemedyOf(err), want)
 	}
@@ -74,35 +74,35 @@ func TestControlPlaneNodeOfAnotherMachine(t *testing.T) {
 	}
 	// A stored identity is rejected too, for example on a clone of a node.
 	first.MachineID = "3333"
-	if _, err := first.Obtain(within(t, time.Minute), nil); report.CodeOf(err) != report.Refused {
+	if _, err := first.Obtain(contextWithTimeout(t, time.Minute), nil); report.CodeOf(err) != report.Refused {
 		t.Errorf("Obtain() of a clone = %v", err)
 	}
 
 	// After the other host's Node is deleted, the certificate already exists.
-	if err := admin(t).CoreV1().Nodes().Delete(t.Context(), "twins", metav1.DeleteOptions{}); err != nil {
+	if err := newAdminClient(t).CoreV1().Nodes().Delete(t.Context(), "twins", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := second.Obtain(within(t, time.Minute), nil)
+	again, err := second.Obtain(contextWithTimeout(t, time.Minute), nil)
 	if err != nil || again.CSR != result.CSR {
 		t.Errorf("Obtain() after the deletion = %+v, %v; want the CSR %s of before; said:\n%s", again, err, result.CSR, said.text())
 	}
 }
 
-func TestControlPlaneNodeOfThisMachine(t *testing.T) {
+func TestControlPlaneAcceptsNodeOfThisHost(t *testing.T) {
 	node, _, _ := joinedNode(t, "again")
-	register(t, node)
-	isMachine(t, node, "1111")
-	anew, said := newNode(t, "again")
+	createNode(t, node)
+	setMachineID(t, node, "1111")
+	anew, said := newIdentity(t, "again")
 	anew.MachineID = "1111"
-	if _, err := anew.Obtain(within(t, time.Minute), byHand(t)); err != nil || !strings.Contains(said.text(), "is there already and is this machine's (machine-id 1111)") {
+	if _, err := anew.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); err != nil || !strings.Contains(said.text(), "is there already and is this machine's (machine-id 1111)") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
 	}
 }
 
-func TestControlPlaneFailed(t *testing.T) {
-	identity, _ := newNode(t, "failed")
-	fail := func(ctx context.Context, request Request) error {
-		csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+func TestControlPlaneFailedCSR(t *testing.T) {
+	identity, _ := newIdentity(t, "failed")
+	fail := func(ctx context.Context, request ApprovalRequest) error {
+		csrs := newAdminClient(t).CertificatesV1().CertificateSigningRequests()
 		csr, err := csrs.Get(ctx, request.Name, metav1.GetOptions{})
 		if err != nil {
 			return err
@@ -113,7 +113,7 @@ func TestControlPlaneFailed(t *testing.T) {
 		_, err = csrs.UpdateStatus(ctx, csr, metav1.UpdateOptions{})
 		return err
 	}
-	result, err := identity.Obtain(within(t, time.Minute), fail)
+	result, err := identity.Obtain(contextWithTimeout(t, time.Minute), fail)
 	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is failed (SignerValidationFailure: the signer's words)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
@@ -121,24 +121,24 @@ func TestControlPlaneFailed(t *testing.T) {
 
 // A CSR that was deleted between two runs is submitted again, and the message
 // contains the start of the wait.
-func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
-	identity, said := newNode(t, "collected")
-	first, err := identity.Obtain(within(t, 2*time.Second), nil)
+func TestControlPlaneResubmitsDeletedCSR(t *testing.T) {
+	identity, said := newIdentity(t, "collected")
+	first, err := identity.Obtain(contextWithTimeout(t, 2*time.Second), nil)
 	if err == nil {
 		t.Fatal("nobody approved, and yet there is an identity")
 	}
-	if err := admin(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR, metav1.DeleteOptions{}); err != nil {
+	if err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), first.CSR, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	day := time.Now().Add(-25 * time.Hour)
 	if err := os.Chtimes(filepath.Join(identity.KeyDir, pendingKeyName), day, day); err != nil { // the first run was a day ago
 		t.Fatal(err)
 	}
-	_, err = identity.Obtain(within(t, 2*time.Second), nil)
-	if !strings.Contains(said.text(), ", waiting since "+stamp(day)) {
+	_, err = identity.Obtain(contextWithTimeout(t, 2*time.Second), nil)
+	if !strings.Contains(said.text(), ", waiting since "+formatTime(day)) {
 		t.Errorf("the second run printed\n%s\n%v", said.text(), err)
 	}
-	second, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	second, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if err != nil || second.CSR != first.CSR {
 		t.Errorf("Obtain() = %+v, %v; want the CSR %s again; said:\n%s", second, err, first.CSR, said.text())
 	}
@@ -146,33 +146,33 @@ func TestControlPlaneCollectedBetweenRuns(t *testing.T) {
 
 // A pending CSR of a serving certificate near its expiry is reported, and
 // approved if there is an approver.
-func TestControlPlaneServingRenewal(t *testing.T) {
+func TestControlPlaneServingRenewalIsReportedAndApproved(t *testing.T) {
 	node, identity, said := joinedNode(t, "renewal")
-	serving := &Serving{Node: node, Dir: identity.Dir, Fits: misfit}
-	serving.Addresses = addressesOf("192.0.2.7")
+	serving := &Serving{Node: node, Dir: identity.Dir, Validate: rejectMismatch}
+	serving.Addresses = parseAddresses("192.0.2.7")
 	template := servingCertificate("renewal", "192.0.2.7")
 	template.NotBefore, template.NotAfter = time.Now().Add(-80*time.Hour), time.Now().Add(20*time.Hour)
-	write(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), certtest.NewAuthority(t, "signer").Issue(t, certtest.NewKey(t), template))
+	writeFile(t, filepath.Join(identity.Dir, "kubelet-server-current.pem"), certtest.NewCA(t, "signer").Issue(t, certtest.NewKey(t), template))
 
-	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || strings.Contains(said.text(), "serving certificate ends") {
+	if _, err := serving.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || strings.Contains(said.text(), "serving certificate ends") {
 		t.Errorf("Obtain() before kubelet has asked = %v; said:\n%s", err, said.text())
 	}
 	without := *serving
 	without.Dir = t.TempDir()
-	if got, err := without.First(within(t, time.Minute)); err != nil || got.Text != unasked {
+	if got, err := without.CheckInitial(contextWithTimeout(t, time.Minute)); err != nil || got.Text != noServingCSRText {
 		t.Errorf("First() before kubelet has asked = %+v, %v", got, err)
 	}
-	csr := askServing(t, node, "192.0.2.7")
-	if got, err := without.First(within(t, time.Minute)); err != nil || got.Remedy != "oc adm certificate approve "+csr {
+	csr := createServingCSR(t, node, "192.0.2.7")
+	if got, err := without.CheckInitial(contextWithTimeout(t, time.Minute)); err != nil || got.Remedy != "oc adm certificate approve "+csr {
 		t.Errorf("First() = %+v, %v", got, err)
 	}
-	if _, err := serving.Obtain(within(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "\noc adm certificate approve "+csr+"\n") {
+	if _, err := serving.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "\noc adm certificate approve "+csr+"\n") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
 	}
-	if _, err := serving.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+	if _, err := serving.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); err != nil {
 		t.Errorf("Obtain() with an approver = %v", err)
 	}
-	found, err := admin(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
+	found, err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().Get(t.Context(), csr, metav1.GetOptions{})
 	if err != nil || len(found.Status.Conditions) == 0 {
 		t.Errorf("the CSR was not approved: %v", err)
 	}

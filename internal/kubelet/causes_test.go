@@ -7,7 +7,7 @@ import (
 
 // The lines are those of kubelet 1.34, CRI-O 1.34 and systemd 252, without
 // klog's prefix.
-func TestKnownCause(t *testing.T) {
+func TestFindCause(t *testing.T) {
 	tests := map[string]struct{ line, want, remedy string }{
 		"unit of a package": {
 			`kubelet.service: Failed to schedule restart job: Unit openvswitch.service not found.`,
@@ -104,7 +104,7 @@ func TestKnownCause(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, line, known := knownCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses)
+			got, line, known := findCause([]string{"an older line", test.line, "a newer line without a story"}, knownCauses)
 			if !known || got.text != test.want || line != test.line {
 				t.Errorf("knownCause() = %v %q\nwant %q", known, got.text, test.want)
 			}
@@ -118,7 +118,7 @@ func TestKnownCause(t *testing.T) {
 	}
 }
 
-func TestBecause(t *testing.T) {
+func TestExplainErrors(t *testing.T) {
 	const ended = "kubelet.service: Main process exited, code=exited, status=1/FAILURE"
 	for name, test := range map[string]struct {
 		lines []string
@@ -129,7 +129,7 @@ func TestBecause(t *testing.T) {
 		"the last that is": {[]string{`"one" err="a"`, `"two" err="b"`, ended}, "; its last error: two: b"},
 		"the newest story": {[]string{`err="Unauthorized"`, `"x" err="listen tcp :10250: bind: address already in use"`, `"more"`}, ": another program listens at :10250"},
 	} {
-		if got, _ := because(test.lines); got != test.want {
+		if got, _ := explainErrors(test.lines); got != test.want {
 			t.Errorf("%s: because() = %q, want %q", name, got, test.want)
 		}
 	}

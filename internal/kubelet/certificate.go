@@ -39,25 +39,25 @@ func ReadCertificate(file string) (*Certificate, error) {
 // ParseCertificates parses the certificates of a PEM file. It fails if there
 // are none.
 func ParseCertificates(content []byte) ([]Certificate, error) {
-	chain, err := certificates(content)
+	chain, err := parsePEMCertificates(content)
 	if err != nil {
 		return nil, err
 	}
 	all := make([]Certificate, 0, len(chain))
 	for _, one := range chain {
-		all = append(all, certificateOf(one))
+		all = append(all, newCertificate(one))
 	}
 	return all, nil
 }
 
-func certificateOf(c *x509.Certificate) Certificate {
+func newCertificate(c *x509.Certificate) Certificate {
 	return Certificate{
-		Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: namesOf(c),
+		Subject: c.Subject.String(), Issuer: c.Issuer.String(), Names: certificateNames(c),
 		NotBefore: c.NotBefore.UTC(), NotAfter: c.NotAfter.UTC(), Fingerprint: Fingerprint(c.PublicKey),
 	}
 }
 
-// Late reports whether the certificate should have been renewed by now.
-func (c Certificate) Late(now time.Time) bool {
-	return lived(c.NotBefore, c.NotAfter, now) >= shouldHave
+// RenewalOverdue reports whether the certificate should have been renewed by now.
+func (c Certificate) RenewalOverdue(now time.Time) bool {
+	return elapsedFraction(c.NotBefore, c.NotAfter, now) >= latestRenewal
 }

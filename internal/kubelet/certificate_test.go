@@ -19,7 +19,7 @@ func TestReadCertificate(t *testing.T) {
 	key := certtest.NewKey(t)
 	template := servingCertificate("worker-7", "192.0.2.7", "2001:db8::7")
 	template.NotBefore, template.NotAfter = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 11, 0, 0, 0, 0, time.UTC)
-	content := append(certtest.NewAuthority(t, "signer").Issue(t, key, template), certtest.KeyPEM(t, key)...)
+	content := append(certtest.NewCA(t, "signer").Issue(t, key, template), certtest.KeyPEM(t, key)...)
 	file := filepath.Join(dir, "a.pem")
 	for text, want := range map[string]*Certificate{
 		string(content): {
@@ -40,13 +40,13 @@ func TestReadCertificate(t *testing.T) {
 	}
 	c := Certificate{NotBefore: template.NotBefore, NotAfter: template.NotAfter} // 100 days
 	for day, late := range map[int]bool{-1: false, 50: false, 89: false, 91: true, 101: true} {
-		if c.Late(template.NotBefore.AddDate(0, 0, day)) != late {
+		if c.RenewalOverdue(template.NotBefore.AddDate(0, 0, day)) != late {
 			t.Errorf("on day %d it is late: %t", day, !late)
 		}
 	}
 }
 
-func TestLastErrorOf(t *testing.T) {
+func TestParseLastError(t *testing.T) {
 	line := func(micros, message string) string {
 		return `{"__REALTIME_TIMESTAMP":"` + micros + `","MESSAGE":` + message + `}` + "\n"
 	}
@@ -66,7 +66,7 @@ func TestLastErrorOf(t *testing.T) {
 			&JournalError{time.UnixMicro(1767323045000000).UTC(), `time="2026" level=error msg="no"`},
 		},
 	} {
-		if diff := cmp.Diff(test.want, lastErrorOf(test.journal)); diff != "" {
+		if diff := cmp.Diff(test.want, parseLastError(test.journal)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -11,36 +11,36 @@ import (
 	certificatesv1 "k8s.io/api/certificates/v1"
 )
 
-// abandonedAfter is how long kubelet waits for a serving CSR to be approved.
+// servingCSRTimeout is how long kubelet waits for a serving CSR to be approved.
 // After that time it discards the key (certificateWaitTimeout in
 // k8s.io/client-go/util/certificate).
-const abandonedAfter = 15 * time.Minute
+const servingCSRTimeout = 15 * time.Minute
 
-// choice is the result of selecting among the serving CSRs of a node.
-type choice struct {
-	csr    *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
-	misfit *unfit                                    // why the newest CSR was rejected; nil if it is acceptable
+// csrChoice is the result of selecting among the serving CSRs of a node.
+type csrChoice struct {
+	csr      *certificatesv1.CertificateSigningRequest // the selected CSR; nil if no CSR is acceptable
+	rejected *rejectedCSR                              // why the newest CSR was rejected; nil if it is acceptable
 }
 
-// unfit describes why a CSR must not be approved.
-type unfit struct{ text, remedy string }
+// rejectedCSR describes why a CSR must not be approved.
+type rejectedCSR struct{ text, remedy string }
 
-// choose selects the newest acceptable serving CSR. Older CSRs count only while
+// selectCSR selects the newest acceptable serving CSR. Older CSRs count only while
 // kubelet still waits for them.
-func (s *Serving) choose(found map[string]*certificatesv1.CertificateSigningRequest) choice {
-	var c choice
+func (s *Serving) selectCSR(found map[string]*certificatesv1.CertificateSigningRequest) csrChoice {
+	var c csrChoice
 	now := s.api.clock.now()
-	for n, csr := range newestFirst(found, userOf(s.Name)) {
-		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= abandonedAfter {
+	for n, csr := range newestFirst(found, nodeUser(s.Name)) {
+		if n > 0 && now.Sub(csr.CreationTimestamp.Time) >= servingCSRTimeout {
 			break
 		}
-		wrong := s.misfit(csr)
+		wrong := s.explainMismatch(csr)
 		if wrong == nil {
 			c.csr = csr
 			break
 		}
 		if n == 0 {
-			c.misfit = wrong
+			c.rejected = wrong
 		}
 	}
 	return c
@@ -60,11 +60,11 @@ func newestFirst(found map[string]*certificatesv1.CertificateSigningRequest, req
 	return all
 }
 
-// misfit returns why a serving CSR of this node must not be approved, or nil if
+// explainMismatch returns why a serving CSR of this node must not be approved, or nil if
 // it may be. Wrong names and addresses are explained; for all other reasons the
 // error of Validate is used.
-func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
-	refused := s.Fits(csr)
+func (s *Serving) explainMismatch(csr *certificatesv1.CertificateSigningRequest) *rejectedCSR {
+	refused := s.Validate(csr)
 	if refused == nil {
 		return nil
 	}
@@ -75,17 +75,17 @@ func (s *Serving) misfit(csr *certificatesv1.CertificateSigningRequest) *unfit {
 			address, _ := netip.AddrFromSlice(ip)
 			addresses = append(addresses, address.Unmap())
 		}
-		if text, known := s.namesMisfit(request.DNSNames, addresses); known {
+		if text, known := s.explainNames(request.DNSNames, addresses); known {
 			why, remedy = text, "ip -br address; oc get node "+s.Name+" -o wide; systemctl restart kubelet # makes kubelet ask anew, with the names and addresses of now"
 		}
 	}
-	return &unfit{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}
+	return &rejectedCSR{text: fmt.Sprintf("the serving CSR %s does not fit this machine, do not approve it: %s", csr.Name, why), remedy: remedy}
 }
 
-// namesMisfit explains which DNS name or IP address is wrong. known is false if
+// explainNames explains which DNS name or IP address is wrong. known is false if
 // all of them are right.
-func (s *Serving) namesMisfit(names []string, addresses []netip.Addr) (text string, known bool) {
-	has := "it has " + listing(s.Addresses)
+func (s *Serving) explainNames(names []string, addresses []netip.Addr) (text string, known bool) {
+	has := "it has " + joinAddresses(s.Addresses)
 	if len(s.Addresses) == 0 {
 		has = "it has none"
 	}
@@ -107,7 +107,7 @@ func (s *Serving) namesMisfit(names []string, addresses []netip.Addr) (text stri
 	return "", false
 }
 
-func listing(addresses []netip.Addr) string {
+func joinAddresses(addresses []netip.Addr) string {
 	texts := make([]string, 0, len(addresses))
 	for _, address := range addresses {
 		texts = append(texts, address.String())

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-// asked returns a serving CSR as kubelet creates it.
-func asked(t *testing.T, name, user string, age time.Duration, names []string, addresses ...string) *certificatesv1.CertificateSigningRequest {
+// servingCSR returns a serving CSR as kubelet creates it.
+func servingCSR(t *testing.T, name, user string, age time.Duration, names []string, addresses ...string) *certificatesv1.CertificateSigningRequest {
 	t.Helper()
 	subject := nodeSubject("worker-1")
 	var ips []net.IP
@@ -34,14 +34,14 @@ func asked(t *testing.T, name, user string, age time.Duration, names []string, a
 	}
 }
 
-// servingOf returns worker-1 with two addresses. Validate accepts only CSRs
+// newServing returns worker-1 with two addresses. Validate accepts only CSRs
 // with a good name.
-func servingOf(t *testing.T) *Serving {
+func newServing(t *testing.T) *Serving {
 	t.Helper()
 	return &Serving{
 		Node: &Node{Name: "worker-1", api: &api{clock: &serverClock{}}}, Dir: t.TempDir(),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
-		Fits: func(csr *certificatesv1.CertificateSigningRequest) error {
+		Validate: func(csr *certificatesv1.CertificateSigningRequest) error {
 			if strings.HasPrefix(csr.Name, "good") {
 				return nil
 			}
@@ -50,22 +50,22 @@ func servingOf(t *testing.T) *Serving {
 	}
 }
 
-const own = "system:node:worker-1"
+const ownUser = "system:node:worker-1"
 
-func TestChooseServing(t *testing.T) {
+func TestSelectServingCSR(t *testing.T) {
 	names := []string{"worker-1"}
 	tests := map[string]struct {
 		csrs         []*certificatesv1.CertificateSigningRequest
 		want, misfit string
 	}{
 		"none":                    {nil, "", ""},
-		"another node's":          {[]*certificatesv1.CertificateSigningRequest{asked(t, "good", "system:node:worker-2", 0, names)}, "", ""},
-		"the newest":              {[]*certificatesv1.CertificateSigningRequest{asked(t, "good-old", own, 20*time.Minute, names), asked(t, "good", own, 5*time.Minute, names)}, "good", ""},
-		"an old one alone":        {[]*certificatesv1.CertificateSigningRequest{asked(t, "good-old", own, 20*time.Hour, names)}, "good-old", ""},
-		"newer one does not fit":  {[]*certificatesv1.CertificateSigningRequest{asked(t, "good", own, 5*time.Minute, names), asked(t, "bad", own, 0, names, "192.0.2.99")}, "good", "the serving CSR bad does not fit"},
-		"the other is given up":   {[]*certificatesv1.CertificateSigningRequest{asked(t, "good", own, 16*time.Minute, names), asked(t, "bad", own, 0, names, "192.0.2.99")}, "", "the serving CSR bad does not fit"},
-		"older one does not fit":  {[]*certificatesv1.CertificateSigningRequest{asked(t, "bad", own, 5*time.Minute, names), asked(t, "good", own, 0, names)}, "good", ""},
-		"same second, other name": {[]*certificatesv1.CertificateSigningRequest{asked(t, "good-a", own, 0, names), asked(t, "good-b", own, 0, names)}, "good-b", ""},
+		"another node's":          {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", "system:node:worker-2", 0, names)}, "", ""},
+		"the newest":              {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old", ownUser, 20*time.Minute, names), servingCSR(t, "good", ownUser, 5*time.Minute, names)}, "good", ""},
+		"an old one alone":        {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-old", ownUser, 20*time.Hour, names)}, "good-old", ""},
+		"newer one does not fit":  {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser, 5*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, "good", "the serving CSR bad does not fit"},
+		"the other is given up":   {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good", ownUser, 16*time.Minute, names), servingCSR(t, "bad", ownUser, 0, names, "192.0.2.99")}, "", "the serving CSR bad does not fit"},
+		"older one does not fit":  {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "bad", ownUser, 5*time.Minute, names), servingCSR(t, "good", ownUser, 0, names)}, "good", ""},
+		"same second, other name": {[]*certificatesv1.CertificateSigningRequest{servingCSR(t, "good-a", ownUser, 0, names), servingCSR(t, "good-b", ownUser, 0, names)}, "good-b", ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -74,18 +74,18 @@ func TestChooseServing(t *testing.T) {
 				csr.CreationTimestamp = csr.CreationTimestamp.Rfc3339Copy() // whole seconds, as the API server has them
 				found[csr.Name] = csr
 			}
-			got := servingOf(t).choose(found)
+			got := newServing(t).selectCSR(found)
 			if (got.csr == nil) != (test.want == "") || (got.csr != nil && got.csr.Name != test.want) {
 				t.Errorf("choose() = %v, want %q", got.csr, test.want)
 			}
-			if (got.misfit == nil) != (test.misfit == "") || (got.misfit != nil && !strings.Contains(got.misfit.text, test.misfit)) {
-				t.Errorf("choose() misfit = %v, want %q", got.misfit, test.misfit)
+			if (got.rejected == nil) != (test.misfit == "") || (got.rejected != nil && !strings.Contains(got.rejected.text, test.misfit)) {
+				t.Errorf("choose() misfit = %v, want %q", got.rejected, test.misfit)
 			}
 		})
 	}
 }
 
-func TestServingMisfits(t *testing.T) {
+func TestServingCSRMismatchIsExplained(t *testing.T) {
 	const intro = "the serving CSR bad does not fit this machine, do not approve it: "
 	tests := map[string]struct {
 		names     []string
@@ -104,24 +104,24 @@ func TestServingMisfits(t *testing.T) {
 		"something other": {[]string{"worker-1"}, []string{"192.0.2.7"}, "its usages are wrong"},
 	}
 	for name, test := range tests {
-		got := servingOf(t).misfit(asked(t, "bad", own, 0, test.names, test.addresses...))
+		got := newServing(t).explainMismatch(servingCSR(t, "bad", ownUser, 0, test.names, test.addresses...))
 		if got == nil || got.text != intro+test.want || got.remedy == "" {
 			t.Errorf("%s: misfit() = %+v, want %q", name, got, intro+test.want)
 		}
 	}
 }
 
-func TestRenewals(t *testing.T) {
-	ca := certtest.NewAuthority(t, "signer")
+func TestServingRenewalStatus(t *testing.T) {
+	ca := certtest.NewCA(t, "signer")
 	stored := func(ago, ahead time.Duration) []byte {
 		template := servingCertificate("worker-1", "192.0.2.7")
 		template.NotBefore, template.NotAfter = time.Now().Add(-ago), time.Now().Add(ahead)
 		return ca.Issue(t, certtest.NewKey(t), template)
 	}
-	waiting := asked(t, "good", own, time.Minute, []string{"worker-1"}, "192.0.2.7")
+	waiting := servingCSR(t, "good", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.7")
 	answered := waiting.DeepCopy()
-	conditions("Approved")(answered)
-	foreign := asked(t, "bad", own, time.Minute, []string{"worker-1"}, "192.0.2.99")
+	withConditions("Approved")(answered)
+	foreign := servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99")
 	tests := map[string]struct {
 		leaf []byte
 		csr  *certificatesv1.CertificateSigningRequest
@@ -139,7 +139,7 @@ func TestRenewals(t *testing.T) {
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}
-		got := servingOf(t).renewal(leafOfPEM(test.leaf), found, time.Now())
+		got := newServing(t).renewalStatus(parseLeaf(test.leaf), found, time.Now())
 		if got.CSR != test.name || (got.Text == "") != (test.want == "") || !strings.Contains(got.Text, test.want) || (got.Text == "") != (got.Remedy == "") {
 			t.Errorf("%s: renewal() = %+v, want %q", name, got, test.want)
 		}
@@ -147,38 +147,38 @@ func TestRenewals(t *testing.T) {
 
 	// Early in the certificate's lifetime no request is sent: it would fail
 	// without a server.
-	s := servingOf(t)
-	write(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), stored(5*time.Hour, 5*time.Hour))
-	if got, err := s.Renewal(t.Context()); err != nil || got != (Renewal{}) {
+	s := newServing(t)
+	writeFile(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), stored(5*time.Hour, 5*time.Hour))
+	if got, err := s.CheckRenewal(t.Context()); err != nil || got != (Renewal{}) {
 		t.Errorf("Renewal() = %+v, %v", got, err)
 	}
 	identity := &Identity{Dir: s.Dir, NodeName: "worker-1"}
 	for share, want := range map[time.Duration]bool{85 * time.Hour: false, 95 * time.Hour: true} {
-		write(t, identity.current(), stored(share, 100*time.Hour-share))
-		if got := identity.Renewal(time.Now()); (got.Text != "") != want {
+		writeFile(t, identity.clientCertificatePath(), stored(share, 100*time.Hour-share))
+		if got := identity.CheckRenewal(time.Now()); (got.Text != "") != want {
 			t.Errorf("Renewal() after %s of 100h = %+v", share, got)
 		}
 	}
 }
 
-func TestFirstServing(t *testing.T) {
-	waiting := asked(t, "good", own, time.Minute, []string{"worker-1"}, "192.0.2.7")
+func TestInitialServingStatus(t *testing.T) {
+	waiting := servingCSR(t, "good", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.7")
 	denied := waiting.DeepCopy()
-	conditions("Denied")(denied)
+	withConditions("Denied")(denied)
 	for name, test := range map[string]struct {
 		csr          *certificatesv1.CertificateSigningRequest
 		want, remedy string
 	}{
 		"waits":        {waiting, "it waits for approval of the serving CSR good for system:node:worker-1", "oc adm certificate approve good"},
 		"denied":       {denied, "its CSR good is Denied (", "systemctl restart kubelet # makes it ask anew"},
-		"does not fit": {asked(t, "bad", own, time.Minute, []string{"worker-1"}, "192.0.2.99"), "the serving CSR bad does not fit this machine", "ip -br address"},
-		"not asked":    {nil, unasked, "journalctl -b -u kubelet"},
+		"does not fit": {servingCSR(t, "bad", ownUser, time.Minute, []string{"worker-1"}, "192.0.2.99"), "the serving CSR bad does not fit this machine", "ip -br address"},
+		"not asked":    {nil, noServingCSRText, "journalctl -b -u kubelet"},
 	} {
 		found := map[string]*certificatesv1.CertificateSigningRequest{}
 		if test.csr != nil {
 			found[test.csr.Name] = test.csr
 		}
-		if got := servingOf(t).first(found); !strings.HasPrefix(got.Text, test.want) || !strings.HasPrefix(got.Remedy, test.remedy) {
+		if got := newServing(t).initialStatus(found); !strings.HasPrefix(got.Text, test.want) || !strings.HasPrefix(got.Remedy, test.remedy) {
 			t.Errorf("%s: %+v, want %q and %q", name, got, test.want, test.remedy)
 		}
 	}

@@ -18,14 +18,14 @@ import (
 // server, for logs and exec.
 const ClientCAPath = "/etc/kubernetes/kubelet-ca.crt"
 
-// soon is how long before the expiry of a CA a warning is issued. Fetching new
+// caExpiryWarning is how long before the expiry of a CA a warning is issued. Fetching new
 // user data in a maintenance window can take some weeks.
-const soon = 30 * 24 * time.Hour
+const caExpiryWarning = 30 * 24 * time.Hour
 
-// Callers checks whether kubelet still accepts its clients. On platform None no
+// CheckClientCAs checks whether kubelet still accepts its clients. On platform None no
 // controller distributes new CAs to a node, and kubelet reports rejected API
 // server requests only in its journal.
-func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Finding, error) {
+func (m Host) CheckClientCAs(ctx context.Context, file string, now time.Time) ([]Finding, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil // this payload stores the CAs elsewhere
@@ -33,22 +33,22 @@ func (m Machine) Callers(ctx context.Context, file string, now time.Time) ([]Fin
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %w", err)
 	}
-	authorities, err := certificates(content)
+	authorities, err := parsePEMCertificates(content)
 	if err != nil {
 		return nil, fmt.Errorf("reading the authorities of kubelet's callers: %s: %w", file, err)
 	}
-	return callers(authorities, lastErrors(ctx, Unit, 60, "--since=-1h"), file, now), nil
+	return clientCAFindings(authorities, lastErrors(ctx, UnitName, 60, "--since=-1h"), file, now), nil
 }
 
-// callers returns the findings about kubelet's client CAs. A rejected request
+// clientCAFindings returns the findings about kubelet's client CAs. A rejected request
 // in the journal takes precedence, because the file can contain several CAs and
 // only the newest is in use.
-func callers(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
+func clientCAFindings(authorities []*x509.Certificate, errors []string, file string, now time.Time) []Finding {
 	const remedy = "hcp-node-agent join --user-data STUB # with a fresh stub brings the cluster's new ones"
 	f := Finding{About: "kubelet's callers", Remedy: remedy}
 	for _, line := range errors {
 		if strings.Contains(line, "Unable to authenticate the request") && strings.Contains(line, "x509") {
-			f.Severity, f.Details = report.SeverityProblem, []string{plain(line)}
+			f.Severity, f.Details = report.SeverityProblem, []string{formatLogLine(line)}
 			f.Text = "kubelet refuses calls because it does not know who vouches for the caller (" + file + "): logs, exec and metrics of this node fail; the cluster has other authorities since the join"
 			return []Finding{f}
 		}
@@ -62,10 +62,10 @@ func callers(authorities []*x509.Certificate, errors []string, file string, now 
 	switch {
 	case now.After(newest.NotAfter):
 		f.Severity = report.SeverityProblem
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec and metrics of this node fail", stamp(newest.NotAfter), file)
-	case now.Add(soon).After(newest.NotAfter):
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers has ended at %s (%s): logs, exec and metrics of this node fail", formatTime(newest.NotAfter), file)
+	case now.Add(caExpiryWarning).After(newest.NotAfter):
 		f.Severity = report.SeverityWarning
-		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and metrics of this node fail then", stamp(newest.NotAfter), file)
+		f.Text = fmt.Sprintf("the last authority that vouches for kubelet's callers ends at %s (%s): logs, exec and metrics of this node fail then", formatTime(newest.NotAfter), file)
 	default:
 		return nil
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestCallers(t *testing.T) {
+func TestClientCAFindings(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	until := func(days int) *x509.Certificate { return &x509.Certificate{NotAfter: now.AddDate(0, 0, days)} }
 	refusal := `"Unable to authenticate the request" err="verifying certificate SN=1, SKID=, AKID= failed: x509: certificate signed by unknown authority"`
@@ -27,7 +27,7 @@ func TestCallers(t *testing.T) {
 		"a token is refused":       {[]*x509.Certificate{until(300)}, []string{`"Unable to authenticate the request" err="invalid bearer token"`}, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			found := callers(test.authorities, test.errors, "ca.crt", now)
+			found := clientCAFindings(test.authorities, test.errors, "ca.crt", now)
 			if test.severity == "" {
 				if len(found) > 0 {
 					t.Errorf("%+v", found)

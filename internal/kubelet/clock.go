@@ -16,61 +16,61 @@ import (
 // clockRemedy sets a wrong clock.
 const clockRemedy = "timedatectl; chronyc makestep"
 
-// tolerable is the smallest clock difference that is reported. The Date header
+// minReportedSkew is the smallest clock difference that is reported. The Date header
 // of the server has whole seconds, and the response takes some time.
-const tolerable = time.Minute
+const minReportedSkew = time.Minute
 
-// apart returns a note in parentheses about the difference between the local
+// skewNote returns a note in parentheses about the difference between the local
 // clock and the server's. It returns "" if the difference is small or the time
 // of the server is unknown.
-func (c *serverClock) apart(local time.Time) string {
+func (c *serverClock) skewNote(local time.Time) string {
 	c.mu.Lock()
-	known := !c.date.IsZero()
+	known := !c.serverDate.IsZero()
 	c.mu.Unlock()
 	server := c.now()
-	if difference := local.Sub(server).Abs(); !known || difference < tolerable {
+	if difference := local.Sub(server).Abs(); !known || difference < minReportedSkew {
 		return ""
 	}
-	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", stamp(local), clockRemedy)
+	return fmt.Sprintf(" (this machine's clock says %s; if that is the wrong one: %s)", formatTime(local), clockRemedy)
 }
 
-// explainClock distinguishes an expired server certificate from a wrong local
+// explainExpiry distinguishes an expired server certificate from a wrong local
 // clock. To do so, it requests the time from the server.
-func (a *api) explainClock(ctx context.Context, err error) (trouble, bool) {
+func (a *api) explainExpiry(ctx context.Context, err error) (requestProblem, bool) {
 	var invalid x509.CertificateInvalidError
 	if a.tls == nil || !errors.As(err, &invalid) || invalid.Reason != x509.Expired || invalid.Cert == nil {
-		return trouble{}, false
+		return requestProblem{}, false
 	}
-	date, err := a.askDate(ctx, invalid.Cert)
+	date, err := a.fetchServerDate(ctx, invalid.Cert)
 	if err != nil {
 		return explainTLS(err, a.server) // the time of an unverified server is not trusted
 	}
-	return clockTrouble(a.server, invalid.Cert, date, time.Now()), true
+	return expiryProblem(a.server, invalid.Cert, date, time.Now()), true
 }
 
-// clockTrouble decides between an expired certificate and a wrong local clock,
+// expiryProblem decides between an expired certificate and a wrong local clock,
 // by the date of the server.
-func clockTrouble(server string, certificate *x509.Certificate, date, local time.Time) trouble {
-	t := trouble{code: report.Failed, remedy: clockRemedy}
-	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server, stamp(certificate.NotBefore), stamp(certificate.NotAfter))
+func expiryProblem(server string, certificate *x509.Certificate, date, local time.Time) requestProblem {
+	t := requestProblem{code: report.Failed, remedy: clockRemedy}
+	validity := fmt.Sprintf("the certificate of %s is valid from %s to %s", server, formatTime(certificate.NotBefore), formatTime(certificate.NotAfter))
 	if date.After(certificate.NotBefore) && date.Before(certificate.NotAfter) {
-		t.text = fmt.Sprintf("this machine's clock is wrong: it says %s, the API server's says %s; %s", stamp(local), stamp(date), validity)
+		t.text = fmt.Sprintf("this machine's clock is wrong: it says %s, the API server's says %s; %s", formatTime(local), formatTime(date), validity)
 		return t
 	}
-	t.text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity, stamp(date))
+	t.text = fmt.Sprintf("%s, and the API server's own clock says %s: it needs a new one", validity, formatTime(date))
 	t.remedy = "# look whether the hosted control plane's certificates are renewed (the annotation hypershift.openshift.io/disable-pki-reconciliation stops that)"
 	return t
 }
 
-// askDate requests the current time from the server. The server is verified as
+// fetchServerDate requests the current time from the server. The server is verified as
 // usual, but for a time at which certificate is valid; no credential is sent.
-func (a *api) askDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
+func (a *api) fetchServerDate(ctx context.Context, certificate *x509.Certificate) (time.Time, error) {
 	verify := a.tls.Clone()
 	verify.Certificates, verify.GetClientCertificate = nil, nil
 	valid := certificate.NotBefore.Add(certificate.NotAfter.Sub(certificate.NotBefore) / 2)
 	verify.Time = func() time.Time { return valid }
 	transport := &http.Transport{TLSClientConfig: verify, DisableKeepAlives: true}
-	if proxy := a.via(); proxy != nil {
+	if proxy := a.proxyURL(); proxy != nil {
 		transport.Proxy = func(*http.Request) (*url.URL, error) { return proxy, nil }
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)

@@ -35,14 +35,14 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			ca := certtest.NewAuthority(t, "ca")
+			ca := certtest.NewCA(t, "ca")
 			key := certtest.NewKey(t)
 			chain := ca.Issue(t, key, &x509.Certificate{NotBefore: test.from, NotAfter: test.to, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}})
 			pair, err := tls.X509KeyPair(chain, certtest.KeyPEM(t, key))
 			if err != nil {
 				t.Fatal(err)
 			}
-			server := quiet(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			server := withoutErrorLog(httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if len(r.TLS.PeerCertificates) > 0 || r.Header.Get("Authorization") != "" {
 					t.Error("a credential was shown to a server that was not verified as always")
 				}
@@ -53,7 +53,7 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 			defer server.Close()
 			trusted := ca.PEM
 			if test.foreign {
-				trusted = certtest.NewAuthority(t, "another").PEM
+				trusted = certtest.NewCA(t, "another").PEM
 			}
 			config := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{
 				CAData: trusted, CertData: ca.Issue(t, key, nodeCertificate("worker-1")), KeyData: certtest.KeyPEM(t, key),
@@ -71,27 +71,27 @@ func TestExpiredCertificateOrWrongClock(t *testing.T) {
 	}
 }
 
-func TestClocksApart(t *testing.T) {
+func TestSkewNote(t *testing.T) {
 	now := time.Now()
-	said := &serverClock{date: now, seenAt: now}
-	if got := said.apart(now.Add(30 * time.Second)); got != "" {
+	said := &serverClock{serverDate: now, receivedAt: now}
+	if got := said.skewNote(now.Add(30 * time.Second)); got != "" {
 		t.Errorf("half a minute is worth a word: %q", got)
 	}
-	if got := said.apart(now.Add(-time.Hour)); !strings.Contains(got, stamp(now.Add(-time.Hour))) || !strings.Contains(got, "chronyc makestep") {
+	if got := said.skewNote(now.Add(-time.Hour)); !strings.Contains(got, formatTime(now.Add(-time.Hour))) || !strings.Contains(got, "chronyc makestep") {
 		t.Errorf("apart() = %q", got)
 	}
-	if got := (&serverClock{}).apart(now.Add(time.Hour)); got != "" {
+	if got := (&serverClock{}).skewNote(now.Add(time.Hour)); got != "" {
 		t.Errorf("nobody said what time it is, and yet: %q", got)
 	}
 }
 
-func TestClockOf(t *testing.T) {
+func TestCompareClocks(t *testing.T) {
 	leaf := &x509.Certificate{NotAfter: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)}
 	before, after := leaf.NotAfter.Add(-time.Hour), leaf.NotAfter.Add(time.Hour)
-	if err := clockOf(leaf, after, after); err != nil {
+	if err := compareClocks(leaf, after, after); err != nil {
 		t.Errorf("expired by both clocks: %v", err)
 	}
-	err := clockOf(leaf, before, after)
+	err := compareClocks(leaf, before, after)
 	const want = "this machine's clock is wrong: it says 2026-11-01T01:00:00Z, at which this node's certificate has expired (at 2026-11-01T00:00:00Z); the API server's clock says 2026-10-31T23:00:00Z"
 	if err == nil || err.Error() != want || report.CodeOf(err) != report.Refused {
 		t.Errorf("clockOf() = %v, want %q", err, want)

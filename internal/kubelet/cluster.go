@@ -23,16 +23,16 @@ type Cluster struct {
 	CA     []byte // PEM bundle
 }
 
-// ClusterOf reads the cluster from a kubeconfig.
-func ClusterOf(kubeconfig []byte) (Cluster, error) {
+// ParseCluster reads the cluster from a kubeconfig.
+func ParseCluster(kubeconfig []byte) (Cluster, error) {
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return Cluster{}, fmt.Errorf("reading kubeconfig: %w", err)
 	}
-	return clusterOf(config)
+	return clusterFromConfig(config)
 }
 
-func clusterOf(config *rest.Config) (Cluster, error) {
+func clusterFromConfig(config *rest.Config) (Cluster, error) {
 	if config.ExecProvider != nil || config.AuthProvider != nil {
 		return Cluster{}, errors.New("reading kubeconfig: it runs a program to get its credential, which a node's kubeconfig never does")
 	}
@@ -45,18 +45,18 @@ func clusterOf(config *rest.Config) (Cluster, error) {
 	return Cluster{Server: config.Host, CA: config.CAData}, nil
 }
 
-// Same returns an error that states the difference unless other is the same
+// CheckSame returns an error that states the difference unless other is the same
 // cluster. The URL must be equal, and the CA bundles must share at least one
 // certificate, because a bundle grows and shrinks during a CA rotation.
-func (c Cluster) Same(other Cluster) error {
-	if normalServer(c.Server) != normalServer(other.Server) {
+func (c Cluster) CheckSame(other Cluster) error {
+	if normalizeServer(c.Server) != normalizeServer(other.Server) {
 		return fmt.Errorf("it is for %s, not for %s", other.Server, c.Server)
 	}
-	ours, err := certificates(c.CA)
+	ours, err := parsePEMCertificates(c.CA)
 	if err != nil {
 		return err
 	}
-	theirs, err := certificates(other.CA)
+	theirs, err := parsePEMCertificates(other.CA)
 	if err != nil {
 		return err
 	}
@@ -65,12 +65,12 @@ func (c Cluster) Same(other Cluster) error {
 			return nil
 		}
 	}
-	return otherAuthorities{server: other.Server}
+	return caMismatchError{server: other.Server}
 }
 
-// normalServer returns server in a form in which https://Host and
+// normalizeServer returns server in a form in which https://Host and
 // https://host:443/ are equal.
-func normalServer(server string) string {
+func normalizeServer(server string) string {
 	parsed, err := url.Parse(server)
 	if err != nil {
 		return server
@@ -82,9 +82,9 @@ func normalServer(server string) string {
 	return strings.ToLower(parsed.Scheme) + "://" + strings.ToLower(parsed.Hostname()) + ":" + port + strings.TrimRight(parsed.Path, "/")
 }
 
-// certificates parses the certificates of a PEM bundle and ignores other
+// parsePEMCertificates parses the certificates of a PEM bundle and ignores other
 // blocks. It fails if there are none.
-func certificates(bundle []byte) ([]*x509.Certificate, error) {
+func parsePEMCertificates(bundle []byte) ([]*x509.Certificate, error) {
 	var all []*x509.Certificate
 	for rest := bundle; ; {
 		var block *pem.Block
@@ -106,11 +106,11 @@ func certificates(bundle []byte) ([]*x509.Certificate, error) {
 	return all, nil
 }
 
-// kubeconfigFor returns the kubeconfig that kubelet itself would write after
+// encodeKubeconfig returns the kubeconfig that kubelet itself would write after
 // its TLS bootstrap, byte for byte (writeKubeconfigFromBootstrapping in
 // k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap). kubelet accepts it and
 // does not bootstrap again.
-func kubeconfigFor(cluster Cluster, pairFile string) ([]byte, error) {
+func encodeKubeconfig(cluster Cluster, pairFile string) ([]byte, error) {
 	content, err := clientcmd.Write(clientcmdapi.Config{
 		Clusters:       map[string]*clientcmdapi.Cluster{"default-cluster": {Server: cluster.Server, CertificateAuthorityData: cluster.CA}},
 		AuthInfos:      map[string]*clientcmdapi.AuthInfo{"default-auth": {ClientCertificate: pairFile, ClientKey: pairFile}},
@@ -123,14 +123,14 @@ func kubeconfigFor(cluster Cluster, pairFile string) ([]byte, error) {
 	return content, nil
 }
 
-// readBootstrap parses the bootstrap kubeconfig.
-func readBootstrap(kubeconfig []byte) (*rest.Config, Cluster, error) {
+// parseBootstrapKubeconfig parses the bootstrap kubeconfig.
+func parseBootstrapKubeconfig(kubeconfig []byte) (*rest.Config, Cluster, error) {
 	const remedy = "# fetch the payload anew with a fresh user-data stub"
 	config, err := clientcmd.RESTConfigFromKubeConfig(kubeconfig)
 	if err != nil {
 		return nil, Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
 	}
-	cluster, err := clusterOf(config)
+	cluster, err := clusterFromConfig(config)
 	if err != nil {
 		return nil, Cluster{}, report.Fail(report.Usage, remedy, "reading the bootstrap kubeconfig: %w", err)
 	}

@@ -16,13 +16,13 @@ import (
 
 // testdata/kubeconfig was written by kubelet's own
 // writeKubeconfigFromBootstrapping (v1.34.2).
-func TestKubeconfigIsKubelets(t *testing.T) {
+func TestKubeconfigMatchesKubelet(t *testing.T) {
 	want, err := os.ReadFile("testdata/kubeconfig")
 	if err != nil {
 		t.Fatal(err)
 	}
 	cluster := Cluster{Server: "https://api.demo.example.com:6443", CA: []byte("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n")}
-	got, err := kubeconfigFor(cluster, "/var/lib/kubelet/pki/kubelet-client-current.pem")
+	got, err := encodeKubeconfig(cluster, "/var/lib/kubelet/pki/kubelet-client-current.pem")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,8 +31,8 @@ func TestKubeconfigIsKubelets(t *testing.T) {
 	}
 }
 
-func TestSameCluster(t *testing.T) {
-	old, fresh, foreign := certtest.NewAuthority(t, "old"), certtest.NewAuthority(t, "new"), certtest.NewAuthority(t, "foreign")
+func TestClusterCheckSame(t *testing.T) {
+	old, fresh, foreign := certtest.NewCA(t, "old"), certtest.NewCA(t, "new"), certtest.NewCA(t, "foreign")
 	ours := Cluster{Server: "https://api.example.com:6443", CA: append(append([]byte{}, old.PEM...), fresh.PEM...)}
 	tests := map[string]struct {
 		theirs Cluster
@@ -47,21 +47,21 @@ func TestSameCluster(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := ours.Same(test.theirs)
+			err := ours.CheckSame(test.theirs)
 			if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
 				t.Errorf("Same() = %v, want %q", err, test.want)
 			}
 		})
 	}
 	port := Cluster{Server: "https://api.example.com:443", CA: old.PEM}
-	if err := port.Same(Cluster{Server: "https://api.example.com", CA: old.PEM}); err != nil {
+	if err := port.CheckSame(Cluster{Server: "https://api.example.com", CA: old.PEM}); err != nil {
 		t.Errorf("the port that https implies makes a difference: %v", err)
 	}
 }
 
-func TestCheck(t *testing.T) {
+func TestIdentityCheck(t *testing.T) {
 	const server = "https://api.example.com:6443"
-	ca, foreign := certtest.NewAuthority(t, "ca"), certtest.NewAuthority(t, "foreign")
+	ca, foreign := certtest.NewCA(t, "ca"), certtest.NewCA(t, "foreign")
 	key := certtest.NewKey(t)
 	good := ca.Issue(t, key, nodeCertificate("worker-1"))
 	old := nodeCertificate("worker-1")
@@ -91,17 +91,17 @@ func TestCheck(t *testing.T) {
 			dir := t.TempDir()
 			i := &Identity{Dir: dir, Kubeconfig: filepath.Join(dir, "kubeconfig"), NodeName: "worker-1", Server: server, CA: ca.PEM}
 			if test.pair != nil {
-				write(t, i.current(), append(append([]byte{}, test.pair...), certtest.KeyPEM(t, key)...))
+				writeFile(t, i.clientCertificatePath(), append(append([]byte{}, test.pair...), certtest.KeyPEM(t, key)...))
 			}
 			content := []byte(test.content)
 			if test.cluster.Server != "" {
 				var err error
-				if content, err = kubeconfigFor(test.cluster, i.current()); err != nil {
+				if content, err = encodeKubeconfig(test.cluster, i.clientCertificatePath()); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if len(content) > 0 {
-				write(t, i.Kubeconfig, content)
+				writeFile(t, i.Kubeconfig, content)
 			}
 			got, err := i.Check(context.Background())
 			if test.refused != "" {
@@ -124,7 +124,7 @@ const execKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, conte
 const insecureKubeconfig = `{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}],
   clusters: [{name: c, cluster: {server: SERVER, insecure-skip-tls-verify: true}}], users: [{name: u, user: {token: t}}]}`
 
-func write(t *testing.T, path string, content []byte) {
+func writeFile(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)

@@ -30,11 +30,11 @@ import (
 var plane *bed.ControlPlane
 
 func TestMain(m *testing.M) {
-	os.Exit(bed.Play(func(c *bed.ControlPlane) { plane = c }, m.Run))
+	os.Exit(bed.RunTests(func(c *bed.ControlPlane) { plane = c }, m.Run))
 }
 
-// admin returns a client with all rights.
-func admin(t *testing.T) kubernetes.Interface {
+// newAdminClient returns a client with all rights.
+func newAdminClient(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", plane.Kubeconfig)
 	if err != nil {
@@ -48,9 +48,9 @@ func admin(t *testing.T) kubernetes.Interface {
 	return client
 }
 
-// bootstrap returns the payload's bootstrap kubeconfig, with the server URL
+// newBootstrapKubeconfig returns the payload's bootstrap kubeconfig, with the server URL
 // that is reachable from here. change modifies it.
-func bootstrap(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo)) []byte {
+func newBootstrapKubeconfig(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo)) []byte {
 	t.Helper()
 	file, err := clientcmd.LoadFromFile(plane.BootstrapKubeconfig)
 	if err != nil {
@@ -68,17 +68,17 @@ func bootstrap(t *testing.T, change func(cluster *clientcmdapi.Cluster, user *cl
 	return content
 }
 
-// credential returns a change that sets a bootstrap credential with a
+// withCredential returns a change that sets a bootstrap credential with a
 // certificate of the cluster's own signer.
-func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
+func withCredential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo) {
 	t.Helper()
 	dir := filepath.Dir(plane.BootstrapKubeconfig)
-	chain, err := certificates(read(t, filepath.Join(dir, "csr-signer.crt")))
+	chain, err := parsePEMCertificates(readFile(t, filepath.Join(dir, "csr-signer.crt")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	signer, key := chain[0], certtest.NewKey(t)
-	parsed, err := keyutil.ParsePrivateKeyPEM(read(t, filepath.Join(dir, "csr-signer.key")))
+	parsed, err := keyutil.ParsePrivateKeyPEM(readFile(t, filepath.Join(dir, "csr-signer.key")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,23 +87,23 @@ func credential(t *testing.T, template *x509.Certificate) func(*clientcmdapi.Clu
 	if !isECDSA {
 		t.Fatalf("the signer's key is a %T", parsed)
 	}
-	ca := &certtest.Authority{Certificate: signer, Key: caKey}
+	ca := &certtest.CA{Certificate: signer, Key: caKey}
 	return func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
 		user.ClientCertificateData = ca.Issue(t, key, template)
 		user.ClientKeyData = certtest.KeyPEM(t, key)
 	}
 }
 
-func bootstrapper() pkix.Name {
+func bootstrapperSubject() pkix.Name {
 	return pkix.Name{
 		CommonName:   "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper",
 		Organization: []string{"system:serviceaccounts:openshift-machine-config-operator", "system:serviceaccounts"},
 	}
 }
 
-// newNode returns an identity with directories of the test's own, and the
+// newIdentity returns an identity with directories of the test's own, and the
 // recorder of its events.
-func newNode(t *testing.T, name string) (*Identity, *recorder) {
+func newIdentity(t *testing.T, name string) (*Identity, *recorder) {
 	t.Helper()
 	dir := t.TempDir()
 	tree, err := host.OpenTree("/")
@@ -112,7 +112,7 @@ func newNode(t *testing.T, name string) (*Identity, *recorder) {
 	}
 	paths := &ledger.Paths{Tree: tree}
 	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -121,31 +121,31 @@ func newNode(t *testing.T, name string) (*Identity, *recorder) {
 	said := &recorder{}
 	return &Identity{
 		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"),
-		Bootstrap: bootstrap(t, nil), NodeName: name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: said.log(),
+		BootstrapKubeconfig: newBootstrapKubeconfig(t, nil), NodeName: name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: said.log(),
 	}, said
 }
 
-// requestsOf returns the client CSRs for a node.
-func requestsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
+// clientCSRsOf returns the client CSRs for a node.
+func clientCSRsOf(t *testing.T, node string) []certificatesv1.CertificateSigningRequest {
 	t.Helper()
-	list, err := admin(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
+	list, err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().List(t.Context(), metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found []certificatesv1.CertificateSigningRequest
 	for _, csr := range list.Items {
 		request, err := parseRequest(csr.Spec.Request)
-		if err == nil && request.Subject.CommonName == userOf(node) {
+		if err == nil && request.Subject.CommonName == nodeUser(node) {
 			found = append(found, csr)
 		}
 	}
 	return found
 }
 
-// answer adds a condition to a CSR, as an administrator with oc does.
-func answer(t *testing.T, name string, kind certificatesv1.RequestConditionType) {
+// setCSRCondition adds a condition to a CSR, as an administrator with oc does.
+func setCSRCondition(t *testing.T, name string, kind certificatesv1.RequestConditionType) {
 	t.Helper()
-	csrs := admin(t).CertificatesV1().CertificateSigningRequests()
+	csrs := newAdminClient(t).CertificatesV1().CertificateSigningRequests()
 	csr, err := csrs.Get(t.Context(), name, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -158,18 +158,18 @@ func answer(t *testing.T, name string, kind certificatesv1.RequestConditionType)
 	}
 }
 
-// byHand returns an Approver that approves every CSR.
-func byHand(t *testing.T) Approver {
+// manualApprover returns an Approver that approves every CSR.
+func manualApprover(t *testing.T) Approver {
 	t.Helper()
-	return func(_ context.Context, request Request) error {
-		answer(t, request.Name, certificatesv1.CertificateApproved)
+	return func(_ context.Context, request ApprovalRequest) error {
+		setCSRCondition(t, request.Name, certificatesv1.CertificateApproved)
 		return nil
 	}
 }
 
-// until waits until so returns true, because of another goroutine or the
+// waitUntil waits until so returns true, because of another goroutine or the
 // cluster.
-func until(t *testing.T, what string, so func() bool) {
+func waitUntil(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -178,14 +178,14 @@ func until(t *testing.T, what string, so func() bool) {
 	}
 }
 
-func within(t *testing.T, time time.Duration) context.Context {
+func contextWithTimeout(t *testing.T, time time.Duration) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-func read(t *testing.T, path string) []byte {
+func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {

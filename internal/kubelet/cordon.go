@@ -22,7 +22,7 @@ func cordonedByLeave(node *corev1.Node) bool {
 // Cordon marks this node's Node unschedulable, which the node's own credential
 // allows. A Node that is already cordoned or does not exist remains unchanged.
 func (n *Node) Cordon(ctx context.Context) error {
-	return n.api.persist(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.api.retry(ctx, n.Log, "cordoning Node "+n.Name, func(ctx context.Context) error {
 		node, err := n.api.client.Nodes().Get(ctx, n.Name)
 		if apierrors.IsNotFound(err) || (err == nil && node.Spec.Unschedulable) {
 			return nil
@@ -30,12 +30,12 @@ func (n *Node) Cordon(ctx context.Context) error {
 		if err != nil {
 			return err //nolint:wrapcheck // persist explains it
 		}
-		return n.patch(ctx, true, stamp(metav1.Now().Time))
+		return n.patch(ctx, true, formatTime(metav1.Now().Time))
 	})
 }
 
 func (n *Node) uncordon(ctx context.Context) error {
-	return n.api.persist(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
+	return n.api.retry(ctx, n.Log, "uncordoning Node "+n.Name, func(ctx context.Context) error {
 		return n.patch(ctx, false, nil)
 	})
 }

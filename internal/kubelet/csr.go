@@ -23,16 +23,16 @@ func clientUsages() []certificatesv1.KeyUsage {
 }
 
 func nodeSubject(nodeName string) pkix.Name {
-	return pkix.Name{CommonName: userOf(nodeName), Organization: []string{"system:nodes"}}
+	return pkix.Name{CommonName: nodeUser(nodeName), Organization: []string{"system:nodes"}}
 }
 
-// userOf returns the user name of a node.
-func userOf(nodeName string) string { return "system:node:" + nodeName }
+// nodeUser returns the user name of a node.
+func nodeUser(nodeName string) string { return "system:node:" + nodeName }
 
-// clientRequest returns the CSR that kubelet would submit when it bootstraps,
+// newClientCSR returns the CSR that kubelet would submit when it bootstraps,
 // including its name (requestNodeCertificate in
 // k8s.io/kubernetes/pkg/kubelet/certificate/bootstrap).
-func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
+func newClientCSR(key *pendingKey, nodeName string) (*certificatesv1.CertificateSigningRequest, error) {
 	subject := nodeSubject(nodeName)
 	request, err := cert.MakeCSR(key.private, &subject, nil, nil)
 	if err != nil {
@@ -54,33 +54,33 @@ func clientRequest(key *pendingKey, nodeName string) (*certificatesv1.Certificat
 type phase string
 
 const (
-	absent      phase = "absent"
-	pending     phase = "pending"
-	approved    phase = "approved" // but not issued yet
-	issued      phase = "issued"
-	denied      phase = "denied"
-	failed      phase = "failed"
-	somebodys   phase = "somebody else's" // has the same name but another key
-	outOfDate   phase = "out of date"     // the issued certificate has expired
-	notAskedFor phase = "not asked for"   // the issued certificate does not match the request
-	otherTicket phase = "of another ticket, or of none"
+	phaseAbsent              phase = "absent"
+	phasePending             phase = "pending"
+	phaseApproved            phase = "approved" // but not issued yet
+	phaseIssued              phase = "issued"
+	phaseDenied              phase = "denied"
+	phaseFailed              phase = "failed"
+	phaseKeyMismatch         phase = "somebody else's" // has the same name but another key
+	phaseExpired             phase = "out of date"     // the issued certificate has expired
+	phaseCertificateMismatch phase = "not asked for"   // the issued certificate does not match the request
+	phaseAnnotationMismatch  phase = "of another ticket, or of none"
 )
 
-// standing is the evaluated status of a CSR.
-type standing struct {
+// csrStatus is the evaluated status of a CSR.
+type csrStatus struct {
 	phase       phase
 	detail      string // reason and message of a denial, or the mismatch
 	certificate []byte // PEM; only if issued
 }
 
-// assess evaluates the CSR found in the cluster against ours, the CSR that this
+// evaluateCSR evaluates the CSR found in the cluster against ours, the CSR that this
 // node submits. found is nil if none exists.
-func assess(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) standing {
+func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
 	if found == nil {
-		return standing{phase: absent}
+		return csrStatus{phase: phaseAbsent}
 	}
-	if err := sameRequest(found, ours); err != nil {
-		return standing{phase: somebodys, detail: err.Error()}
+	if err := checkSameRequest(found, ours); err != nil {
+		return csrStatus{phase: phaseKeyMismatch, detail: err.Error()}
 	}
 	isApproved := false
 	for _, condition := range found.Status.Conditions {
@@ -90,48 +90,48 @@ func assess(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Ti
 		}
 		switch {
 		case condition.Type == certificatesv1.CertificateDenied:
-			return standing{phase: denied, detail: detail}
+			return csrStatus{phase: phaseDenied, detail: detail}
 		case condition.Type == certificatesv1.CertificateFailed && condition.Status != corev1.ConditionFalse:
-			return standing{phase: failed, detail: detail}
+			return csrStatus{phase: phaseFailed, detail: detail}
 		case condition.Type == certificatesv1.CertificateApproved:
 			isApproved = true
 		}
 	}
 	switch {
 	case len(found.Status.Certificate) > 0:
-		return assessCertificate(found.Status.Certificate, ours, now)
+		return evaluateCertificate(found.Status.Certificate, ours, now)
 	case isApproved:
-		return standing{phase: approved}
-	case !annotatedAs(found, ours):
-		return standing{phase: otherTicket, detail: "it carries no proof of this node's ticket, and what a CSR carries cannot be changed"}
+		return csrStatus{phase: phaseApproved}
+	case !hasAnnotations(found, ours):
+		return csrStatus{phase: phaseAnnotationMismatch, detail: "it carries no proof of this node's ticket, and what a CSR carries cannot be changed"}
 	}
-	return standing{phase: pending}
+	return csrStatus{phase: phasePending}
 }
 
-func assessCertificate(content []byte, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) standing {
+func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
 	request, err := parseRequest(ours.Spec.Request)
 	if err != nil {
-		return standing{phase: notAskedFor, detail: err.Error()}
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
 	}
-	chain, err := certificates(content)
+	chain, err := parsePEMCertificates(content)
 	if err != nil {
-		return standing{phase: notAskedFor, detail: err.Error()}
+		return csrStatus{phase: phaseCertificateMismatch, detail: err.Error()}
 	}
 	leaf := chain[0]
 	switch {
 	case !samePublicKey(leaf.PublicKey, request.PublicKey):
-		return standing{phase: notAskedFor, detail: "its certificate is for another key"}
+		return csrStatus{phase: phaseCertificateMismatch, detail: "its certificate is for another key"}
 	case leaf.Subject.CommonName != request.Subject.CommonName || !slices.Equal(leaf.Subject.Organization, request.Subject.Organization):
-		return standing{phase: notAskedFor, detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
+		return csrStatus{phase: phaseCertificateMismatch, detail: fmt.Sprintf("its certificate is for %q", leaf.Subject)}
 	case now.After(leaf.NotAfter):
-		return standing{phase: outOfDate, detail: "its certificate expired at " + stamp(leaf.NotAfter)}
+		return csrStatus{phase: phaseExpired, detail: "its certificate expired at " + formatTime(leaf.NotAfter)}
 	}
-	return standing{phase: issued, certificate: content}
+	return csrStatus{phase: phaseIssued, certificate: content}
 }
 
-// sameRequest returns an error that states the difference unless found requests
+// checkSameRequest returns an error that states the difference unless found requests
 // the same certificate as ours.
-func sameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
+func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
 	theirs, err := parseRequest(found.Spec.Request)
 	if err != nil {
 		return err

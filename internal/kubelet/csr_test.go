@@ -13,13 +13,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-func TestPendingKeyIsKept(t *testing.T) {
+func TestPendingKeyIsReused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	first, err := loadOrMakeKey(dir)
+	first, err := loadOrCreateKey(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := loadOrMakeKey(dir)
+	again, err := loadOrCreateKey(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,32 +31,32 @@ func TestPendingKeyIsKept(t *testing.T) {
 			t.Errorf("mode of %s = %v, %v; want %v", path, info.Mode(), err, mode)
 		}
 	}
-	if err := first.drop(); err != nil {
+	if err := first.remove(); err != nil {
 		t.Fatal(err)
 	}
-	if fresh, err := loadOrMakeKey(dir); err != nil || fresh.private.Equal(first.private) {
+	if fresh, err := loadOrCreateKey(dir); err != nil || fresh.private.Equal(first.private) {
 		t.Errorf("after drop: the same key, or %v", err)
 	}
 }
 
-func TestPendingKeyReplacesRubbish(t *testing.T) {
+func TestPendingKeyReplacesInvalidFile(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, pendingKeyName), nil, 0o600); err != nil { // as a full disk leaves it
 		t.Fatal(err)
 	}
-	if _, err := loadOrMakeKey(dir); err != nil {
+	if _, err := loadOrCreateKey(dir); err != nil {
 		t.Errorf("loadOrMakeKey() = %v, want a new key in place of an empty file", err)
 	}
 }
 
-func TestAssess(t *testing.T) {
-	ca := certtest.NewAuthority(t, "signer")
+func TestEvaluateCSR(t *testing.T) {
+	ca := certtest.NewCA(t, "signer")
 	key := &pendingKey{private: certtest.NewKey(t)}
-	ours, err := clientRequest(key, "worker-1")
+	ours, err := newClientCSR(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := clientRequest(&pendingKey{private: certtest.NewKey(t)}, "worker-1")
+	other, err := newClientCSR(&pendingKey{private: certtest.NewKey(t)}, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,35 +69,35 @@ func TestAssess(t *testing.T) {
 		want   phase
 		detail string
 	}{
-		"new":                  {func(*certificatesv1.CertificateSigningRequest) {}, pending, ""},
-		"approved":             {conditions("Approved"), approved, ""},
-		"issued":               {issue(good, "Approved"), issued, ""},
-		"denied":               {conditions("Denied"), denied, "Because: of this"},
-		"approved and denied":  {conditions("Approved", "Denied"), denied, "Because: of this"},
-		"failed":               {conditions("Approved", "Failed"), failed, "Because: of this"},
-		"expired":              {issue(ca.Issue(t, key.private, old), "Approved"), outOfDate, "expired"},
-		"certificate of other": {issue(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")), "Approved"), notAskedFor, "another key"},
-		"for another node":     {issue(ca.Issue(t, key.private, nodeCertificate("worker-2")), "Approved"), notAskedFor, "worker-2"},
-		"rubbish issued":       {issue([]byte("rubbish"), "Approved"), notAskedFor, "none in PEM"},
-		"somebody else's key":  {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request }, somebodys, "another key"},
-		"another signer":       {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" }, somebodys, "kubernetes.io/x"},
+		"new":                  {func(*certificatesv1.CertificateSigningRequest) {}, phasePending, ""},
+		"approved":             {withConditions("Approved"), phaseApproved, ""},
+		"issued":               {withCertificate(good, "Approved"), phaseIssued, ""},
+		"denied":               {withConditions("Denied"), phaseDenied, "Because: of this"},
+		"approved and denied":  {withConditions("Approved", "Denied"), phaseDenied, "Because: of this"},
+		"failed":               {withConditions("Approved", "Failed"), phaseFailed, "Because: of this"},
+		"expired":              {withCertificate(ca.Issue(t, key.private, old), "Approved"), phaseExpired, "expired"},
+		"certificate of other": {withCertificate(ca.Issue(t, certtest.NewKey(t), nodeCertificate("worker-1")), "Approved"), phaseCertificateMismatch, "another key"},
+		"for another node":     {withCertificate(ca.Issue(t, key.private, nodeCertificate("worker-2")), "Approved"), phaseCertificateMismatch, "worker-2"},
+		"rubbish issued":       {withCertificate([]byte("rubbish"), "Approved"), phaseCertificateMismatch, "none in PEM"},
+		"somebody else's key":  {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.Request = other.Spec.Request }, phaseKeyMismatch, "another key"},
+		"another signer":       {func(c *certificatesv1.CertificateSigningRequest) { c.Spec.SignerName = "kubernetes.io/x" }, phaseKeyMismatch, "kubernetes.io/x"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			found := ours.DeepCopy()
 			test.change(found)
-			got := assess(found, ours, metav1.Now())
+			got := evaluateCSR(found, ours, metav1.Now())
 			if got.phase != test.want || !strings.Contains(got.detail, test.detail) {
 				t.Errorf("assess() = %q (%s), want %q (%s)", got.phase, got.detail, test.want, test.detail)
 			}
 		})
 	}
-	if got := assess(nil, ours, metav1.Now()); got.phase != absent {
+	if got := evaluateCSR(nil, ours, metav1.Now()); got.phase != phaseAbsent {
 		t.Errorf("assess(nil) = %q", got.phase)
 	}
 }
 
-func conditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
+func withConditions(types ...string) func(*certificatesv1.CertificateSigningRequest) {
 	return func(c *certificatesv1.CertificateSigningRequest) {
 		for _, kind := range types {
 			c.Status.Conditions = append(c.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
@@ -107,9 +107,9 @@ func conditions(types ...string) func(*certificatesv1.CertificateSigningRequest)
 	}
 }
 
-func issue(certificate []byte, types ...string) func(*certificatesv1.CertificateSigningRequest) {
+func withCertificate(certificate []byte, types ...string) func(*certificatesv1.CertificateSigningRequest) {
 	return func(c *certificatesv1.CertificateSigningRequest) {
-		conditions(types...)(c)
+		withConditions(types...)(c)
 		c.Status.Certificate = certificate
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// remedy returns the commands for a registration that the cluster rejects. They
+// rejectionRemedy returns the commands for a registration that the cluster rejects. They
 // omit the labels and taints that the message names, or all configured ones if
 // it names none.
-func (r Register) remedy(name, words string) string {
+func (r RegistrationCheck) rejectionRemedy(name, words string) string {
 	var flags, label, taint []string
 	named := strings.FieldsFunc(words, func(c rune) bool {
 		return !strings.ContainsRune("._/-", c) && !unicode.IsLetter(c) && !unicode.IsDigit(c)
 	})
 	pick := func(all bool) {
-		for _, text := range r.Wishes.labels() {
+		for _, text := range r.Desired.labels() {
 			if key, _, _ := strings.Cut(text, "="); all || slices.Contains(named, key) {
 				flags, label = append(flags, "--node-label "+text), append(label, text)
 			}
 		}
-		for _, t := range r.Wishes.Taints {
+		for _, t := range r.Desired.Taints {
 			if all || slices.Contains(named, t.Key) {
 				flags, taint = append(flags, "--node-taint "+t.String()), append(taint, t.String())
 			}
@@ -37,12 +37,12 @@ func (r Register) remedy(name, words string) string {
 		}
 		pick(true)
 	}
-	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" + commandsFor(name, label, taint, "")
+	return "# join without " + strings.Join(flags, " ") + " and, once the node is there, on the hosted cluster:\n" + labelCommands(name, label, taint, "")
 }
 
-// commandsFor returns the commands that set labels and taints on an existing
+// labelCommands returns the commands that set labels and taints on an existing
 // Node.
-func commandsFor(name string, labels, taints []string, overwrite string) string {
+func labelCommands(name string, labels, taints []string, overwrite string) string {
 	var commands []string
 	if len(labels) > 0 {
 		commands = append(commands, "oc label node "+name+overwrite+" "+strings.Join(labels, " "))
@@ -53,12 +53,12 @@ func commandsFor(name string, labels, taints []string, overwrite string) string 
 	return strings.Join(commands, "; ")
 }
 
-// compare logs the labels and taints that an existing Node lacks: kubelet sets
+// reportMissing logs the labels and taints that an existing Node lacks: kubelet sets
 // them only when it creates the Node. Taints are compared only on the first
 // join, because some are meant to be removed later.
-func (r Register) compare(node *corev1.Node, log report.Log) {
+func (r RegistrationCheck) reportMissing(node *corev1.Node, log report.Log) {
 	var lacks, labels, taints []string
-	for _, text := range r.Wishes.labels() {
+	for _, text := range r.Desired.labels() {
 		key, value, _ := strings.Cut(text, "=")
 		has, found := node.Labels[key]
 		if found && has == value {
@@ -70,14 +70,14 @@ func (r Register) compare(node *corev1.Node, log report.Log) {
 		}
 		lacks = append(lacks, "label "+text)
 	}
-	for _, taint := range r.Wishes.Taints {
-		if r.First && !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
+	for _, taint := range r.Desired.Taints {
+		if r.FirstJoin && !slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool { return sameTaint(t, taint) }) {
 			taints, lacks = append(taints, taint.String()), append(lacks, "taint "+taint.String())
 		}
 	}
 	if len(lacks) > 0 {
 		log.Warn("Node "+node.Name+" was registered before, without "+strings.Join(lacks, ", ")+"; kubelet sets them only when it makes the Node",
-			commandsFor(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster")
+			labelCommands(node.Name, labels, taints, " --overwrite")+" # on the hosted cluster")
 	}
 }
 

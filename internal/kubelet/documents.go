@@ -12,42 +12,42 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// Document returns the Node in JSON, without managedFields.
-func (n *Node) Document(ctx context.Context) ([]byte, error) {
+// JSON returns the Node in JSON, without managedFields.
+func (n *Node) JSON(ctx context.Context) ([]byte, error) {
 	node, err := n.api.client.Nodes().Get(ctx, n.Name)
 	if err != nil {
 		return nil, explain(err, n.api.server).failure("asking the cluster about Node "+n.Name, err)
 	}
 	node.ManagedFields = nil
-	return document(node)
+	return encodeJSON(node)
 }
 
-// Requests returns CSRs of this node in JSON: the client CSRs with the given
+// CSRsJSON returns CSRs of this node in JSON: the client CSRs with the given
 // names, and kubelet's newest CSR for its serving certificate.
-func (n *Node) Requests(ctx context.Context, names []string) ([]byte, error) {
-	return requests(ctx, n.api, n.Name, names)
+func (n *Node) CSRsJSON(ctx context.Context, names []string) ([]byte, error) {
+	return collectCSRs(ctx, n.api, n.Name, names)
 }
 
-// Requests is like [Node.CSRsJSON], but uses the bootstrap credential. It
+// CSRsJSON is like [Node.CSRsJSON], but uses the bootstrap credential. It
 // serves hosts that have no node credential yet.
-func (i *Identity) Requests(ctx context.Context, names []string) ([]byte, error) {
-	connection, err := i.bootstrapAPI()
+func (i *Identity) CSRsJSON(ctx context.Context, names []string) ([]byte, error) {
+	connection, err := i.connectBootstrap()
 	if err != nil {
 		return nil, err
 	}
-	return requests(ctx, connection, i.NodeName, names)
+	return collectCSRs(ctx, connection, i.NodeName, names)
 }
 
-// RequestNames returns the names of this node's client CSRs, derived from its
+// CSRNames returns the names of this node's client CSRs, derived from its
 // keys: the key of the current certificate and the key of a pending request.
-func (i *Identity) RequestNames() []string {
+func (i *Identity) CSRNames() []string {
 	var names []string
 	add := func(publicKey any) {
 		if name, err := ticket.ClientCSRName(publicKey, i.NodeName); err == nil {
 			names = append(names, name)
 		}
 	}
-	if leaf := leafOf(i.current()); leaf != nil {
+	if leaf := readLeaf(i.clientCertificatePath()); leaf != nil {
 		add(leaf.PublicKey)
 	}
 	if key, err := loadKey(i.KeyDir); err == nil && key.private != nil {
@@ -56,13 +56,15 @@ func (i *Identity) RequestNames() []string {
 	return names
 }
 
-// ServingCertificate returns the path of kubelet's current serving certificate.
-func ServingCertificate(dir string) string { return filepath.Join(dir, "kubelet-server-current.pem") }
+// ServingCertificatePath returns the path of kubelet's current serving certificate.
+func ServingCertificatePath(dir string) string {
+	return filepath.Join(dir, "kubelet-server-current.pem")
+}
 
-// ClientCertificate returns the path of kubelet's current client certificate.
-func ClientCertificate(dir string) string { return (&Identity{Dir: dir}).current() }
+// ClientCertificatePath returns the path of kubelet's current client certificate.
+func ClientCertificatePath(dir string) string { return (&Identity{Dir: dir}).clientCertificatePath() }
 
-func requests(ctx context.Context, a *api, node string, names []string) ([]byte, error) {
+func collectCSRs(ctx context.Context, a *api, node string, names []string) ([]byte, error) {
 	csrs := a.client.CSRs()
 	own := map[string]*certificatesv1.CertificateSigningRequest{}
 	for _, name := range names {
@@ -74,11 +76,11 @@ func requests(ctx context.Context, a *api, node string, names []string) ([]byte,
 			return nil, explain(err, a.server).failure("asking the cluster about the CSR "+name, err)
 		}
 	}
-	serving, _, err := csrSource(a, "", "spec.signerName="+certificatesv1.KubeletServingSignerName).all(ctx)
+	serving, _, err := csrSource(a, "", "spec.signerName="+certificatesv1.KubeletServingSignerName).listAll(ctx)
 	if err != nil {
 		return nil, explain(err, a.server).failure("asking the cluster for serving CSRs", err)
 	}
-	if newest := newestFirst(serving, userOf(node)); len(newest) > 0 {
+	if newest := newestFirst(serving, nodeUser(node)); len(newest) > 0 {
 		own[newest[0].Name] = newest[0]
 	}
 	all := make([]*certificatesv1.CertificateSigningRequest, 0, len(own))
@@ -86,10 +88,10 @@ func requests(ctx context.Context, a *api, node string, names []string) ([]byte,
 		csr.ManagedFields = nil
 		all = append(all, csr)
 	}
-	return document(all)
+	return encodeJSON(all)
 }
 
-func document(value any) ([]byte, error) {
+func encodeJSON(value any) ([]byte, error) {
 	content, err := json.MarshalIndent(value, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encoding what the cluster gave: %w", err)

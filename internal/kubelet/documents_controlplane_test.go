@@ -20,10 +20,10 @@ import (
 
 // The name of a CSR is derived from its key, from the first run on and in every
 // phase.
-func TestControlPlanePending(t *testing.T) {
-	identity, _ := newNode(t, "asks")
-	look := func() *Pending {
-		pending, err := identity.Pending(within(t, time.Minute))
+func TestControlPlaneFindPendingCSR(t *testing.T) {
+	identity, _ := newIdentity(t, "asks")
+	look := func() *PendingCSR {
+		pending, err := identity.FindPendingCSR(contextWithTimeout(t, time.Minute))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -32,32 +32,32 @@ func TestControlPlanePending(t *testing.T) {
 	if pending := look(); pending != nil {
 		t.Errorf("before the first run: %+v", pending)
 	}
-	if _, err := identity.Obtain(within(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+	if _, err := identity.Obtain(contextWithTimeout(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatal(err)
 	}
-	csr := requestsOf(t, "asks")[0]
+	csr := clientCSRsOf(t, "asks")[0]
 	pending := look()
 	if pending == nil || pending.Name != csr.Name || pending.Phase != "pending" || !pending.Since.Equal(csr.CreationTimestamp.Time) || !strings.HasPrefix(pending.Fingerprint, "SHA256:") {
 		t.Errorf("while it waits: %+v", pending)
 	}
-	answer(t, csr.Name, certificatesv1.CertificateDenied)
+	setCSRCondition(t, csr.Name, certificatesv1.CertificateDenied)
 	if denied := look(); denied.Phase != "denied" || denied.Detail != "ByHand: a person did this" || denied.Name != pending.Name {
 		t.Errorf("denied: %+v", denied)
 	}
-	if err := admin(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr.Name, metav1.DeleteOptions{}); err != nil {
+	if err := newAdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(t.Context(), csr.Name, metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if gone := look(); gone.Phase != "absent" || gone.Name != pending.Name {
 		t.Errorf("deleted: %+v", gone)
 	}
-	identity.Bootstrap = nil
-	if unasked, err := identity.Pending(t.Context()); err == nil || unasked == nil || unasked.Name != pending.Name || unasked.Phase != "" {
+	identity.BootstrapKubeconfig = nil
+	if unasked, err := identity.FindPendingCSR(t.Context()); err == nil || unasked == nil || unasked.Name != pending.Name || unasked.Phase != "" {
 		t.Errorf("without a credential: %+v, %v", unasked, err)
 	}
 }
 
 // A node can read its own Node and its own CSRs, and no others.
-func TestControlPlaneDocuments(t *testing.T) {
+func TestControlPlaneNodeAndCSRsJSON(t *testing.T) {
 	other, _, _ := joinedNode(t, "somebody")
 	node, identity, _ := joinedNode(t, "documented")
 	serving := func(n *Node) string {
@@ -78,15 +78,15 @@ func TestControlPlaneDocuments(t *testing.T) {
 		}
 		return csr.Name
 	}
-	client := requestsOf(t, "documented")[0].Name
+	client := clientCSRsOf(t, "documented")[0].Name
 	serving(other)
 	wanted := map[string]bool{serving(node): true, client: true}
 
-	content, err := node.Requests(within(t, time.Minute), append(identity.RequestNames(), "node-csr-collected"))
+	content, err := node.CSRsJSON(contextWithTimeout(t, time.Minute), append(identity.CSRNames(), "node-csr-collected"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	bootstrapped, err := identity.Requests(within(t, time.Minute), identity.RequestNames())
+	bootstrapped, err := identity.CSRsJSON(contextWithTimeout(t, time.Minute), identity.CSRNames())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,11 +105,11 @@ func TestControlPlaneDocuments(t *testing.T) {
 		}
 	}
 
-	if _, err := node.Document(within(t, time.Minute)); err == nil {
+	if _, err := node.JSON(contextWithTimeout(t, time.Minute)); err == nil {
 		t.Error("there is no Node yet")
 	}
-	register(t, node)
-	content, err = node.Document(within(t, time.Minute))
+	createNode(t, node)
+	content, err = node.JSON(contextWithTimeout(t, time.Minute))
 	var found corev1.Node
 	if err != nil || json.Unmarshal(content, &found) != nil || found.Name != "documented" || strings.Contains(string(content), "managedFields") {
 		t.Errorf("%s, %v", content, err)

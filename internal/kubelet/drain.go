@@ -22,39 +22,39 @@ import (
 // pod has no controller that would recreate it, unless allowLoss is set. ctx limits
 // the wait for PodDisruptionBudgets.
 func (n *Node) Evict(ctx context.Context, allowLoss bool) error {
-	pods, err := n.allPods(ctx)
+	pods, err := n.listPods(ctx)
 	if err != nil {
 		return err
 	}
-	leaving, lost := whoLeaves(pods)
+	leaving, lost := podsToEvict(pods)
 	if len(lost) > 0 && !allowLoss {
 		return report.Fail(report.Refused, "# delete them, or make them part of a Deployment",
 			"these pods would be lost, because nothing makes them anew on another node: %s", strings.Join(lost, ", "))
 	}
 	for {
-		blocked, err := n.evictOnce(ctx, leaving)
+		blocked, err := n.evictPods(ctx, leaving)
 		if err != nil {
 			return err
 		}
-		if leaving, err = n.stillThere(ctx, leaving); err != nil || len(leaving) == 0 {
+		if leaving, err = n.remainingPods(ctx, leaving); err != nil || len(leaving) == 0 {
 			return err
 		}
-		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(namesOfPods(leaving), ", "))
+		text := fmt.Sprintf("%d pods to end: %s", len(leaving), strings.Join(qualifiedPodNames(leaving), ", "))
 		remedy := "oc get pods -A -o wide --field-selector spec.nodeName=" + n.Name
 		if len(blocked) > 0 {
 			text = "pods that may not leave yet: " + strings.Join(blocked, "; ")
 			remedy = "oc get poddisruptionbudgets -A"
 		}
 		n.Log.Wait(text, remedy)
-		if !sleep(ctx, 2*time.Second) {
-			return ended(ctx, report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
+		if !sleepContext(ctx, 2*time.Second) {
+			return waitError(ctx, report.Fail(report.Failed, remedy, "this node's pods are not gone in time: %s", text))
 		}
 	}
 }
 
-// whoLeaves returns the pods to evict, and the names of those that no
+// podsToEvict returns the pods to evict, and the names of those that no
 // controller would recreate.
-func whoLeaves(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
+func podsToEvict(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
 	for _, pod := range pods {
 		owner := metav1.GetControllerOf(pod)
 		_, mirror := pod.Annotations[corev1.MirrorPodAnnotationKey]
@@ -70,21 +70,21 @@ func whoLeaves(pods []*corev1.Pod) (leaving []*corev1.Pod, lost []string) {
 	return leaving, lost
 }
 
-// evictOnce requests the eviction of each pod. blocked lists the pods that may
+// evictPods requests the eviction of each pod. blocked lists the pods that may
 // not be evicted yet, with the reason.
-func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []string, err error) {
+func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []string, err error) {
 	for _, pod := range pods {
 		if pod.DeletionTimestamp != nil {
 			continue
 		}
-		err := n.api.persist(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
+		err := n.api.retry(ctx, n.Log, "evicting pod "+pod.Namespace+"/"+pod.Name, func(ctx context.Context) error {
 			err := n.api.client.Evict(ctx, &policyv1.Eviction{
 				ObjectMeta:    metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
 				DeleteOptions: &metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(pod.UID))},
 			})
 			switch {
 			case apierrors.IsTooManyRequests(err):
-				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, whyBlocked(err)))
+				blocked = append(blocked, fmt.Sprintf("%s/%s (%s)", pod.Namespace, pod.Name, budgetMessage(err)))
 				return nil
 			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // deleted, or replaced by another pod of this name
 				return nil
@@ -98,9 +98,9 @@ func (n *Node) evictOnce(ctx context.Context, pods []*corev1.Pod) (blocked []str
 	return blocked, nil
 }
 
-// whyBlocked returns the PodDisruptionBudget's message. The server puts it into
+// budgetMessage returns the PodDisruptionBudget's message. The server puts it into
 // the causes of a 429, not into its message.
-func whyBlocked(err error) string {
+func budgetMessage(err error) string {
 	var status apierrors.APIStatus
 	if errors.As(err, &status) && status.Status().Details != nil {
 		for _, cause := range status.Status().Details.Causes {
@@ -112,9 +112,9 @@ func whyBlocked(err error) string {
 	return err.Error()
 }
 
-// stillThere returns the current state of those pods that still exist.
-func (n *Node) stillThere(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
-	all, err := n.allPods(ctx)
+// remainingPods returns the current state of those pods that still exist.
+func (n *Node) remainingPods(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Pod, error) {
+	all, err := n.listPods(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -131,16 +131,16 @@ func (n *Node) stillThere(ctx context.Context, pods []*corev1.Pod) ([]*corev1.Po
 	return left, nil
 }
 
-// allPods lists this node's pods and retries until it succeeds or ctx ends.
-func (n *Node) allPods(ctx context.Context) (pods []*corev1.Pod, err error) {
-	err = n.api.persist(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
+// listPods lists this node's pods and retries until it succeeds or ctx ends.
+func (n *Node) listPods(ctx context.Context) (pods []*corev1.Pod, err error) {
+	err = n.api.retry(ctx, n.Log, "listing the pods of this node", func(ctx context.Context) error {
 		pods, err = n.pods(ctx)
 		return err
 	})
 	return pods, err
 }
 
-func namesOfPods(pods []*corev1.Pod) []string {
+func qualifiedPodNames(pods []*corev1.Pod) []string {
 	names := make([]string, 0, len(pods))
 	for _, pod := range pods {
 		names = append(names, pod.Namespace+"/"+pod.Name)

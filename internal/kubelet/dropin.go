@@ -16,16 +16,16 @@ import (
 // CUSTOM_KUBELET_LABELS it includes.
 const RegistrationDropIn = "30-hcp-node-agent-registration.conf"
 
-// labelsHook is the variable through which MCO's kubelet unit accepts labels,
+// labelsVariable is the variable through which MCO's kubelet unit accepts labels,
 // since OpenShift 4.19.
-const labelsHook = "CUSTOM_KUBELET_LABELS"
+const labelsVariable = "CUSTOM_KUBELET_LABELS"
 
 const (
 	labelsFlag = "--node-labels"
 	taintsFlag = "--register-with-taints"
 )
 
-// DropIn returns the content of RegistrationDropIn, or "" if there are no labels
+// RenderDropIn returns the content of RegistrationDropIn, or "" if there are no labels
 // and taints. Labels use the unit's variable CUSTOM_KUBELET_LABELS if it has one.
 // Otherwise, and for taints, the drop-in repeats the unit's ExecStart= with the
 // flags added. RenderDropIn fails if the unit allows neither.
@@ -33,31 +33,31 @@ const (
 // The drop-in does not change registerWithTaints of the KubeletConfiguration,
 // because the cluster owns that file. The flag overrides that setting, so it
 // includes the configured taints.
-func (r Registration) DropIn(launch Launch) (string, error) {
-	if r.Empty() {
+func (r Registration) RenderDropIn(launch UnitFiles) (string, error) {
+	if r.IsEmpty() {
 		return "", nil
 	}
-	settings, err := launch.settings()
+	settings, err := launch.parseSettings()
 	if err != nil {
 		return "", err
 	}
-	command, err := settings.command()
+	command, err := settings.kubeletCommand()
 	if err != nil {
 		return "", report.Fail(report.Refused, "# look at:\nsystemctl cat kubelet", "labels and taints cannot be told to kubelet: %w", err)
 	}
 	content := "# Written by hcp-node-agent: what the Node is registered with.\n[Service]\n"
 	rewritten := command
-	hook, hooked := launch.hook(command, settings)
+	hook, hooked := launch.readLabelsVariable(command, settings)
 	switch {
 	case len(r.Labels) == 0:
 		hooked = false
 	case hooked:
-		content += fmt.Sprintf("Environment=\"%s=%s\"\n", labelsHook, strings.TrimPrefix(hook+","+strings.Join(r.labels(), ","), ","))
+		content += fmt.Sprintf("Environment=\"%s=%s\"\n", labelsVariable, strings.TrimPrefix(hook+","+strings.Join(r.labels(), ","), ","))
 	default:
 		rewritten = addLabels(rewritten, strings.Join(r.labels(), ","))
 	}
 	if len(r.Taints) > 0 {
-		all, err := r.allTaints(launch, command)
+		all, err := r.mergedTaints(launch, command)
 		if err != nil {
 			return "", err
 		}
@@ -66,31 +66,31 @@ func (r Registration) DropIn(launch Launch) (string, error) {
 	if rewritten != command {
 		content += "ExecStart=\nExecStart=" + rewritten + "\n"
 	}
-	return content, launch.free(hooked, rewritten != command)
+	return content, launch.checkLaterDropIns(hooked, rewritten != command)
 }
 
-// hook returns the current value of CUSTOM_KUBELET_LABELS and whether the
+// readLabelsVariable returns the current value of CUSTOM_KUBELET_LABELS and whether the
 // drop-in can set it. The flag must use the variable, no environment file may
 // set it (which would override the drop-in), and its value must need no quotes.
-func (l Launch) hook(command string, settings unitSettings) (value string, usable bool) {
-	inFlag := slices.ContainsFunc(words(command), func(word string) bool {
-		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsHook+"}")
+func (l UnitFiles) readLabelsVariable(command string, settings unitSettings) (value string, usable bool) {
+	inFlag := slices.ContainsFunc(splitWords(command), func(word string) bool {
+		return strings.HasPrefix(word, labelsFlag+"=") && strings.Contains(word, "${"+labelsVariable+"}")
 	})
-	value = settings.environment[labelsHook]
-	return value, inFlag && !settings.fromFiles[labelsHook] && !strings.ContainsAny(value, "\"'\\ \t\n")
+	value = settings.environment[labelsVariable]
+	return value, inFlag && !settings.setByFiles[labelsVariable] && !strings.ContainsAny(value, "\"'\\ \t\n")
 }
 
-// free returns an error if a drop-in that systemd reads later would override
+// checkLaterDropIns returns an error if a drop-in that systemd reads later would override
 // RegistrationDropIn.
-func (l Launch) free(hooked, rewritten bool) error {
-	for _, dropin := range l.after(RegistrationDropIn) {
+func (l UnitFiles) checkLaterDropIns(hooked, rewritten bool) error {
+	for _, dropin := range l.dropInsAfter(RegistrationDropIn) {
 		options, err := unit.DeserializeOptions(strings.NewReader(dropin.Content))
 		if err != nil {
 			return report.Fail(report.Usage, "", "reading the drop-in %s of kubelet's unit: %w", dropin.Name, err)
 		}
 		for _, option := range options {
 			starts := rewritten && option.Name == "ExecStart"
-			sets := hooked && option.Name == "Environment" && (option.Value == "" || strings.Contains(option.Value, labelsHook+"="))
+			sets := hooked && option.Name == "Environment" && (option.Value == "" || strings.Contains(option.Value, labelsVariable+"="))
 			if option.Section == "Service" && (starts || sets) {
 				return report.Fail(report.Refused, "# give that drop-in a name that comes before "+RegistrationDropIn,
 					"labels and taints cannot be told to kubelet: the drop-in %s of its unit sets %s= after all others", dropin.Name, option.Name)
@@ -100,10 +100,10 @@ func (l Launch) free(hooked, rewritten bool) error {
 	return nil
 }
 
-// allTaints returns the value of the taints flag: the taints of the existing
+// mergedTaints returns the value of the taints flag: the taints of the existing
 // flag or of kubelet's configuration, except those that r replaces by key and
 // effect, and the taints of r.
-func (r Registration) allTaints(launch Launch, command string) (string, error) {
+func (r Registration) mergedTaints(launch UnitFiles, command string) (string, error) {
 	var all []string
 	keep := func(text string) {
 		taint, err := config.ParseTaint(text)
@@ -112,12 +112,12 @@ func (r Registration) allTaints(launch Launch, command string) (string, error) {
 			all = append(all, text)
 		}
 	}
-	if there := flagValue(words(command), taintsFlag); there != "" {
+	if there := flagValue(splitWords(command), taintsFlag); there != "" {
 		for text := range strings.SplitSeq(there, ",") {
 			keep(text)
 		}
 	} else {
-		configured, err := launch.configured(command)
+		configured, err := launch.configuredTaints(command)
 		if err != nil {
 			return "", err
 		}

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// component is the source of the Events.
-const component = "hcp-node-agent"
+// eventComponent is the source of the Events.
+const eventComponent = "hcp-node-agent"
 
-// Event creates an Event about this host's Node, which "oc describe node"
+// RecordEvent creates an Event about this host's Node, which "oc describe node"
 // shows. A node may create Events but not read them. The cluster deletes them
 // after some hours.
-func (n *Node) Event(ctx context.Context, warning bool, reason, message string) error {
+func (n *Node) RecordEvent(ctx context.Context, warning bool, reason, message string) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	now := metav1.Now()
@@ -26,10 +26,10 @@ func (n *Node) Event(ctx context.Context, warning bool, reason, message string) 
 		// The UID is the name, as in kubelet's own Events: kubelet writes them before
 		// its Node exists (nodeRef in k8s.io/kubernetes/pkg/kubelet).
 		InvolvedObject: corev1.ObjectReference{Kind: "Node", Name: n.Name, UID: types.UID(n.Name)},
-		Type:           corev1.EventTypeNormal, Reason: reason, Message: firstRunes(message, longestEvent),
-		Source:         corev1.EventSource{Component: component, Host: n.Name},
+		Type:           corev1.EventTypeNormal, Reason: reason, Message: truncateRunes(message, maxEventRunes),
+		Source:         corev1.EventSource{Component: eventComponent, Host: n.Name},
 		FirstTimestamp: now, LastTimestamp: now, Count: 1,
-		ReportingController: component, ReportingInstance: n.Name,
+		ReportingController: eventComponent, ReportingInstance: n.Name,
 	}
 	if warning {
 		event.Type = corev1.EventTypeWarning
@@ -41,11 +41,11 @@ func (n *Node) Event(ctx context.Context, warning bool, reason, message string) 
 	return nil
 }
 
-// longestEvent is the maximum message length in runes. The API server limits it
+// maxEventRunes is the maximum message length in runes. The API server limits it
 // in bytes, and a rune has at most four.
-const longestEvent = 1024 / 4
+const maxEventRunes = 1024 / 4
 
-func firstRunes(text string, count int) string {
+func truncateRunes(text string, count int) string {
 	runes := []rune(text)
 	if len(runes) <= count {
 		return text

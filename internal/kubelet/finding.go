@@ -17,17 +17,17 @@ type Finding struct {
 	Details []string `json:"details,omitempty"`
 
 	About string `json:"about,omitempty"` // subject in two or three words; "" if a summary need not list it
-	// Blind means that the checks are incomplete for this reason: other findings
+	// Incomplete means that the checks are incomplete for this reason: other findings
 	// may be missing.
-	Blind   bool `json:"-"`
-	passing bool // usually disappears within seconds
+	Incomplete bool `json:"-"`
+	temporary  bool // usually disappears within seconds
 }
 
 func (f Finding) failure() error { return report.Fail(report.Failed, f.Remedy, "%s", f.Text) }
 
-// summary returns the first finding, with the subjects of other problems added
+// summarize returns the first finding, with the subjects of other problems added
 // to its text. The text starts with prefix.
-func summary(prefix string, findings []Finding) Finding {
+func summarize(prefix string, findings []Finding) Finding {
 	first := findings[0]
 	if !strings.HasPrefix(first.Text, prefix) {
 		first.Text = prefix + ": " + first.Text
@@ -39,13 +39,13 @@ func summary(prefix string, findings []Finding) Finding {
 		}
 	}
 	if len(others) > 0 {
-		first.Text += "; also: " + listed(others, 3)
+		first.Text += "; also: " + joinFirst(others, 3)
 	}
 	return first
 }
 
-// listed joins the first names and counts the rest.
-func listed(names []string, shown int) string {
+// joinFirst joins the first names and counts the rest.
+func joinFirst(names []string, shown int) string {
 	if len(names) > shown+1 { // "and 1 more" is not shorter than the name
 		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), len(names)-shown)
 	}

@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// source defines how a set of objects is listed and watched.
-type source[T metav1.Object] struct {
-	doing    string       // for messages: "watching Node worker-1"
+// objectSource defines how a set of objects is listed and watched.
+type objectSource[T metav1.Object] struct {
+	activity string       // for messages: "watching Node worker-1"
 	selector string       // field selector, so that the cost does not grow with the cluster
-	keep     func(T) bool // filters what the selector returns; nil keeps all
+	filter   func(T) bool // filters what the selector returns; nil keeps all
 	list     func(context.Context, metav1.ListOptions) (items []T, at metav1.ListMeta, err error)
 	watch    func(context.Context, metav1.ListOptions) (watch.Interface, error)
 }
@@ -23,9 +23,9 @@ type source[T metav1.Object] struct {
 // large clusters.
 const pageSize = 100
 
-// all lists the objects page by page and returns the resource version from
+// listAll lists the objects page by page and returns the resource version from
 // which they can be watched.
-func (s source[T]) all(ctx context.Context) (objects map[string]T, version string, err error) {
+func (s objectSource[T]) listAll(ctx context.Context) (objects map[string]T, version string, err error) {
 	objects = map[string]T{}
 	options := metav1.ListOptions{FieldSelector: s.selector, Limit: pageSize}
 	for {
@@ -34,7 +34,7 @@ func (s source[T]) all(ctx context.Context) (objects map[string]T, version strin
 			return nil, "", err
 		}
 		for _, item := range items {
-			if s.keep == nil || s.keep(item) {
+			if s.filter == nil || s.filter(item) {
 				objects[item.GetName()] = item
 			}
 		}
@@ -49,14 +49,14 @@ func (s source[T]) all(ctx context.Context) (objects map[string]T, version strin
 // least every tick, until see returns true or an error. It lists them once, and
 // again only if the watch cannot be resumed. Interruptions of the API server
 // are retried. When ctx ends, follow returns ctx.Err().
-func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s source[T], tick time.Duration, see func(map[string]T) (bool, error)) error {
-	pause := pauses()
+func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s objectSource[T], tick time.Duration, see func(map[string]T) (bool, error)) error {
+	pause := newBackoff()
 	var version string // resource version to watch from; "" if a list is needed
 	var objects map[string]T
 	for {
 		if version == "" {
-			err := a.persist(ctx, log, s.doing, func(ctx context.Context) (err error) {
-				objects, version, err = s.all(ctx)
+			err := a.retry(ctx, log, s.activity, func(ctx context.Context) (err error) {
+				objects, version, err = s.listAll(ctx)
 				return err
 			})
 			if err != nil {
@@ -70,9 +70,9 @@ func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s sour
 			return err
 		}
 		if time.Since(started) > time.Minute {
-			pause = pauses()
+			pause = newBackoff()
 		}
-		if !sleep(ctx, pause.Step()) {
+		if !sleepContext(ctx, pause.Step()) {
 			return ctx.Err() //nolint:wrapcheck // the caller says what it waited for
 		}
 	}
@@ -81,7 +81,7 @@ func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s sour
 // watchFrom passes the objects and their changes to see until see is done or
 // the watch ends. It returns the version from which the next watch can resume,
 // or "" if a new list is needed.
-func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, string, error) {
+func watchFrom[T metav1.Object](ctx context.Context, a *api, s objectSource[T], version string, objects map[string]T, tick time.Duration, see func(map[string]T) (bool, error)) (bool, string, error) {
 	if done, err := see(objects); done || err != nil {
 		return done, "", err
 	}
@@ -91,7 +91,7 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 	})
 	if err != nil {
 		if problem := a.explain(ctx, err); problem.permanent {
-			return false, "", problem.failure(s.doing, err)
+			return false, "", problem.failure(s.activity, err)
 		}
 		return false, "", nil // the next list reports the error and retries
 	}
@@ -107,7 +107,7 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 			if !open {
 				return false, version, nil
 			}
-			changed, at := s.note(objects, event)
+			changed, at := s.applyEvent(objects, event)
 			if at == "" {
 				return false, "", nil
 			}
@@ -121,16 +121,16 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s source[T], versio
 	}
 }
 
-// note applies an event to objects. It reports whether objects changed, and
+// applyEvent applies an event to objects. It reports whether objects changed, and
 // their resource version; "" means that the watch cannot be resumed and a new
 // list is needed.
-func (s source[T]) note(objects map[string]T, event watch.Event) (changed bool, version string) {
+func (s objectSource[T]) applyEvent(objects map[string]T, event watch.Event) (changed bool, version string) {
 	object, fits := event.Object.(T)
 	if !fits {
 		return false, ""
 	}
 	version = object.GetResourceVersion()
-	if event.Type == watch.Bookmark || (s.keep != nil && !s.keep(object)) {
+	if event.Type == watch.Bookmark || (s.filter != nil && !s.filter(object)) {
 		return false, version
 	}
 	switch event.Type {

@@ -24,7 +24,7 @@ func nodeAt(name, version string) *corev1.Node {
 
 // The requests to list and watch, and their resource versions, when watches end
 // in different ways.
-func TestFollowListsOnceAndGoesOn(t *testing.T) {
+func TestFollowListsOnceAndResumesWatch(t *testing.T) {
 	type event struct {
 		kind   watch.EventType
 		object apiruntime.Object
@@ -42,8 +42,8 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 		{{watch.Added, nodeAt("ours-9", "22")}},
 	}
 	var asked, seen []string
-	s := source[*corev1.Node]{
-		doing: "watching", keep: func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
+	s := objectSource[*corev1.Node]{
+		activity: "watching", filter: func(n *corev1.Node) bool { return strings.HasPrefix(n.Name, "ours") },
 		list: func(_ context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
 			asked = append(asked, "list "+options.Continue)
 			page, known := pages[options.Continue]
@@ -95,39 +95,39 @@ func TestFollowListsOnceAndGoesOn(t *testing.T) {
 
 // A CSR that is approved but not issued is reported after a moment. At the
 // deadline it is not a missing approval.
-func TestApprovedAndNotIssued(t *testing.T) {
-	key := &pendingKey{private: certtest.NewKey(t), since: time.Now()}
-	ours, err := clientRequest(key, "worker-1")
+func TestApprovedButNotIssuedIsReported(t *testing.T) {
+	key := &pendingKey{private: certtest.NewKey(t), createdAt: time.Now()}
+	ours, err := newClientCSR(key, "worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said recorder
-	a := &asking{identity: &Identity{NodeName: "worker-1", Log: said.log()}, api: &api{clock: &serverClock{}}, key: key, ours: ours}
+	a := &csrRequester{identity: &Identity{NodeName: "worker-1", Log: said.log()}, api: &api{clock: &serverClock{}}, key: key, desired: ours}
 	found := ours.DeepCopy()
-	conditions("Approved")(found)
+	withConditions("Approved")(found)
 	see := func() {
-		if done, err := a.see(t.Context(), found); done || err != nil {
+		if done, err := a.handleCSR(t.Context(), found); done || err != nil {
 			t.Fatalf("see() = %v, %v", done, err)
 		}
 	}
 	if see(); said.text() != "" {
 		t.Errorf("in the first moment it says %q", said.text())
 	}
-	a.stuck = a.stuck.Add(-5 * time.Second)
+	a.approvedAt = a.approvedAt.Add(-5 * time.Second)
 	see()
-	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + Place{}.Signer() + "\n"
+	want := "the client CSR " + ours.Name + " is approved, but no certificate is issued yet\n" + ClusterTopology{}.SignerRemedy() + "\n"
 	if said.text() != want {
 		t.Errorf("said %q, want %q", said.text(), want)
 	}
-	if err := a.unanswered(); report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
+	if err := a.timeoutError(); report.CodeOf(err) != report.Failed || !strings.Contains(err.Error(), "was approved, but no certificate was issued in time") {
 		t.Errorf("unanswered() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The server's clock decides whether a certificate has expired.
 	template := nodeCertificate("worker-1")
 	template.NotAfter = time.Now().Add(-time.Minute)
-	found.Status.Certificate = certtest.NewAuthority(t, "signer").Issue(t, key.private, template)
-	a.api.clock.date, a.api.clock.seenAt = time.Now().Add(-10*time.Minute), time.Now()
-	if done, err := a.see(t.Context(), found); !done || err != nil {
+	found.Status.Certificate = certtest.NewCA(t, "signer").Issue(t, key.private, template)
+	a.api.clock.serverDate, a.api.clock.receivedAt = time.Now().Add(-10*time.Minute), time.Now()
+	if done, err := a.handleCSR(t.Context(), found); !done || err != nil {
 		t.Errorf("see() = %v, %v of a certificate that is good by the server's clock", done, err)
 	}
 }

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// collectedAfter is how long a CSR may be pending until the cluster deletes it
+// pendingCSRLifetime is how long a CSR may be pending until the cluster deletes it
 // (pendingExpiration in k8s.io/kubernetes/pkg/controller/certificates/cleaner,
 // which runs once an hour).
-const collectedAfter = 24 * time.Hour
+const pendingCSRLifetime = 24 * time.Hour
 
-// goneText explains why a CSR no longer exists and that it is submitted again.
+// deletedText explains why a CSR no longer exists and that it is submitted again.
 // asked is the creation time of the deleted CSR, since the creation time of its
 // key, now the server's time.
-func goneText(name string, before phase, asked, since, now time.Time) string {
-	again := "it is submitted again with the same key, which waits since " + stamp(since)
+func deletedText(name string, before phase, asked, since, now time.Time) string {
+	again := "it is submitted again with the same key, which waits since " + formatTime(since)
 	switch {
-	case before == approved:
+	case before == phaseApproved:
 		return fmt.Sprintf("the client CSR %s was deleted after it was approved and before a certificate was issued; %s", name, again)
-	case before == pending && now.Sub(asked) >= collectedAfter:
-		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as it does with all such; %s", name, stamp(asked), again)
+	case before == phasePending && now.Sub(asked) >= pendingCSRLifetime:
+		return fmt.Sprintf("the client CSR %s of %s was not approved for a day, and the cluster has collected it, as it does with all such; %s", name, formatTime(asked), again)
 	}
 	return fmt.Sprintf("the client CSR %s was deleted before it was approved; %s", name, again)
 }
 
-// sinceText returns a clause about the start of the wait, for a CSR that is not
+// waitingSinceText returns a clause about the start of the wait, for a CSR that is not
 // the first of its key.
-func sinceText(asked, since time.Time) string {
+func waitingSinceText(asked, since time.Time) string {
 	if asked.Sub(since) < time.Minute {
 		return ""
 	}
-	return ", waiting since " + stamp(since)
+	return ", waiting since " + formatTime(since)
 }

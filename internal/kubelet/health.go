@@ -16,38 +16,38 @@ import (
 // the port is healthzPort in its configuration.
 const HealthURL = "http://127.0.0.1:10248/healthz"
 
-// Health waits until kubelet reports that it is healthy. Meanwhile it logs the
+// WaitHealthy waits until kubelet reports that it is healthy. Meanwhile it logs the
 // state and the last error of kubelet's unit, or of a unit that it requires. It
 // fails if systemd no longer restarts the unit, or when ctx ends.
-func Health(ctx context.Context, url string, machine Machine, log report.Log) error {
+func WaitHealthy(ctx context.Context, url string, machine Host, log report.Log) error {
 	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{Proxy: nil, DisableKeepAlives: true}}
 	started := time.Now()
 	last := Finding{Severity: report.SeverityProblem, Text: "kubelet does not answer at " + url, Remedy: "journalctl -b -u kubelet"}
 	var asked time.Time
 	for {
-		answer := healthy(ctx, client, url)
+		answer := probeHealth(ctx, client, url)
 		if answer == nil {
 			return nil
 		}
-		if time.Since(started) > evidenceEvery && time.Since(asked) > evidenceEvery {
+		if time.Since(started) > evidenceInterval && time.Since(asked) > evidenceInterval {
 			asked = time.Now()
-			facts := machine.look(ctx)
+			facts := machine.gatherFacts(ctx)
 			if ctx.Err() != nil {
-				return ended(ctx, last.failure())
+				return waitError(ctx, last.failure())
 			}
-			last = unwell(answer, facts)
+			last = healthFinding(answer, facts)
 			log.Wait(last.Text, last.Remedy)
-			if failedFor(ctx, machine) {
+			if hasFailed(ctx, machine) {
 				return last.failure()
 			}
 		}
-		if !sleep(ctx, 250*time.Millisecond) {
-			return ended(ctx, last.failure())
+		if !sleepContext(ctx, 250*time.Millisecond) {
+			return waitError(ctx, last.failure())
 		}
 	}
 }
 
-func healthy(ctx context.Context, client *http.Client, url string) error {
+func probeHealth(ctx context.Context, client *http.Client, url string) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return fmt.Errorf("asking kubelet: %w", err)
@@ -62,18 +62,18 @@ func healthy(ctx context.Context, client *http.Client, url string) error {
 		return fmt.Errorf("asking kubelet: %w", err)
 	}
 	if response.StatusCode != http.StatusOK {
-		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(string(body), longest))
+		return fmt.Errorf("kubelet answers %d: %s", response.StatusCode, shorten(string(body), maxMessageLength))
 	}
 	return nil
 }
 
-// unwell returns why kubelet is not healthy.
-func unwell(answer error, m machineFacts) Finding {
+// healthFinding returns why kubelet is not healthy.
+func healthFinding(answer error, m hostFacts) Finding {
 	if units := unitFindings(m.units); len(units) > 0 {
 		return units[0]
 	}
-	f := Finding{Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet", Details: inWords(lastOf(m.recent, 5)...)}
-	why, remedy := because(m.recent)
+	f := Finding{Severity: report.SeverityProblem, Remedy: "journalctl -b -u kubelet", Details: formatLogLines(lastLines(m.recentErrors, 5)...)}
+	why, remedy := explainErrors(m.recentErrors)
 	f.Text = "kubelet runs, but is not well: " + answer.Error() + why
 	if remedy != "" {
 		f.Remedy = remedy
@@ -81,36 +81,36 @@ func unwell(answer error, m machineFacts) Finding {
 	return f
 }
 
-// WhyNotStarted returns err with the reason why a unit did not start or
+// ExplainStartFailure returns err with the reason why a unit did not start or
 // restart, if it is known. The service manager usually reports only that the
 // job failed.
-func (m Machine) WhyNotStarted(ctx context.Context, unit string, err error) error {
+func (m Host) ExplainStartFailure(ctx context.Context, unit string, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	var idle []unitFacts
 	// A running unit keeps running if it cannot be restarted.
 	if missing := regexp.MustCompile(`Unit (\S+) not found`).FindStringSubmatch(err.Error()); missing != nil {
-		idle = []unitFacts{{name: missing[1], needed: unit, state: host.UnitState{Load: "not-found"}}}
+		idle = []unitFacts{{name: missing[1], requiredBy: unit, state: host.UnitState{Load: "not-found"}}}
 	} else {
-		idle = m.idle(ctx)
+		idle = m.inactiveUnits(ctx)
 	}
 	for _, unit := range idle {
-		if hinders(unit.name, unit.state) { // skips units that were simply not started yet
+		if isBlocking(unit.name, unit.state) { // skips units that were simply not started yet
 			f := unitFinding(unit)
-			return report.Fail(report.Failed, f.Remedy, "%w", described{text: f.Text, err: err})
+			return report.Fail(report.Failed, f.Remedy, "%w", describedError{text: f.Text, err: err})
 		}
 	}
 	return err
 }
 
-// failedFor reports whether systemd no longer restarts kubelet. With
+// hasFailed reports whether systemd no longer restarts kubelet. With
 // Restart=always this happens only if kubelet exits faster than the start limit
 // allows.
-func failedFor(ctx context.Context, machine Machine) bool {
+func hasFailed(ctx context.Context, machine Host) bool {
 	if machine.Systemd == nil {
 		return false
 	}
-	state, err := machine.Systemd.UnitState(ctx, Unit)
+	state, err := machine.Systemd.UnitState(ctx, UnitName)
 	return err == nil && state.Active == "failed"
 }

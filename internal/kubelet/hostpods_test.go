@@ -15,9 +15,9 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// nodeServed returns a Node whose API server responds with these objects by
+// newServedNode returns a Node whose API server responds with these objects by
 // path, and with 404 for other paths.
-func nodeServed(t *testing.T, objects map[string]any) *Node {
+func newServedNode(t *testing.T, objects map[string]any) *Node {
 	t.Helper()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -47,7 +47,7 @@ const nodePath, podsPath = "/api/v1/nodes/worker-1", "/api/v1/pods"
 
 // For a Ready Node, findings include the pods that the host needs and no
 // user's.
-func TestFindingsOfAReadyNodeHaveTheHostsPods(t *testing.T) {
+func TestFindingsOfReadyNodeIncludeHostPods(t *testing.T) {
 	unpullable := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ImagePullBackOff", Message: "manifest unknown"}}
 	creating := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "ContainerCreating"}}
 	owned := func(pod *corev1.Pod, kind string) *corev1.Pod {
@@ -71,7 +71,7 @@ func TestFindingsOfAReadyNodeHaveTheHostsPods(t *testing.T) {
 		"pod of a user in the host's ways": {podOf("team", "debug", true, unpullable), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			node := nodeServed(t, map[string]any{
+			node := newServedNode(t, map[string]any{
 				nodePath: nodeWith("True", "KubeletReady", ""), podsPath: corev1.PodList{Items: []corev1.Pod{*test.pod}},
 			})
 			var got, want []string
@@ -89,20 +89,20 @@ func TestFindingsOfAReadyNodeHaveTheHostsPods(t *testing.T) {
 	}
 }
 
-func TestFindingsOfAReadyNodeWhosePodsAreNotKnown(t *testing.T) {
-	found, err := nodeServed(t, map[string]any{nodePath: nodeWith("True", "KubeletReady", "")}).Findings(t.Context())
-	if err != nil || len(found) != 1 || !found[0].Blind || found[0].About != "the pods of this node" {
+func TestFindingsOfReadyNodeWithUnknownPods(t *testing.T) {
+	found, err := newServedNode(t, map[string]any{nodePath: nodeWith("True", "KubeletReady", "")}).Findings(t.Context())
+	if err != nil || len(found) != 1 || !found[0].Incomplete || found[0].About != "the pods of this node" {
 		t.Errorf("%+v, %v", found, err)
 	}
 }
 
 // A Node that existed before was deleted; one that never existed is awaited.
-func TestFindingsTellADeletedNodeFromOneThatIsAwaited(t *testing.T) {
+func TestFindingsDistinguishDeletedFromAwaitedNode(t *testing.T) {
 	for registered, want := range map[bool]string{
 		true:  "Node worker-1 was deleted from the cluster",
 		false: "kubelet has not registered Node worker-1 yet",
 	} {
-		node := nodeServed(t, map[string]any{podsPath: corev1.PodList{}})
+		node := newServedNode(t, map[string]any{podsPath: corev1.PodList{}})
 		node.Registered = registered
 		found, err := node.Findings(t.Context())
 		if err != nil || !slices.ContainsFunc(found, func(f Finding) bool { return strings.HasPrefix(f.Text, want) }) {
@@ -112,7 +112,7 @@ func TestFindingsTellADeletedNodeFromOneThatIsAwaited(t *testing.T) {
 			t.Errorf("exists %t, %v", exists, err)
 		}
 	}
-	if exists, err := nodeServed(t, map[string]any{nodePath: nodeWith("True", "KubeletReady", "")}).Exists(t.Context()); !exists || err != nil {
+	if exists, err := newServedNode(t, map[string]any{nodePath: nodeWith("True", "KubeletReady", "")}).Exists(t.Context()); !exists || err != nil {
 		t.Errorf("exists %t, %v", exists, err)
 	}
 }

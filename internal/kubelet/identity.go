@@ -28,19 +28,19 @@ const (
 // Identity obtains the client certificate of this node before kubelet starts. A
 // rejected request then causes one clear error instead of a crash loop.
 type Identity struct {
-	Dir        string // directory of kubelet's certificates, PKIDirectory
-	Kubeconfig string // kubelet's kubeconfig, KubeconfigPath
-	Bootstrap  []byte // the bootstrap kubeconfig; only Obtain needs it
-	NodeName   string
-	MachineID  string    // of this host; "" skips the check that a Node of this name is this host's
-	Server     string    // URL of the API server; "" uses that of Bootstrap
-	CA         []byte    // PEM; empty uses that of Bootstrap
-	Register   *Register // checks the Node that kubelet will create; nil skips the check
-	KeyDir     string    // directory of the agent, 0700, that keeps a pending key across runs
+	Dir                 string // directory of kubelet's certificates, PKIDirectory
+	Kubeconfig          string // kubelet's kubeconfig, KubeconfigPath
+	BootstrapKubeconfig []byte // the bootstrap kubeconfig; only Obtain needs it
+	NodeName            string
+	MachineID           string             // of this host; "" skips the check that a Node of this name is this host's
+	Server              string             // URL of the API server; "" uses that of Bootstrap
+	CA                  []byte             // PEM; empty uses that of Bootstrap
+	RegistrationCheck   *RegistrationCheck // checks the Node that kubelet will create; nil skips the check
+	KeyDir              string             // directory of the agent, 0700, that keeps a pending key across runs
 	// Annotate returns the annotations for the client CSR with this public key, by
 	// which an approver can identify the node. It can be nil.
 	Annotate func(publicKey crypto.PublicKey) (map[string]string, error)
-	Place    Place
+	Topology ClusterTopology
 	Proxy    Proxy
 	Ledger   *ledger.Ledger
 	Log      report.Log // its step is used for the ledger
@@ -60,7 +60,7 @@ const (
 // Check reads only local files. It fails for an identity of another cluster or
 // node, which kubelet would use without checking anything but its expiry.
 func (i *Identity) Check(_ context.Context) (State, error) {
-	cluster, err := i.cluster()
+	cluster, err := i.expectedCluster()
 	if err != nil {
 		return Missing, err
 	}
@@ -69,9 +69,9 @@ func (i *Identity) Check(_ context.Context) (State, error) {
 	}
 	config, certified, err := loadKubeconfig(i.Kubeconfig)
 	if err != nil {
-		return Missing, i.foreign("it cannot be read: %w", err)
+		return Missing, i.foreignIdentityError("it cannot be read: %w", err)
 	}
-	if err := i.fits(cluster, config); err != nil || !certified {
+	if err := i.checkCluster(cluster, config); err != nil || !certified {
 		return Missing, err
 	}
 	return i.checkCertificate(config.CertData)
@@ -101,13 +101,13 @@ func loadKubeconfig(path string) (config *rest.Config, certified bool, err error
 }
 
 func (i *Identity) checkCertificate(content []byte) (State, error) {
-	chain, err := certificates(content)
+	chain, err := parsePEMCertificates(content)
 	if err != nil {
-		return Missing, i.foreign("its client certificate cannot be read: %w", err)
+		return Missing, i.foreignIdentityError("its client certificate cannot be read: %w", err)
 	}
 	leaf := chain[0]
-	if leaf.Subject.CommonName != userOf(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
-		return Missing, i.foreign("its certificate is for %q, and this node is %q", leaf.Subject.CommonName, userOf(i.NodeName))
+	if leaf.Subject.CommonName != nodeUser(i.NodeName) || !slices.Contains(leaf.Subject.Organization, "system:nodes") {
+		return Missing, i.foreignIdentityError("its certificate is for %q, and this node is %q", leaf.Subject.CommonName, nodeUser(i.NodeName))
 	}
 	if time.Now().After(leaf.NotAfter) {
 		return Expired, nil
@@ -115,34 +115,34 @@ func (i *Identity) checkCertificate(content []byte) (State, error) {
 	return Valid, nil
 }
 
-// fits returns an error unless config is for cluster.
-func (i *Identity) fits(cluster Cluster, config *rest.Config) error {
-	theirs, err := clusterOf(config)
+// checkCluster returns an error unless config is for cluster.
+func (i *Identity) checkCluster(cluster Cluster, config *rest.Config) error {
+	theirs, err := clusterFromConfig(config)
 	if err != nil {
-		return i.foreign("%w", err)
+		return i.foreignIdentityError("%w", err)
 	}
-	if err := cluster.Same(theirs); err != nil {
-		return i.foreign("%w", err)
+	if err := cluster.CheckSame(theirs); err != nil {
+		return i.foreignIdentityError("%w", err)
 	}
 	return nil
 }
 
-// foreign returns the error for an existing identity of another cluster or
+// foreignIdentityError returns the error for an existing identity of another cluster or
 // node, which remains unchanged.
-func (i *Identity) foreign(format string, args ...any) error {
+func (i *Identity) foreignIdentityError(format string, args ...any) error {
 	remedy := fmt.Sprintf("# to leave the other cluster:\nhcp-node-agent leave\n# or, if the agent did not join it:\n"+
 		"systemctl stop kubelet; mv %s %s.old; mv %s %s.old", i.Kubeconfig, i.Kubeconfig, i.Dir, i.Dir)
 	return report.Fail(report.Refused, remedy, "this machine's kubelet already has another identity (%s): %w",
 		i.Kubeconfig, fmt.Errorf(format, args...))
 }
 
-// cluster returns the cluster that the identity must belong to.
-func (i *Identity) cluster() (Cluster, error) {
+// expectedCluster returns the cluster that the identity must belong to.
+func (i *Identity) expectedCluster() (Cluster, error) {
 	cluster := Cluster{Server: i.Server, CA: i.CA}
 	if cluster.Server != "" && len(cluster.CA) > 0 {
 		return cluster, nil
 	}
-	_, bootstrap, err := readBootstrap(i.Bootstrap)
+	_, bootstrap, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
 	if err != nil {
 		return Cluster{}, err
 	}
@@ -155,17 +155,17 @@ func (i *Identity) cluster() (Cluster, error) {
 	return cluster, nil
 }
 
-// current returns the path of kubelet's current client certificate and key.
-func (i *Identity) current() string { return filepath.Join(i.Dir, currentClient) }
+// clientCertificatePath returns the path of kubelet's current client certificate and key.
+func (i *Identity) clientCertificatePath() string { return filepath.Join(i.Dir, currentClient) }
 
-// leafOf reads the first certificate in a file. It returns nil if there is
+// readLeaf reads the first certificate in a file. It returns nil if there is
 // none.
-func leafOf(path string) *x509.Certificate {
+func readLeaf(path string) *x509.Certificate {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil
 	}
-	chain, err := certificates(content)
+	chain, err := parsePEMCertificates(content)
 	if err != nil {
 		return nil
 	}

@@ -23,12 +23,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestControlPlaneApprovalByHand(t *testing.T) {
-	identity, said := newNode(t, "by-hand")
+func TestControlPlaneManualApproval(t *testing.T) {
+	identity, said := newIdentity(t, "by-hand")
 
 	// Without approval the wait ends, with the exact command.
-	_, err := identity.Obtain(within(t, 3*time.Second), nil)
-	first := requestsOf(t, "by-hand")
+	_, err := identity.Obtain(contextWithTimeout(t, 3*time.Second), nil)
+	first := clientCSRsOf(t, "by-hand")
 	if len(first) != 1 {
 		t.Fatalf("%d CSRs, want 1", len(first))
 	}
@@ -56,26 +56,26 @@ func TestControlPlaneApprovalByHand(t *testing.T) {
 	}
 	done := make(chan outcome)
 	go func() {
-		result, err := identity.Obtain(within(t, time.Minute), nil)
+		result, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil)
 		done <- outcome{result, err}
 	}()
-	answer(t, csr.Name, certificatesv1.CertificateApproved)
+	setCSRCondition(t, csr.Name, certificatesv1.CertificateApproved)
 	got := <-done
 	if got.err != nil || !got.result.Changed || got.result.CSR != csr.Name {
 		t.Fatalf("Obtain() = %+v, %v", got.result, got.err)
 	}
-	if all := requestsOf(t, "by-hand"); len(all) != 1 || all[0].UID != csr.UID {
+	if all := clientCSRsOf(t, "by-hand"); len(all) != 1 || all[0].UID != csr.UID {
 		t.Errorf("there are %d CSRs, want the first one alone", len(all))
 	}
 
-	checkFiles(t, identity)
+	checkIdentityFiles(t, identity)
 	if user := whoAmI(t, identity.Kubeconfig); user != "system:node:by-hand" {
 		t.Errorf("the API server takes kubelet's kubeconfig for %q", user)
 	}
 
 	// Another run changes nothing.
-	again, err := identity.Obtain(within(t, time.Minute), nil)
-	if err != nil || again.Changed || len(requestsOf(t, "by-hand")) != 1 {
+	again, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil)
+	if err != nil || again.Changed || len(clientCSRsOf(t, "by-hand")) != 1 {
 		t.Errorf("the second Obtain() = %+v, %v", again, err)
 	}
 
@@ -88,13 +88,13 @@ func TestControlPlaneApprovalByHand(t *testing.T) {
 	}
 }
 
-// checkFiles checks the files that kubelet will read.
-func checkFiles(t *testing.T, identity *Identity) {
+// checkIdentityFiles checks the files that kubelet will read.
+func checkIdentityFiles(t *testing.T, identity *Identity) {
 	t.Helper()
-	if target, err := os.Readlink(identity.current()); err != nil || filepath.Dir(target) != identity.Dir {
+	if target, err := os.Readlink(identity.clientCertificatePath()); err != nil || filepath.Dir(target) != identity.Dir {
 		t.Errorf("kubelet-client-current.pem links to %q, %v", target, err)
 	}
-	for _, path := range []string{identity.current(), identity.Kubeconfig} {
+	for _, path := range []string{identity.clientCertificatePath(), identity.Kubeconfig} {
 		if info, err := os.Stat(path); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%s: mode %v, %v; want 0600", path, info.Mode(), err)
 		}
@@ -125,67 +125,67 @@ func whoAmI(t *testing.T, kubeconfig string) string {
 	return review.Status.UserInfo.Username
 }
 
-func TestControlPlaneDenied(t *testing.T) {
-	identity, _ := newNode(t, "denied")
-	deny := func(_ context.Context, request Request) error {
-		answer(t, request.Name, certificatesv1.CertificateDenied)
+func TestControlPlaneDeniedCSRGetsNewKey(t *testing.T) {
+	identity, _ := newIdentity(t, "denied")
+	deny := func(_ context.Context, request ApprovalRequest) error {
+		setCSRCondition(t, request.Name, certificatesv1.CertificateDenied)
 		return nil
 	}
-	result, err := identity.Obtain(within(t, time.Minute), deny)
+	result, err := identity.Obtain(contextWithTimeout(t, time.Minute), deny)
 	if report.CodeOf(err) != report.ApprovalMissing || !strings.Contains(err.Error(), result.CSR+" is denied (ByHand: a person did this)") {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
 	// The next run submits a CSR with another key.
-	second, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	second, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if err != nil || second.CSR == result.CSR {
 		t.Errorf("Obtain() after a denial = %+v, %v", second, err)
 	}
 }
 
 func TestControlPlaneDeniedBetweenRuns(t *testing.T) {
-	identity, said := newNode(t, "denied-between")
-	first, err := identity.Obtain(within(t, 2*time.Second), nil)
+	identity, said := newIdentity(t, "denied-between")
+	first, err := identity.Obtain(contextWithTimeout(t, 2*time.Second), nil)
 	if err == nil {
 		t.Fatal("nobody approved, and yet there is an identity")
 	}
-	answer(t, first.CSR, certificatesv1.CertificateDenied)
-	second, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	setCSRCondition(t, first.CSR, certificatesv1.CertificateDenied)
+	second, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if err != nil || second.CSR == first.CSR || !strings.Contains(said.text(), "since an earlier run") {
 		t.Errorf("Obtain() = %+v, %v; said:\n%s", second, err, said.text())
 	}
 }
 
-func TestControlPlaneDeletedWhileWaiting(t *testing.T) {
-	identity, said := newNode(t, "deleted")
+func TestControlPlaneResubmitsCSRDeletedWhileWaiting(t *testing.T) {
+	identity, said := newIdentity(t, "deleted")
 	offered := 0
-	result, err := identity.Obtain(within(t, time.Minute), func(ctx context.Context, request Request) error {
+	result, err := identity.Obtain(contextWithTimeout(t, time.Minute), func(ctx context.Context, request ApprovalRequest) error {
 		if offered++; offered == 1 { // the cluster's CSR cleaner does this after a day
-			return admin(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name, metav1.DeleteOptions{})
+			return newAdminClient(t).CertificatesV1().CertificateSigningRequests().Delete(ctx, request.Name, metav1.DeleteOptions{})
 		}
-		return byHand(t)(ctx, request)
+		return manualApprover(t)(ctx, request)
 	})
 	if err != nil || offered != 2 || !strings.Contains(said.text(), result.CSR+" was deleted") {
 		t.Errorf("Obtain() = %+v, %v after %d CSRs; said:\n%s", result, err, offered, said.text())
 	}
 }
 
-func TestControlPlaneRefusals(t *testing.T) {
+func TestControlPlaneRejectedCredentials(t *testing.T) {
 	past := func(name pkix.Name) *x509.Certificate {
 		return &x509.Certificate{Subject: name, NotBefore: time.Now().Add(-2 * time.Hour), NotAfter: time.Now().Add(-time.Hour)}
 	}
-	foreign := certtest.NewAuthority(t, "another cluster's signer")
+	foreign := certtest.NewCA(t, "another cluster's signer")
 	tests := map[string]struct {
 		change func(*clientcmdapi.Cluster, *clientcmdapi.AuthInfo)
 		code   report.Code
 		want   string
 		remedy string
 	}{
-		"expired": {credential(t, past(bootstrapper())), report.CredentialRefused, "the bootstrap credential expired at", "fresh user-data stub"},
+		"expired": {withCredential(t, past(bootstrapperSubject())), report.CredentialRefused, "the bootstrap credential expired at", "fresh user-data stub"},
 		"of another cluster": {func(_ *clientcmdapi.Cluster, user *clientcmdapi.AuthInfo) {
 			key := certtest.NewKey(t)
-			user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key, &x509.Certificate{Subject: bootstrapper()}), certtest.KeyPEM(t, key)
+			user.ClientCertificateData, user.ClientKeyData = foreign.Issue(t, key, &x509.Certificate{Subject: bootstrapperSubject()}), certtest.KeyPEM(t, key)
 		}, report.CredentialRefused, "does not accept the bootstrap credential (issued by \"CN=another cluster's signer,OU=openshift\"", "fresh user-data stub"},
-		"without the right": {credential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}), report.CredentialRefused, `User "nobody" cannot create resource`, "oc create clusterrolebinding"},
+		"without the right": {withCredential(t, &x509.Certificate{Subject: pkix.Name{CommonName: "nobody"}}), report.CredentialRefused, `User "nobody" cannot create resource`, "oc create clusterrolebinding"},
 		"wrong CA": {func(cluster *clientcmdapi.Cluster, _ *clientcmdapi.AuthInfo) {
 			cluster.CertificateAuthorityData = foreign.PEM
 		}, report.Failed, "this cluster's CA has not signed", "openssl s_client"},
@@ -195,9 +195,9 @@ func TestControlPlaneRefusals(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			identity, _ := newNode(t, "refused")
-			identity.Bootstrap = bootstrap(t, test.change)
-			_, err := identity.Obtain(within(t, 3*time.Second), nil)
+			identity, _ := newIdentity(t, "refused")
+			identity.BootstrapKubeconfig = newBootstrapKubeconfig(t, test.change)
+			_, err := identity.Obtain(contextWithTimeout(t, 3*time.Second), nil)
 			if report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.want) || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("Obtain() = %v\ncode %d, remedy %q\nwant %q, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err), test.want, test.code, test.remedy)
 			}
@@ -208,8 +208,8 @@ func TestControlPlaneRefusals(t *testing.T) {
 	}
 }
 
-func TestControlPlaneVersion(t *testing.T) {
-	version, err := ServerVersion(within(t, time.Minute), bootstrap(t, nil), nil, (&recorder{}).log())
+func TestControlPlaneServerVersion(t *testing.T) {
+	version, err := ServerVersion(contextWithTimeout(t, time.Minute), newBootstrapKubeconfig(t, nil), nil, (&recorder{}).log())
 	if err != nil || "v"+version.String() != plane.KubernetesVersion {
 		t.Errorf("ServerVersion() = %s, %v; want %s", version, err, plane.KubernetesVersion)
 	}

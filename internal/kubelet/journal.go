@@ -45,45 +45,45 @@ func errorLines(text string, count int) []string {
 }
 
 var (
-	structured = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
-	logrus     = regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
-	mounting   = regexp.MustCompile(`^Operation for .* Error: (MountVolume\S* failed for volume "[^"]+").*? : (.*)$`)
-	sandbox    = regexp.MustCompile(` with name "k8s_[^"]+"`)
+	klogMessage   = regexp.MustCompile(`^("(?:[^"\\]|\\.)*")(?: err=("(?:[^"\\]|\\.)*"))?`)
+	logrusMessage = regexp.MustCompile(`level=\w+ msg=("(?:[^"\\]|\\.)*")`)
+	mountError    = regexp.MustCompile(`^Operation for .* Error: (MountVolume\S* failed for volume "[^"]+").*? : (.*)$`)
+	sandboxName   = regexp.MustCompile(` with name "k8s_[^"]+"`)
 )
 
-// plain makes a line of a structured log readable: `"command failed" err="no"`
+// formatLogLine makes a line of a structured log readable: `"command failed" err="no"`
 // becomes command failed: no. Of logrus fields it keeps the message.
-func plain(line string) string {
+func formatLogLine(line string) string {
 	text := line
-	if m := structured.FindStringSubmatch(line); m != nil {
-		text = unquoted(m[1])
+	if m := klogMessage.FindStringSubmatch(line); m != nil {
+		text = unquote(m[1])
 		if m[2] != "" {
-			text += ": " + unquoted(m[2])
+			text += ": " + unquote(m[2])
 		}
-	} else if m := logrus.FindStringSubmatch(line); m != nil {
-		text = unquoted(m[1])
+	} else if m := logrusMessage.FindStringSubmatch(line); m != nil {
+		text = unquote(m[1])
 	}
 	// Remove what differs between retries, so that each retry does not produce a
 	// new text.
-	text = mounting.ReplaceAllString(text, "$1: $2")
-	text = sandbox.ReplaceAllString(text, "")
-	return shorten(redact.Text(text), longest)
+	text = mountError.ReplaceAllString(text, "$1: $2")
+	text = sandboxName.ReplaceAllString(text, "")
+	return shorten(redact.Text(text), maxMessageLength)
 }
 
-func unquoted(text string) string {
+func unquote(text string) string {
 	if plain, err := strconv.Unquote(text); err == nil {
 		return plain
 	}
 	return strings.Trim(text, `"`)
 }
 
-func lastOf(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
+func lastLines(lines []string, count int) []string { return lines[max(0, len(lines)-count):] }
 
-// inWords returns the distinct lines in readable form, for Finding.Details.
-func inWords(lines ...string) []string {
+// formatLogLines returns the distinct lines in readable form, for Finding.Details.
+func formatLogLines(lines ...string) []string {
 	var all []string
 	for _, line := range lines {
-		if text := plain(line); text != "" && !slices.Contains(all, text) {
+		if text := formatLogLine(line); text != "" && !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
@@ -91,8 +91,8 @@ func inWords(lines ...string) []string {
 }
 
 const (
-	longest = 300 // characters of a message from another program
-	brief   = 160 // characters of a message quoted within a sentence
+	maxMessageLength = 300 // characters of a message from another program
+	maxExcerptLength = 160 // characters of a message quoted within a sentence
 )
 
 func shorten(line string, maxRunes int) string {

@@ -30,7 +30,7 @@ kubelet.service: Main process exited, code=exited, status=1/FAILURE
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestFormatLogLine(t *testing.T) {
 	for line, want := range map[string]string{
 		`"command failed" err="failed to load kubelet config file, error: \"x\""`: `command failed: failed to load kubelet config file, error: "x"`,
 		`"only a message" pod="ns/name"`:                                          "only a message",
@@ -40,7 +40,7 @@ func TestPlain(t *testing.T) {
 		"Error: unknown flag: --x":                            "Error: unknown flag: --x",
 		`"x" err="Get \"https://user:hunter2secret@proxy/\""`: `x: Get "https://***@proxy/"`,
 	} {
-		if got := plain(line); got != want {
+		if got := formatLogLine(line); got != want {
 			t.Errorf("plain(%s)\n= %s\nwant %s", line, got, want)
 		}
 	}

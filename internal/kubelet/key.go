@@ -23,17 +23,17 @@ import (
 // file is removed when the certificate is stored or the CSR cannot lead to a
 // certificate.
 type pendingKey struct {
-	path    string
-	private *ecdsa.PrivateKey
-	pem     []byte
-	since   time.Time // when the key was created, the start of the wait for approval
+	path      string
+	private   *ecdsa.PrivateKey
+	pem       []byte
+	createdAt time.Time // when the key was created, the start of the wait for approval
 }
 
 const pendingKeyName = "kubelet-client.key"
 
-// loadOrMakeKey reads the pending key in dir, or creates one. A file without a
+// loadOrCreateKey reads the pending key in dir, or creates one. A file without a
 // key is replaced, because nothing can depend on it.
-func loadOrMakeKey(dir string) (*pendingKey, error) {
+func loadOrCreateKey(dir string) (*pendingKey, error) {
 	key, err := loadKey(dir)
 	if err != nil || key.private != nil {
 		return key, err
@@ -49,7 +49,7 @@ func loadOrMakeKey(dir string) (*pendingKey, error) {
 
 // loadKey reads the pending key in dir. private is nil if there is none.
 func loadKey(dir string) (*pendingKey, error) {
-	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), since: time.Now()}
+	key := &pendingKey{path: filepath.Join(dir, pendingKeyName), createdAt: time.Now()}
 	content, err := os.ReadFile(key.path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("reading the pending key: %w", err)
@@ -58,7 +58,7 @@ func loadKey(dir string) (*pendingKey, error) {
 		if private, ok := parsed.(*ecdsa.PrivateKey); ok {
 			key.private, key.pem = private, content
 			if info, err := os.Stat(key.path); err == nil {
-				key.since = info.ModTime()
+				key.createdAt = info.ModTime()
 			}
 		}
 	}
@@ -73,8 +73,8 @@ func (k *pendingKey) save() error {
 	return nil
 }
 
-// drop removes the key file.
-func (k *pendingKey) drop() error {
+// remove removes the key file.
+func (k *pendingKey) remove() error {
 	if err := os.Remove(k.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the pending key: %w", err)
 	}

@@ -25,10 +25,10 @@ func LastError(ctx context.Context, unit string) (*JournalError, error) {
 	if err != nil {
 		return nil, err
 	}
-	return lastErrorOf(text), nil
+	return parseLastError(text), nil
 }
 
-func lastErrorOf(journal string) *JournalError {
+func parseLastError(journal string) *JournalError {
 	for _, line := range slices.Backward(strings.Split(journal, "\n")) {
 		var entry struct {
 			Message string `json:"MESSAGE"`

@@ -14,8 +14,8 @@ import (
 // DropIn is a drop-in of kubelet's unit.
 type DropIn struct{ Name, Content string }
 
-// Launch contains the files that determine how systemd starts kubelet.
-type Launch struct {
+// UnitFiles contains the files that determine how systemd starts kubelet.
+type UnitFiles struct {
 	Unit    string   // content of kubelet.service
 	DropIns []DropIn // from all directories, as systemd merges them; in any order
 	// File reads a file as it will be when kubelet starts, such as an environment
@@ -23,12 +23,12 @@ type Launch struct {
 	File func(path string) (content []byte, found bool)
 }
 
-// after returns the drop-ins that systemd reads after the drop-in name.
-func (l Launch) after(name string) []DropIn {
-	return l.sorted(func(d DropIn) bool { return d.Name > name })
+// dropInsAfter returns the drop-ins that systemd reads after the drop-in name.
+func (l UnitFiles) dropInsAfter(name string) []DropIn {
+	return l.sortedDropIns(func(d DropIn) bool { return d.Name > name })
 }
 
-func (l Launch) sorted(want func(DropIn) bool) []DropIn {
+func (l UnitFiles) sortedDropIns(want func(DropIn) bool) []DropIn {
 	var some []DropIn
 	for _, dropin := range l.DropIns {
 		if want(dropin) {
@@ -39,21 +39,21 @@ func (l Launch) sorted(want func(DropIn) bool) []DropIn {
 	return some
 }
 
-// settings parses the unit and its drop-ins.
-func (l Launch) settings() (unitSettings, error) {
+// parseSettings parses the unit and its drop-ins.
+func (l UnitFiles) parseSettings() (unitSettings, error) {
 	sources := NameSources{Unit: l.Unit, File: l.File}
-	for _, dropin := range l.sorted(func(DropIn) bool { return true }) {
+	for _, dropin := range l.sortedDropIns(func(DropIn) bool { return true }) {
 		sources.DropIns = append(sources.DropIns, dropin.Content)
 	}
 	return parseUnit(sources)
 }
 
-// command returns the single ExecStart= that starts kubelet.
-func (s unitSettings) command() (string, error) {
+// kubeletCommand returns the single ExecStart= that starts kubelet.
+func (s unitSettings) kubeletCommand() (string, error) {
 	if len(s.commands) != 1 {
 		return "", fmt.Errorf("kubelet's unit has %d lines ExecStart=, and not one", len(s.commands))
 	}
-	for _, word := range words(s.commands[0]) {
+	for _, word := range splitWords(s.commands[0]) {
 		if path.Base(strings.TrimLeft(word, "-@:+!")) == "kubelet" {
 			return s.commands[0], nil
 		}
@@ -61,10 +61,10 @@ func (s unitSettings) command() (string, error) {
 	return "", fmt.Errorf("the ExecStart= of kubelet's unit does not start kubelet itself")
 }
 
-// configured returns the taints in kubelet's configuration, which the flag
+// configuredTaints returns the taints in kubelet's configuration, which the flag
 // --register-with-taints overrides.
-func (l Launch) configured(command string) ([]config.Taint, error) {
-	file := flagValue(words(command), "--config")
+func (l UnitFiles) configuredTaints(command string) ([]config.Taint, error) {
+	file := flagValue(splitWords(command), "--config")
 	if file == "" || l.File == nil {
 		return nil, nil
 	}

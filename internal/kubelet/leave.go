@@ -25,10 +25,10 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 		return nil, err
 	}
 	for _, point := range mounts {
-		if !leftBehind(point, directory) {
+		if !isKubeletMount(point, directory) {
 			continue
 		}
-		if err := unmount(ctx, point); err != nil {
+		if err := unmountWithRetry(ctx, point); err != nil {
 			errs = append(errs, report.Fail(report.Failed, "fuser -vm "+point+" # shows who uses it; then run leave again", "%w", err))
 			continue
 		}
@@ -37,10 +37,10 @@ func Unmount(ctx context.Context, tree *host.Tree, directory string) ([]string, 
 	return done, errors.Join(errs...)
 }
 
-// leftBehind reports whether point is a mount of kubelet (volumes, device
+// isKubeletMount reports whether point is a mount of kubelet (volumes, device
 // plugins) or the mount of CRI-O's storage library over its own overlay
 // directory.
-func leftBehind(point, directory string) bool {
+func isKubeletMount(point, directory string) bool {
 	if point == path.Join(directory, "storage/overlay") {
 		return true
 	}
@@ -52,12 +52,12 @@ func leftBehind(point, directory string) bool {
 	return false
 }
 
-// unmount retries for some seconds, because a container that has just ended can
+// unmountWithRetry retries for some seconds, because a container that has just ended can
 // keep the mount busy.
-func unmount(ctx context.Context, point string) error {
+func unmountWithRetry(ctx context.Context, point string) error {
 	for try := 0; ; try++ {
 		err := host.Unmount(point)
-		if !errors.Is(err, unix.EBUSY) || try == 20 || !sleep(ctx, 250*time.Millisecond) {
+		if !errors.Is(err, unix.EBUSY) || try == 20 || !sleepContext(ctx, 250*time.Millisecond) {
 			return err
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestWhatIsUnmounted(t *testing.T) {
+func TestUnmountSelectsKubeletMounts(t *testing.T) {
 	tests := []struct {
 		point, directory string
 		want             bool
@@ -25,13 +25,13 @@ func TestWhatIsUnmounted(t *testing.T) {
 		{"/var/lib/containers", "/var/lib/containers", false},
 	}
 	for _, test := range tests {
-		if got := leftBehind(test.point, test.directory); got != test.want {
+		if got := isKubeletMount(test.point, test.directory); got != test.want {
 			t.Errorf("leftBehind(%s, %s) = %v, want %v", test.point, test.directory, got, test.want)
 		}
 	}
 }
 
-func TestWhoLeaves(t *testing.T) {
+func TestPodsToEvict(t *testing.T) {
 	yes := true
 	pod := func(name, owner string, change func(*corev1.Pod)) *corev1.Pod {
 		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: name}}
@@ -43,14 +43,14 @@ func TestWhoLeaves(t *testing.T) {
 		}
 		return p
 	}
-	leaving, lost := whoLeaves([]*corev1.Pod{
+	leaving, lost := podsToEvict([]*corev1.Pod{
 		pod("daemon", "DaemonSet", nil),
 		pod("replica", "ReplicaSet", nil),
 		pod("static", "Node", func(p *corev1.Pod) { p.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"} }),
 		pod("done", "Job", func(p *corev1.Pod) { p.Status.Phase = corev1.PodSucceeded }),
 		pod("bare", "", nil),
 	})
-	if diff := cmp.Diff([]string{"ns/replica", "ns/bare"}, namesOfPods(leaving)); diff != "" {
+	if diff := cmp.Diff([]string{"ns/replica", "ns/bare"}, qualifiedPodNames(leaving)); diff != "" {
 		t.Errorf("leaving (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"ns/bare"}, lost); diff != "" {

@@ -15,9 +15,9 @@ import (
 // PullSecretPath is where a payload stores the node's pull secret.
 const PullSecretPath = "/var/lib/kubelet/config.json" //nolint:gosec // a path, no secret
 
-// Machine is the host as a source of facts for diagnosis. Empty fields are
+// Host is the host as a source of facts for diagnosis. Empty fields are
 // skipped.
-type Machine struct {
+type Host struct {
 	Systemd      *host.Systemd // nil if systemd is not running
 	CNIDirectory string        // directory of CRI-O's network configurations, /etc/kubernetes/cni/net.d
 	RuntimeUnit  string        // crio.service
@@ -26,21 +26,21 @@ type Machine struct {
 	Disks        []string      // paths on the file systems that kubelet and CRI-O fill
 }
 
-// ThisMachine returns the settings for a joined host.
-func ThisMachine(systemd *host.Systemd, cniDirectory string) Machine {
-	return Machine{
+// JoinedHost returns the settings for a joined host.
+func JoinedHost(systemd *host.Systemd, cniDirectory string) Host {
+	return Host{
 		Systemd: systemd, CNIDirectory: cniDirectory, RuntimeUnit: "crio.service", Socket: CRIOSocket, PullSecret: PullSecretPath,
 		Disks: []string{"/var/lib/kubelet", "/var/lib/containers"},
 	}
 }
 
-func (m Machine) look(ctx context.Context) machineFacts {
-	f := machineFacts{
-		units: m.idle(ctx), cniDir: m.CNIDirectory, networks: m.networks(), auths: m.auths(),
-		kubelet: lastErrors(ctx, Unit, 60, "--since=-6min"), recent: lastErrors(ctx, Unit, 20, "--since=-1min"),
+func (m Host) gatherFacts(ctx context.Context) hostFacts {
+	f := hostFacts{
+		units: m.inactiveUnits(ctx), cniDir: m.CNIDirectory, networkConfigs: m.networkConfigs(), registries: m.pullSecretRegistries(),
+		kubeletErrors: lastErrors(ctx, UnitName, 60, "--since=-6min"), recentErrors: lastErrors(ctx, UnitName, 20, "--since=-1min"),
 	}
 	if len(f.units) == 0 {
-		f.runtime = m.runtime(ctx)
+		f.runtimeErr = m.checkRuntime(ctx)
 	}
 	for _, path := range m.Disks {
 		if usage, err := host.LookUsage(path); err == nil { // skips paths that do not exist yet
@@ -48,23 +48,23 @@ func (m Machine) look(ctx context.Context) machineFacts {
 		}
 	}
 	f.memory.available, f.memory.total = host.MemoryAvailable()
-	f.tasks.running, f.tasks.most = host.Tasks()
+	f.tasks.running, f.tasks.limit = host.Tasks()
 	return f
 }
 
-// idle returns kubelet's unit and the units that it requires, as far as they
+// inactiveUnits returns kubelet's unit and the units that it requires, as far as they
 // are inactive. A required unit precedes the units that require it, because it
 // is the more direct cause.
-func (m Machine) idle(ctx context.Context) []unitFacts {
+func (m Host) inactiveUnits(ctx context.Context) []unitFacts {
 	if m.Systemd == nil {
 		return nil
 	}
 	seen := map[string]bool{}
-	units := m.idleBelow(ctx, m.RuntimeUnit, Unit, seen)
-	return append(units, m.idleBelow(ctx, Unit, "", seen)...)
+	units := m.inactiveUnitsBelow(ctx, m.RuntimeUnit, UnitName, seen)
+	return append(units, m.inactiveUnitsBelow(ctx, UnitName, "", seen)...)
 }
 
-func (m Machine) idleBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
+func (m Host) inactiveUnitsBelow(ctx context.Context, name, needed string, seen map[string]bool) []unitFacts {
 	if name == "" || seen[name] {
 		return nil
 	}
@@ -76,17 +76,17 @@ func (m Machine) idleBelow(ctx context.Context, name, needed string, seen map[st
 	var units []unitFacts
 	required, _ := m.Systemd.Requires(ctx, name) // ignored for the same reason
 	for _, unit := range required {
-		units = append(units, m.idleBelow(ctx, unit, name, seen)...)
+		units = append(units, m.inactiveUnitsBelow(ctx, unit, name, seen)...)
 	}
-	if name != Unit && name != m.RuntimeUnit && !hinders(name, state) {
+	if name != UnitName && name != m.RuntimeUnit && !isBlocking(name, state) {
 		return units
 	}
-	return append(units, unitFacts{name: name, needed: needed, state: state, errors: lastErrors(ctx, name, 4)})
+	return append(units, unitFacts{name: name, requiredBy: needed, state: state, errors: lastErrors(ctx, name, 4)})
 }
 
-// hinders reports whether an inactive required unit can be the cause. A oneshot
+// isBlocking reports whether an inactive required unit can be the cause. A oneshot
 // unit that has exited successfully is inactive but not a problem.
-func hinders(name string, state host.UnitState) bool {
+func isBlocking(name string, state host.UnitState) bool {
 	switch {
 	case state.Load != "" && state.Load != "loaded":
 		return true
@@ -96,8 +96,8 @@ func hinders(name string, state host.UnitState) bool {
 	return state.Active == "failed" || state.Active == "activating"
 }
 
-// runtime returns an error if CRI-O does not respond.
-func (m Machine) runtime(ctx context.Context) error {
+// checkRuntime returns an error if CRI-O does not respond.
+func (m Host) checkRuntime(ctx context.Context) error {
 	if m.Socket == "" {
 		return nil
 	}
@@ -115,9 +115,9 @@ func (m Machine) runtime(ctx context.Context) error {
 	return err //nolint:wrapcheck // told as it is, behind a sentence
 }
 
-// networks returns the network configurations, by the file name extensions of
+// networkConfigs returns the network configurations, by the file name extensions of
 // CNI.
-func (m Machine) networks() []string {
+func (m Host) networkConfigs() []string {
 	entries, _ := os.ReadDir(m.CNIDirectory) // a missing directory contains no configurations
 	var names []string
 	for _, entry := range entries {
@@ -130,9 +130,9 @@ func (m Machine) networks() []string {
 	return names
 }
 
-// auths returns the registries in the node's pull secret, some with a path. The
+// pullSecretRegistries returns the registries in the node's pull secret, some with a path. The
 // credentials are not kept.
-func (m Machine) auths() []string {
+func (m Host) pullSecretRegistries() []string {
 	if m.PullSecret == "" {
 		return nil
 	}

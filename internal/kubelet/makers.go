@@ -5,32 +5,32 @@ import (
 	"strings"
 )
 
-// maker describes the owner of an object and how to check that owner.
+// objectOwner describes the owner of an object and how to check that owner.
 // $NAMESPACE and $NAME stand for the object's.
-type maker struct {
+type objectOwner struct {
 	kind, namespace, name string // an empty namespace or name matches any
-	who, remedy           string
+	description, remedy   string
 }
 
-// makers returns the owners of objects for which nodes have waited: from
+// objectOwners returns the owners of objects for which nodes have waited: from
 // openshift/origin's table of certificates (tls/ownership),
 // cluster-network-operator's bindata, and HyperShift's manifests.
-func makers() []maker {
-	serviceCA := func(namespace, name, service string) maker {
-		return maker{
+func objectOwners() []objectOwner {
+	serviceCA := func(namespace, name, service string) objectOwner {
+		return objectOwner{
 			kind: "Secret", namespace: namespace, name: name,
-			who:    "the service-ca operator makes it for Service " + service + "; its pods run on the cluster's nodes, so one node has to be Ready",
-			remedy: "oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " + namespace + " describe service " + service,
+			description: "the service-ca operator makes it for Service " + service + "; its pods run on the cluster's nodes, so one node has to be Ready",
+			remedy:      "oc -n openshift-service-ca-operator get pods; oc -n openshift-service-ca get pods; oc -n " + namespace + " describe service " + service,
 		}
 	}
-	return []maker{
+	return []objectOwner{
 		// Field report: a node stayed NotReady until its metrics certificates
 		// existed.
 		serviceCA("openshift-ovn-kubernetes", "ovn-node-metrics-cert", "ovn-kubernetes-node"),
 		{
 			kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "ovn-control-plane-metrics-cert",
-			who:    "the service-ca operator makes it for Service ovn-kubernetes-control-plane; for a hosted cluster the control plane operator does, in the hosted control plane's namespace of the management cluster",
-			remedy: "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert # on the management cluster",
+			description: "the service-ca operator makes it for Service ovn-kubernetes-control-plane; for a hosted cluster the control plane operator does, in the hosted control plane's namespace of the management cluster",
+			remedy:      "oc -n HCP_NAMESPACE get secret ovn-control-plane-metrics-cert # on the management cluster",
 		},
 		serviceCA("openshift-multus", "metrics-daemon-secret", "network-metrics-service"),
 		serviceCA("openshift-dns", "dns-default-metrics-tls", "dns-default"),
@@ -40,48 +40,48 @@ func makers() []maker {
 		serviceCA("openshift-machine-config-operator", "proxy-tls", "machine-config-daemon"),
 		{
 			kind: "Secret", namespace: "openshift-ovn-kubernetes", name: "ovn-cert",
-			who: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+			description: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind: "Secret", namespace: "openshift-ingress", name: "router-certs-default",
-			who: "the ingress operator makes it", remedy: "oc get clusteroperator ingress",
+			description: "the ingress operator makes it", remedy: "oc get clusteroperator ingress",
 		},
 		{
 			kind: "Secret", namespace: "kube-system", name: "konnectivity-agent",
-			who:    "HyperShift's hosted-cluster-config-operator copies it from the management cluster",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=hosted-cluster-config-operator # on the management cluster",
+			description: "HyperShift's hosted-cluster-config-operator copies it from the management cluster",
+			remedy:      "oc -n HCP_NAMESPACE get pods -l app=hosted-cluster-config-operator # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", name: "kube-root-ca.crt",
-			who:    "the kube-controller-manager makes it in every namespace",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
+			description: "the kube-controller-manager makes it in every namespace",
+			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", name: "openshift-service-ca.crt",
-			who:    "OpenShift's kube-controller-manager makes it in every namespace",
-			remedy: "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
+			description: "OpenShift's kube-controller-manager makes it in every namespace",
+			remedy:      "oc -n HCP_NAMESPACE get pods -l app=kube-controller-manager # on the management cluster",
 		},
 		{
 			kind: "ConfigMap", namespace: "openshift-ovn-kubernetes",
-			who: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+			description: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind: "ConfigMap", namespace: "openshift-multus",
-			who: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
+			description: "the network operator makes it", remedy: "oc get clusteroperator network; oc -n openshift-network-operator get pods",
 		},
 		{
 			kind: "ConfigMap", namespace: "openshift-dns", name: "dns-default",
-			who: "the dns operator makes it", remedy: "oc get clusteroperator dns",
+			description: "the dns operator makes it", remedy: "oc get clusteroperator dns",
 		},
 	}
 }
 
-// madeBy returns the owner of an object, and how to check it. who is "" if the
+// ownerOf returns the owner of an object, and how to check it. who is "" if the
 // owner is unknown.
-func madeBy(r reference) (who, remedy string) {
-	for _, m := range makers() {
+func ownerOf(r reference) (who, remedy string) {
+	for _, m := range objectOwners() {
 		if m.kind == r.kind && (m.namespace == "" || m.namespace == r.namespace) && (m.name == "" || m.name == r.name) {
-			return m.who, m.remedy
+			return m.description, m.remedy
 		}
 	}
 	if r.kind == "Secret" && strings.HasPrefix(r.namespace, "openshift-") && (strings.HasSuffix(r.name, "-tls") || strings.HasSuffix(r.name, "-cert")) {

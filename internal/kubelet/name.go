@@ -26,33 +26,33 @@ type NameSources struct {
 // does (GetHostname in k8s.io/component-helpers/node/util). The CSR and all
 // requests for the Node use the same name.
 func NodeName(sources NameSources) (string, error) {
-	name, origin, err := rawName(sources)
+	name, origin, err := unvalidatedName(sources)
 	if err != nil {
 		return "", err
 	}
 	name = strings.ToLower(strings.TrimSpace(name))
-	return name, checkName(name, origin)
+	return name, validateName(name, origin)
 }
 
-const fromHostname = "the host name"
+const hostnameOrigin = "the host name"
 
-func rawName(sources NameSources) (name, origin string, err error) {
+func unvalidatedName(sources NameSources) (name, origin string, err error) {
 	unit, err := parseUnit(sources)
 	if err != nil {
 		return "", "", err
 	}
-	name = strings.TrimSpace(expand(unit.hostnameOverride, unit.environment))
+	name = strings.TrimSpace(expandVariables(unit.hostnameOverride, unit.environment))
 	if name != "" {
 		return name, "kubelet's --hostname-override", nil
 	}
-	return sources.Hostname, fromHostname, nil
+	return sources.Hostname, hostnameOrigin, nil
 }
 
-// checkName rejects names that the API server would reject later, when they are
+// validateName rejects names that the API server would reject later, when they are
 // harder to change.
-func checkName(name, origin string) error {
+func validateName(name, origin string) error {
 	remedy := "hostnamectl set-hostname worker-1.example.com # a name of this machine's own, then run this again"
-	if origin != fromHostname {
+	if origin != hostnameOrigin {
 		remedy = "# correct KUBELET_NODE_NAME in kubelet's unit or environment files of the NodePool's configuration"
 	}
 	local := []string{"localhost", "localhost.localdomain", "localhost4", "localhost4.localdomain4", "localhost6", "localhost6.localdomain6"}

@@ -9,51 +9,51 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// networkMissing reports whether the Node is not Ready because it has no pod
+// isNetworkMissing reports whether the Node is not Ready because it has no pod
 // network.
-func networkMissing(node *corev1.Node) bool {
+func isNetworkMissing(node *corev1.Node) bool {
 	ready := conditionOf(node, corev1.NodeReady)
 	return ready != nil && ready.Status == corev1.ConditionFalse &&
 		(strings.Contains(ready.Message, "NetworkPluginNotReady") || strings.Contains(ready.Message, "NetworkReady=false"))
 }
 
-// network explains a missing pod network, the most common reason for a Node
+// networkFindings explains a missing pod network, the most common reason for a Node
 // that is not Ready: the network plugin's pods start last and write its
 // configuration. namedPod is the pod that the findings name first.
-func (f facts) network(troubles []*podTrouble) (all []Finding, namedPod *podTrouble) {
+func (f facts) networkFindings(troubles []*podProblem) (all []Finding, namedPod *podProblem) {
 	finding := Finding{
 		Severity: report.SeverityProblem, About: "the network plugin", Text: "the network plugin is not up",
 		Remedy:  "oc get pods -A -o wide --field-selector spec.nodeName=" + f.name,
-		Details: inWords(conditionOf(f.node, corev1.NodeReady).Message),
+		Details: formatLogLines(conditionOf(f.node, corev1.NodeReady).Message),
 	}
-	if len(f.machine.networks) == 0 {
-		finding.Text = "the network plugin has not written its configuration (" + f.machine.cniDir + " is empty)"
+	if len(f.hostState.networkConfigs) == 0 {
+		finding.Text = "the network plugin has not written its configuration (" + f.hostState.cniDir + " is empty)"
 	}
 	// Pods that wait for the pod network are not its cause.
-	causes := slices.DeleteFunc(slices.Clone(troubles), func(t *podTrouble) bool { return !t.certain && !t.pod.Spec.HostNetwork })
+	causes := slices.DeleteFunc(slices.Clone(troubles), func(t *podProblem) bool { return !t.causeKnown && !t.pod.Spec.HostNetwork })
 	switch {
-	case f.noPods != nil:
+	case f.podsErr != nil:
 		return []Finding{finding}, nil
 	case len(f.pods) == 0:
 		finding.Text += "; no pod is assigned to this node yet"
 		finding.Remedy = "oc get clusteroperator network; oc get daemonsets -A"
 		return []Finding{finding}, nil
 	case len(causes) == 0 && !slices.ContainsFunc(f.pods, isNetworkPlugin):
-		finding.Text += "; no pod of a network plugin is assigned to this node, only " + listed(podNames(f.pods), 3)
+		finding.Text += "; no pod of a network plugin is assigned to this node, only " + joinFirst(sortedPodNames(f.pods), 3)
 		finding.Remedy = "oc get clusteroperator network; oc -n openshift-ovn-kubernetes get daemonsets"
 		return []Finding{finding}, nil
-	case f.subnetMissing():
+	case f.isSubnetMissing():
 		return append([]Finding{subnetFinding(f.name)}, finding), nil
 	case len(causes) == 0:
 		return []Finding{finding}, nil
 	}
 	namedPod = causes[0]
-	finding.Text += "; pod " + namedPod.name() + " is not up: " + namedPod.why
-	finding.Remedy, finding.Details, finding.passing = namedPod.command(), append(finding.Details, namedPod.details...), !namedPod.certain
+	finding.Text += "; pod " + namedPod.podName() + " is not up: " + namedPod.reason
+	finding.Remedy, finding.Details, finding.temporary = namedPod.command(), append(finding.Details, namedPod.details...), !namedPod.causeKnown
 	return []Finding{finding}, namedPod
 }
 
-func podNames(pods []*corev1.Pod) []string {
+func sortedPodNames(pods []*corev1.Pod) []string {
 	names := make([]string, 0, len(pods))
 	for _, pod := range pods {
 		names = append(names, pod.Namespace+"/"+pod.Name)
@@ -62,9 +62,9 @@ func podNames(pods []*corev1.Pod) []string {
 	return names
 }
 
-// subnetMissing reports whether OVN-Kubernetes runs on this node and waits for
+// isSubnetMissing reports whether OVN-Kubernetes runs on this node and waits for
 // its control plane, which assigns a pod subnet to every node.
-func (f facts) subnetMissing() bool {
+func (f facts) isSubnetMissing() bool {
 	if f.node.Annotations["k8s.ovn.org/node-subnets"] != "" {
 		return false
 	}

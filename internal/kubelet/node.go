@@ -21,12 +21,12 @@ type Node struct {
 	// Registered means that the Node existed before. If it no longer exists, it
 	// was deleted.
 	Registered bool
-	Machine    Machine
+	Host       Host
 	Log        report.Log
 	api        *api
 
-	patience time.Duration
-	present  map[reference]bool // objects known to exist, which are not requested again
+	quietPeriod     time.Duration
+	knownReferences map[reference]bool // objects known to exist, which are not requested again
 }
 
 // OpenNode returns a Node that uses kubelet's kubeconfig. It sends no request.
@@ -39,16 +39,16 @@ func OpenNode(kubeconfig, name string, proxy Proxy, log report.Log) (*Node, erro
 	if err != nil {
 		return nil, err
 	}
-	return &Node{Name: name, Log: log, api: connection, patience: patience}, nil
+	return &Node{Name: name, Log: log, api: connection, quietPeriod: defaultQuietPeriod}, nil
 }
 
-// evidenceEvery is the minimum interval between two searches for causes on the
+// evidenceInterval is the minimum interval between two searches for causes on the
 // host and in its pods.
-const evidenceEvery = 3 * time.Second
+const evidenceInterval = 3 * time.Second
 
-// unseen returns the finding for a wait that ends before the Node was first
+// neverSeenFinding returns the finding for a wait that ends before the Node was first
 // received.
-func (n *Node) unseen() Finding {
+func (n *Node) neverSeenFinding() Finding {
 	return Finding{Severity: report.SeverityProblem, Text: "Node " + n.Name + " was never seen", Remedy: "systemctl status kubelet"}
 }
 
@@ -67,44 +67,44 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 		node = nil
 	case err != nil:
 		problem := explain(err, n.api.server)
-		m := n.Machine.look(ctx)
+		m := n.Host.gatherFacts(ctx)
 		return append(slices.Concat(unitFindings(m.units), runtimeFinding(m)), Finding{
 			Severity: report.SeverityProblem, Text: "the cluster does not tell about Node " + n.Name + ": " + problem.text, Remedy: problem.remedy,
-			About: "the API server", Blind: true,
+			About: "the API server", Incomplete: true,
 		}), nil
 	}
-	if node != nil && len(diagnose(facts{node: node, boot: n.BootID})) == 0 {
-		return n.hostPods(ctx, node), nil
+	if node != nil && len(diagnose(facts{node: node, bootID: n.BootID})) == 0 {
+		return n.hostPodFindings(ctx, node), nil
 	}
-	known := n.look(ctx, node)
-	return append(diagnose(known), n.withoutPods(known)...), nil
+	known := n.gatherFacts(ctx, node)
+	return append(diagnose(known), n.unknownPodsFindings(known)...), nil
 }
 
-// withoutPods returns a finding if the node's pods could not be listed, because
+// unknownPodsFindings returns a finding if the node's pods could not be listed, because
 // one of them can be the cause of the other findings.
-func (n *Node) withoutPods(known facts) []Finding {
-	if known.noPods == nil {
+func (n *Node) unknownPodsFindings(known facts) []Finding {
+	if known.podsErr == nil {
 		return nil
 	}
-	problem := explain(known.noPods, n.api.server)
+	problem := explain(known.podsErr, n.api.server)
 	return []Finding{{
 		Severity: report.SeverityWarning, Text: "which pods of this node are not up is not known: " + problem.text, Remedy: problem.remedy,
-		About: "the pods of this node", Blind: true,
+		About: "the pods of this node", Incomplete: true,
 	}}
 }
 
-// Ready waits until the Node is Ready, and logs meanwhile why it is not.
-func (n *Node) Ready(ctx context.Context) error {
-	tell := n.teller(n.unseen())
+// WaitReady waits until the Node is Ready, and logs meanwhile why it is not.
+func (n *Node) WaitReady(ctx context.Context) error {
+	tell := n.newProgressReporter(n.neverSeenFinding())
 	var looked time.Time
 	var known facts
-	err := follow(ctx, n.api, n.Log, n.source(), evidenceEvery, func(found map[string]*corev1.Node) (bool, error) {
+	err := follow(ctx, n.api, n.Log, n.source(), evidenceInterval, func(found map[string]*corev1.Node) (bool, error) {
 		node := found[n.Name]
-		if node != nil && isReady(node) && n.thisBoot(node) {
+		if node != nil && isReady(node) && n.isCurrentBoot(node) {
 			return true, nil
 		}
-		if time.Since(looked) >= evidenceEvery {
-			known, looked = n.look(ctx, node), time.Now()
+		if time.Since(looked) >= evidenceInterval {
+			known, looked = n.gatherFacts(ctx, node), time.Now()
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
@@ -114,17 +114,17 @@ func (n *Node) Ready(ctx context.Context) error {
 		if node == nil {
 			prefix = "kubelet has not registered Node " + n.Name
 		}
-		tell.tell(prefix, diagnose(known), false)
+		tell.update(prefix, diagnose(known), false)
 		return false, nil
 	})
-	return tell.ended(ctx, err)
+	return tell.waitError(ctx, err)
 }
 
 // source selects this host's Node by name.
-func (n *Node) source() source[*corev1.Node] {
+func (n *Node) source() objectSource[*corev1.Node] {
 	nodes := n.api.client.Nodes()
-	return source[*corev1.Node]{
-		doing: "watching Node " + n.Name, selector: "metadata.name=" + n.Name,
+	return objectSource[*corev1.Node]{
+		activity: "watching Node " + n.Name, selector: "metadata.name=" + n.Name,
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
 			list, err := nodes.List(ctx, options)
 			if err != nil {
@@ -136,7 +136,9 @@ func (n *Node) source() source[*corev1.Node] {
 	}
 }
 
-func (n *Node) thisBoot(node *corev1.Node) bool { return facts{node: node, boot: n.BootID}.thisBoot() }
+func (n *Node) isCurrentBoot(node *corev1.Node) bool {
+	return facts{node: node, bootID: n.BootID}.isCurrentBoot()
+}
 
 func isReady(node *corev1.Node) bool {
 	ready := conditionOf(node, corev1.NodeReady)
@@ -153,11 +155,11 @@ func conditionOf(node *corev1.Node, kind corev1.NodeConditionType) *corev1.NodeC
 }
 
 // pods lists this node's pods.
-func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsOf(ctx, "") }
+func (n *Node) pods(ctx context.Context) ([]*corev1.Pod, error) { return n.podsAtVersion(ctx, "") }
 
-// podsOf lists this node's pods at a resource version. "0" reads them from the
+// podsAtVersion lists this node's pods at a resource version. "0" reads them from the
 // API server's cache, which can be some seconds old and does not load etcd.
-func (n *Node) podsOf(ctx context.Context, version string) ([]*corev1.Pod, error) {
+func (n *Node) podsAtVersion(ctx context.Context, version string) ([]*corev1.Pod, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	list, err := n.api.client.Pods("").List(ctx, metav1.ListOptions{

@@ -15,11 +15,11 @@ import (
 // errForeignNode means that the Node belongs to another host.
 var errForeignNode = errors.New("another machine is the Node of this name")
 
-// owner fails if the Node belongs to another host: two kubelets with one name
+// checkOwner fails if the Node belongs to another host: two kubelets with one name
 // would remove each other's pods. A Node without a machine ID was never
 // reported by a kubelet and is accepted. With fresh, an existing Node of this
 // host is logged.
-func (i *Identity) owner(ctx context.Context, connection *api, node *corev1.Node, fresh bool) error {
+func (i *Identity) checkOwner(ctx context.Context, connection *api, node *corev1.Node, fresh bool) error {
 	theirs := node.Status.NodeInfo.MachineID
 	switch {
 	case i.MachineID == "" || theirs == "":
@@ -27,18 +27,18 @@ func (i *Identity) owner(ctx context.Context, connection *api, node *corev1.Node
 	case strings.EqualFold(theirs, i.MachineID):
 		if fresh {
 			i.Log.Note(fmt.Sprintf("Node %s of %s is there already and is this machine's (machine-id %s); the join goes on with it",
-				node.Name, stamp(node.CreationTimestamp.Time), theirs))
+				node.Name, formatTime(node.CreationTimestamp.Time), theirs))
 		}
 		return nil
 	}
-	return foreignNode(node, i.MachineID, lastHeard(node, connection.leaseOf(ctx, node.Name)))
+	return foreignNodeError(node, i.MachineID, lastHeartbeat(node, connection.leaseRenewTime(ctx, node.Name)))
 }
 
-// foreignNode returns the error for a Node that belongs to another host.
-func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
+// foreignNodeError returns the error for a Node that belongs to another host.
+func foreignNodeError(node *corev1.Node, ours string, heard time.Time) error {
 	when := "the cluster has never heard of it"
 	if !heard.IsZero() {
-		when = "the cluster last heard of it at " + stamp(heard)
+		when = "the cluster last heard of it at " + formatTime(heard)
 	}
 	state := "not Ready"
 	if isReady(node) {
@@ -50,10 +50,10 @@ func foreignNode(node *corev1.Node, ours string, heard time.Time) error {
 		errForeignNode, node.Name, node.Status.NodeInfo.MachineID, ours, when, state)
 }
 
-// leaseOf returns when kubelet last renewed its lease, or zero if that is
+// leaseRenewTime returns when kubelet last renewed its lease, or zero if that is
 // unknown. kubelet renews the lease every ten seconds, and reports its status
 // every five minutes.
-func (a *api) leaseOf(ctx context.Context, name string) time.Time {
+func (a *api) leaseRenewTime(ctx context.Context, name string) time.Time {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	lease, err := a.client.Leases(corev1.NamespaceNodeLease).Get(ctx, name)
@@ -63,8 +63,8 @@ func (a *api) leaseOf(ctx context.Context, name string) time.Time {
 	return lease.Spec.RenewTime.Time
 }
 
-// lastHeard returns the latest heartbeat of a Node's kubelet.
-func lastHeard(node *corev1.Node, lease time.Time) time.Time {
+// lastHeartbeat returns the latest heartbeat of a Node's kubelet.
+func lastHeartbeat(node *corev1.Node, lease time.Time) time.Time {
 	for _, condition := range node.Status.Conditions {
 		if condition.LastHeartbeatTime.After(lease) {
 			lease = condition.LastHeartbeatTime.Time

@@ -9,8 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Pending describes the client CSR of a key without a certificate.
-type Pending struct {
+// PendingCSR describes the client CSR of a key without a certificate.
+type PendingCSR struct {
 	Name        string    `json:"name"`
 	Fingerprint string    `json:"fingerprint"`      // of the public key
 	Phase       string    `json:"phase,omitempty"`  // absent, pending, approved, issued, denied, failed, ...; "" if the cluster was not queried
@@ -18,20 +18,20 @@ type Pending struct {
 	Since       time.Time `json:"since,omitzero"`   // when it was submitted
 }
 
-// Pending returns the client CSR that an earlier run has submitted, or nil if
+// FindPendingCSR returns the client CSR that an earlier run has submitted, or nil if
 // there is no pending key. It creates nothing. If the cluster cannot be
 // queried, it returns the name of the CSR and an error.
-func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
+func (i *Identity) FindPendingCSR(ctx context.Context) (*PendingCSR, error) {
 	key, err := loadKey(i.KeyDir)
 	if err != nil || key.private == nil {
 		return nil, err
 	}
-	ours, err := clientRequest(key, i.NodeName)
+	ours, err := newClientCSR(key, i.NodeName)
 	if err != nil {
 		return nil, err
 	}
-	pending := &Pending{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
-	connection, err := i.bootstrapAPI()
+	pending := &PendingCSR{Name: ours.Name, Fingerprint: Fingerprint(&key.private.PublicKey)}
+	connection, err := i.connectBootstrap()
 	if err != nil {
 		return pending, err
 	}
@@ -42,7 +42,7 @@ func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
 	if err != nil {
 		return pending, explain(err, connection.server).failure("asking the cluster about the client CSR", err)
 	}
-	at := assess(found, ours, metav1.Now())
+	at := evaluateCSR(found, ours, metav1.Now())
 	pending.Phase, pending.Detail = string(at.phase), at.detail
 	if found != nil {
 		pending.Since = found.CreationTimestamp.Time
@@ -50,12 +50,12 @@ func (i *Identity) Pending(ctx context.Context) (*Pending, error) {
 	return pending, nil
 }
 
-// bootstrapAPI returns a connection with the bootstrap credential.
-func (i *Identity) bootstrapAPI() (*api, error) {
-	if i.Bootstrap == nil {
+// connectBootstrap returns a connection with the bootstrap credential.
+func (i *Identity) connectBootstrap() (*api, error) {
+	if i.BootstrapKubeconfig == nil {
 		return nil, errors.New("there is no bootstrap credential on this host (any more)")
 	}
-	config, _, err := readBootstrap(i.Bootstrap)
+	config, _, err := parseBootstrapKubeconfig(i.BootstrapKubeconfig)
 	if err != nil {
 		return nil, err
 	}

@@ -11,37 +11,37 @@ import (
 )
 
 // The messages while a CSR is pending match the kind of cluster.
-func TestWhoApprovesWhere(t *testing.T) {
+func TestApprovalHintsMatchTopology(t *testing.T) {
 	csr := &certificatesv1.CertificateSigningRequest{Spec: certificatesv1.CertificateSigningRequestSpec{Username: "system:node:worker-1"}}
 	csr.Name = "csr-x"
 	for name, test := range map[string]struct {
-		place      Place
+		place      ClusterTopology
 		want, lack []string
 	}{
 		"hosted": {
-			Place{},
+			ClusterTopology{},
 			[]string{"on platform None nobody approves it by itself", "on the hosted cluster", "hosted control plane's kube-controller-manager", "fresh user-data stub"},
 			[]string{"Machine object", "machine-config server"},
 		},
 		"standalone": {
-			Place{Standalone: true},
+			ClusterTopology{Standalone: true},
 			[]string{"no Machine object stands for this host, so nobody approves it by itself", "run on the cluster:", "clusteroperator kube-controller-manager", "the machine-config server gives"},
 			[]string{"platform None", "hosted", "stub"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			key, err := loadOrMakeKey(t.TempDir())
+			key, err := loadOrCreateKey(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			a := &asking{
-				identity: &Identity{NodeName: "worker-1", Place: test.place}, api: &api{clock: &serverClock{}}, key: key, ours: csr,
-				last: standing{phase: pending},
+			a := &csrRequester{
+				identity: &Identity{NodeName: "worker-1", Topology: test.place}, api: &api{clock: &serverClock{}}, key: key, desired: csr,
+				lastStatus: csrStatus{phase: phasePending},
 			}
-			refused := a.refused(apierrors.NewUnauthorized("no"))
-			said := a.pendingText(csr) + report.RemedyOf(a.unanswered()) + servingText(csr, test.place) + report.RemedyOf(refused)
-			a.last.phase = approved
-			said += report.RemedyOf(a.unanswered())
+			refused := a.explainRejection(apierrors.NewUnauthorized("no"))
+			said := a.pendingText(csr) + report.RemedyOf(a.timeoutError()) + servingApprovalText(csr, test.place) + report.RemedyOf(refused)
+			a.lastStatus.phase = phaseApproved
+			said += report.RemedyOf(a.timeoutError())
 			for _, want := range test.want {
 				if !strings.Contains(said, want) {
 					t.Errorf("it does not say %q: %s", want, said)

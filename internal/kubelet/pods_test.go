@@ -8,7 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestWhyNotUp(t *testing.T) {
+func TestExplainPod(t *testing.T) {
 	yes, no := true, false
 	running := corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}
 	waiting := func(reason, message string) corev1.ContainerState {
@@ -29,9 +29,9 @@ func TestWhyNotUp(t *testing.T) {
 	}
 	plainSpec := secret("there", nil)
 	gone := func(name string, optional bool) facts {
-		return facts{absent: []reference{{kind: "Secret", namespace: "openshift-ovn-kubernetes", name: name, optional: optional}}}
+		return facts{missing: []reference{{kind: "Secret", namespace: "openshift-ovn-kubernetes", name: name, optional: optional}}}
 	}
-	journal := func(lines ...string) facts { return facts{machine: machineFacts{kubelet: lines}} }
+	journal := func(lines ...string) facts { return facts{hostState: hostFacts{kubeletErrors: lines}} }
 	noNetwork := journal(`"Error syncing pod, skipping" err="network is not ready: container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady" pod="openshift-ovn-kubernetes/p" podUID="1"`)
 	noNetwork.node = notReady(cniMessage)
 
@@ -170,12 +170,12 @@ func TestWhyNotUp(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "openshift-ovn-kubernetes", Name: "p"}, Spec: test.spec, Status: test.status}
-			got := whyNotUp(pod, test.facts)
+			got := explainPod(pod, test.facts)
 			if got == nil {
-				got = &podTrouble{pod: pod}
+				got = &podProblem{pod: pod}
 			}
-			if got.why != test.want || got.certain != test.sure {
-				t.Errorf("whyNotUp() = %q (%v)\nwant         %q (%v)", got.why, got.certain, test.want, test.sure)
+			if got.reason != test.want || got.causeKnown != test.sure {
+				t.Errorf("whyNotUp() = %q (%v)\nwant         %q (%v)", got.reason, got.causeKnown, test.want, test.sure)
 			}
 			if test.remedy == "" {
 				test.remedy = "oc -n openshift-ovn-kubernetes describe pod p"
@@ -222,12 +222,12 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-func TestStaticPodOfAPlatform(t *testing.T) {
+func TestStaticPodOfOtherPlatform(t *testing.T) {
 	pod := podOf("openshift-vsphere-infra", "keepalived-worker-1", true, corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1}})
 	pod.Annotations = map[string]string{corev1.MirrorPodAnnotationKey: "x"}
-	got := podTroubles(facts{pods: []*corev1.Pod{pod}})
+	got := podProblems(facts{pods: []*corev1.Pod{pod}})
 	const want = "container main ended with exit code 1; it is a static pod of platform vsphere, which a worker in another network does not need"
-	if len(got) != 1 || got[0].why != want || got[0].command() != "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
+	if len(got) != 1 || got[0].reason != want || got[0].command() != "hcp-node-agent leave # and then: hcp-node-agent join --user-data STUB --payload-drop /etc/kubernetes/manifests/keepalived.yaml" {
 		t.Errorf("podTroubles() = %+v", got)
 	}
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// pressure returns the finding for one abnormal condition. The limits are
+// pressureFinding returns the finding for one abnormal condition. The limits are
 // kubelet's defaults (pkg/kubelet/eviction), which a KubeletConfig can change.
-func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
-	f := Finding{Severity: report.SeverityProblem, About: string(c.Type), Details: inWords(c.Reason + ": " + c.Message)}
+func pressureFinding(c *corev1.NodeCondition, m hostFacts, node string) Finding {
+	f := Finding{Severity: report.SeverityProblem, About: string(c.Type), Details: formatLogLines(c.Reason + ": " + c.Message)}
 	switch c.Type {
 	case corev1.NodeDiskPressure:
-		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(disks(m.disks)) +
+		f.Text = "kubelet evicts pods because a disk is nearly full: " + orUnknown(describeDisks(m.disks)) +
 			"; it wants 10 % free on its own, 15 % on CRI-O's, and 5 % of the inodes"
 		f.Remedy = "crictl rmi --prune; du -xsh /var/lib/containers /var/lib/kubelet /var/log"
 	case corev1.NodeMemoryPressure:
@@ -28,19 +28,19 @@ func pressure(c *corev1.NodeCondition, m machineFacts, node string) Finding {
 		f.Remedy = "free -m; ps -eo rss,args --sort=-rss | head"
 	case corev1.NodePIDPressure:
 		f.Text = "kubelet evicts pods because process numbers are short"
-		if m.tasks.most > 0 {
-			f.Text += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.most)
+		if m.tasks.limit > 0 {
+			f.Text += fmt.Sprintf(": %d processes and threads of %d", m.tasks.running, m.tasks.limit)
 		}
 		f.Remedy = "ps -eLo pid,args | sort | uniq -c | sort -rn | head; sysctl kernel.pid_max"
 	default:
-		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back", c.Type, c.Reason, shorten(c.Message, brief))
+		f.Text = fmt.Sprintf("%s (%s: %s): the network plugin or a route controller says so, and takes it back", c.Type, c.Reason, shorten(c.Message, maxExcerptLength))
 		f.Remedy = "oc get pods -A -o wide --field-selector spec.nodeName=" + node
 	}
 	return f
 }
 
-// disks describes the free space of each file system once.
-func disks(all []host.Usage) string {
+// describeDisks describes the free space of each file system once.
+func describeDisks(all []host.Usage) string {
 	var texts []string
 	seen := map[host.Usage]bool{}
 	for _, usage := range all {
@@ -50,7 +50,7 @@ func disks(all []host.Usage) string {
 			continue
 		}
 		seen[same] = true
-		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, gibibytes(usage.Free), gibibytes(usage.Size), usage.Free*100/usage.Size)
+		text := fmt.Sprintf("%s has %s of %s free (%d %%)", usage.Path, formatGiB(usage.Free), formatGiB(usage.Size), usage.Free*100/usage.Size)
 		if usage.Inodes > 0 {
 			text += fmt.Sprintf(" and %d %% of its inodes", usage.Unused*100/usage.Inodes)
 		}
@@ -66,4 +66,4 @@ func orUnknown(text string) string {
 	return text
 }
 
-func gibibytes(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
+func formatGiB(bytes uint64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }

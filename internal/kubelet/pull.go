@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// pulling explains why an image cannot be pulled. The text completes "image X
+// explainPullError explains why an image cannot be pulled. The text completes "image X
 // cannot be pulled: ".
-func pulling(image, message string, auths []string) cause {
+func explainPullError(image, message string, auths []string) cause {
 	registry := registryOf(image)
 	// If a mirror is configured, the mirror rejected the request.
 	if m := regexp.MustCompile(`pinging container registry ([\w.:\[\]-]+?):? `).FindStringSubmatch(message); m != nil {
 		registry = m[1]
 	}
 	try := "crictl pull " + image
-	for _, story := range pullStories() {
+	for _, story := range pullPatterns() {
 		match := story.pattern.FindStringSubmatchIndex(message)
 		if match == nil {
 			continue
@@ -25,40 +25,40 @@ func pulling(image, message string, auths []string) cause {
 			return strings.NewReplacer("REGISTRY", registry, "PULL", try).Replace(text)
 		}
 		c := cause{text: fill(story.text), remedy: fill(story.remedy)}
-		if story.refused {
-			c = refused(registry, try, auths)
+		if story.unauthorized {
+			c = unauthorizedCause(registry, try, auths)
 		}
 		return c
 	}
 	if message == "" {
 		return cause{text: "kubelet has not said why", remedy: try}
 	}
-	return cause{text: shorten(message, brief), remedy: try}
+	return cause{text: shorten(message, maxExcerptLength), remedy: try}
 }
 
-// clustersOwn describes where an administrator changes the pull secret of the
+// clusterPullSecret describes where an administrator changes the pull secret of the
 // nodes.
-const clustersOwn = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
+const clusterPullSecret = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
 
-// refused explains a registry that requires a credential, or rejects the
+// unauthorizedCause explains a registry that requires a credential, or rejects the
 // node's.
-func refused(registry, try string, auths []string) cause {
+func unauthorizedCause(registry, try string, auths []string) cause {
 	c := cause{
 		text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
-		remedy: try + "\n# if " + clustersOwn + " is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
+		remedy: try + "\n# if " + clusterPullSecret + " is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
 	}
-	if auths != nil && !slices.ContainsFunc(auths, func(entry string) bool { return forRegistry(entry, registry) }) {
+	if auths != nil && !slices.ContainsFunc(auths, func(entry string) bool { return matchesRegistry(entry, registry) }) {
 		c.text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.remedy = "# add " + registry + " to " + clustersOwn + ", and join again with a fresh stub"
+		c.remedy = "# add " + registry + " to " + clusterPullSecret + ", and join again with a fresh stub"
 	}
 	return c
 }
 
-// forRegistry reports whether an entry of a pull secret is for a registry. Some
+// matchesRegistry reports whether an entry of a pull secret is for a registry. Some
 // entries have a scheme or a path (containers-auth.json(5)).
-func forRegistry(entry, registry string) bool {
+func matchesRegistry(entry, registry string) bool {
 	entry = strings.TrimPrefix(strings.TrimPrefix(entry, "https://"), "http://")
 	host, _, _ := strings.Cut(entry, "/")
 	if registry == "docker.io" && host == "index.docker.io" {
@@ -76,23 +76,23 @@ func registryOf(image string) string {
 	return first
 }
 
-// pullStory matches a pull error. text and remedy are templates of
+// pullPattern matches a pull error. text and remedy are templates of
 // regexp.Expand, with REGISTRY, and PULL for the command that retries the pull.
-type pullStory struct {
+type pullPattern struct {
 	pattern      *regexp.Regexp
 	text, remedy string
-	refused      bool // see function unauthorizedCause
+	unauthorized bool // see function unauthorizedCause
 }
 
-// pullStories returns patterns for errors of containers/image and kubelet. The
+// pullPatterns returns patterns for errors of containers/image and kubelet. The
 // first match counts: network errors precede the responses of the registry.
-func pullStories() []pullStory {
-	of := func(pattern, text, remedy string) pullStory {
-		return pullStory{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
+func pullPatterns() []pullPattern {
+	of := func(pattern, text, remedy string) pullPattern {
+		return pullPattern{pattern: regexp.MustCompile(pattern), text: text, remedy: remedy}
 	}
 	refusal := of(`(?i)unauthorized|authentication required|access to the requested resource is not authorized|denied: |requested access|invalid username/password|no basic auth|\b40[13]\b`, "", "")
-	refusal.refused = true
-	return []pullStory{
+	refusal.unauthorized = true
+	return []pullPattern{
 		of(`InvalidImageName|couldn't parse image|invalid reference format`, "this is no name of an image", "# correct it in the pod's owner"),
 		of(`not present with pull policy of Never`, "it is not on this host, and the pod forbids pulling", "PULL"),
 		of(`(?i)no space left on device`, "no space is left for it on this host", "df -h /var/lib/containers; crictl rmi --prune"),

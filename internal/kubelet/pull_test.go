@@ -6,7 +6,7 @@ import (
 )
 
 // The messages are those of containers/image, as CRI-O returns them.
-func TestPulling(t *testing.T) {
+func TestExplainPullError(t *testing.T) {
 	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1234"
 	reading := "rpc error: code = Unknown desc = initializing source docker://" + image + ": "
 	tests := map[string]struct {
@@ -74,7 +74,7 @@ func TestPulling(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := pulling(image, test.message, test.auths)
+			got := explainPullError(image, test.message, test.auths)
 			if got.text != test.want {
 				t.Errorf("text = %q\nwant   %q", got.text, test.want)
 			}
@@ -83,8 +83,8 @@ func TestPulling(t *testing.T) {
 			}
 		})
 	}
-	if len(tests) < len(pullStories()) {
-		t.Errorf("%d tests for %d stories", len(tests), len(pullStories()))
+	if len(tests) < len(pullPatterns()) {
+		t.Errorf("%d tests for %d stories", len(tests), len(pullPatterns()))
 	}
 }
 

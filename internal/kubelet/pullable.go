@@ -9,11 +9,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Pullable has CRI-O pull an image that already exists on the host, and returns
+// CheckPull has CRI-O pull an image that already exists on the host, and returns
 // a finding if that fails. CRI-O uses its mirrors, proxies and pull secret. No
 // other check detects an outdated pull secret before a new pod needs it. Only
 // the manifest is fetched.
-func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) {
+func (m Host) CheckPull(ctx context.Context, image string) ([]Finding, error) {
 	connection, err := connectCRI(m.Socket)
 	if err != nil {
 		return nil, err
@@ -26,6 +26,6 @@ func (m Machine) Pullable(ctx context.Context, image string) ([]Finding, error) 
 	if err == nil {
 		return nil, nil
 	}
-	why := pulling(image, err.Error(), m.auths())
+	why := explainPullError(image, err.Error(), m.pullSecretRegistries())
 	return []Finding{{Severity: report.SeverityWarning, Text: "image " + image + " cannot be pulled: " + why.text, Remedy: why.remedy, About: "pulling images"}}, nil
 }

@@ -15,22 +15,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// registry implements the part of the runtime's interface that pulls an image.
+// fakeRegistry implements the part of the runtime's interface that pulls an image.
 // Its registry rejects requests as configured.
-type registry struct {
+type fakeRegistry struct {
 	cri.UnimplementedImageServiceServer
 	refuses error
 	pulled  []string
 }
 
-func (r *registry) PullImage(_ context.Context, request *cri.PullImageRequest) (*cri.PullImageResponse, error) {
+func (r *fakeRegistry) PullImage(_ context.Context, request *cri.PullImageRequest) (*cri.PullImageResponse, error) {
 	r.pulled = append(r.pulled, request.GetImage().GetImage())
 	return &cri.PullImageResponse{ImageRef: request.GetImage().GetImage()}, r.refuses
 }
 
 // A pull secret that the registry no longer accepts is detected before a new
 // pod needs it.
-func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
+func TestCheckPullDetectsOutdatedPullSecret(t *testing.T) {
 	const image = "quay.io/openshift-release-dev/ocp-v4.0-art-dev@sha256:1234"
 	for name, test := range map[string]struct {
 		refuses error
@@ -45,7 +45,7 @@ func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			m := Machine{Socket: filepath.Join(dir, "crio.sock"), PullSecret: filepath.Join(dir, "config.json")}
+			m := Host{Socket: filepath.Join(dir, "crio.sock"), PullSecret: filepath.Join(dir, "config.json")}
 			if err := os.WriteFile(m.PullSecret, []byte(`{"auths":{"quay.io":{"auth":"c2VjcmV0"}}}`), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -53,12 +53,12 @@ func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			service := &registry{refuses: test.refuses}
+			service := &fakeRegistry{refuses: test.refuses}
 			server := grpc.NewServer()
 			cri.RegisterImageServiceServer(server, service)
 			go func() { _ = server.Serve(listener) }() // ends with Stop
 			defer server.Stop()
-			found, err := m.Pullable(t.Context(), image)
+			found, err := m.CheckPull(t.Context(), image)
 			if err != nil || len(service.pulled) != 1 || service.pulled[0] != image {
 				t.Fatalf("pulled %q, %v", service.pulled, err)
 			}
@@ -78,10 +78,10 @@ func TestPullSecretIsCheckedWithThePauseImage(t *testing.T) {
 
 // A check that CRI-O or the deadline interrupts has no finding about the pull
 // secret.
-func TestPullSecretCheckThatIsInterrupted(t *testing.T) {
+func TestCheckPullInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	found, err := Machine{Socket: filepath.Join(t.TempDir(), "crio.sock")}.Pullable(ctx, "quay.io/a/b:1")
+	found, err := Host{Socket: filepath.Join(t.TempDir(), "crio.sock")}.CheckPull(ctx, "quay.io/a/b:1")
 	if !errors.Is(err, context.Canceled) || len(found) > 0 {
 		t.Errorf("found %+v, %v", found, err)
 	}

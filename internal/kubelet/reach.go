@@ -15,19 +15,19 @@ import (
 
 // explain returns why a request failed. Besides err it considers the server's
 // clock and the proxy.
-func (a *api) explain(ctx context.Context, err error) trouble {
-	if t, known := a.explainClock(ctx, err); known {
+func (a *api) explain(ctx context.Context, err error) requestProblem {
+	if t, known := a.explainExpiry(ctx, err); known {
 		return t
 	}
-	if t, known := explainProxy(err, a.via(), a.server); known {
+	if t, known := explainProxy(err, a.proxyURL(), a.server); known {
 		return t
 	}
 	return explain(err, a.server)
 }
 
-// via returns the proxy for requests to the server, selected as client-go does.
+// proxyURL returns the proxy for requests to the server, selected as client-go does.
 // It returns nil if there is none.
-func (a *api) via() *url.URL {
+func (a *api) proxyURL() *url.URL {
 	choose := a.proxy
 	if choose == nil {
 		choose = utilnet.NewProxierWithNoProxyCIDR(http.ProxyFromEnvironment)
@@ -45,11 +45,11 @@ func (a *api) via() *url.URL {
 
 // explainProxy explains errors that occur before the server is reached. It
 // names only the proxy's host and port, because its URL can contain a password.
-func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
+func explainProxy(err error, proxy *url.URL, server string) (requestProblem, bool) {
 	if proxy == nil {
-		return trouble{}, false
+		return requestProblem{}, false
 	}
-	t := trouble{code: report.Failed, remedy: "curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
+	t := requestProblem{code: report.Failed, remedy: "curl -v --proxy " + proxy.Scheme + "://" + proxy.Host + " " + server +
 		"/version # and look at HTTPS_PROXY and NO_PROXY in this command's environment"}
 	var connecting *net.OpError
 	if errors.As(err, &connecting) && connecting.Op == "proxyconnect" {
@@ -58,15 +58,15 @@ func explainProxy(err error, proxy *url.URL, server string) (trouble, bool) {
 	}
 	switch code := connectStatus(err); code {
 	case 0:
-		return trouble{}, false
+		return requestProblem{}, false
 	case http.StatusProxyAuthRequired:
 		t.text = "the proxy " + proxy.Host + " wants a user and a password (407)"
-		t.remedy = "# put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " + hostOf(server) + " into NO_PROXY"
+		t.remedy = "# put them into HTTPS_PROXY=" + proxy.Scheme + "://USER:PASSWORD@" + proxy.Host + ", or take " + serverHost(server) + " into NO_PROXY"
 	case http.StatusForbidden, http.StatusMethodNotAllowed:
-		t.text = fmt.Sprintf("the proxy %s does not let this machine through to %s (%d)", proxy.Host, hostPort(server), code)
-		t.remedy = "# allow CONNECT to " + hostPort(server) + " in the proxy, or take " + hostOf(server) + " into NO_PROXY"
+		t.text = fmt.Sprintf("the proxy %s does not let this machine through to %s (%d)", proxy.Host, serverHostPort(server), code)
+		t.remedy = "# allow CONNECT to " + serverHostPort(server) + " in the proxy, or take " + serverHost(server) + " into NO_PROXY"
 	default:
-		t.text = fmt.Sprintf("the proxy %s could not reach %s (%d %s)", proxy.Host, hostPort(server), code, http.StatusText(code))
+		t.text = fmt.Sprintf("the proxy %s could not reach %s (%d %s)", proxy.Host, serverHostPort(server), code, http.StatusText(code))
 	}
 	return t, true
 }

@@ -87,7 +87,7 @@ func TestExplainConnection(t *testing.T) {
 }
 
 // A server that accepts the connection and never responds.
-func TestExplainSilence(t *testing.T) {
+func TestExplainUnresponsiveServer(t *testing.T) {
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

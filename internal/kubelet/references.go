@@ -19,17 +19,17 @@ type reference struct {
 
 func (r reference) String() string { return r.kind + " " + r.namespace + "/" + r.name }
 
-// mostAsked limits the requests of one check, so that a node with many pods
+// maxReferenceRequests limits the requests of one check, so that a node with many pods
 // does not load the API server.
-const mostAsked = 30
+const maxReferenceRequests = 30
 
-// absent returns the objects that pods in need of them refer to and that the
+// missingReferences returns the objects that pods in need of them refer to and that the
 // cluster lacks. A node may read the Secrets and ConfigMaps of its own pods,
 // one by one. Only their metadata is requested, so that no secret data is
 // transferred. Known objects are not requested again.
-func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
-	if n.present == nil {
-		n.present = map[reference]bool{}
+func (n *Node) missingReferences(ctx context.Context, pods []*corev1.Pod) []reference {
+	if n.knownReferences == nil {
+		n.knownReferences = map[reference]bool{}
 	}
 	var absent []reference
 	asked := map[reference]bool{}
@@ -39,13 +39,13 @@ func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
 		}
 		for _, r := range references(pod) {
 			key := reference{kind: r.kind, namespace: r.namespace, name: r.name}
-			if n.present[key] || (!asked[key] && len(asked) == mostAsked) {
+			if n.knownReferences[key] || (!asked[key] && len(asked) == maxReferenceRequests) {
 				continue
 			}
 			asked[key] = true
-			switch err := n.metadata(ctx, key); {
+			switch err := n.getMetadata(ctx, key); {
 			case err == nil:
-				n.present[key] = true
+				n.knownReferences[key] = true
 			case apierrors.IsNotFound(err):
 				absent = append(absent, r)
 			} // other errors prove nothing: the API server may not have linked the pod to this node yet
@@ -54,14 +54,14 @@ func (n *Node) absent(ctx context.Context, pods []*corev1.Pod) []reference {
 	return absent
 }
 
-// metadata requests an object without its data.
-func (n *Node) metadata(ctx context.Context, r reference) error {
+// getMetadata requests an object without its data.
+func (n *Node) getMetadata(ctx context.Context, r reference) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return n.request(r).Do(ctx).Error() //nolint:wrapcheck // the caller only tells kinds apart
+	return n.metadataRequest(r).Do(ctx).Error() //nolint:wrapcheck // the caller only tells kinds apart
 }
 
-func (n *Node) request(r reference) *rest.Request {
+func (n *Node) metadataRequest(r reference) *rest.Request {
 	resource := "secrets"
 	if r.kind == "ConfigMap" {
 		resource = "configmaps"

@@ -11,31 +11,31 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// refused returns err with an explanation if the API server rejected the
+// explainRejection returns err with an explanation if the API server rejected the
 // bootstrap credential.
-func (a *asking) refused(err error) error {
-	fresh := a.identity.Place.renewed()
+func (a *csrRequester) explainRejection(err error) error {
+	fresh := a.identity.Topology.newCredentialRemedy()
 	anonymous := apierrors.IsForbidden(err) && strings.Contains(err.Error(), "system:anonymous")
 	switch now := a.api.clock.now(); {
 	case !apierrors.IsUnauthorized(err) && !apierrors.IsForbidden(err):
 		return err
-	case a.credential != nil && now.After(a.credential.NotAfter):
+	case a.bootstrapCertificate != nil && now.After(a.bootstrapCertificate.NotAfter):
 		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential expired at %s; the API server's clock says %s%s: %w",
-			stamp(a.credential.NotAfter), stamp(now), a.api.clock.apart(time.Now()), err)
-	case a.credential != nil && now.Before(a.credential.NotBefore):
+			formatTime(a.bootstrapCertificate.NotAfter), formatTime(now), a.api.clock.skewNote(time.Now()), err)
+	case a.bootstrapCertificate != nil && now.Before(a.bootstrapCertificate.NotBefore):
 		return report.Fail(report.CredentialRefused, fresh, "the bootstrap credential is valid from %s on; the API server's clock says %s%s: %w",
-			stamp(a.credential.NotBefore), stamp(now), a.api.clock.apart(time.Now()), err)
+			formatTime(a.bootstrapCertificate.NotBefore), formatTime(now), a.api.clock.skewNote(time.Now()), err)
 	case apierrors.IsUnauthorized(err), anonymous:
-		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", credentialOf(a.credential), err)
+		return report.Fail(report.CredentialRefused, fresh, "the API server does not accept the bootstrap credential%s: %w", describeCredential(a.bootstrapCertificate), err)
 	}
 	return report.Fail(report.CredentialRefused,
 		"oc create clusterrolebinding create-csrs-for-bootstrapping --clusterrole=system:node-bootstrapper --serviceaccount=openshift-machine-config-operator:node-bootstrapper",
 		"the bootstrap credential may not ask for certificates: %w", err)
 }
 
-func credentialOf(certificate *x509.Certificate) string {
+func describeCredential(certificate *x509.Certificate) string {
 	if certificate == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, stamp(certificate.NotAfter))
+	return fmt.Sprintf(" (issued by %q, valid until %s): its signer was replaced, or it is another cluster's", certificate.Issuer, formatTime(certificate.NotAfter))
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Register checks with the cluster, before kubelet starts, the Node that
+// RegistrationCheck checks with the cluster, before kubelet starts, the Node that
 // kubelet will register.
-type Register struct {
-	Launch Launch // includes RegistrationDropIn
-	Wishes Registration
-	Arch   string // as in GOARCH
-	First  bool   // no join has completed before: an existing Node never had the desired taints
+type RegistrationCheck struct {
+	UnitFiles UnitFiles // includes RegistrationDropIn
+	Desired   Registration
+	Arch      string // as in GOARCH
+	FirstJoin bool   // no join has completed before: an existing Node never had the desired taints
 }
 
-// Node returns the Node with the labels and taints that kubelet will request
+// ExpectedNode returns the Node with the labels and taints that kubelet will request
 // (initialNode in k8s.io/kubernetes/pkg/kubelet/kubelet_node_status.go).
-func (r Register) Node(name string) (*corev1.Node, error) {
-	settings, err := r.Launch.settings()
+func (r RegistrationCheck) ExpectedNode(name string) (*corev1.Node, error) {
+	settings, err := r.UnitFiles.parseSettings()
 	if err != nil {
 		return nil, err
 	}
@@ -35,13 +35,13 @@ func (r Register) Node(name string) (*corev1.Node, error) {
 		corev1.LabelHostname: name, corev1.LabelOSStable: "linux", corev1.LabelArchStable: r.Arch,
 		"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": r.Arch,
 	}}}
-	command, err := settings.command()
+	command, err := settings.kubeletCommand()
 	if err != nil {
 		return nil, err
 	}
 	var arguments []string
-	for _, word := range words(command) {
-		arguments = append(arguments, expand(word, settings.environment))
+	for _, word := range splitWords(command) {
+		arguments = append(arguments, expandVariables(word, settings.environment))
 	}
 	for n, argument := range arguments {
 		value, found := strings.CutPrefix(argument, labelsFlag+"=")
@@ -57,13 +57,13 @@ func (r Register) Node(name string) (*corev1.Node, error) {
 			}
 		}
 	}
-	return node, r.taint(node, command, flagValue(arguments, taintsFlag))
+	return node, r.addTaints(node, command, flagValue(arguments, taintsFlag))
 }
 
-// taint adds the taints of the flag or, if it is empty, of kubelet's
+// addTaints adds the taints of the flag or, if it is empty, of kubelet's
 // configuration.
-func (r Register) taint(node *corev1.Node, command, flag string) error {
-	taints, err := r.Launch.configured(command)
+func (r RegistrationCheck) addTaints(node *corev1.Node, command, flag string) error {
+	taints, err := r.UnitFiles.configuredTaints(command)
 	if err != nil {
 		return err
 	}
@@ -83,23 +83,23 @@ func (r Register) taint(node *corev1.Node, command, flag string) error {
 	return nil
 }
 
-// ask creates the Node in a dry run with the node's own credential. What the
+// run creates the Node in a dry run with the node's own credential. What the
 // API server rejects, it would also reject from kubelet. existing is the Node in
 // the cluster, or nil. For an existing Node, differences and a rejection are
 // only logged, because kubelet can use that Node.
-func (r Register) ask(ctx context.Context, connection *api, log report.Log, name string, existing *corev1.Node) error {
-	node, err := r.Node(name)
+func (r RegistrationCheck) run(ctx context.Context, connection *api, log report.Log, name string, existing *corev1.Node) error {
+	node, err := r.ExpectedNode(name)
 	if err != nil {
 		return err
 	}
 	var refusal error
-	err = connection.persist(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
+	err = connection.retry(ctx, log, "asking the cluster whether it takes the Node with its labels and taints", func(ctx context.Context) error {
 		_, err := connection.client.Nodes().Create(ctx, node, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		refusal = nil
 		switch {
 		case apierrors.IsAlreadyExists(err):
 			return nil
-		case decided(err):
+		case isRejection(err):
 			refusal = err
 			return nil
 		}
@@ -109,7 +109,7 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 		return err
 	}
 	if existing != nil {
-		r.compare(existing, log)
+		r.reportMissing(existing, log)
 	}
 	switch {
 	case refusal == nil:
@@ -118,16 +118,16 @@ func (r Register) ask(ctx context.Context, connection *api, log report.Log, name
 		log.Warn("the cluster cannot be asked beforehand whether it takes the Node: "+refusal.Error(), "")
 		return nil
 	case existing != nil:
-		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.remedy(name, refusal.Error()))
+		log.Warn("the cluster would not let this Node register anew: "+refusal.Error(), r.rejectionRemedy(name, refusal.Error()))
 		return nil
 	}
-	return report.Fail(report.Refused, r.remedy(name, refusal.Error()),
-		"the cluster does not take the Node with its labels and taints (%s): %w", r.Wishes, refusal)
+	return report.Fail(report.Refused, r.rejectionRemedy(name, refusal.Error()),
+		"the cluster does not take the Node with its labels and taints (%s): %w", r.Desired, refusal)
 }
 
-// decided reports whether err is a response about the Node and not a connection
+// isRejection reports whether err is a response about the Node and not a connection
 // problem.
-func decided(err error) bool {
+func isRejection(err error) bool {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || apierrors.IsUnauthorized(err) || apierrors.IsConflict(err) {
 		return false

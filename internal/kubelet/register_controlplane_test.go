@@ -24,29 +24,29 @@ import (
 // OpenShift's also accept node-role.kubernetes.io/worker.
 const bedLabels = "--node-labels=node.openshift.io/os_id=${ID} \\\n      "
 
-// registering returns the check of a node in the test environment with these
+// newRegistrationCheck returns the check of a node in the test environment with these
 // labels and taints.
-func registering(t *testing.T, labels, taints []string) *Register {
+func newRegistrationCheck(t *testing.T, labels, taints []string) *RegistrationCheck {
 	t.Helper()
 	wishes, err := NewRegistration(labels, taints, "clusters/demo-workers")
 	if err != nil {
 		t.Fatal(err)
 	}
-	launch := Launch{Unit: unitWith(bedLabels), File: files(map[string]string{"/etc/os-release": "ID=\"rhel\"\n"})}
-	content, err := wishes.DropIn(launch)
+	launch := UnitFiles{Unit: newUnit(bedLabels), File: readerOf(map[string]string{"/etc/os-release": "ID=\"rhel\"\n"})}
+	content, err := wishes.RenderDropIn(launch)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Register{Launch: launch.with(DropIn{RegistrationDropIn, content}), Wishes: wishes, Arch: "amd64", First: true}
+	return &RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}), Desired: wishes, Arch: "amd64", FirstJoin: true}
 }
 
 func TestControlPlaneRegistration(t *testing.T) {
-	identity, said := newNode(t, "labelled")
-	identity.Register = registering(t, []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}, []string{"team=blue:NoSchedule"})
-	if _, err := identity.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+	identity, said := newIdentity(t, "labelled")
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{"example.com/rack=7", "topology.kubernetes.io/zone=b"}, []string{"team=blue:NoSchedule"})
+	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); err != nil {
 		t.Fatalf("Obtain() = %v; said:\n%s", err, said.text())
 	}
-	nodes := admin(t).CoreV1().Nodes()
+	nodes := newAdminClient(t).CoreV1().Nodes()
 	if _, err := nodes.Get(t.Context(), "labelled", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("the question has made the Node: %v", err)
 	}
@@ -56,7 +56,7 @@ func TestControlPlaneRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	asked, err := identity.Register.Node("labelled")
+	asked, err := identity.RegistrationCheck.ExpectedNode("labelled")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +76,8 @@ func TestControlPlaneRegistration(t *testing.T) {
 	}
 
 	// Another run finds the Node, and what it lacks of a different desired state.
-	identity.Register = registering(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
-	if _, err := identity.Obtain(within(t, time.Minute), nil); err != nil {
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{"example.com/rack=8"}, []string{"team=blue:NoSchedule", "quiet:NoExecute"})
+	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil {
 		t.Errorf("Obtain() with the Node there = %v", err)
 	}
 	const want = "Node labelled was registered before, without label example.com/rack=8 (it has example.com/rack=7), taint quiet:NoExecute;"
@@ -86,11 +86,11 @@ func TestControlPlaneRegistration(t *testing.T) {
 	}
 }
 
-func TestControlPlaneRegistrationIsRefused(t *testing.T) {
-	identity, said := newNode(t, "restricted")
+func TestControlPlaneRejectedRegistration(t *testing.T) {
+	identity, said := newIdentity(t, "restricted")
 	const label = "team.node-restriction.kubernetes.io/secret=yes"
-	identity.Register = registering(t, []string{label, "a=b"}, nil)
-	first, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{label, "a=b"}, nil)
+	first, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), `nodes "restricted" is forbidden: node "restricted" is not allowed to set the following labels: team.node-restriction.kubernetes.io/secret`) {
 		t.Errorf("Obtain() = %v (code %d)", err, report.CodeOf(err))
 	}
@@ -101,8 +101,8 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 
 	// Without the label, the identity already exists and no new approval is
 	// needed.
-	identity.Register = registering(t, []string{"a=b"}, nil)
-	if second, err := identity.Obtain(within(t, time.Minute), nil); err != nil || second.Changed {
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{"a=b"}, nil)
+	if second, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || second.Changed {
 		t.Errorf("Obtain() = %+v, %v after %s", second, err, first.CSR)
 	}
 
@@ -111,25 +111,25 @@ func TestControlPlaneRegistrationIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	register(t, node)
-	identity.Register = registering(t, []string{label}, nil)
-	if _, err := identity.Obtain(within(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "would not let this Node register anew: ") {
+	createNode(t, node)
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{label}, nil)
+	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil); err != nil || !strings.Contains(said.text(), "would not let this Node register anew: ") {
 		t.Errorf("Obtain() = %v; said:\n%s", err, said.text())
 	}
 
 	// A label from the payload's unit cannot be excluded by the administrator.
-	unit, _ := newNode(t, "restricted-by-unit")
-	unit.Register = registering(t, nil, nil)
-	unit.Register.Launch.Unit = strings.ReplaceAll(unitWith(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
-	unit.Register.Launch.DropIns = nil
-	if _, err := unit.Obtain(within(t, time.Minute), byHand(t)); report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
+	unit, _ := newIdentity(t, "restricted-by-unit")
+	unit.RegistrationCheck = newRegistrationCheck(t, nil, nil)
+	unit.RegistrationCheck.UnitFiles.Unit = strings.ReplaceAll(newUnit(bedLabels), "os_id=${ID}", "os_id=${ID},kubernetes.io/site=a")
+	unit.RegistrationCheck.UnitFiles.DropIns = nil
+	if _, err := unit.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "systemctl cat kubelet") {
 		t.Errorf("Obtain() = %v (%s)", err, report.RemedyOf(err))
 	}
 }
 
 // The message of an administrator's own policy is shown unchanged.
-func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
-	policies := admin(t).AdmissionregistrationV1()
+func TestControlPlaneRegistrationRejectedByPolicy(t *testing.T) {
+	policies := newAdminClient(t).AdmissionregistrationV1()
 	policy := &admissionv1.ValidatingAdmissionPolicy{
 		ObjectMeta: metav1.ObjectMeta{Name: "no-purple"},
 		Spec: admissionv1.ValidatingAdmissionPolicySpec{
@@ -153,14 +153,14 @@ func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
 		t.Fatal(err)
 	}
 	purple := corev1.Taint{Key: "team", Value: "purple", Effect: corev1.TaintEffectNoSchedule}
-	until(t, "the policy to count", func() bool {
-		_, err := admin(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
+	waitUntil(t, "the policy to count", func() bool {
+		_, err := newAdminClient(t).CoreV1().Nodes().Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "probe"}, Spec: corev1.NodeSpec{Taints: []corev1.Taint{purple}}},
 			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil
 	})
-	identity, _ := newNode(t, "purple")
-	identity.Register = registering(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
-	_, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	identity, _ := newIdentity(t, "purple")
+	identity.RegistrationCheck = newRegistrationCheck(t, []string{"a=b"}, []string{"team=purple:NoSchedule"})
+	_, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "ValidatingAdmissionPolicy 'no-purple' with binding 'no-purple' denied request: the purple team has no nodes") ||
 		!strings.Contains(report.RemedyOf(err), "--node-taint team=purple:NoSchedule") {
 		t.Errorf("Obtain() = %v (code %d, %s)", err, report.CodeOf(err), report.RemedyOf(err))
@@ -170,25 +170,25 @@ func TestControlPlaneRegistrationAgainstPolicy(t *testing.T) {
 // kubelet's own parsing and validation of its flags accepts every drop-in.
 // kubelet exits before it does anything, because its configuration does not
 // exist.
-func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
+func TestControlPlaneKubeletAcceptsDropIn(t *testing.T) {
 	bin, err := bed.Build(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := func(launch Launch) string {
-		settings, err := launch.settings()
+	start := func(launch UnitFiles) string {
+		settings, err := launch.parseSettings()
 		if err != nil {
 			t.Fatal(err)
 		}
-		command, err := settings.command()
+		command, err := settings.kubeletCommand()
 		if err != nil {
 			t.Fatal(err)
 		}
 		var arguments []string
 		begun := false
-		for _, word := range words(command) {
+		for _, word := range splitWords(command) {
 			if begun {
-				arguments = append(arguments, expand(word, settings.environment))
+				arguments = append(arguments, expandVariables(word, settings.environment))
 			}
 			begun = begun || path.Base(word) == "kubelet"
 		}
@@ -199,16 +199,16 @@ func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
 		}
 		return string(output)
 	}
-	all := maps.Clone(launches())
-	all["bed"] = Launch{Unit: unitWith(bedLabels)}
+	all := maps.Clone(unitVariants())
+	all["bed"] = UnitFiles{Unit: newUnit(bedLabels)}
 	for name, launch := range all {
 		launch.Unit = strings.ReplaceAll(launch.Unit, "node-role.kubernetes.io/worker,", "") // only OpenShift's kubelet accepts it
 		launch.Unit = strings.ReplaceAll(launch.Unit, ",x=${X}:NoExecute", "")
-		content, err := wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule").DropIn(launch)
+		content, err := desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule").RenderDropIn(launch)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := start(launch.with(DropIn{RegistrationDropIn, content})); !strings.Contains(said, "failed to load kubelet config file") {
+		if said := start(launch.withDropIn(DropIn{RegistrationDropIn, content})); !strings.Contains(said, "failed to load kubelet config file") {
 			t.Errorf("%s: kubelet does not take the drop-in: %s", name, said)
 		}
 	}
@@ -217,7 +217,7 @@ func TestControlPlaneKubeletTakesTheDropIn(t *testing.T) {
 		"--register-with-taints=team=blue:Never ":  "invalid taint",
 		"--node-labels=a=b --register-with-taint ": "unknown flag",
 	} {
-		if said := start(Launch{Unit: unitWith(bad)}); !strings.Contains(said, want) {
+		if said := start(UnitFiles{Unit: newUnit(bad)}); !strings.Contains(said, want) {
 			t.Errorf("kubelet takes %s: %s", bad, said)
 		}
 	}

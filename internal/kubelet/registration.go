@@ -45,13 +45,13 @@ func NewRegistration(labels, taints []string, nodePool string) (Registration, er
 		if err != nil {
 			return r, report.Fail(report.Usage, "hcp-node-agent join --help", "node taint: %w", err)
 		}
-		r.Taints = append(without(r.Taints, taint), taint)
+		r.Taints = append(withoutTaint(r.Taints, taint), taint)
 	}
 	return r, nil
 }
 
-// without removes the taint with the same key and effect, which must be unique.
-func without(taints []config.Taint, taint config.Taint) []config.Taint {
+// withoutTaint removes the taint with the same key and effect, which must be unique.
+func withoutTaint(taints []config.Taint, taint config.Taint) []config.Taint {
 	return slices.DeleteFunc(taints, func(t config.Taint) bool { return t.Key == taint.Key && t.Effect == taint.Effect })
 }
 
@@ -65,8 +65,8 @@ func (r Registration) labels() []string {
 	return all
 }
 
-// Empty reports whether there are no labels and taints.
-func (r Registration) Empty() bool { return len(r.Labels)+len(r.Taints) == 0 }
+// IsEmpty reports whether there are no labels and taints.
+func (r Registration) IsEmpty() bool { return len(r.Labels)+len(r.Taints) == 0 }
 
 // String returns the labels and taints in one line.
 func (r Registration) String() string {

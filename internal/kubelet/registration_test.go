@@ -16,9 +16,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// unitWith returns kubelet's unit as in the releases, without flags that make
+// newUnit returns kubelet's unit as in the releases, without flags that make
 // no difference here. The releases differ in labels, which begins the list.
-func unitWith(labels string) string {
+func newUnit(labels string) string {
 	return `[Unit]
 Requires=crio.service kubelet-dependencies.target
 
@@ -49,38 +49,38 @@ const (
 	hookedLabels = "--node-labels=node-role.kubernetes.io/worker,node.openshift.io/os_id=${ID},${CUSTOM_KUBELET_LABELS} \\\n      "
 )
 
-// files returns a function that reads the files of a host by path.
-func files(content map[string]string) func(string) ([]byte, bool) {
+// readerOf returns a function that reads the files of a host by path.
+func readerOf(content map[string]string) func(string) ([]byte, bool) {
 	return func(path string) ([]byte, bool) {
 		text, found := content[path]
 		return []byte(text), found
 	}
 }
 
-// launches returns the kinds of kubelet units.
-func launches() map[string]Launch {
+// unitVariants returns the kinds of kubelet units.
+func unitVariants() map[string]UnitFiles {
 	release := map[string]string{"/etc/os-release": "ID=\"rhel\"\n"}
 	with := func(path, content string) map[string]string {
 		return map[string]string{"/etc/os-release": release["/etc/os-release"], path: content}
 	}
-	return map[string]Launch{
-		"without-hook": {Unit: unitWith(plainLabels), File: files(release), DropIns: []DropIn{
+	return map[string]UnitFiles{
+		"without-hook": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: []DropIn{
 			{"20-logging.conf", "[Service]\nEnvironment=\"KUBELET_LOG_LEVEL=2\"\n"}, {"10-mco-default-env.conf", ""},
 		}},
-		"with-hook":      {Unit: unitWith(hookedLabels), File: files(release)},
-		"hook-is-taken":  {Unit: unitWith(hookedLabels), File: files(release), DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" \"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
-		"hook-in-a-file": {Unit: unitWith(hookedLabels), File: files(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
-		"no-labels":      {Unit: unitWith(""), File: files(release)},
+		"with-hook":      {Unit: newUnit(hookedLabels), File: readerOf(release)},
+		"hook-is-taken":  {Unit: newUnit(hookedLabels), File: readerOf(release), DropIns: []DropIn{{"20-nodenet.conf", "[Service]\nEnvironment=\"KUBELET_NODE_IP=192.0.2.7\" \"CUSTOM_KUBELET_LABELS=node.openshift.io/remote-worker\"\n"}}},
+		"hook-in-a-file": {Unit: newUnit(hookedLabels), File: readerOf(with("/etc/kubernetes/kubelet-env", "CUSTOM_KUBELET_LABELS=site=a\n"))},
+		"no-labels":      {Unit: newUnit(""), File: readerOf(release)},
 		"one-line":       {Unit: "[Service]\nExecStart=-/usr/bin/kubelet --node-labels= --register-with-taints=old=1:NoSchedule,team=red:NoSchedule,x=${X}:NoExecute\n"},
 		"quoted":         {Unit: "[Service]\nExecStart=/usr/bin/kubelet \"--node-labels=a=1,b=2\" --v 2\n"},
 		"ends-empty":     {Unit: "[Service]\nExecStart=/usr/bin/kubelet --node-labels=a=\n"},
-		"configured-taints": {Unit: unitWith(plainLabels), File: files(with("/etc/kubernetes/kubelet.conf",
+		"configured-taints": {Unit: newUnit(plainLabels), File: readerOf(with("/etc/kubernetes/kubelet.conf",
 			"kind: KubeletConfiguration\nregisterWithTaints:\n- {key: node-role.kubernetes.io/infra, effect: NoSchedule}\n- {key: team, value: red, effect: NoSchedule}\n"))},
-		"another-start": {Unit: unitWith(plainLabels), File: files(release), DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a --config=/etc/kubernetes/kubelet.conf\n"}}},
+		"another-start": {Unit: newUnit(plainLabels), File: readerOf(release), DropIns: []DropIn{{"25-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet --node-labels=site=a --config=/etc/kubernetes/kubelet.conf\n"}}},
 	}
 }
 
-func wishes(t *testing.T, taints ...string) Registration {
+func desiredRegistration(t *testing.T, taints ...string) Registration {
 	t.Helper()
 	r, err := NewRegistration([]string{"zone=b", "example.com/rack=7"}, taints, "clusters/demo-workers")
 	if err != nil {
@@ -92,16 +92,16 @@ func wishes(t *testing.T, taints ...string) Registration {
 // The drop-in for every kind of unit, with labels alone and with taints, and
 // the Node that kubelet then requests.
 func TestRegistrationDropIn(t *testing.T) {
-	for name, launch := range launches() {
-		for suffix, r := range map[string]Registration{"labels": wishes(t), "taints": wishes(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
+	for name, launch := range unitVariants() {
+		for suffix, r := range map[string]Registration{"labels": desiredRegistration(t), "taints": desiredRegistration(t, "team=blue:NoSchedule", "quiet:PreferNoSchedule")} {
 			t.Run(name+"/"+suffix, func(t *testing.T) {
-				content, err := r.DropIn(launch)
+				content, err := r.RenderDropIn(launch)
 				if err != nil {
 					t.Fatal(err)
 				}
 				golden := filepath.Join("testdata", "registration", name+"."+suffix+".conf")
 				if *update {
-					write(t, golden, []byte(content))
+					writeFile(t, golden, []byte(content))
 				}
 				want, err := os.ReadFile(golden)
 				if err != nil {
@@ -110,21 +110,21 @@ func TestRegistrationDropIn(t *testing.T) {
 				if diff := cmp.Diff(string(want), content); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
-				sent(t, r, launch, content)
+				checkRequestedNode(t, r, launch, content)
 			})
 		}
 	}
 }
 
-// sent compares the Node that kubelet requests with its Node without the
+// checkRequestedNode compares the Node that kubelet requests with its Node without the
 // drop-in, and with the desired labels and taints.
-func sent(t *testing.T, r Registration, launch Launch, content string) {
+func checkRequestedNode(t *testing.T, r Registration, launch UnitFiles, content string) {
 	t.Helper()
-	before, err := Register{Launch: launch, Arch: "amd64"}.Node("worker-1")
+	before, err := RegistrationCheck{UnitFiles: launch, Arch: "amd64"}.ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	after, err := Register{Launch: launch.with(DropIn{RegistrationDropIn, content}), Arch: "amd64"}.Node("worker-1")
+	after, err := RegistrationCheck{UnitFiles: launch.withDropIn(DropIn{RegistrationDropIn, content}), Arch: "amd64"}.ExpectedNode("worker-1")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,32 +160,32 @@ func taintsOf(node *corev1.Node) string {
 	return strings.Join(all, ",")
 }
 
-func TestRegistrationIsRefused(t *testing.T) {
+func TestRegistrationDropInErrors(t *testing.T) {
 	tests := map[string]struct {
-		launch Launch
+		launch UnitFiles
 		want   string
 	}{
-		"no unit":               {Launch{}, "has 0 lines ExecStart="},
-		"two starts":            {Launch{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"}, "has 2 lines ExecStart="},
-		"a shell":               {Launch{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"}, "does not start kubelet itself"},
-		"a later start":         {Launch{Unit: unitWith(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets ExecStart="},
-		"a later hook":          {Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets Environment="},
-		"a later reset":         {Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
-		"a broken unit":         {Launch{Unit: "[Service"}, "reading kubelet's unit"},
-		"a broken later dropin": {Launch{Unit: unitWith(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
+		"no unit":               {UnitFiles{}, "has 0 lines ExecStart="},
+		"two starts":            {UnitFiles{Unit: "[Service]\nExecStart=/usr/bin/kubelet\nExecStart=/usr/bin/kubelet\n"}, "has 2 lines ExecStart="},
+		"a shell":               {UnitFiles{Unit: "[Service]\nExecStart=/bin/sh -c 'exec /usr/bin/kubelet --v=2'\n"}, "does not start kubelet itself"},
+		"a later start":         {UnitFiles{Unit: newUnit(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nExecStart=\nExecStart=/opt/kubelet\n"}}}, "the drop-in 99-site.conf of its unit sets ExecStart="},
+		"a later hook":          {UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=CUSTOM_KUBELET_LABELS=a=b\n"}}}, "the drop-in 99-site.conf of its unit sets Environment="},
+		"a later reset":         {UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=\n"}}}, "sets Environment="},
+		"a broken unit":         {UnitFiles{Unit: "[Service"}, "reading kubelet's unit"},
+		"a broken later dropin": {UnitFiles{Unit: newUnit(plainLabels), DropIns: []DropIn{{"99-site.conf", "[Service"}}}, "reading"},
 	}
 	for name, test := range tests {
-		_, err := wishes(t).DropIn(test.launch)
+		_, err := desiredRegistration(t).RenderDropIn(test.launch)
 		code := report.CodeOf(err)
 		if err == nil || !strings.Contains(err.Error(), test.want) || (code != report.Refused && code != report.Usage) {
 			t.Errorf("%s: DropIn() = %v (code %d), want %q", name, err, code, test.want)
 		}
 	}
-	later := Launch{Unit: unitWith(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
-	if _, err := wishes(t).DropIn(later); err != nil {
+	later := UnitFiles{Unit: newUnit(hookedLabels), DropIns: []DropIn{{"99-site.conf", "[Service]\nEnvironment=OTHER=1\nRestartSec=5\n"}}}
+	if _, err := desiredRegistration(t).RenderDropIn(later); err != nil {
 		t.Errorf("a later drop-in about something else is in the way: %v", err)
 	}
-	if content, err := (Registration{}).DropIn(Launch{}); content != "" || err != nil {
+	if content, err := (Registration{}).RenderDropIn(UnitFiles{}); content != "" || err != nil {
 		t.Errorf("DropIn() of nothing = %q, %v", content, err)
 	}
 }
@@ -204,7 +204,7 @@ func TestNewRegistration(t *testing.T) {
 	}
 	for name, test := range tests {
 		r, err := NewRegistration(test.labels, test.taints, test.nodePool)
-		if err != nil || r.String() != test.want || r.Empty() != (test.want == "") {
+		if err != nil || r.String() != test.want || r.IsEmpty() != (test.want == "") {
 			t.Errorf("%s: %q, %v; want %q", name, r, err, test.want)
 		}
 	}
@@ -215,11 +215,11 @@ func TestNewRegistration(t *testing.T) {
 	}
 }
 
-func TestNodeLacks(t *testing.T) {
-	r := Register{Wishes: wishes(t, "team=blue:NoSchedule"), First: true}
+func TestReportMissingLabelsAndTaints(t *testing.T) {
+	r := RegistrationCheck{Desired: desiredRegistration(t, "team=blue:NoSchedule"), FirstJoin: true}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1", Labels: map[string]string{"zone": "a", NodePoolLabel: "demo-workers"}}}
 	var said recorder
-	r.compare(node, said.log())
+	r.reportMissing(node, said.log())
 	const want = "Node worker-1 was registered before, without label example.com/rack=7, label zone=b (it has zone=a), taint team=blue:NoSchedule; kubelet sets them only when it makes the Node\n" +
 		"oc label node worker-1 --overwrite example.com/rack=7 zone=b; oc adm taint node worker-1 --overwrite team=blue:NoSchedule # on the hosted cluster\n"
 	if said.text() != want {
@@ -228,8 +228,8 @@ func TestNodeLacks(t *testing.T) {
 
 	said.events = nil
 	node.Labels["zone"], node.Labels["example.com/rack"] = "b", "7"
-	r.First = false // the taint was removed in the meantime
-	if r.compare(node, said.log()); said.text() != "" {
+	r.FirstJoin = false // the taint was removed in the meantime
+	if r.reportMissing(node, said.log()); said.text() != "" {
 		t.Errorf("said %q of a Node that has all", said.text())
 	}
 }

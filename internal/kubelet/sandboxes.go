@@ -112,7 +112,7 @@ func (s *stopper) stopInOrder(ctx context.Context, pods []podSandbox) []podSandb
 	}
 	failed := s.stop(ctx, onPodNetwork)
 	for attempt := 1; attempt < stopAttempts && len(failed) > 0 && len(onHost) > 0; attempt++ {
-		if !sleep(ctx, stopPause) {
+		if !sleepContext(ctx, stopPause) {
 			break
 		}
 		failed = s.stop(ctx, failed)

@@ -20,21 +20,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// runtime is a CRI-O whose pods on the pod network can only be stopped while
+// fakeRuntime is a CRI-O whose pods on the pod network can only be stopped while
 // the pod of their network plugin is running.
-type runtime struct {
+type fakeRuntime struct {
 	cri.UnimplementedRuntimeServiceServer
-	mu         sync.Mutex
-	pods       []string
-	onHost     []string          // pods on the host's network
-	plugin     string            // the pod without which no other pod stops; "" for none
-	containers map[string]string // pods with a running container; "stuck" for a container that does not end
-	namespaces map[string]string // files of network namespaces by pod
-	always     bool              // an older CRI-O, which never stops a pod without its plugin
-	stopped    []string
+	mu                sync.Mutex
+	pods              []string
+	onHost            []string          // pods on the host's network
+	plugin            string            // the pod without which no other pod stops; "" for none
+	containers        map[string]string // pods with a running container; "stuck" for a container that does not end
+	namespaces        map[string]string // files of network namespaces by pod
+	alwaysCallsPlugin bool              // an older CRI-O, which never stops a pod without its plugin
+	stopped           []string
 }
 
-func (r *runtime) ListPodSandbox(context.Context, *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
+func (r *fakeRuntime) ListPodSandbox(context.Context, *cri.ListPodSandboxRequest) (*cri.ListPodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	response := &cri.ListPodSandboxResponse{}
@@ -45,7 +45,7 @@ func (r *runtime) ListPodSandbox(context.Context, *cri.ListPodSandboxRequest) (*
 	return response, nil
 }
 
-func (r *runtime) PodSandboxStatus(
+func (r *fakeRuntime) PodSandboxStatus(
 	_ context.Context, request *cri.PodSandboxStatusRequest,
 ) (*cri.PodSandboxStatusResponse, error) {
 	r.mu.Lock()
@@ -65,7 +65,7 @@ func (r *runtime) PodSandboxStatus(
 	return response, nil
 }
 
-func (r *runtime) ListContainers(_ context.Context, request *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
+func (r *fakeRuntime) ListContainers(_ context.Context, request *cri.ListContainersRequest) (*cri.ListContainersResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	pod := request.GetFilter().GetPodSandboxId()
@@ -77,7 +77,7 @@ func (r *runtime) ListContainers(_ context.Context, request *cri.ListContainersR
 	}}}, nil
 }
 
-func (r *runtime) StopContainer(_ context.Context, request *cri.StopContainerRequest) (*cri.StopContainerResponse, error) {
+func (r *fakeRuntime) StopContainer(_ context.Context, request *cri.StopContainerRequest) (*cri.StopContainerResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.containers[request.GetContainerId()] == "stuck" {
@@ -90,13 +90,13 @@ func (r *runtime) StopContainer(_ context.Context, request *cri.StopContainerReq
 // StopPodSandbox calls the plugin first. If that fails, CRI-O 1.34 removes the
 // file of the network namespace and stops the pod anyway, which works only if
 // no namespace is mounted on the file.
-func (r *runtime) StopPodSandbox(_ context.Context, request *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
+func (r *fakeRuntime) StopPodSandbox(_ context.Context, request *cri.StopPodSandboxRequest) (*cri.StopPodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	id := request.GetPodSandboxId()
 	if !slices.Contains(r.onHost, id) && r.plugin != "" && !slices.Contains(r.pods, r.plugin) {
 		err := errors.New("failed to destroy network: dial unix /var/run/ovn-kubernetes/cni/ovn-cni-server.sock: connect: connection refused")
-		if r.always || r.namespaces[id] == "" {
+		if r.alwaysCallsPlugin || r.namespaces[id] == "" {
 			return nil, err
 		}
 		if removal := os.RemoveAll(r.namespaces[id]); removal != nil {
@@ -110,7 +110,7 @@ func (r *runtime) StopPodSandbox(_ context.Context, request *cri.StopPodSandboxR
 	return &cri.StopPodSandboxResponse{}, nil
 }
 
-func (r *runtime) RemovePodSandbox(_ context.Context, request *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
+func (r *fakeRuntime) RemovePodSandbox(_ context.Context, request *cri.RemovePodSandboxRequest) (*cri.RemovePodSandboxResponse, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pods = slices.DeleteFunc(r.pods, func(id string) bool { return id == request.GetPodSandboxId() })
@@ -119,7 +119,7 @@ func (r *runtime) RemovePodSandbox(_ context.Context, request *cri.RemovePodSand
 
 // restart simulates the start of CRI-O, which deletes the pods whose file is no
 // network namespace.
-func (r *runtime) restart(context.Context) error {
+func (r *fakeRuntime) restart(context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.pods = slices.DeleteFunc(r.pods, func(id string) bool {
@@ -133,7 +133,7 @@ func isNamespace(path string) bool {
 	return unix.Statfs(path, &stat) == nil && stat.Type == unix.NSFS_MAGIC
 }
 
-func (r *runtime) serve(t *testing.T) string {
+func (r *fakeRuntime) serve(t *testing.T) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "crio.sock")
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
@@ -165,8 +165,8 @@ func namespaceFile(t *testing.T) string {
 	return file
 }
 
-func TestPodsOnThePodNetworkStopBeforeTheNetworkPlugin(t *testing.T) {
-	r := &runtime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"}, plugin: "ovnkube"}
+func TestPodNetworkPodsStopBeforeNetworkPlugin(t *testing.T) {
+	r := &fakeRuntime{pods: []string{"ovnkube", "app", "multus", "web"}, onHost: []string{"ovnkube", "multus"}, plugin: "ovnkube"}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&recorder{}).log())
 	if count != 4 || err != nil {
 		t.Errorf("StopPods() = %d, %v", count, err)
@@ -176,12 +176,12 @@ func TestPodsOnThePodNetworkStopBeforeTheNetworkPlugin(t *testing.T) {
 	}
 }
 
-func TestPodsStopAlthoughTheNetworkPluginIsGone(t *testing.T) {
+func TestPodsStopWithoutNetworkPlugin(t *testing.T) {
 	for name, always := range map[string]bool{"CRI-O 1.34": false, "CRI-O that needs a restart": true} {
 		t.Run(name, func(t *testing.T) {
 			file := namespaceFile(t)
-			r := &runtime{
-				pods: []string{"app"}, plugin: "ovnkube", always: always,
+			r := &fakeRuntime{
+				pods: []string{"app"}, plugin: "ovnkube", alwaysCallsPlugin: always,
 				namespaces: map[string]string{"app": file}, containers: map[string]string{"app": "runs"},
 			}
 			said := &recorder{}
@@ -199,9 +199,9 @@ func TestPodsStopAlthoughTheNetworkPluginIsGone(t *testing.T) {
 	}
 }
 
-func TestPodWithAContainerThatDoesNotEndKeepsItsNetwork(t *testing.T) {
+func TestPodWithStuckContainerKeepsNetwork(t *testing.T) {
 	file := namespaceFile(t)
-	r := &runtime{
+	r := &fakeRuntime{
 		pods: []string{"a", "b", "c"}, containers: map[string]string{"b": "stuck"}, namespaces: map[string]string{"b": file},
 	}
 	count, err := StopPods(t.Context(), r.serve(t), r.restart, (&recorder{}).log())
@@ -216,7 +216,7 @@ func TestPodWithAContainerThatDoesNotEndKeepsItsNetwork(t *testing.T) {
 	}
 }
 
-func TestStopPodsWithoutARuntime(t *testing.T) {
+func TestStopPodsWithoutRuntime(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "crio.sock")
 	if count, err := StopPods(t.Context(), socket, nil, report.Log{}); count != 0 || err != nil {
 		t.Errorf("StopPods() = %d, %v without CRI-O", count, err)

@@ -11,18 +11,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Schedulable waits until the Node is schedulable: it is not cordoned, and has
+// WaitSchedulable waits until the Node is schedulable: it is not cordoned, and has
 // no taint with the effect NoSchedule or NoExecute. Temporary taints are logged
 // only after a delay. A cordon by an earlier leave of the agent is removed.
-func (n *Node) Schedulable(ctx context.Context) error {
-	tell := n.teller(n.unseen())
-	known := facts{name: n.Name, boot: n.BootID}
+func (n *Node) WaitSchedulable(ctx context.Context) error {
+	tell := n.newProgressReporter(n.neverSeenFinding())
+	known := facts{name: n.Name, bootID: n.BootID}
 	var looked time.Time
 	began := time.Now()
-	err := follow(ctx, n.api, n.Log, n.source(), evidenceEvery, func(found map[string]*corev1.Node) (bool, error) {
+	err := follow(ctx, n.api, n.Log, n.source(), evidenceInterval, func(found map[string]*corev1.Node) (bool, error) {
 		node := found[n.Name]
 		if node == nil {
-			tell.tell("Node "+n.Name, []Finding{{
+			tell.update("Node "+n.Name, []Finding{{
 				Severity: report.SeverityProblem, Text: "Node " + n.Name + " is gone: somebody deleted it", Remedy: "systemctl restart kubelet # registers it again",
 			}}, false)
 			return false, nil
@@ -31,33 +31,33 @@ func (n *Node) Schedulable(ctx context.Context) error {
 			n.Log.Note("the Node was cordoned by this agent's leave; the cordon is lifted")
 			return false, n.uncordon(ctx)
 		}
-		keeping := keepsPodsAway(node)
+		keeping := unschedulableFindings(node)
 		if len(keeping) == 0 {
-			for _, f := range softTaints(node) {
+			for _, f := range preferNoScheduleFindings(node) {
 				n.Log.Note(f.Text)
 			}
 			return true, nil
 		}
-		staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.passing })
-		if (staying || time.Since(began) >= n.patience) && time.Since(looked) >= evidenceEvery {
-			known, looked = n.look(ctx, node), time.Now()
+		staying := slices.ContainsFunc(keeping, func(f Finding) bool { return !f.temporary })
+		if (staying || time.Since(began) >= n.quietPeriod) && time.Since(looked) >= evidenceInterval {
+			known, looked = n.gatherFacts(ctx, node), time.Now()
 		}
 		if ctx.Err() != nil {
 			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
 		}
 		known.node = node
-		tell.tell("Node "+n.Name+" takes no pods", diagnose(known), true)
+		tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)
 		return false, nil
 	})
-	return tell.ended(ctx, err)
+	return tell.waitError(ctx, err)
 }
 
-// keepsPodsAway returns the reasons why pods are not scheduled on the Node,
+// unschedulableFindings returns the reasons why pods are not scheduled on the Node,
 // each explained.
-func keepsPodsAway(node *corev1.Node) []Finding {
+func unschedulableFindings(node *corev1.Node) []Finding {
 	var staying, passing []Finding
 	add := func(taint corev1.Taint) {
-		if f := explainTaint(node, taint); f.passing {
+		if f := explainTaint(node, taint); f.temporary {
 			passing = append(passing, f)
 		} else {
 			staying = append(staying, f)
@@ -74,8 +74,8 @@ func keepsPodsAway(node *corev1.Node) []Finding {
 	return append(staying, passing...)
 }
 
-// softTaints returns a note for each taint with the effect PreferNoSchedule.
-func softTaints(node *corev1.Node) []Finding {
+// preferNoScheduleFindings returns a note for each taint with the effect PreferNoSchedule.
+func preferNoScheduleFindings(node *corev1.Node) []Finding {
 	var soft []Finding
 	for _, taint := range node.Spec.Taints {
 		if taint.Effect == corev1.TaintEffectPreferNoSchedule {
@@ -91,19 +91,19 @@ func softTaints(node *corev1.Node) []Finding {
 func explainTaint(node *corev1.Node, taint corev1.Taint) Finding {
 	f := Finding{Severity: report.SeverityProblem, Text: "taint " + taint.ToString(), About: "taint " + taint.ToString()}
 	if taint.TimeAdded != nil {
-		f.Text += " since " + stamp(taint.TimeAdded.Time)
+		f.Text += " since " + formatTime(taint.TimeAdded.Time)
 	}
 	fill := strings.NewReplacer("NODE", node.Name, "KEY", taint.Key)
 	for _, known := range knownTaints() {
-		if !known.is(taint.Key) {
+		if !known.matches(taint.Key) {
 			continue
 		}
-		f.Text += ": " + fill.Replace(known.story)
-		if f.Remedy, f.passing = fill.Replace(known.remedy), known.passing; f.passing {
+		f.Text += ": " + fill.Replace(known.explanation)
+		if f.Remedy, f.temporary = fill.Replace(known.remedy), known.temporary; f.temporary {
 			f.About = ""
 		}
-		if known.more != nil {
-			f.Details = known.more(node)
+		if known.details != nil {
+			f.Details = known.details(node)
 		}
 		return f
 	}

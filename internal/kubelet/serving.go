@@ -23,18 +23,18 @@ type Serving struct {
 	*Node
 	Dir       string // kubelet's certificates, PKIDirectory
 	Addresses []netip.Addr
-	Place     Place
+	Topology  ClusterTopology
 	// Validate fails unless a CSR belongs to this node and requests no more than
 	// it may.
-	Fits func(*certificatesv1.CertificateSigningRequest) error
+	Validate func(*certificatesv1.CertificateSigningRequest) error
 }
 
 // Check reads only the stored certificate. A certificate with an address that
 // this host no longer has counts as missing.
 func (s *Serving) Check() State {
-	leaf := leafOf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
+	leaf := readLeaf(filepath.Join(s.Dir, "kubelet-server-current.pem"))
 	switch {
-	case leaf == nil, leaf.Subject.CommonName != userOf(s.Name), !slices.Contains(leaf.DNSNames, s.Name):
+	case leaf == nil, leaf.Subject.CommonName != nodeUser(s.Name), !slices.Contains(leaf.DNSNames, s.Name):
 		return Missing
 	case time.Now().After(leaf.NotAfter):
 		return Expired
@@ -52,22 +52,22 @@ func (s *Serving) Check() State {
 // Meanwhile it logs the CSR that needs approval.
 func (s *Serving) Obtain(ctx context.Context, approve Approver) (Result, error) {
 	if s.Check() == Valid {
-		return Result{}, s.renew(ctx, approve)
+		return Result{}, s.handleRenewal(ctx, approve)
 	}
 	w := &servingWait{Serving: s, approve: approve, started: time.Now()}
 	err := follow(ctx, s.api, s.Log, s.source(), time.Second,
 		func(found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
-			return w.see(ctx, found)
+			return w.handleCSRs(ctx, found)
 		})
-	return Result{Changed: true, CSR: w.shown}, timeUp(ctx, err, w.unanswered)
+	return Result{Changed: true, CSR: w.csrName}, failureAtDeadline(ctx, err, w.timeoutErr)
 }
 
 // source selects this node's serving CSRs. The API server cannot filter by
 // requestor, so the list includes those of other nodes, which are discarded
 // immediately.
-func (s *Serving) source() source[*certificatesv1.CertificateSigningRequest] {
+func (s *Serving) source() objectSource[*certificatesv1.CertificateSigningRequest] {
 	all := csrSource(s.api, "watching serving CSRs", "spec.signerName="+certificatesv1.KubeletServingSignerName)
-	all.keep = func(csr *certificatesv1.CertificateSigningRequest) bool { return csr.Spec.Username == userOf(s.Name) }
+	all.filter = func(csr *certificatesv1.CertificateSigningRequest) bool { return csr.Spec.Username == nodeUser(s.Name) }
 	return all
 }
 
@@ -76,69 +76,69 @@ type servingWait struct {
 	*Serving
 	approve    Approver
 	started    time.Time
-	offered    types.UID // the CSR that was passed to the approver
-	shown      string    // name of the CSR that needs approval
-	unanswered error     // the error if the deadline passed now
+	offeredUID types.UID // the CSR that was passed to the approver
+	csrName    string    // name of the CSR that needs approval
+	timeoutErr error     // the error if the deadline passed now
 }
 
-const unasked = "kubelet has not asked for its serving certificate yet (it does when its Node has addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
+const noServingCSRText = "kubelet has not asked for its serving certificate yet (it does when its Node has addresses, and serverTLSBootstrap is true in /etc/kubernetes/kubelet.conf)"
 
-func (w *servingWait) see(ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
+func (w *servingWait) handleCSRs(ctx context.Context, found map[string]*certificatesv1.CertificateSigningRequest) (bool, error) {
 	if w.Check() == Valid {
 		return true, nil
 	}
-	choice := w.choose(found)
-	if choice.csr == nil && choice.misfit == nil {
+	choice := w.selectCSR(found)
+	if choice.csr == nil && choice.rejected == nil {
 		const remedy = "journalctl -b -u kubelet"
-		w.unanswered = report.Fail(report.Failed, remedy, "%s", unasked)
+		w.timeoutErr = report.Fail(report.Failed, remedy, "%s", noServingCSRText)
 		if time.Since(w.started) > 10*time.Second { // kubelet needs a moment to register
-			w.Log.Wait(unasked, remedy)
+			w.Log.Wait(noServingCSRText, remedy)
 		}
 		return false, nil
 	}
-	if misfit := choice.misfit; misfit != nil {
-		w.unanswered = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
+	if misfit := choice.rejected; misfit != nil {
+		w.timeoutErr = report.Fail(report.ApprovalMissing, misfit.remedy, "%s", misfit.text)
 		w.Log.Wait(misfit.text, misfit.remedy)
 	}
 	if choice.csr == nil {
 		return false, nil
 	}
-	return false, w.judge(ctx, choice.csr)
+	return false, w.handleCSR(ctx, choice.csr)
 }
 
-// judge reports the state of an acceptable CSR, and passes it to the approver
+// handleCSR reports the state of an acceptable CSR, and passes it to the approver
 // once.
-func (w *servingWait) judge(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
-	w.shown = csr.Name
-	log := w.Log.About(csr.Name)
+func (w *servingWait) handleCSR(ctx context.Context, csr *certificatesv1.CertificateSigningRequest) error {
+	w.csrName = csr.Name
+	log := w.Log.ForRequest(csr.Name)
 	for _, condition := range csr.Status.Conditions {
 		switch condition.Type {
 		case certificatesv1.CertificateDenied, certificatesv1.CertificateFailed:
 			text := fmt.Sprintf("the serving CSR %s is %s (%s: %s); kubelet asks anew by and by", csr.Name, condition.Type, condition.Reason, condition.Message)
-			w.unanswered = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once", "%s", text)
+			w.timeoutErr = report.Fail(report.ApprovalMissing, "systemctl restart kubelet # makes it ask at once", "%s", text)
 			log.Wait(text, "systemctl restart kubelet # makes it ask at once")
 			return nil
 		case certificatesv1.CertificateApproved:
 			if len(csr.Status.Certificate) == 0 && time.Since(condition.LastUpdateTime.Time) > 4*time.Second {
-				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", w.Place.Signer())
+				log.Wait("the serving CSR "+csr.Name+" is approved, but no certificate is issued yet", w.Topology.SignerRemedy())
 			}
-			w.unanswered = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
+			w.timeoutErr = report.Fail(report.Failed, "journalctl -b -u kubelet", "the serving CSR %s was approved, but kubelet has no serving certificate", csr.Name)
 			return nil
 		}
 	}
 	remedy := "oc adm certificate approve " + csr.Name
-	w.unanswered = report.Fail(report.ApprovalMissing, remedy+" # "+w.Place.OnCluster()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
+	w.timeoutErr = report.Fail(report.ApprovalMissing, remedy+" # "+w.Topology.CommandLocation()+"; kubelet asks anew after 15 minutes", "nobody approved the serving CSR %s in time", csr.Name)
 	if w.approve == nil {
-		log.Wait(servingText(csr, w.Place), remedy)
+		log.Wait(servingApprovalText(csr, w.Topology), remedy)
 		return nil
 	}
-	if w.offered == csr.UID {
+	if w.offeredUID == csr.UID {
 		return nil
 	}
-	w.offered = csr.UID
+	w.offeredUID = csr.UID
 	_, fingerprint := servingNames(csr)
 	log.Wait(ownApprovalText(csr.Name, fingerprint), "")
-	return w.approve(ctx, Request{Name: csr.Name})
+	return w.approve(ctx, ApprovalRequest{Name: csr.Name})
 }
 
 // servingNames returns the names and the key's fingerprint in a serving CSR.
@@ -150,8 +150,8 @@ func servingNames(csr *certificatesv1.CertificateSigningRequest) (names, fingerp
 	return fmt.Sprint(request.DNSNames, request.IPAddresses), Fingerprint(request.PublicKey)
 }
 
-func servingText(csr *certificatesv1.CertificateSigningRequest, topology Place) string {
+func servingApprovalText(csr *certificatesv1.CertificateSigningRequest, topology ClusterTopology) string {
 	names, fingerprint := servingNames(csr)
 	return fmt.Sprintf("approval of the serving CSR %s for %s (names %s, key %s, signer %s, asked at %s); %s; run %s:",
-		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, stamp(csr.CreationTimestamp.Time), topology.Nobody(), topology.OnCluster())
+		csr.Name, csr.Spec.Username, names, fingerprint, csr.Spec.SignerName, formatTime(csr.CreationTimestamp.Time), topology.ManualApprovalHint(), topology.CommandLocation())
 }

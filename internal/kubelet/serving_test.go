@@ -10,7 +10,7 @@ import (
 )
 
 func TestServingCheck(t *testing.T) {
-	ca, key := certtest.NewAuthority(t, "signer"), certtest.NewKey(t)
+	ca, key := certtest.NewCA(t, "signer"), certtest.NewKey(t)
 	old := servingCertificate("worker-1", "192.0.2.7")
 	old.NotBefore, old.NotAfter = time.Now().Add(-2*time.Hour), time.Now().Add(-time.Hour)
 	tests := map[string]struct {
@@ -32,7 +32,7 @@ func TestServingCheck(t *testing.T) {
 				Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
 			}
 			if test.certificate != nil {
-				write(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), test.certificate)
+				writeFile(t, filepath.Join(s.Dir, "kubelet-server-current.pem"), test.certificate)
 			}
 			if got := s.Check(); got != test.want {
 				t.Errorf("Check() = %q, want %q", got, test.want)

@@ -67,12 +67,12 @@ func workerKubeconfig(t *testing.T) []byte {
 // A token obtains the identity as a certificate does, and the messages match a
 // cluster that is not hosted.
 func TestControlPlaneStandaloneIdentity(t *testing.T) {
-	identity, said := newNode(t, "standalone")
-	identity.Bootstrap, identity.Place = workerKubeconfig(t), Place{Standalone: true}
-	if _, err := identity.Obtain(within(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
+	identity, said := newIdentity(t, "standalone")
+	identity.BootstrapKubeconfig, identity.Topology = workerKubeconfig(t), ClusterTopology{Standalone: true}
+	if _, err := identity.Obtain(contextWithTimeout(t, 2*time.Second), nil); report.CodeOf(err) != report.ApprovalMissing {
 		t.Fatalf("without an approval: %v", err)
 	}
-	result, err := identity.Obtain(within(t, time.Minute), byHand(t))
+	result, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t))
 	if err != nil || !result.Changed {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -83,10 +83,10 @@ func TestControlPlaneStandaloneIdentity(t *testing.T) {
 		t.Errorf("it said %s", text)
 	}
 	// The approver of --approve-with identifies a bootstrapper by these.
-	asked := requestsOf(t, "standalone")[0].Spec
+	asked := clientCSRsOf(t, "standalone")[0].Spec
 	slices.Sort(asked.Groups)
 	groups := "system:authenticated system:serviceaccounts system:serviceaccounts:openshift-machine-config-operator"
-	if asked.Username != bootstrapper().CommonName || strings.Join(asked.Groups, " ") != groups {
+	if asked.Username != bootstrapperSubject().CommonName || strings.Join(asked.Groups, " ") != groups {
 		t.Errorf("asked by %s of %q", asked.Username, asked.Groups)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Unit is the name of kubelet's systemd unit.
-const Unit = "kubelet.service"
+// UnitName is the name of kubelet's systemd unit.
+const UnitName = "kubelet.service"
 
 // NodeStatus describes this host's Node in the cluster.
 type NodeStatus struct {
 	Name          string   `json:"name"`
 	Ready         bool     `json:"ready"`
-	Why           string   `json:"why,omitempty"` // why it is not Ready
+	Reason        string   `json:"why,omitempty"` // why it is not Ready
 	Unschedulable bool     `json:"unschedulable"`
 	Taints        []string `json:"taints,omitempty"`
 	Kubelet       string   `json:"kubeletVersion,omitempty"`
@@ -31,16 +31,16 @@ func (n *Node) Status(ctx context.Context) (NodeStatus, error) {
 		problem := n.api.explain(ctx, err)
 		return NodeStatus{}, report.Fail(report.Failed, problem.remedy, "asking the cluster about Node %s: %s", n.Name, problem.text)
 	}
-	return statusOf(node), nil
+	return newNodeStatus(node), nil
 }
 
-func statusOf(node *corev1.Node) NodeStatus {
+func newNodeStatus(node *corev1.Node) NodeStatus {
 	status := NodeStatus{
 		Name: node.Name, Ready: isReady(node), Unschedulable: node.Spec.Unschedulable,
 		Kubelet: node.Status.NodeInfo.KubeletVersion,
 	}
 	if ready := conditionOf(node, corev1.NodeReady); ready != nil && !status.Ready {
-		status.Why = ready.Reason + ": " + shorten(ready.Message, longest)
+		status.Reason = ready.Reason + ": " + shorten(ready.Message, maxMessageLength)
 	}
 	for _, taint := range node.Spec.Taints {
 		status.Taints = append(status.Taints, taint.ToString())
@@ -53,7 +53,7 @@ func statusOf(node *corev1.Node) NodeStatus {
 
 // String returns the status in one line.
 func (s NodeStatus) String() string {
-	text := s.Name + " is not Ready (" + s.Why + ")"
+	text := s.Name + " is not Ready (" + s.Reason + ")"
 	if s.Ready {
 		text = s.Name + " is Ready"
 	}

@@ -21,26 +21,26 @@ const (
 	currentClient = "kubelet-client-current.pem"
 )
 
-// pair is a client certificate with its key, both PEM.
-type pair struct{ certificate, key []byte }
+// keyPair is a client certificate with its key, both PEM.
+type keyPair struct{ certificate, key []byte }
 
 // store writes the pair to the files that kubelet reads, and then the kubeconfig
 // that names them. The order is kubelet's own, so that no kubeconfig exists
 // without its certificate. The ledger can restore the previous files.
-func (i *Identity) store(ctx context.Context, cluster Cluster, p pair) error {
-	kubeconfig, err := kubeconfigFor(cluster, i.current())
+func (i *Identity) store(ctx context.Context, cluster Cluster, p keyPair) error {
+	kubeconfig, err := encodeKubeconfig(cluster, i.clientCertificatePath())
 	if err != nil {
 		return err
 	}
-	directory := ledger.Change{Kind: ledger.Directory, Target: i.Dir, Why: identityWhy, Want: ledger.State{Present: true}}
+	directory := ledger.Change{Kind: ledger.Directory, Target: i.Dir, Reason: identityWhy, Desired: ledger.State{Present: true}}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{directory}); err != nil {
 		return fmt.Errorf("making kubelet's certificate directory: %w", err)
 	}
-	changes, err := i.stored()
+	changes, err := i.recordedChanges()
 	if err != nil {
 		return err
 	}
-	done, err := i.Ledger.Bracket(ctx, i.Log.Step, changes...)
+	done, err := i.Ledger.TrackExternal(ctx, i.Log.Step, changes...)
 	if err != nil {
 		return fmt.Errorf("recording kubelet's certificates: %w", err)
 	}
@@ -57,11 +57,11 @@ func (i *Identity) store(ctx context.Context, cluster Cluster, p pair) error {
 // (k8s.io/client-go/util/certificate/certificate_store.go), durably: the chain
 // and the key in a file named for the time, and an absolute symbolic link to
 // that file. kubelet replaces the link when it renews the certificate.
-func writePair(dir string, p pair, now time.Time) error {
+func writePair(dir string, p keyPair, now time.Time) error {
 	if _, err := tls.X509KeyPair(p.certificate, p.key); err != nil {
 		return fmt.Errorf("checking certificate and key: %w", err)
 	}
-	chain, err := certificates(p.certificate)
+	chain, err := parsePEMCertificates(p.certificate)
 	if err != nil {
 		return err
 	}
@@ -87,21 +87,21 @@ func writePair(dir string, p pair, now time.Time) error {
 }
 
 func (i *Identity) writeKubeconfig(ctx context.Context, content []byte) error {
-	file := ledger.Change{Kind: ledger.File, Target: i.Kubeconfig, Why: identityWhy, Want: ledger.FileState(content, 0o600)}
+	file := ledger.Change{Kind: ledger.File, Target: i.Kubeconfig, Reason: identityWhy, Desired: ledger.FileState(content, 0o600)}
 	if _, err := i.Ledger.Apply(ctx, i.Log.Step, []ledger.Change{file}); err != nil {
 		return fmt.Errorf("writing kubelet's kubeconfig: %w", err)
 	}
 	return nil
 }
 
-// stored returns what writePair changes: the directory, and the link to the pair
+// recordedChanges returns what writePair changes: the directory, and the link to the pair
 // of an earlier identity, whose target would otherwise not be recorded.
-func (i *Identity) stored() ([]ledger.Change, error) {
-	changes := []ledger.Change{{Kind: ledger.Contents, Target: i.Dir, Why: identityWhy}}
-	_, err := os.Lstat(i.current())
+func (i *Identity) recordedChanges() ([]ledger.Change, error) {
+	changes := []ledger.Change{{Kind: ledger.Contents, Target: i.Dir, Reason: identityWhy}}
+	_, err := os.Lstat(i.clientCertificatePath())
 	switch {
 	case err == nil:
-		changes = append(changes, ledger.Change{Kind: ledger.Link, Target: i.current(), Why: identityWhy})
+		changes = append(changes, ledger.Change{Kind: ledger.Symlink, Target: i.clientCertificatePath(), Reason: identityWhy})
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("looking for an earlier client certificate: %w", err)
 	}

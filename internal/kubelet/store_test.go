@@ -16,10 +16,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-func issuedPair(t *testing.T, ca *certtest.Authority) pair {
+func issuedPair(t *testing.T, ca *certtest.CA) keyPair {
 	t.Helper()
 	key := certtest.NewKey(t)
-	return pair{certificate: ca.Issue(t, key, nodeCertificate("worker-1")), key: certtest.KeyPEM(t, key)}
+	return keyPair{certificate: ca.Issue(t, key, nodeCertificate("worker-1")), key: certtest.KeyPEM(t, key)}
 }
 
 // kubeletStore returns the certificate store implementation of kubelet.
@@ -41,10 +41,10 @@ func leafIn(t *testing.T, dir string) *x509.Certificate {
 	return current.Leaf
 }
 
-func TestKubeletReadsAndRenewsThePair(t *testing.T) {
-	ca := certtest.NewAuthority(t, "signer")
+func TestKubeletReadsAndRenewsKeyPair(t *testing.T) {
+	ca := certtest.NewCA(t, "signer")
 	ours, renewed, second := issuedPair(t, ca), issuedPair(t, ca), issuedPair(t, ca)
-	intermediate := certtest.NewAuthority(t, "intermediate")
+	intermediate := certtest.NewCA(t, "intermediate")
 	ours.certificate = append(append([]byte("a text that is no certificate\n"), ours.certificate...), intermediate.PEM...)
 
 	dir, theirs := t.TempDir(), t.TempDir()
@@ -52,7 +52,7 @@ func TestKubeletReadsAndRenewsThePair(t *testing.T) {
 	if err := writePair(dir, ours, now); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, dir).Equal(leafOfPEM(ours.certificate)) {
+	if !leafIn(t, dir).Equal(parseLeaf(ours.certificate)) {
 		t.Error("kubelet reads another certificate")
 	}
 	name := filepath.Join(dir, "kubelet-client-2026-03-01-12-00-00.pem")
@@ -78,20 +78,20 @@ func TestKubeletReadsAndRenewsThePair(t *testing.T) {
 	if _, err := kubeletStore(t, dir).Update(renewed.certificate, renewed.key); err != nil {
 		t.Errorf("kubelet cannot renew the certificate: %v", err)
 	}
-	if !leafIn(t, dir).Equal(leafOfPEM(renewed.certificate)) {
+	if !leafIn(t, dir).Equal(parseLeaf(renewed.certificate)) {
 		t.Error("kubelet does not read the renewed certificate")
 	}
 	if err := writePair(dir, second, now.Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, dir).Equal(leafOfPEM(second.certificate)) {
+	if !leafIn(t, dir).Equal(parseLeaf(second.certificate)) {
 		t.Error("kubelet does not read the second certificate of the agent")
 	}
 }
 
-func TestPairThatDoesNotFitIsNotWritten(t *testing.T) {
-	ca, dir := certtest.NewAuthority(t, "signer"), t.TempDir()
-	if err := writePair(dir, pair{certificate: issuedPair(t, ca).certificate, key: issuedPair(t, ca).key}, time.Now()); err == nil {
+func TestMismatchedKeyPairIsNotWritten(t *testing.T) {
+	ca, dir := certtest.NewCA(t, "signer"), t.TempDir()
+	if err := writePair(dir, keyPair{certificate: issuedPair(t, ca).certificate, key: issuedPair(t, ca).key}, time.Now()); err == nil {
 		t.Error("a certificate for another key was written")
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
@@ -99,7 +99,7 @@ func TestPairThatDoesNotFitIsNotWritten(t *testing.T) {
 	}
 }
 
-func TestUndoRestoresTheFileThatThePairReplaced(t *testing.T) {
+func TestUndoRestoresReplacedCertificateLink(t *testing.T) {
 	tree, err := host.OpenTree("/")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +108,7 @@ func TestUndoRestoresTheFileThatThePairReplaced(t *testing.T) {
 	state, kubelet := t.TempDir(), t.TempDir()
 	paths := &ledger.Paths{Tree: tree}
 	book, err := ledger.Open(state, map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -120,21 +120,21 @@ func TestUndoRestoresTheFileThatThePairReplaced(t *testing.T) {
 	if err := os.Mkdir(identity.Dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(identity.current(), []byte("before"), 0o600); err != nil {
+	if err := os.WriteFile(identity.clientCertificatePath(), []byte("before"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ca := certtest.NewAuthority(t, "signer")
+	ca := certtest.NewCA(t, "signer")
 	issued := issuedPair(t, ca)
 	if err := identity.store(t.Context(), Cluster{Server: "https://api.example.com:6443", CA: ca.PEM}, issued); err != nil {
 		t.Fatal(err)
 	}
-	if !leafIn(t, identity.Dir).Equal(leafOfPEM(issued.certificate)) {
+	if !leafIn(t, identity.Dir).Equal(parseLeaf(issued.certificate)) {
 		t.Error("kubelet reads another certificate")
 	}
 	if _, err := book.Undo(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if content, err := os.ReadFile(identity.current()); err != nil || string(content) != "before" {
+	if content, err := os.ReadFile(identity.clientCertificatePath()); err != nil || string(content) != "before" {
 		t.Errorf("after undo: %q, %v", content, err)
 	}
 	if entries, err := os.ReadDir(identity.Dir); err != nil || len(entries) != 1 {

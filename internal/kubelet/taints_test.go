@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-func TestKeepsPodsAway(t *testing.T) {
+func TestUnschedulableFindings(t *testing.T) {
 	since := metav1.NewTime(time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
 	taint := func(key string, effect corev1.TaintEffect) corev1.NodeSpec {
 		return corev1.NodeSpec{Taints: []corev1.Taint{{Key: key, Effect: effect}}}
@@ -31,7 +31,7 @@ func TestKeepsPodsAway(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := keepsPodsAway(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec})
+			got := unschedulableFindings(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "worker-1"}, Spec: test.spec})
 			if len(got) != len(test.want) {
 				t.Fatalf("keepsPodsAway() = %v, want %d findings", got, len(test.want))
 			}
@@ -46,19 +46,19 @@ func TestKeepsPodsAway(t *testing.T) {
 
 // Every explanation states who sets a taint, who removes it, and what to do
 // unless a running controller removes it.
-func TestKnownTaintsTellEverything(t *testing.T) {
+func TestKnownTaintsAreComplete(t *testing.T) {
 	seen := map[string]bool{}
 	for _, taint := range knownTaints() {
-		if taint.key == "" || taint.story == "" || taint.remedy == "" || seen[taint.key] {
+		if taint.key == "" || taint.explanation == "" || taint.remedy == "" || seen[taint.key] {
 			t.Errorf("taint %q has no story or remedy, or two", taint.key)
 		}
 		seen[taint.key] = true
 		removes := false
 		for _, word := range []string{"remove", "nobody does", "uncordon", "while"} {
-			removes = removes || strings.Contains(taint.story, word)
+			removes = removes || strings.Contains(taint.explanation, word)
 		}
 		if !removes {
-			t.Errorf("taint %q: the story does not tell who removes it: %s", taint.key, taint.story)
+			t.Errorf("taint %q: the story does not tell who removes it: %s", taint.key, taint.explanation)
 		}
 	}
 	for _, key := range []string{
@@ -72,7 +72,7 @@ func TestKnownTaintsTellEverything(t *testing.T) {
 	}
 }
 
-func TestDocumentHasEveryTaint(t *testing.T) {
+func TestDocumentationListsEveryTaint(t *testing.T) {
 	document, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestDocumentHasEveryTaint(t *testing.T) {
 	}
 }
 
-func TestMachineConfigIsTold(t *testing.T) {
+func TestMachineConfigStateInDetails(t *testing.T) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "w", Annotations: map[string]string{
 		"machineconfiguration.openshift.io/state": "Degraded", "machineconfiguration.openshift.io/reason": "unexpected on-disk state",
 	}}}

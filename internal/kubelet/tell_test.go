@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestSummary(t *testing.T) {
+func TestSummarize(t *testing.T) {
 	f := func(text, about string, severity report.Severity) Finding {
 		return Finding{Text: text, About: about, Severity: severity}
 	}
@@ -26,14 +26,14 @@ func TestSummary(t *testing.T) {
 			"Node w is not Ready: a; also: b, c, d and 2 more",
 		},
 	} {
-		if got := summary("Node w is not Ready", test.findings); got.Text != test.want {
+		if got := summarize("Node w is not Ready", test.findings); got.Text != test.want {
 			t.Errorf("%s: %q, want %q", name, got.Text, test.want)
 		}
 	}
 }
 
-func TestTellerKeepsQuietForAMoment(t *testing.T) {
-	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", passing: true}
+func TestProgressReporterDelaysTemporaryFindings(t *testing.T) {
+	passing := Finding{Severity: report.SeverityProblem, Text: "it goes by itself", temporary: true}
 	first := Finding{Severity: report.SeverityProblem, Text: "the cause", About: "the cause"}
 	second := Finding{Severity: report.SeverityProblem, Text: "the second", About: "the second", Remedy: "do it"}
 	note := Finding{Severity: report.SeverityNote, Text: "a note", About: "a note"}
@@ -54,9 +54,9 @@ func TestTellerKeepsQuietForAMoment(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			said := &recorder{}
-			tell := &teller{log: said.log(), patience: test.patience, seen: map[string]time.Time{}}
+			tell := &progressReporter{log: said.log(), quietPeriod: test.patience, firstSeen: map[string]time.Time{}}
 			for range 2 {
-				tell.tell("w", test.findings, test.quiet)
+				tell.update("w", test.findings, test.quiet)
 			}
 			var got []string
 			for _, event := range said.events {
@@ -68,7 +68,7 @@ func TestTellerKeepsQuietForAMoment(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
-			if len(test.findings) > 0 && report.CodeOf(tell.last.failure()) != report.Failed {
+			if len(test.findings) > 0 && report.CodeOf(tell.lastSummary.failure()) != report.Failed {
 				t.Error("the last sentence is not kept for the end")
 			}
 		})
@@ -76,16 +76,16 @@ func TestTellerKeepsQuietForAMoment(t *testing.T) {
 }
 
 // At its deadline a wait also logs the details of its last summary.
-func TestTellerEndsWithTheDetails(t *testing.T) {
+func TestProgressReporterLogsDetailsAtDeadline(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
 	said := &recorder{}
-	tell := &teller{log: said.log(), last: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
-	err := tell.ended(ctx, ctx.Err())
+	tell := &progressReporter{log: said.log(), lastSummary: Finding{Text: "the cause", Remedy: "mend it", Details: []string{"one", "two"}}}
+	err := tell.waitError(ctx, ctx.Err())
 	if err == nil || err.Error() != "the cause" || report.RemedyOf(err) != "mend it" || said.text() != "said: one\n\nsaid: two\n\n" {
 		t.Errorf("ended() = %v; it said %q", err, said.text())
 	}
-	if err := tell.ended(t.Context(), nil); err != nil {
+	if err := tell.waitError(t.Context(), nil); err != nil {
 		t.Errorf("ended() = %v for a wait that ended well", err)
 	}
 }

@@ -55,7 +55,7 @@ func TestExplain(t *testing.T) {
 			if handler == nil {
 				handler = answering(200, "{}")
 			}
-			server := quiet(httptest.NewUnstartedServer(handler))
+			server := withoutErrorLog(httptest.NewUnstartedServer(handler))
 			server.Listener.Close()
 			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "0.0.0.0:0")
 			if err != nil {
@@ -72,7 +72,7 @@ func TestExplain(t *testing.T) {
 			config := &rest.Config{Host: url}
 			config.CAData = certtest.PEM("CERTIFICATE", server.Certificate().Raw)
 			if test.foreignCA {
-				config.CAData = certtest.NewAuthority(t, "foreign").PEM
+				config.CAData = certtest.NewCA(t, "foreign").PEM
 			}
 			a, err := connect(config, noProxy)
 			if err != nil {
@@ -90,11 +90,11 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-func TestPersistOutlivesTheServerAndEnds(t *testing.T) {
+func TestRetrySurvivesServerRestartAndEnds(t *testing.T) {
 	a := &api{server: "https://api.example.com:6443", clock: &serverClock{}}
 	var sink recorder
 	tries := 0
-	err := a.persist(t.Context(), sink.log(), "asking", func(context.Context) error {
+	err := a.retry(t.Context(), sink.log(), "asking", func(context.Context) error {
 		tries++
 		if tries == 1 {
 			return &net.DNSError{Name: "api.example.com", IsNotFound: true}
@@ -107,7 +107,7 @@ func TestPersistOutlivesTheServerAndEnds(t *testing.T) {
 
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now())
 	defer cancel()
-	err = a.persist(ctx, sink.log(), "asking", func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
+	err = a.retry(ctx, sink.log(), "asking", func(context.Context) error { return &net.DNSError{Name: "api.example.com", IsNotFound: true} })
 	if err == nil || !strings.Contains(err.Error(), "no address in DNS") || report.RemedyOf(err) != "getent ahosts api.example.com" {
 		t.Errorf("persist() at the deadline = %v (%s), want the last thing seen", err, report.RemedyOf(err))
 	}
@@ -115,7 +115,7 @@ func TestPersistOutlivesTheServerAndEnds(t *testing.T) {
 
 func noProxy(*http.Request) (*url.URL, error) { return nil, nil }
 
-func quiet(server *httptest.Server) *httptest.Server {
+func withoutErrorLog(server *httptest.Server) *httptest.Server {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0)
 	return server
 }

@@ -15,25 +15,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// otherAuthorities means that two CA bundles for one server have no certificate
+// caMismatchError means that two CA bundles for one server have no certificate
 // in common.
-type otherAuthorities struct{ server string }
+type caMismatchError struct{ server string }
 
-func (o otherAuthorities) Error() string {
+func (o caMismatchError) Error() string {
 	return "it trusts other certificate authorities for " + o.server + ", as after the cluster was made anew"
 }
 
-// Known is like Check, but queries the API server if kubelet's kubeconfig
+// CheckWithCluster is like Check, but queries the API server if kubelet's kubeconfig
 // contains none of the cluster's current CAs. A cluster that was reinstalled
 // has another signer and rejects the node's certificate. A cluster that rotated
 // its CA accepts it.
-func (i *Identity) Known(ctx context.Context) (State, error) {
+func (i *Identity) CheckWithCluster(ctx context.Context) (State, error) {
 	state, err := i.Check(ctx)
-	var others otherAuthorities
+	var others caMismatchError
 	if !errors.As(err, &others) {
 		return state, err
 	}
-	cluster, unread := i.cluster()
+	cluster, unread := i.expectedCluster()
 	if unread != nil {
 		return state, unread
 	}
@@ -44,29 +44,29 @@ func (i *Identity) Known(ctx context.Context) (State, error) {
 	if found, foreign := i.checkCertificate(config.CertData); foreign != nil || found != Valid {
 		return state, err
 	}
-	if i.accepted(ctx, cluster) != nil {
+	if i.checkAccepted(ctx, cluster) != nil {
 		return state, err
 	}
 	return Valid, nil
 }
 
-// keep keeps the existing identity, and replaces the CAs in its kubeconfig if
+// refreshCAs keeps the existing identity, and replaces the CAs in its kubeconfig if
 // those of the payload differ. No other component distributes rotated CAs to a
 // node. CAs with which the API server cannot be verified are not written,
 // because a payload can be older than the kubeconfig.
-func (i *Identity) keep(ctx context.Context) (Result, error) {
-	cluster, err := i.cluster()
+func (i *Identity) refreshCAs(ctx context.Context) (Result, error) {
+	cluster, err := i.expectedCluster()
 	if err != nil {
 		return Result{}, err
 	}
-	content, changed, err := trusting(i.Kubeconfig, cluster)
+	content, changed, err := replaceCAs(i.Kubeconfig, cluster)
 	if err != nil {
 		return Result{}, err
 	}
 	if !changed {
 		return Result{}, i.verifyStored(ctx)
 	}
-	if err := i.accepted(ctx, cluster); err != nil {
+	if err := i.checkAccepted(ctx, cluster); err != nil {
 		if ctx.Err() == nil {
 			i.Log.Warn("the API server cannot be reached with the payload's certificate authorities, so kubelet's kubeconfig keeps those that it has: "+err.Error(),
 				"hcp-node-agent join --user-data STUB # with a fresh stub")
@@ -76,12 +76,12 @@ func (i *Identity) keep(ctx context.Context) (Result, error) {
 	if err := i.writeKubeconfig(ctx, content); err != nil {
 		return Result{}, err
 	}
-	return Result{Changed: true, Authorities: true}, i.verifyStored(ctx)
+	return Result{Changed: true, OnlyCAs: true}, i.verifyStored(ctx)
 }
 
-// accepted returns an error unless an API server that these CAs verify accepts
+// checkAccepted returns an error unless an API server that these CAs verify accepts
 // the existing certificate as this node's. It sends one request.
-func (i *Identity) accepted(ctx context.Context, cluster Cluster) error {
+func (i *Identity) checkAccepted(ctx context.Context, cluster Cluster) error {
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil {
 		return fmt.Errorf("reading kubelet's kubeconfig: %w", err)
@@ -101,18 +101,18 @@ func (i *Identity) accepted(ctx context.Context, cluster Cluster) error {
 	return report.Fail(problem.code, problem.remedy, "%s", problem.text)
 }
 
-// trusting returns the kubeconfig with the cluster's CAs, and whether they
+// replaceCAs returns the kubeconfig with the cluster's CAs, and whether they
 // differ from the current ones. Their order is ignored.
-func trusting(path string, cluster Cluster) (content []byte, changed bool, err error) {
+func replaceCAs(path string, cluster Cluster) (content []byte, changed bool, err error) {
 	config, _, err := loadKubeconfig(path)
 	if err != nil {
 		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
-	stored, err := clusterOf(config)
+	stored, err := clusterFromConfig(config)
 	if err != nil {
 		return nil, false, err
 	}
-	same, err := sameAuthorities(stored.CA, cluster.CA)
+	same, err := sameCAs(stored.CA, cluster.CA)
 	if err != nil || same {
 		return nil, false, err
 	}
@@ -121,7 +121,7 @@ func trusting(path string, cluster Cluster) (content []byte, changed bool, err e
 		return nil, false, fmt.Errorf("reading kubelet's kubeconfig: %w", err)
 	}
 	for _, entry := range file.Clusters {
-		if normalServer(entry.Server) == normalServer(cluster.Server) {
+		if normalizeServer(entry.Server) == normalizeServer(cluster.Server) {
 			entry.CertificateAuthority, entry.CertificateAuthorityData = "", cluster.CA
 		}
 	}
@@ -131,22 +131,22 @@ func trusting(path string, cluster Cluster) (content []byte, changed bool, err e
 	return content, true, nil
 }
 
-func sameAuthorities(a, b []byte) (bool, error) {
+func sameCAs(a, b []byte) (bool, error) {
 	if bytes.Equal(a, b) {
 		return true, nil
 	}
-	ours, err := certificates(a)
+	ours, err := parsePEMCertificates(a)
 	if err != nil {
 		return false, err
 	}
-	theirs, err := certificates(b)
+	theirs, err := parsePEMCertificates(b)
 	if err != nil {
 		return false, err
 	}
-	return allAmong(ours, theirs) && allAmong(theirs, ours), nil
+	return containsAll(ours, theirs) && containsAll(theirs, ours), nil
 }
 
-// allAmong reports whether others contains all certificates of some.
-func allAmong(some, others []*x509.Certificate) bool {
+// containsAll reports whether others contains all certificates of some.
+func containsAll(some, others []*x509.Certificate) bool {
 	return !slices.ContainsFunc(some, func(c *x509.Certificate) bool { return !slices.ContainsFunc(others, c.Equal) })
 }

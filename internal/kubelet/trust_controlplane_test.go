@@ -15,30 +15,30 @@ import (
 
 // During a CA rotation the payloads first contain the old and the new CA, then
 // only the new one. The node keeps its certificate.
-func TestControlPlaneNewAuthority(t *testing.T) {
-	identity, said := newNode(t, "renewed")
-	own, err := identity.cluster()
+func TestControlPlaneCARotation(t *testing.T) {
+	identity, said := newIdentity(t, "renewed")
+	own, err := identity.expectedCluster()
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := certtest.NewAuthority(t, "of before")
+	before := certtest.NewCA(t, "of before")
 	both := slices.Concat(before.PEM, own.CA)
 	identity.CA = own.CA
-	if _, err := identity.Obtain(within(t, time.Minute), byHand(t)); err != nil {
+	if _, err := identity.Obtain(contextWithTimeout(t, time.Minute), manualApprover(t)); err != nil {
 		t.Fatal(err)
 	}
-	pair := read(t, identity.current())
+	pair := readFile(t, identity.clientCertificatePath())
 	// obtain runs with the CAs of a kubeconfig and of a payload.
 	obtain := func(stored, payload []byte) (Result, []byte, error) {
 		t.Helper()
-		content, err := kubeconfigFor(Cluster{Server: own.Server, CA: stored}, identity.current())
+		content, err := encodeKubeconfig(Cluster{Server: own.Server, CA: stored}, identity.clientCertificatePath())
 		if err != nil {
 			t.Fatal(err)
 		}
-		write(t, identity.Kubeconfig, content)
+		writeFile(t, identity.Kubeconfig, content)
 		identity.CA = payload
-		result, err := identity.Obtain(within(t, time.Minute), nil)
-		now, unread := ClusterOf(read(t, identity.Kubeconfig))
+		result, err := identity.Obtain(contextWithTimeout(t, time.Minute), nil)
+		now, unread := ParseCluster(readFile(t, identity.Kubeconfig))
 		if unread != nil {
 			t.Fatal(unread)
 		}
@@ -58,10 +58,10 @@ func TestControlPlaneNewAuthority(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			result, got, err := obtain(test.stored, test.payload)
 			changes := !bytes.Equal(test.stored, test.want)
-			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.Authorities != changes || result.Fingerprint == "" {
+			if err != nil || !bytes.Equal(got, test.want) || result.Changed != changes || result.OnlyCAs != changes || result.Fingerprint == "" {
 				t.Errorf("Obtain() = %+v, %v; the kubeconfig has:\n%s", result, err, got)
 			}
-			if !bytes.Equal(read(t, identity.current()), pair) || len(requestsOf(t, "renewed")) != 1 {
+			if !bytes.Equal(readFile(t, identity.clientCertificatePath()), pair) || len(clientCSRsOf(t, "renewed")) != 1 {
 				t.Error("the node has another certificate")
 			}
 			if !strings.Contains(said.text(), test.says) {

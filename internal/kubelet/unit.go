@@ -14,7 +14,7 @@ import (
 // and command.
 type unitSettings struct {
 	environment      map[string]string
-	fromFiles        map[string]bool // variables set by files, which override Environment=
+	setByFiles       map[string]bool // variables set by files, which override Environment=
 	commands         []string        // ExecStart=, as written
 	hostnameOverride string          // as in ExecStart, variables not expanded
 }
@@ -43,21 +43,21 @@ func parseUnit(sources NameSources) (unitSettings, error) {
 			}
 		}
 	}
-	settings := unitSettings{environment: map[string]string{}, fromFiles: map[string]bool{}, commands: commands}
+	settings := unitSettings{environment: map[string]string{}, setByFiles: map[string]bool{}, commands: commands}
 	for _, line := range inline {
-		for _, word := range words(line) {
+		for _, word := range splitWords(line) {
 			if name, value, found := strings.Cut(word, "="); found {
 				settings.environment[name] = value
 			}
 		}
 	}
 	for _, file := range files {
-		if err := settings.addFile(sources, file); err != nil {
+		if err := settings.readEnvironmentFile(sources, file); err != nil {
 			return unitSettings{}, err
 		}
 	}
 	if len(commands) > 0 {
-		settings.hostnameOverride = flagValue(words(commands[len(commands)-1]), "--hostname-override")
+		settings.hostnameOverride = flagValue(splitWords(commands[len(commands)-1]), "--hostname-override")
 	}
 	return settings, nil
 }
@@ -69,10 +69,10 @@ func addOrReset(list []string, value string) []string {
 	return append(list, value)
 }
 
-// addFile reads one EnvironmentFile=. A missing file is ignored, with or
+// readEnvironmentFile reads one EnvironmentFile=. A missing file is ignored, with or
 // without the "-": some are created by units that run before kubelet, and none
 // of them sets the node name.
-func (s *unitSettings) addFile(sources NameSources, file string) error {
+func (s *unitSettings) readEnvironmentFile(sources NameSources, file string) error {
 	path := strings.TrimPrefix(file, "-")
 	if strings.ContainsAny(path, "*?[") {
 		return report.Fail(report.Usage, "# name the files one by one in kubelet's unit",
@@ -86,7 +86,7 @@ func (s *unitSettings) addFile(sources NameSources, file string) error {
 		return nil
 	}
 	for name, value := range host.ParseEnv(content) {
-		s.environment[name], s.fromFiles[name] = value, true
+		s.environment[name], s.setByFiles[name] = value, true
 	}
 	return nil
 }
@@ -105,14 +105,14 @@ func flagValue(arguments []string, flag string) string {
 	return value
 }
 
-// expand replaces ${NAME} and $NAME. Variables that are not set are empty.
-func expand(text string, environment map[string]string) string {
+// expandVariables replaces ${NAME} and $NAME. Variables that are not set are empty.
+func expandVariables(text string, environment map[string]string) string {
 	return os.Expand(text, func(name string) string { return environment[name] })
 }
 
-// words splits a line as systemd does: at whitespace outside quotes; a
+// splitWords splits a line as systemd does: at whitespace outside quotes; a
 // backslash escapes the next character.
-func words(line string) []string {
+func splitWords(line string) []string {
 	line = strings.ReplaceAll(line, "\\\n", " ") // a continued line
 	var all []string
 	var word strings.Builder

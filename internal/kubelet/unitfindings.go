@@ -17,15 +17,15 @@ func unitFindings(units []unitFacts) []Finding {
 }
 
 func unitFinding(unit unitFacts) Finding {
-	f := Finding{Severity: report.SeverityProblem, About: unit.name, Details: inWords(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
+	f := Finding{Severity: report.SeverityProblem, About: unit.name, Details: formatLogLines(unit.errors...), Remedy: "journalctl -b -u " + unit.name}
 	named := unit.name
-	if unit.needed != "" {
-		named += ", which " + unit.needed + " needs,"
+	if unit.requiredBy != "" {
+		named += ", which " + unit.requiredBy + " needs,"
 	}
 	switch unit.state.Load {
 	case "not-found":
 		f.Text = named + " does not exist on this host (Unit " + unit.name + " not found)"
-		f.Remedy = unitPackage(unit.name)
+		f.Remedy = installRemedy(unit.name)
 		return f
 	case "bad-setting", "error":
 		f.Text, f.Remedy = named+" has a unit file that systemd cannot use ("+unit.state.Load+")", "systemd-analyze verify "+unit.name
@@ -34,11 +34,11 @@ func unitFinding(unit unitFacts) Finding {
 		f.Text, f.Remedy = named+" is masked", "systemctl unmask "+unit.name+" && systemctl start kubelet"
 		return f
 	}
-	f.Text = fmt.Sprintf("%s does not run (%s)", named, idleState(unit.state))
-	if starting(unit.state) {
-		f.Text, f.passing = named+" is still starting", true
+	f.Text = fmt.Sprintf("%s does not run (%s)", named, describeState(unit.state))
+	if isStarting(unit.state) {
+		f.Text, f.temporary = named+" is still starting", true
 	}
-	why, remedy := because(unit.errors)
+	why, remedy := explainErrors(unit.errors)
 	f.Text += why
 	if remedy != "" {
 		f.Remedy = remedy
@@ -46,10 +46,10 @@ func unitFinding(unit unitFacts) Finding {
 	return f
 }
 
-// idleState describes an inactive unit. A unit in a restart loop goes through
+// describeState describes an inactive unit. A unit in a restart loop goes through
 // several states a second. They have one description, so that the message is
 // not logged repeatedly.
-func idleState(state host.UnitState) string {
+func describeState(state host.UnitState) string {
 	failing := state.Result != "" && state.Result != "success"
 	switch {
 	case state.Load != "" && state.Load != "loaded":
@@ -62,14 +62,14 @@ func idleState(state host.UnitState) string {
 	return state.Active
 }
 
-// starting reports whether a unit is starting and has not failed yet.
-func starting(state host.UnitState) bool {
+// isStarting reports whether a unit is starting and has not failed yet.
+func isStarting(state host.UnitState) bool {
 	return state.Active == "activating" && state.Sub != "auto-restart" && (state.Result == "" || state.Result == "success")
 }
 
-// unitPackage returns the command that installs the package of a unit. The
+// installRemedy returns the command that installs the package of a unit. The
 // package names of Open vSwitch depend on the release.
-func unitPackage(unit string) string {
+func installRemedy(unit string) string {
 	switch unit {
 	case "openvswitch.service", "ovs-vswitchd.service", "ovsdb-server.service":
 		return "dnf install openvswitch3.1 # or newer, from the Fast Datapath repository\nsystemctl start kubelet"
@@ -82,12 +82,12 @@ func unitPackage(unit string) string {
 }
 
 // runtimeFinding returns a finding if CRI-O runs but does not respond.
-func runtimeFinding(m machineFacts) []Finding {
-	if m.runtime == nil {
+func runtimeFinding(m hostFacts) []Finding {
+	if m.runtimeErr == nil {
 		return nil
 	}
 	return []Finding{{
-		Severity: report.SeverityProblem, About: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtime.Error(), brief),
+		Severity: report.SeverityProblem, About: "CRI-O", Text: "CRI-O runs, but does not answer at its socket: " + shorten(m.runtimeErr.Error(), maxExcerptLength),
 		Remedy: "journalctl -b -u crio; systemctl restart crio # it restarts kubelet too",
 	}}
 }

@@ -16,7 +16,7 @@ import (
 
 // clientConfig returns the connection settings for a certificate that is not
 // stored yet.
-func clientConfig(cluster Cluster, p pair) *rest.Config {
+func clientConfig(cluster Cluster, p keyPair) *rest.Config {
 	return &rest.Config{Host: cluster.Server, TLSClientConfig: rest.TLSClientConfig{
 		CAData: cluster.CA, CertData: p.certificate, KeyData: p.key,
 	}}
@@ -42,7 +42,7 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 		return err
 	}
 	var node *corev1.Node
-	err = connection.persist(ctx, i.Log, "showing the node's certificate to the API server", func(ctx context.Context) error {
+	err = connection.retry(ctx, i.Log, "showing the node's certificate to the API server", func(ctx context.Context) error {
 		found, err := connection.client.Nodes().Get(ctx, i.NodeName)
 		if apierrors.IsNotFound(err) {
 			return nil
@@ -51,44 +51,44 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 		return err //nolint:wrapcheck // persist explains it
 	})
 	if err != nil {
-		return i.refusedNode(connection, err)
+		return i.explainRejection(connection, err)
 	}
 	if node != nil {
-		if err := i.owner(ctx, connection, node, fresh); err != nil {
+		if err := i.checkOwner(ctx, connection, node, fresh); err != nil {
 			return err
 		}
 	}
-	if i.Register == nil {
+	if i.RegistrationCheck == nil {
 		return nil
 	}
-	return i.Register.ask(ctx, connection, i.Log, i.NodeName, node)
+	return i.RegistrationCheck.run(ctx, connection, i.Log, i.NodeName, node)
 }
 
-// refusedNode returns err with an explanation if the API server rejected the
+// explainRejection returns err with an explanation if the API server rejected the
 // node's certificate.
-func (i *Identity) refusedNode(connection *api, err error) error {
+func (i *Identity) explainRejection(connection *api, err error) error {
 	if report.CodeOf(err) != report.CredentialRefused {
 		return err
 	}
 	remedy := fmt.Sprintf("mv %s %s.old # then run join again: it asks for a new certificate", i.Kubeconfig, i.Kubeconfig)
-	leaf, now := leafOf(i.current()), connection.clock.now()
+	leaf, now := readLeaf(i.clientCertificatePath()), connection.clock.now()
 	switch {
 	case leaf == nil:
 		return report.Fail(report.CredentialRefused, remedy, "the API server does not accept this node's certificate: %w", err)
 	case now.After(leaf.NotAfter):
 		return report.Fail(report.CredentialRefused, remedy, "this node's certificate expired at %s; the API server's clock says %s%s: %w",
-			stamp(leaf.NotAfter), stamp(now), connection.clock.apart(time.Now()), err)
+			formatTime(leaf.NotAfter), formatTime(now), connection.clock.skewNote(time.Now()), err)
 	}
 	return report.Fail(report.CredentialRefused, remedy,
 		"the API server does not accept this node's certificate (of %s, issued by %q, valid until %s), as after its signer was replaced or the Node's rights were changed: %w",
-		stamp(leaf.NotBefore), leaf.Issuer, stamp(leaf.NotAfter), err)
+		formatTime(leaf.NotBefore), leaf.Issuer, formatTime(leaf.NotAfter), err)
 }
 
-// doubt compares the clocks if the certificate has expired by the local clock.
+// checkClock compares the clocks if the certificate has expired by the local clock.
 // If it is valid by the server's clock, a new certificate does not help:
 // kubelet would consider that expired too.
-func (i *Identity) doubt(ctx context.Context) error {
-	leaf := leafOf(i.current())
+func (i *Identity) checkClock(ctx context.Context) error {
+	leaf := readLeaf(i.clientCertificatePath())
 	config, err := clientcmd.BuildConfigFromFlags("", i.Kubeconfig)
 	if err != nil || leaf == nil {
 		return nil // nothing to connect with
@@ -102,16 +102,16 @@ func (i *Identity) doubt(ctx context.Context) error {
 	// Only the Date header of the response matters. If there is no response, the
 	// request for a new certificate reports why.
 	_, _ = connection.client.Nodes().Get(ctx, i.NodeName)
-	return clockOf(leaf, connection.clock.now(), time.Now())
+	return compareClocks(leaf, connection.clock.now(), time.Now())
 }
 
-// clockOf returns an error if a certificate has expired by the local clock but
+// compareClocks returns an error if a certificate has expired by the local clock but
 // not by the server's.
-func clockOf(leaf *x509.Certificate, server, local time.Time) error {
+func compareClocks(leaf *x509.Certificate, server, local time.Time) error {
 	if !local.After(leaf.NotAfter) || server.After(leaf.NotAfter) {
 		return nil
 	}
 	return report.Fail(report.Refused, clockRemedy+" # then run join again",
 		"this machine's clock is wrong: it says %s, at which this node's certificate has expired (at %s); the API server's clock says %s",
-		stamp(local), stamp(leaf.NotAfter), stamp(server))
+		formatTime(local), formatTime(leaf.NotAfter), formatTime(server))
 }

@@ -43,7 +43,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 		return Version{}, err
 	}
 	var content []byte
-	err = connection.persist(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
+	err = connection.retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
 		content, err = connection.client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
 		return err //nolint:wrapcheck // persist explains it
 	})
@@ -75,10 +75,10 @@ func (v Version) Minor() int {
 	return int(v.parsed.Minor()) //nolint:gosec // a minor version
 }
 
-// Skew fails for a kubelet that is newer than the API server, or more than
+// CheckSkew fails for a kubelet that is newer than the API server, or more than
 // three minor versions older
 // (https://kubernetes.io/releases/version-skew-policy/#kubelet).
-func Skew(server, kubelet Version) error {
+func CheckSkew(server, kubelet Version) error {
 	if server.parsed == nil || kubelet.parsed == nil {
 		return nil
 	}

@@ -35,7 +35,7 @@ func TestMinor(t *testing.T) {
 	}
 }
 
-func TestSkew(t *testing.T) {
+func TestCheckSkew(t *testing.T) {
 	tests := map[string]struct{ server, kubelet, want string }{
 		"equal":        {"1.31.4", "1.31.9", ""},
 		"three older":  {"1.31.4", "1.28.0", ""},
@@ -47,7 +47,7 @@ func TestSkew(t *testing.T) {
 	for name, test := range tests {
 		server, _ := ParseVersion(test.server)
 		kubelet, _ := ParseVersion(test.kubelet)
-		err := Skew(server, kubelet)
+		err := CheckSkew(server, kubelet)
 		if (err == nil) != (test.want == "") || (err != nil && !strings.Contains(err.Error(), test.want)) {
 			t.Errorf("%s: Skew() = %v, want %q", name, err, test.want)
 		}

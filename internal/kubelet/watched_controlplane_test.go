@@ -17,14 +17,14 @@ import (
 // node" finds them.
 func TestControlPlaneEvent(t *testing.T) {
 	node, _, _ := joinedNode(t, "telling")
-	register(t, node)
+	createNode(t, node)
 	long := strings.Repeat("ü", 2000) // of two bytes each; the API server accepts 1024
 	for message, warning := range map[string]bool{"a taint stays": true, "no longer: a taint stays": false, long: true} {
-		if err := node.Event(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
+		if err := node.RecordEvent(t.Context(), warning, "HCPNodeAgentFound", message); err != nil {
 			t.Fatal(err)
 		}
 	}
-	list, err := admin(t).CoreV1().Events("").List(t.Context(), metav1.ListOptions{
+	list, err := newAdminClient(t).CoreV1().Events("").List(t.Context(), metav1.ListOptions{
 		FieldSelector: "involvedObject.kind=Node,involvedObject.name=telling,involvedObject.uid=telling",
 	})
 	if err != nil {
@@ -42,16 +42,16 @@ func TestControlPlaneEvent(t *testing.T) {
 
 // A node detects a new CA of the cluster from a volume of its pods, without
 // additional rights.
-func TestControlPlaneNewAuthorities(t *testing.T) {
+func TestControlPlaneMissingCAs(t *testing.T) {
 	node, identity, _ := joinedNode(t, "trusting")
-	register(t, node)
-	ours, err := identity.cluster()
+	createNode(t, node)
+	ours, err := identity.expectedCluster()
 	if err != nil {
 		t.Fatal(err)
 	}
 	unknown := func() []string {
 		t.Helper()
-		found, err := node.NewAuthorities(t.Context(), ours)
+		found, err := node.MissingCAs(t.Context(), ours)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,12 +61,12 @@ func TestControlPlaneNewAuthorities(t *testing.T) {
 		t.Errorf("without a pod: %q", found)
 	}
 	const namespace = "trusting"
-	if _, err := admin(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
+	if _, err := newAdminClient(t).CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	// The cluster's own controller creates it, or the test if none is running.
-	maps := admin(t).CoreV1().ConfigMaps(namespace)
-	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootBundle}, Data: map[string]string{"ca.crt": string(ours.CA)}}
+	maps := newAdminClient(t).CoreV1().ConfigMaps(namespace)
+	bundle := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: rootCAConfigMap}, Data: map[string]string{"ca.crt": string(ours.CA)}}
 	if _, err := maps.Create(t.Context(), bundle, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 		t.Fatal(err)
 	}
@@ -75,16 +75,16 @@ func TestControlPlaneNewAuthorities(t *testing.T) {
 		Spec:       corev1.PodSpec{NodeName: node.Name, Containers: []corev1.Container{{Name: "main", Image: "none"}}},
 	}
 	mounts.Spec.Volumes = []corev1.Volume{{Name: "ca", VolumeSource: corev1.VolumeSource{Projected: &corev1.ProjectedVolumeSource{
-		Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: rootBundle}}}},
+		Sources: []corev1.VolumeProjection{{ConfigMap: &corev1.ConfigMapProjection{LocalObjectReference: corev1.LocalObjectReference{Name: rootCAConfigMap}}}},
 	}}}}
-	if _, err := admin(t).CoreV1().Pods(namespace).Create(t.Context(), mounts, metav1.CreateOptions{}); err != nil {
+	if _, err := newAdminClient(t).CoreV1().Pods(namespace).Create(t.Context(), mounts, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if found := unknown(); len(found) > 0 {
 		t.Errorf("the authorities of now: %q", found)
 	}
 	// The node's kubeconfig contains the CA of another cluster.
-	ours.CA = certtest.NewAuthority(t, "of before").PEM
+	ours.CA = certtest.NewCA(t, "of before").PEM
 	if found := unknown(); len(found) == 0 || !strings.Contains(found[0], "CN=") {
 		t.Errorf("a new authority: %q", found)
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // The "After" states of a "done" record are used only for external changes.
-func TestAFalseOutcomeLosesNoFile(t *testing.T) {
+func TestWrongAfterStateLosesNoFile(t *testing.T) {
 	for name, after := range map[string]State{
 		"present":            {Present: true},
 		"absent":             {},
@@ -16,11 +16,11 @@ func TestAFalseOutcomeLosesNoFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, dir := populate(t), t.TempDir()
-			k := kills{before: portrait(t, root)}
+			k := expectedStates{before: snapshot(t, root)}
 			l := open(t, dir, root)
 			_, err := l.Apply(t.Context(), "files", []Change{
-				{Kind: File, Target: "/etc/replaced", Want: own(FileState([]byte("ours\n"), 0o644))},
-				{Kind: File, Target: "/etc/new", Want: own(FileState([]byte("ours\n"), 0o644))},
+				{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
+				{Kind: File, Target: "/etc/new", Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))},
 			})
 			must(t, err)
 			must(t, l.append(record{Type: done, Of: 1, After: []State{after, after}}, true))
@@ -33,7 +33,7 @@ func TestAFalseOutcomeLosesNoFile(t *testing.T) {
 			if content, err := os.ReadFile(filepath.Join(root, "etc/replaced")); err != nil || string(content) != "ours\n" {
 				t.Errorf("%q, %v", content, err)
 			}
-			k.giveBack(t, l, ground{root: root, dir: dir}, name)
+			k.checkUndo(t, l, workDir{root: root, dir: dir}, name)
 		})
 	}
 }

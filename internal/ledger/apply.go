@@ -9,58 +9,58 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Together is a Driver that applies many changes faster in one call than one by one.
-type Together interface {
-	MakeAll(ctx context.Context, pending []Pending) error
+// BatchSetter is a Driver that applies many changes faster in one call than one by one.
+type BatchSetter interface {
+	SetAll(ctx context.Context, pending []PlannedChange) error
 }
 
-// Tidier is a Driver whose interrupted runs can leave temporary files or processes.
-type Tidier interface {
-	// Tidy removes what interrupted runs left beside the targets of the changes, and makes
+// Cleaner is a Driver whose interrupted runs can leave temporary files or processes.
+type Cleaner interface {
+	// CleanUp removes what interrupted runs left beside the targets of the changes, and makes
 	// their effects durable. A process that an interrupted run started has exited when Tidy
 	// returns.
-	Tidy(ctx context.Context, changes []Change) error
+	CleanUp(ctx context.Context, changes []Change) error
 }
 
 // Apply makes the changes that differ from the current state and returns them. All data
 // that a rollback needs is durable before the first change is made. All changes are durable
 // when Apply returns.
-func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]Pending, error) {
-	if err := l.tidy(ctx, l.unfinishedChanges()); err != nil {
+func (l *Ledger) Apply(ctx context.Context, step string, changes []Change) ([]PlannedChange, error) {
+	if err := l.cleanUp(ctx, l.unfinishedChanges()); err != nil {
 		return nil, err
 	}
 	pending, err := l.Diff(ctx, changes)
 	if err != nil {
 		return nil, err
 	}
-	if checker, ok := first[Checker](l); ok {
+	if checker, ok := findDriver[Checker](l); ok {
 		if err := checker.Check(pending); err != nil {
 			return nil, err
 		}
 	}
-	settled, err := l.settled(ctx, pending)
+	settled, err := l.completedUnfinished(ctx, pending)
 	if err != nil || len(pending)+len(settled) == 0 {
 		return nil, err
 	}
-	seq, err := l.intend(record{Step: step, Entries: settled}, pending)
+	seq, err := l.recordIntent(record{Step: step, Entries: settled}, pending)
 	if err != nil {
 		return nil, err
 	}
 	for i := range pending {
 		pending[i].Now.Content = nil // saved by recordIntent; the content can be large
 	}
-	if err := l.make(ctx, pending); err != nil {
+	if err := l.applyChanges(ctx, pending); err != nil {
 		return nil, err
 	}
 	for _, p := range pending {
-		l.tell(p.Change)
+		l.notify(p.Change)
 	}
 	return pending, l.append(record{Type: done, Of: seq}, true)
 }
 
-func (l *Ledger) tell(c Change) {
-	if l.Tell != nil {
-		l.Tell(c)
+func (l *Ledger) notify(c Change) {
+	if l.OnChange != nil {
+		l.OnChange(c)
 	}
 }
 
@@ -68,19 +68,19 @@ func (l *Ledger) unfinishedChanges() []Change {
 	var changes []Change
 	for _, item := range l.Items() {
 		// Files that TrackExternal records are not written by the agent.
-		if !item.Done && (!item.bracket || !item.onPath()) {
+		if !item.Done && (!item.external || !item.isPath()) {
 			changes = append(changes, item.Change)
 		}
 	}
 	return changes
 }
 
-// tidy cleans up after interrupted runs. Each driver receives its own changes.
-func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
-	own := map[Tidier][]Change{}
-	var tidiers []Tidier
+// cleanUp cleans up after interrupted runs. Each driver receives its own changes.
+func (l *Ledger) cleanUp(ctx context.Context, changes []Change) error {
+	own := map[Cleaner][]Change{}
+	var tidiers []Cleaner
 	for _, c := range changes {
-		tidier, ok := l.drivers[c.Kind].(Tidier)
+		tidier, ok := l.drivers[c.Kind].(Cleaner)
 		if !ok {
 			continue
 		}
@@ -90,33 +90,33 @@ func (l *Ledger) tidy(ctx context.Context, changes []Change) error {
 		own[tidier] = append(own[tidier], c)
 	}
 	for _, tidier := range tidiers {
-		if err := tidier.Tidy(ctx, own[tidier]); err != nil {
+		if err := tidier.CleanUp(ctx, own[tidier]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Bracket records the state before a change that the ledger does not make itself (by dnf,
+// TrackExternal records the state before a change that the ledger does not make itself (by dnf,
 // NetworkManager or kubelet's certificates). The returned function records the state after
 // the change.
-func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (func() error, error) {
-	pending := make([]Pending, 0, len(changes))
+func (l *Ledger) TrackExternal(ctx context.Context, step string, changes ...Change) (func() error, error) {
+	pending := make([]PlannedChange, 0, len(changes))
 	for _, change := range changes {
-		now, err := l.look(ctx, change)
+		now, err := l.currentState(ctx, change)
 		if err != nil {
 			return nil, err
 		}
-		pending = append(pending, Pending{Change: change, Now: now})
+		pending = append(pending, PlannedChange{Change: change, Now: now})
 	}
-	seq, err := l.intend(record{Step: step, Bracket: true}, pending)
+	seq, err := l.recordIntent(record{Step: step, External: true}, pending)
 	if err != nil {
 		return nil, err
 	}
 	return func() error {
 		after := make([]State, 0, len(changes))
 		for _, change := range changes {
-			now, err := l.look(ctx, change)
+			now, err := l.currentState(ctx, change)
 			if err != nil {
 				return err
 			}
@@ -126,13 +126,13 @@ func (l *Ledger) Bracket(ctx context.Context, step string, changes ...Change) (f
 	}, nil
 }
 
-// intend makes the current states durable, then the intent to change them. It returns the
+// recordIntent makes the current states durable, then the intent to change them. It returns the
 // sequence number of the intent record.
-func (l *Ledger) intend(r record, pending []Pending) (int, error) {
+func (l *Ledger) recordIntent(r record, pending []PlannedChange) (int, error) {
 	for _, p := range pending {
 		r.Entries = append(r.Entries, entry{Change: p.Change, Before: p.Now})
 	}
-	if err := l.keepOriginals(pending); err != nil {
+	if err := l.saveOriginals(pending); err != nil {
 		return 0, err
 	}
 	r.Type = intent
@@ -140,20 +140,20 @@ func (l *Ledger) intend(r record, pending []Pending) (int, error) {
 	return len(l.records) - 1, err
 }
 
-func (l *Ledger) make(ctx context.Context, pending []Pending) error {
+func (l *Ledger) applyChanges(ctx context.Context, pending []PlannedChange) error {
 	for i := 0; i < len(pending); {
 		driver, err := l.driver(pending[i].Kind)
 		if err != nil {
 			return err
 		}
 		end := i + 1
-		if together, ok := driver.(Together); ok {
+		if together, ok := driver.(BatchSetter); ok {
 			for end < len(pending) && l.drivers[pending[end].Kind] == driver {
 				end++
 			}
-			err = together.MakeAll(ctx, pending[i:end])
+			err = together.SetAll(ctx, pending[i:end])
 		} else {
-			err = driver.Make(ctx, pending[i].Change, pending[i].Now)
+			err = driver.Set(ctx, pending[i].Change, pending[i].Now)
 		}
 		if err != nil {
 			return err
@@ -163,10 +163,10 @@ func (l *Ledger) make(ctx context.Context, pending []Pending) error {
 	return nil
 }
 
-// keepOriginals makes the contents that will be replaced durable. It skips targets that the
+// saveOriginals makes the contents that will be replaced durable. It skips targets that the
 // ledger already changed: their current content is the agent's own, is never restored, and
 // can be a secret that is being removed.
-func (l *Ledger) keepOriginals(pending []Pending) error {
+func (l *Ledger) saveOriginals(pending []PlannedChange) error {
 	held := map[string]bool{}
 	for _, item := range l.Items() {
 		held[item.Key()] = true
@@ -195,8 +195,8 @@ func (l *Ledger) keepOriginals(pending []Pending) error {
 	return batch.Commit()
 }
 
-// original returns the saved content with the given SHA-256 digest.
-func (l *Ledger) original(sum string) ([]byte, error) {
+// readOriginal returns the saved content with the given SHA-256 digest.
+func (l *Ledger) readOriginal(sum string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(l.dir, "originals", filepath.Base(sum)))
 	if err != nil {
 		return nil, fmt.Errorf("reading a kept original: %w", err)

@@ -8,32 +8,32 @@ import (
 	"strconv"
 )
 
-// asideSuffix is appended to the name of the original file when another process has
+// backupSuffix is appended to the name of the original file when another process has
 // replaced the agent's file. No program reads files with this suffix from its drop-in
 // directory.
-const asideSuffix = ".before-hcp-node-agent"
+const backupSuffix = ".before-hcp-node-agent"
 
-// aside writes the original file beside the file that an undo keeps, because the ledger
+// backUpOriginal writes the original file beside the file that an undo keeps, because the ledger
 // holds the only copy and is deleted later. It returns the path of the copy, or "" if
 // nothing would be lost. It never overwrites a file.
-func (u *undoing) aside(ctx context.Context, item Item, now State) (string, error) {
+func (u *undoRun) backUpOriginal(ctx context.Context, item Item, now State) (string, error) {
 	before := item.Before
-	if !item.onPath() || before.Digest == "" || before.Digest == now.Digest {
+	if !item.isPath() || before.Digest == "" || before.Digest == now.Digest {
 		return "", nil
 	}
 	driver, err := u.l.driver(File)
 	if err != nil {
 		return "", err
 	}
-	if before.Content, err = u.l.original(before.Digest); err != nil {
+	if before.Content, err = u.l.readOriginal(before.Digest); err != nil {
 		return "", err
 	}
 	for n := 1; ; n++ {
-		file := Change{Kind: File, Target: item.Target + asideSuffix}
+		file := Change{Kind: File, Target: item.Target + backupSuffix}
 		if n > 1 {
 			file.Target += "." + strconv.Itoa(n)
 		}
-		there, err := driver.Look(ctx, file)
+		there, err := driver.Get(ctx, file)
 		switch {
 		case err != nil:
 			return "", err

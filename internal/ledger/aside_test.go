@@ -10,7 +10,7 @@ import (
 
 // An undo keeps a file that was edited after the ledger replaced it, and saves a copy of
 // the original.
-func TestUndoKeepsBothFiles(t *testing.T) {
+func TestUndoKeepsEditedFileAndBackup(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	write := func(name, content string, mode os.FileMode) {
 		t.Helper()
@@ -23,7 +23,7 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 	l := open(t, dir, root)
 	var changes []Change
 	for _, name := range []string{"/etc/edited", "/etc/mode", "/etc/removed", "/etc/same", "/gone/with/all", "/etc/taken"} {
-		changes = append(changes, Change{Kind: File, Target: name, Want: own(FileState([]byte("ours\n"), 0o644))})
+		changes = append(changes, Change{Kind: File, Target: name, Desired: ownedByTest(FileState([]byte("ours\n"), 0o644))})
 	}
 	if _, err := l.Apply(t.Context(), "files", changes); err != nil {
 		t.Fatal(err)
@@ -42,7 +42,7 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 	}
 	aside := map[string]string{}
 	for _, kept := range outcome.Kept {
-		aside[kept.Target] = kept.Aside
+		aside[kept.Target] = kept.Backup
 	}
 	if diff := cmp.Diff(map[string]string{
 		"/etc/edited":  "/etc/edited.before-hcp-node-agent",
@@ -54,7 +54,7 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 	}, aside); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	must(t, l.Forget())
+	must(t, l.Remove())
 	if diff := cmp.Diff([]string{
 		" drwxr-xr-x",
 		"/etc drwxr-xr-x",
@@ -65,17 +65,17 @@ func TestUndoKeepsBothFiles(t *testing.T) {
 		`/etc/taken -rw-r--r-- "theirs\n"`, `/etc/taken.before-hcp-node-agent -rw------- "of an earlier join\n"`,
 		`/etc/taken.before-hcp-node-agent.2 -rw-r----- "mine\n"`,
 		"/gone drwxr-xr-x",
-	}, listing(t, root)); diff != "" {
+	}, listTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
 // A secret that the ledger wrote and then removed is not stored anywhere.
-func TestWhatTheLedgerMadeIsNotKept(t *testing.T) {
+func TestAgentContentIsNotSavedAsOriginal(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
-	for _, want := range []State{own(FileState([]byte("hunter2"), 0o600)), own(FileState([]byte("hunter3"), 0o600)), {}} {
-		if _, err := l.Apply(t.Context(), "files", []Change{{Kind: File, Target: "/kubeconfig", Want: want}}); err != nil {
+	for _, want := range []State{ownedByTest(FileState([]byte("hunter2"), 0o600)), ownedByTest(FileState([]byte("hunter3"), 0o600)), {}} {
+		if _, err := l.Apply(t.Context(), "files", []Change{{Kind: File, Target: "/kubeconfig", Desired: want}}); err != nil {
 			t.Fatal(err)
 		}
 	}

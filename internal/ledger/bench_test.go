@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// benched opens a ledger for an empty tree with the drivers of paths.
-func benched(b *testing.B) *Ledger {
+// openBenchLedger opens a ledger for an empty tree with the drivers of paths.
+func openBenchLedger(b *testing.B) *Ledger {
 	b.Helper()
 	tree, err := host.OpenTree(b.TempDir())
 	if err != nil {
@@ -36,30 +36,30 @@ func BenchmarkApply(b *testing.B) {
 			rounds := 0
 			for b.Loop() {
 				b.StopTimer()
-				l := benched(b)
+				l := openBenchLedger(b)
 				b.StartTimer()
 				apply(b, l, manyFiles(n, 0), n)
 				rounds++
 			}
-			perFile(b, n, rounds)
+			reportPerFile(b, n, rounds)
 		})
 		b.Run(strconv.Itoa(n)+"/replacing", func(b *testing.B) {
 			rounds := 0
 			for b.Loop() {
 				b.StopTimer()
-				l := benched(b)
+				l := openBenchLedger(b)
 				apply(b, l, manyFiles(n, 0), n)
 				b.StartTimer()
 				apply(b, l, manyFiles(n, 1), n)
 				rounds++
 			}
-			perFile(b, n, rounds)
+			reportPerFile(b, n, rounds)
 		})
 		b.Run(strconv.Itoa(n)+"/undo", func(b *testing.B) {
 			rounds := 0
 			for b.Loop() {
 				b.StopTimer()
-				l := benched(b)
+				l := openBenchLedger(b)
 				apply(b, l, manyFiles(n, 0), n)
 				b.StartTimer()
 				if _, err := l.Undo(b.Context()); err != nil {
@@ -67,7 +67,7 @@ func BenchmarkApply(b *testing.B) {
 				}
 				rounds++
 			}
-			perFile(b, n, rounds)
+			reportPerFile(b, n, rounds)
 		})
 	}
 }
@@ -76,17 +76,17 @@ func BenchmarkApply(b *testing.B) {
 func BenchmarkApplyNothing(b *testing.B) {
 	for _, n := range []int{54, 540, 5400} {
 		b.Run(strconv.Itoa(n), func(b *testing.B) {
-			l := benched(b)
+			l := openBenchLedger(b)
 			changes := manyFiles(n, 0)
 			apply(b, l, changes, n)
-			before := memory(b, "VmRSS:")
+			before := memoryKiB(b, "VmRSS:")
 			rounds := 0
 			for b.Loop() {
 				apply(b, l, changes, 0)
 				rounds++
 			}
-			b.ReportMetric(float64(memory(b, "VmHWM:")-before)/1024, "MiB-peak")
-			perFile(b, n, rounds)
+			b.ReportMetric(float64(memoryKiB(b, "VmHWM:")-before)/1024, "MiB-peak")
+			reportPerFile(b, n, rounds)
 		})
 	}
 }
@@ -98,7 +98,7 @@ func apply(b *testing.B, l *Ledger, changes []Change, want int) {
 	}
 }
 
-func perFile(b *testing.B, n, rounds int) {
+func reportPerFile(b *testing.B, n, rounds int) {
 	b.Helper()
 	b.ReportMetric(b.Elapsed().Seconds()*1e6/float64(n*rounds), "us/file")
 }
@@ -109,15 +109,15 @@ func manyFiles(n, version int) []Change {
 	for i := range n {
 		content := bytes.Repeat(fmt.Appendf(nil, "%03d%06d\n", version, i), 500)
 		changes = append(changes, Change{
-			Kind: File, Target: fmt.Sprintf("/etc/directory-%d/file-%d", i%20, i), Want: own(FileState(content, 0o644)),
+			Kind: File, Target: fmt.Sprintf("/etc/directory-%d/file-%d", i%20, i), Desired: ownedByTest(FileState(content, 0o644)),
 		})
 	}
 	return changes
 }
 
-// memory returns one of the memory figures of this process in KiB, and resets the peak to
+// memoryKiB returns one of the memory figures of this process in KiB, and resets the peak to
 // the current usage.
-func memory(b *testing.B, name string) int64 {
+func memoryKiB(b *testing.B, name string) int64 {
 	b.Helper()
 	if name == "VmRSS:" {
 		runtime.GC()

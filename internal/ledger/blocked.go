@@ -12,44 +12,44 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// fail records the error of an item and blocks the older items that depend on the item.
-func (u *undoing) fail(item Item, err error) {
+// recordFailure records the error of an item and blocks the older items that depend on the item.
+func (u *undoRun) recordFailure(item Item, err error) {
 	if err != nil {
 		u.errs = append(u.errs, err)
-		u.block(item)
+		u.blockOlder(item)
 	}
 }
 
-// block marks an item as not restored, so that older items wait. A hard link is recognized
+// blockOlder marks an item as not restored, so that older items wait. A hard link is recognized
 // by being the same file as its target, so the target must wait too.
-func (u *undoing) block(item Item) {
+func (u *undoRun) blockOlder(item Item) {
 	u.failed = append(u.failed, item.Target)
 	if item.Kind == HardLink {
-		u.failed = append(u.failed, item.Want.Link)
+		u.failed = append(u.failed, item.Desired.Link)
 	}
 }
 
-// blocked reports whether an item must wait for a newer item that could not be restored, at
+// isBlocked reports whether an item must wait for a newer item that could not be restored, at
 // the same path or below. The path is then occupied by the newer item, not by another
 // process, and the next undo restores both. Only the attributes of a directory do not
 // depend on its contents.
-func (u *undoing) blocked(item Item) bool {
+func (u *undoRun) isBlocked(item Item) bool {
 	return slices.ContainsFunc(u.failed, func(p string) bool {
 		inPlace := item.Kind == Directory && item.Before.Type == string(host.Directory) && path.Clean(p) != path.Clean(item.Target)
 		return host.Within(p, item.Target) && !inPlace
 	})
 }
 
-// linked reports whether a hard link to the item's path is about to be replaced.
-func (u *undoing) linked(item Item) bool {
-	return slices.ContainsFunc(u.waiting, func(w Item) bool {
-		return w.Kind == HardLink && w.Before.Present && path.Clean(w.Want.Link) == path.Clean(item.Target)
+// isHardLinkTarget reports whether a hard link to the item's path is about to be replaced.
+func (u *undoRun) isHardLinkTarget(item Item) bool {
+	return slices.ContainsFunc(u.staged, func(w Item) bool {
+		return w.Kind == HardLink && w.Before.Present && path.Clean(w.Desired.Link) == path.Clean(item.Target)
 	})
 }
 
-// notRestored wraps the error of an item that could not be restored. For EPERM it adds a
+// restoreError wraps the error of an item that could not be restored. For EPERM it adds a
 // remedy.
-func (u *undoing) notRestored(item Item, err error) error {
+func (u *undoRun) restoreError(item Item, err error) error {
 	err = fmt.Errorf("giving back %s %s: %w", item.Kind, item.Target, err)
 	paths, ok := u.l.drivers[item.Kind].(*Paths)
 	if !ok || !errors.Is(err, unix.EPERM) {
@@ -60,8 +60,8 @@ func (u *undoing) notRestored(item Item, err error) error {
 		report.ShellWord(path.Dir(p)), report.ShellWord(p)), "%w", err)
 }
 
-// explained adds a remedy to an error about a symbolic link that is not followed.
-func explained(err error) error {
+// unsafeLinkError adds a remedy to an error about a symbolic link that is not followed.
+func unsafeLinkError(err error) error {
 	var unsafe *host.UnsafeLinkError
 	if !errors.As(err, &unsafe) {
 		return err

@@ -16,16 +16,16 @@ type Kind string
 const (
 	File      Kind = "file"
 	Directory Kind = "directory"
-	Link      Kind = "link"     // symbolic link
+	Symlink   Kind = "link"     // symbolic link
 	HardLink  Kind = "hardlink" // another name of Desired.Link
 	Unit      Kind = "unit"     // enabled or disabled, active or inactive
 	Sysctl    Kind = "sysctl"   // the running kernel's value
 	Module    Kind = "module"   // a loaded kernel module
 	// Contents is a directory whose contents other components write, such as kubelet.
 	Contents Kind = "contents"
-	// Shared is a Contents directory in which administrators also create files, such as
+	// SharedContents is a Contents directory in which administrators also create files, such as
 	// /etc/cni.
-	Shared Kind = "shared"
+	SharedContents Kind = "shared"
 
 	// ForeignSysctl is a sysctl that another process sets. The ledger writes it only on
 	// undo.
@@ -35,10 +35,10 @@ const (
 // Change is the desired state of one object. It is a plain value: plans print it, Apply
 // makes it, and two plans can be compared.
 type Change struct {
-	Kind   Kind   `json:"kind"`
-	Target string `json:"target"`        // path, unit name, sysctl name, ...
-	Why    string `json:"why,omitempty"` // the source of the setting
-	Want   State  `json:"want"`
+	Kind    Kind   `json:"kind"`
+	Target  string `json:"target"`        // path, unit name, sysctl name, ...
+	Reason  string `json:"why,omitempty"` // the source of the setting
+	Desired State  `json:"want"`
 	// Overwrite allows an existing object to be replaced. The ledger ignores it; callers
 	// that implement Ignition's rules check it.
 	Overwrite bool `json:"overwrite,omitempty"`
@@ -79,35 +79,35 @@ func FileState(content []byte, mode uint32) State {
 	}
 }
 
-// sameLink is the Value of a hard link to a symbolic link. The text of the symbolic link
+// sameSymlink is the Value of a hard link to a symbolic link. The text of the symbolic link
 // cannot serve: it can equal the path of the hard link's target by chance.
-const sameLink = "the same symbolic link"
+const sameSymlink = "the same symbolic link"
 
 // HardLinkState returns the state of a hard link to the file or symbolic link at target.
 func HardLinkState(target string, is host.FileType) State {
 	state := State{Present: true, Link: target}
 	if is == host.Symlink {
-		state.Type, state.Value = string(is), sameLink
+		state.Type, state.Value = string(is), sameSymlink
 	}
 	return state
 }
 
 // Driver reads, sets and restores objects of one kind.
 type Driver interface {
-	// Look returns the current state of the object.
-	Look(ctx context.Context, c Change) (State, error)
-	// Make applies c.Desired; now is the state that Get returned.
-	Make(ctx context.Context, c Change, now State) error
+	// Get returns the current state of the object.
+	Get(ctx context.Context, c Change) (State, error)
+	// Set applies c.Desired; now is the state that Get returned.
+	Set(ctx context.Context, c Change, now State) error
 	// Restore reverts the object to the state before.
 	Restore(ctx context.Context, c Change, before State) error
 }
 
-// Same reports whether now matches the desired state: the kind is the same, and every field
+// Matches reports whether now matches the desired state: the kind is the same, and every field
 // that the desired state sets is equal. A desired absence only concerns objects of the same
 // kind: a removed directory counts as removed when a file replaces it. File stands for
 // every type but a directory.
-func (c Change) Same(now State) bool {
-	want := c.Want
+func (c Change) Matches(now State) bool {
+	want := c.Desired
 	if !want.Present {
 		return !now.Present || !c.removes(now)
 	}
@@ -117,9 +117,9 @@ func (c Change) Same(now State) bool {
 	if kind := c.fileType(); kind != "" && kind != now.Type {
 		return false
 	}
-	return unset(want.Digest, now.Digest) && unset(want.Link, now.Link) &&
-		unset(want.Enabled, now.Enabled) && unset(want.Active, now.Active) && unset(want.Value, now.Value) &&
-		equal(want.Mode, now.Mode) && equal(want.UID, now.UID) && equal(want.GID, now.GID)
+	return emptyOrEqual(want.Digest, now.Digest) && emptyOrEqual(want.Link, now.Link) &&
+		emptyOrEqual(want.Enabled, now.Enabled) && emptyOrEqual(want.Active, now.Active) && emptyOrEqual(want.Value, now.Value) &&
+		nilOrEqual(want.Mode, now.Mode) && nilOrEqual(want.UID, now.UID) && nilOrEqual(want.GID, now.GID)
 }
 
 // removes reports whether a desired absence concerns the existing object.
@@ -130,26 +130,26 @@ func (c Change) removes(now State) bool {
 		return now.Type != directory
 	case Directory:
 		return now.Type == directory
-	case Link:
+	case Symlink:
 		return now.Type == string(host.Symlink)
 	}
 	return true
 }
 
-// onPath reports whether the target is a path below the root.
-func (c Change) onPath() bool { return c.fileType() != "" }
+// isPath reports whether the target is a path below the root.
+func (c Change) isPath() bool { return c.fileType() != "" }
 
 // fileType returns the type of file that the change makes, or "" if the target is no path.
 func (c Change) fileType() string {
-	if c.Kind == HardLink && c.Want.Type != "" {
-		return c.Want.Type
+	if c.Kind == HardLink && c.Desired.Type != "" {
+		return c.Desired.Type
 	}
 	return fileType(c.Kind)
 }
 
-func unset(want, now string) bool { return want == "" || want == now }
+func emptyOrEqual(want, now string) bool { return want == "" || want == now }
 
-func equal[T comparable](want, now *T) bool {
+func nilOrEqual[T comparable](want, now *T) bool {
 	return want == nil || (now != nil && *want == *now)
 }
 

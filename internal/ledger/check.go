@@ -8,17 +8,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mostObstacles is the maximum number of obstacles in one error.
-const mostObstacles = 5
+// maxObstacles is the maximum number of obstacles in one error.
+const maxObstacles = 5
 
 // Check rejects, before anything is changed, changes that cannot all be made or restored.
 // It fails if an object of another type occupies a path and no earlier change removes the
 // object, if a directory to be removed would not be empty, or if a special file would be
 // lost.
-func (d *Paths) Check(pending []Pending) error {
+func (d *Paths) Check(pending []PlannedChange) error {
 	inside := map[string][]string{}
 	for _, p := range pending {
-		if p.Kind != Directory || p.Want.Present || p.Now.Type != string(host.Directory) {
+		if p.Kind != Directory || p.Desired.Present || p.Now.Type != string(host.Directory) {
 			continue
 		}
 		names, err := d.Tree.ReadDir(p.Target)
@@ -27,16 +27,16 @@ func (d *Paths) Check(pending []Pending) error {
 		}
 		inside[path.Clean(p.Target)] = names
 	}
-	return refusal(obstacles(pending, inside))
+	return obstacleError(obstacles(pending, inside))
 }
 
 // obstacles returns the reasons why the changes cannot be made. The map inside lists the
 // names in each directory that will be removed.
-func obstacles(pending []Pending, inside map[string][]string) []string {
+func obstacles(pending []PlannedChange, inside map[string][]string) []string {
 	var found []string
 	gone := removals{}
 	for _, p := range pending {
-		if !p.onPath() {
+		if !p.isPath() {
 			continue
 		}
 		target := path.Clean(p.Target)
@@ -44,7 +44,7 @@ func obstacles(pending []Pending, inside map[string][]string) []string {
 		switch {
 		case p.Now.Type == string(host.Other):
 			found = append(found, fmt.Sprintf("%s is a special file, which could not be given back", target))
-		case !p.Want.Present:
+		case !p.Desired.Present:
 			gone[target] = true
 			for _, name := range inside[target] {
 				if inner := path.Join(target, name); !gone[inner] {
@@ -58,14 +58,14 @@ func obstacles(pending []Pending, inside map[string][]string) []string {
 	return found
 }
 
-func refusal(found []string) error {
+func obstacleError(found []string) error {
 	if len(found) == 0 {
 		return nil
 	}
 	text := found[0]
 	for i, obstacle := range found[1:] {
-		if i+1 == mostObstacles {
-			text += fmt.Sprintf("; and %d more", len(found)-mostObstacles)
+		if i+1 == maxObstacles {
+			text += fmt.Sprintf("; and %d more", len(found)-maxObstacles)
 			break
 		}
 		text += "; " + obstacle

@@ -12,7 +12,7 @@ import (
 func (d *Paths) Complete(changes []Change) ([]Change, error) {
 	named := map[string]bool{}
 	for _, c := range changes {
-		if c.Kind == Directory && c.Want.Present {
+		if c.Kind == Directory && c.Desired.Present {
 			named[path.Clean(c.Target)] = true
 		}
 	}
@@ -20,16 +20,16 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 	gone := removals{}
 	for _, c := range hardLinksLast(changes) {
 		switch {
-		case !c.onPath():
-		case c.Want.Present:
-			missing, err := d.missing(path.Dir(path.Clean("/"+c.Target)), gone)
+		case !c.isPath():
+		case c.Desired.Present:
+			missing, err := d.missingParents(path.Dir(path.Clean("/"+c.Target)), gone)
 			if err != nil {
 				return nil, err
 			}
 			for _, dir := range missing {
 				if !named[dir] {
 					named[dir] = true
-					complete = append(complete, Change{Kind: Directory, Target: dir, Why: "parent of " + c.Target, Want: DirectoryState(0o755)})
+					complete = append(complete, Change{Kind: Directory, Target: dir, Reason: "parent of " + c.Target, Desired: DirectoryState(0o755)})
 				}
 			}
 		default:
@@ -46,15 +46,15 @@ func (d *Paths) Complete(changes []Change) ([]Change, error) {
 	return complete, nil
 }
 
-// missing returns the directories that must be created before dir exists, outermost first.
+// missingParents returns the directories that must be created before dir exists, outermost first.
 // Directories below a path that an earlier change removes count as missing.
-func (d *Paths) missing(dir string, gone removals) ([]string, error) {
+func (d *Paths) missingParents(dir string, gone removals) ([]string, error) {
 	var below []string
-	for ; dir != "/" && gone.hide(Change{Kind: Directory, Target: dir}); dir = path.Dir(dir) {
+	for ; dir != "/" && gone.contains(Change{Kind: Directory, Target: dir}); dir = path.Dir(dir) {
 		below = append([]string{dir}, below...)
 	}
 	missing, err := d.Tree.MissingDirs(dir)
-	return append(missing, below...), explained(err)
+	return append(missing, below...), unsafeLinkError(err)
 }
 
 // hardLinksLast sorts each run of path changes in the order in which SetAll makes them. An
@@ -64,17 +64,17 @@ func hardLinksLast(changes []Change) []Change {
 	ordered := slices.Clone(changes)
 	for i := 0; i < len(ordered); {
 		end := i
-		for end < len(ordered) && ordered[end].onPath() {
+		for end < len(ordered) && ordered[end].isPath() {
 			end++
 		}
-		slices.SortStableFunc(ordered[i:end], func(a, b Change) int { return last(a) - last(b) })
+		slices.SortStableFunc(ordered[i:end], func(a, b Change) int { return hardLinkOrder(a) - hardLinkOrder(b) })
 		i = end + 1
 	}
 	return ordered
 }
 
-func last(c Change) int {
-	if c.Kind == HardLink && c.Want.Present {
+func hardLinkOrder(c Change) int {
+	if c.Kind == HardLink && c.Desired.Present {
 		return 1
 	}
 	return 0

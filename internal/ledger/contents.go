@@ -9,13 +9,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// ContentsOf is the driver of directories (and single files) whose contents other
+// DirSnapshot is the driver of directories (and single files) whose contents other
 // components write, such as kubelet in /var/lib/kubelet. It records the existing names, and
 // an undo removes names that were added later. It never crosses a mount point.
-type ContentsOf struct{ Tree *host.Tree }
+type DirSnapshot struct{ Tree *host.Tree }
 
-// Look returns the names in the directory.
-func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
+// Get returns the names in the directory.
+func (d *DirSnapshot) Get(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == host.Absent {
 		return State{}, err
@@ -31,14 +31,14 @@ func (d *ContentsOf) Look(_ context.Context, c Change) (State, error) {
 	return state, err
 }
 
-// Bracketed marks the contents as externally managed.
-func (d *ContentsOf) Bracketed() {}
+// External marks the contents as externally managed.
+func (d *DirSnapshot) External() {}
 
-// Make does nothing: other components write the contents.
-func (d *ContentsOf) Make(context.Context, Change, State) error { return nil }
+// Set does nothing: other components write the contents.
+func (d *DirSnapshot) Set(context.Context, Change, State) error { return nil }
 
 // Restore removes the names that were added, deepest first.
-func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
+func (d *DirSnapshot) Restore(_ context.Context, c Change, before State) error {
 	mounts, err := d.Tree.Mounts(c.Target)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 	if len(mounts) > 0 {
 		return fmt.Errorf("a file system is mounted at %s, so nothing below %s was removed: unmount it (umount %s) and run leave again", mounts[0], c.Target, mounts[0])
 	}
-	came, err := d.came(c, before)
+	came, err := d.added(c, before)
 	if err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ func (d *ContentsOf) Restore(_ context.Context, c Change, before State) error {
 
 // sync makes removals from the directory durable. Otherwise a power failure could keep the
 // record of the removal and bring the files back, which can be credentials.
-func (d *ContentsOf) sync(c Change) error {
+func (d *DirSnapshot) sync(c Change) error {
 	dir := path.Clean(c.Target)
 	for ; dir != "/"; dir = path.Dir(dir) {
 		info, err := d.Tree.Lstat(dir)
@@ -81,12 +81,12 @@ func (d *ContentsOf) sync(c Change) error {
 	return d.Tree.SyncFileSystem(dir)
 }
 
-// Came returns the paths that were added to an item's directory since the first change,
+// Added returns the paths that were added to an item's directory since the first change,
 // deepest first.
-func (d *ContentsOf) Came(item Item) ([]string, error) { return d.came(item.Change, item.Before) }
+func (d *DirSnapshot) Added(item Item) ([]string, error) { return d.added(item.Change, item.Before) }
 
-// came returns the paths in the directory that before does not list, deepest first.
-func (d *ContentsOf) came(c Change, before State) ([]string, error) {
+// added returns the paths in the directory that before does not list, deepest first.
+func (d *DirSnapshot) added(c Change, before State) ([]string, error) {
 	old := map[string]bool{}
 	for _, name := range before.Names {
 		old[name] = true

@@ -19,7 +19,7 @@ const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
 
 // An undo removes nothing below a directory while a volume is mounted in it. The test runs
 // in a separate mount namespace, which ends with it.
-func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
+func TestUndoStopsAtMountPoint(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
 		command.Env = append(os.Environ(), inNamespace+"=1")
@@ -34,12 +34,12 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 		return
 	}
 	root, precious := t.TempDir(), t.TempDir()
-	before := listing(t, root)
+	before := listTree(t, root)
 	if err := os.WriteFile(filepath.Join(precious, "data"), []byte("theirs"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	l := open(t, t.TempDir(), root)
-	if _, err := l.Bracket(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Want: State{Present: true}}); err != nil {
+	if _, err := l.TrackExternal(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Desired: State{Present: true}}); err != nil {
 		t.Fatal(err)
 	}
 	volume := filepath.Join(root, "lib/pods/volume")
@@ -51,12 +51,12 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	if err := unix.Mount(precious, volume, "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
-	mounted := listing(t, root)
+	mounted := listTree(t, root)
 	_, err := l.Undo(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "umount "+volume) {
 		t.Errorf("undo with a mount: %v", err)
 	}
-	if diff := cmp.Diff(mounted, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(mounted, listTree(t, root)); diff != "" {
 		t.Errorf("an undo that failed removed something:\n%s", diff)
 	}
 	if err := host.Unmount(volume); err != nil {
@@ -65,7 +65,7 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 	if _, err := l.Undo(t.Context()); err != nil {
 		t.Errorf("undo after the mount is gone: %v", err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("after undo (-want +got):\n%s", diff)
 	}
 	if content, err := os.ReadFile(filepath.Join(precious, "data")); err != nil || string(content) != "theirs" {
@@ -74,7 +74,7 @@ func TestContentsAreNotRemovedAcrossAMount(t *testing.T) {
 }
 
 // An undo restores the extended attributes of a file.
-func TestUndoGivesBackExtendedAttributes(t *testing.T) {
+func TestUndoRestoresExtendedAttributes(t *testing.T) {
 	root := populate(t)
 	file := filepath.Join(root, "etc/replaced")
 	if err := unix.Lsetxattr(file, "user.theirs", []byte("kept"), 0); err != nil {
@@ -84,7 +84,7 @@ func TestUndoGivesBackExtendedAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := open(t, t.TempDir(), root)
-	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
 		t.Fatal(err)
 	}
 	tree, err := host.OpenTree(root)

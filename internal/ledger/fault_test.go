@@ -16,9 +16,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// faults returns the system calls that fail in a run, with the injected error of each: all
+// faultErrors returns the system calls that fail in a run, with the injected error of each: all
 // calls that write, change or sync, and the calls that prepare them.
-func faults() map[string]string {
+func faultErrors() map[string]string {
 	return map[string]string{
 		"write": "ENOSPC", "openat": "EDQUOT", "mkdirat": "ENOSPC", "symlinkat": "ENOSPC", "linkat": "EMLINK", "renameat": "EPERM",
 		"unlinkat": "EPERM", "fchown": "EDQUOT", "fchownat": "EDQUOT", "fchmod": "EIO", "fsetxattr": "ENOSPC", "lsetxattr": "EOPNOTSUPP",
@@ -28,19 +28,19 @@ func faults() map[string]string {
 
 // A fault at any call of an apply or an undo damages no file, and the next run completes or
 // restores everything. Each call fails once; ENOSPC also persists.
-func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
+func TestFaultAtEveryCallIsRecoverable(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)
 		return
 	}
-	needRoot(t)
+	requireRoot(t)
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace, which makes system calls fail, is not installed (Debian: apt-get install strace)")
 	}
-	inMemory(t)
+	useTmpfs(t)
 	for _, verb := range []string{"apply", "undo"} {
-		k, start := newKills(t, verb)
-		for call, fault := range faults() {
+		k, start := newExpectedStates(t, verb)
+		for call, fault := range faultErrors() {
 			for _, lasting := range []string{"", "+"} {
 				if lasting != "" && call != "write" {
 					continue
@@ -50,14 +50,14 @@ func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
 					failed := 0
 					for n := 1; ; n++ {
 						inject := fmt.Sprintf("inject=%s:error=%s:when=%d%s", call, fault, n, lasting)
-						g := start.copied(t)
-						out, met := injected(t, g, verb, call, inject)
+						g := start.clone(t)
+						out, met := runWithFault(t, g, verb, call, inject)
 						if !met {
 							break
 						}
 						when := verb + " with " + inject
-						k.undamaged(t, g, when+"\n"+out)
-						k.judge(t, g, verb, when)
+						k.checkUndamaged(t, g, when+"\n"+out)
+						k.checkRecovery(t, g, verb, when)
 						failed++
 					}
 					t.Logf("failed at each of %d calls", failed)
@@ -67,9 +67,9 @@ func TestFaultAtEveryCallDamagesNoFile(t *testing.T) {
 	}
 }
 
-// injected runs a victim with an injected fault. It returns the victim's output and whether
+// runWithFault runs a victim with an injected fault. It returns the victim's output and whether
 // the fault occurred.
-func injected(t *testing.T, g ground, verb, call, inject string) (string, bool) {
+func runWithFault(t *testing.T, g workDir, verb, call, inject string) (string, bool) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	command := g.command(t, verb, "strace", "-f", "-qq", "-o", trace, "-e", "trace="+call, "-e", inject)
@@ -83,25 +83,25 @@ func injected(t *testing.T, g ground, verb, call, inject string) (string, bool) 
 	return string(out), bytes.Contains(calls, []byte("(INJECTED)"))
 }
 
-// undamaged checks that each file has its original or desired state, including owner and
+// checkUndamaged checks that each file has its original or desired state, including owner and
 // mode. If only attributes change, it compares only the content.
-func (k kills) undamaged(t *testing.T, g ground, when string) {
+func (k expectedStates) checkUndamaged(t *testing.T, g workDir, when string) {
 	t.Helper()
 	known := map[string]bool{}
 	for _, line := range append(k.before, k.after...) {
-		known[file(line)] = true
+		known[comparablePart(line)] = true
 	}
-	for _, line := range portrait(t, g.root) {
+	for _, line := range snapshot(t, g.root) {
 		p, rest, _ := strings.Cut(line, " ")
 		temporary := strings.HasPrefix(filepath.Base(p), ".hcp-node-agent.")
-		if strings.HasPrefix(rest, "file ") && !temporary && !known[file(line)] {
+		if strings.HasPrefix(rest, "file ") && !temporary && !known[comparablePart(line)] {
 			t.Errorf("%s: damaged: %s", when, line)
 		}
 	}
 }
 
-// file returns the part of a snapshot line that a fault must not mix.
-func file(line string) string {
+// comparablePart returns the part of a snapshot line that a fault must not mix.
+func comparablePart(line string) string {
 	line, _, _ = strings.Cut(line, " is ")
 	if fields := strings.Fields(line); fields[0] == "/etc/attributes" {
 		return strings.Join([]string{fields[0], fields[1], fields[5]}, " ")
@@ -109,10 +109,10 @@ func file(line string) string {
 	return line
 }
 
-// volume mounts a small file system of the given type for a test.
-func volume(t *testing.T, options ...string) string {
+// mountVolume mounts a small file system of the given type for a test.
+func mountVolume(t *testing.T, options ...string) string {
 	t.Helper()
-	needRoot(t)
+	requireRoot(t)
 	point := t.TempDir()
 	argv := slices.Concat(options, []string{point})
 	if out, err := exec.CommandContext(t.Context(), "mount", argv...).CombinedOutput(); err != nil {
@@ -122,8 +122,8 @@ func volume(t *testing.T, options ...string) string {
 	return point
 }
 
-// fill uses up the space of a file system except for a number of bytes.
-func fill(t *testing.T, point string, left int64) {
+// fillDisk uses up the space of a file system except for a number of bytes.
+func fillDisk(t *testing.T, point string, left int64) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(point, "fill"))
 	must(t, err)
@@ -138,8 +138,8 @@ func fill(t *testing.T, point string, left int64) {
 	must(t, file.Truncate(info.Size()-left))
 }
 
-// replacements creates files and returns changes that replace them with smaller files.
-func replacements(t *testing.T, root string, n int) []Change {
+// makeReplacements creates files and returns changes that replace them with smaller files.
+func makeReplacements(t *testing.T, root string, n int) []Change {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Join(root, "etc"), 0o755)) //nolint:gosec // as on a host
 	var changes []Change
@@ -147,50 +147,50 @@ func replacements(t *testing.T, root string, n int) []Change {
 		p := fmt.Sprintf("/etc/f%02d", i)
 		must(t, os.WriteFile(root+p, bytes.Repeat(fmt.Appendf(nil, "user:hash:%d\n", i), 1000), 0o640)) //nolint:gosec // as on a host
 		must(t, os.Chown(root+p, 0, 42))
-		changes = append(changes, Change{Kind: File, Target: p, Want: FileState([]byte("new\n"), 0o644)})
+		changes = append(changes, Change{Kind: File, Target: p, Desired: FileState([]byte("new\n"), 0o644)})
 	}
 	return changes
 }
 
-func TestUndoOnAFullDiskDamagesNoFile(t *testing.T) {
+func TestUndoOnFullDiskDamagesNoFile(t *testing.T) {
 	for _, left := range []int64{0, 4 << 10, 20 << 10} {
 		t.Run(fmt.Sprintf("%d bytes left", left), func(t *testing.T) {
-			root, dir := volume(t, "-t", "tmpfs", "-o", "size=512k", "tmpfs"), t.TempDir()
-			changes := replacements(t, root, 5)
-			k := kills{before: portrait(t, root)}
+			root, dir := mountVolume(t, "-t", "tmpfs", "-o", "size=512k", "tmpfs"), t.TempDir()
+			changes := makeReplacements(t, root, 5)
+			k := expectedStates{before: snapshot(t, root)}
 			l := open(t, dir, root)
 			_, err := l.Apply(t.Context(), "files", changes)
 			must(t, err)
-			k.after = portrait(t, root)
-			fill(t, root, left)
+			k.after = snapshot(t, root)
+			fillDisk(t, root, left)
 			outcome, err := l.Undo(t.Context())
 			if err == nil {
 				t.Fatalf("an undo on a full disk has given back %v", outcome.Restored)
 			}
 			must(t, os.Remove(filepath.Join(root, "fill")))
-			k.undamaged(t, ground{root: root}, "undo on a full disk")
-			k.giveBack(t, l, ground{root: root, dir: dir}, "with room again")
+			k.checkUndamaged(t, workDir{root: root}, "undo on a full disk")
+			k.checkUndo(t, l, workDir{root: root, dir: dir}, "with room again")
 		})
 	}
 }
 
 // A disk that accepts data and loses it later, such as a thinly provisioned disk: the error
 // occurs at the sync.
-func TestUndoOnAFailingDiskDamagesNoFile(t *testing.T) {
-	thin, dir := volume(t, "-t", "tmpfs", "-o", "size=2M", "tmpfs"), t.TempDir()
+func TestUndoOnFailingDiskDamagesNoFile(t *testing.T) {
+	thin, dir := mountVolume(t, "-t", "tmpfs", "-o", "size=2M", "tmpfs"), t.TempDir()
 	image := filepath.Join(thin, "image")
 	run(t, "truncate", "--size=16M", image)
 	run(t, "mkfs.ext4", "-q", "-O", "^has_journal", "-E", "lazy_itable_init=1,nodiscard", image)
-	root := volume(t, "-o", "loop,errors=continue", image)
+	root := mountVolume(t, "-o", "loop,errors=continue", image)
 	must(t, os.Remove(filepath.Join(root, "lost+found")))
-	changes := replacements(t, root, 20)
-	k := kills{before: portrait(t, root)}
+	changes := makeReplacements(t, root, 20)
+	k := expectedStates{before: snapshot(t, root)}
 	l := open(t, dir, root)
 	_, err := l.Apply(t.Context(), "files", changes)
 	must(t, err)
-	k.after = portrait(t, root)
+	k.after = snapshot(t, root)
 	run(t, "fstrim", root) // returns the blocks of the old files to the thin pool
-	fill(t, thin, 0)
+	fillDisk(t, thin, 0)
 	outcome, err := l.Undo(t.Context())
 	if err == nil {
 		t.Fatalf("an undo on a failing disk has given back %v", outcome.Restored)
@@ -199,8 +199,8 @@ func TestUndoOnAFailingDiskDamagesNoFile(t *testing.T) {
 		t.Errorf("given back: %v", outcome.Restored)
 	}
 	must(t, os.Remove(filepath.Join(thin, "fill")))
-	k.undamaged(t, ground{root: root}, "undo on a failing disk")
-	k.giveBack(t, l, ground{root: root, dir: dir}, "with room again")
+	k.checkUndamaged(t, workDir{root: root}, "undo on a failing disk")
+	k.checkUndo(t, l, workDir{root: root, dir: dir}, "with room again")
 }
 
 func run(t *testing.T, name string, args ...string) {
@@ -210,8 +210,8 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// immutable creates a file that cannot be changed, replaced or removed.
-func immutable(t *testing.T, name string) func() {
+// makeImmutable creates a file that cannot be changed, replaced or removed.
+func makeImmutable(t *testing.T, name string) func() {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "chattr", "+i", name).CombinedOutput(); err != nil {
 		t.Skipf("this file system has no immutable files: %s", out)
@@ -222,19 +222,19 @@ func immutable(t *testing.T, name string) func() {
 	return free
 }
 
-func TestFilesThatCannotBeReplacedDoNotStopAnUndo(t *testing.T) {
-	needRoot(t)
+func TestImmutableFilesDoNotStopUndo(t *testing.T) {
+	requireRoot(t)
 	root, dir := t.TempDir(), t.TempDir()
-	changes := append(replacements(t, root, 5), Change{Kind: File, Target: "/opt/made/file", Want: FileState([]byte("ours\n"), 0o644)})
-	k := kills{before: portrait(t, root)}
+	changes := append(makeReplacements(t, root, 5), Change{Kind: File, Target: "/opt/made/file", Desired: FileState([]byte("ours\n"), 0o644)})
+	k := expectedStates{before: snapshot(t, root)}
 	l := open(t, dir, root)
 	_, err := l.Apply(t.Context(), "files", changes)
 	must(t, err)
-	k.after = portrait(t, root)
+	k.after = snapshot(t, root)
 	var release []func()
 	stuck := []string{"/etc/f01", "/etc/f03", "/opt/made/file"}
 	for _, p := range stuck {
-		release = append(release, immutable(t, root+p))
+		release = append(release, makeImmutable(t, root+p))
 	}
 	outcome, err := l.Undo(t.Context())
 	for _, p := range stuck {
@@ -252,9 +252,9 @@ func TestFilesThatCannotBeReplacedDoNotStopAnUndo(t *testing.T) {
 	if diff := cmp.Diff([]string{"/etc/f04", "/etc/f02", "/etc/f00"}, restored); diff != "" {
 		t.Errorf("given back (-want +got):\n%s", diff)
 	}
-	k.undamaged(t, ground{root: root}, "undo with immutable files")
+	k.checkUndamaged(t, workDir{root: root}, "undo with immutable files")
 	for _, free := range release {
 		free()
 	}
-	k.giveBack(t, l, ground{root: root, dir: dir}, "with files that can be changed again")
+	k.checkUndo(t, l, workDir{root: root, dir: dir}, "with files that can be changed again")
 }

@@ -9,17 +9,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// errForgotten is the error of a write after Remove or Discard.
-var errForgotten = errors.New("the ledger was given up; open it again")
+// errRemoved is the error of a write after Remove or Discard.
+var errRemoved = errors.New("the ledger was given up; open it again")
 
-// Forget durably deletes the ledger's file and the saved originals, which can contain
+// Remove durably deletes the ledger's file and the saved originals, which can contain
 // secrets. It fails if anything is left to be restored. The directory is then as empty as
 // before Open.
-func (l *Ledger) Forget() error {
+func (l *Ledger) Remove() error {
 	if left := len(l.Items()); left > 0 {
 		return fmt.Errorf("forgetting the ledger: %d things are not given back yet", left)
 	}
-	l.broken = errForgotten
+	l.writeErr = errRemoved
 	return host.RemoveSynced(filepath.Join(l.dir, "originals"), filepath.Join(l.dir, "ledger.log"))
 }
 
@@ -28,7 +28,7 @@ func (l *Ledger) Forget() error {
 // leaves either everything that a rollback needs, or nothing to be rolled back. A ledger
 // without records needs no sync.
 func (l *Ledger) Discard() error {
-	l.broken = errForgotten
+	l.writeErr = errRemoved
 	if err := os.Remove(filepath.Join(l.dir, "ledger.log")); err != nil {
 		return fmt.Errorf("discarding the ledger: %w", err)
 	}

@@ -22,7 +22,7 @@ func FuzzParse(f *testing.F) {
 	for i := range lines {
 		whole := bytes.Join(lines[:i], nil)
 		f.Add(whole, false)
-		f.Add(bodies(whole), true)
+		f.Add(withoutChecksums(whole), true)
 	}
 	f.Add(golden[:len(golden)/2], false)
 	f.Add(bytes.Replace(golden, []byte("/etc/b"), []byte("/etc/c"), 1), false)
@@ -30,7 +30,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("null\n"), true)
 	f.Fuzz(func(t *testing.T, log []byte, sum bool) {
 		if sum { // otherwise a changed body never passes the checksum
-			log = summed(log)
+			log = withChecksums(log)
 		}
 		records, good, err := parse(log)
 		if good > len(log) {
@@ -66,8 +66,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// bodies removes the checksums from the lines of a log.
-func bodies(log []byte) []byte {
+// withoutChecksums removes the checksums from the lines of a log.
+func withoutChecksums(log []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(log) {
 		_, body, _ := bytes.Cut(line, []byte(" "))
@@ -76,7 +76,7 @@ func bodies(log []byte) []byte {
 	return out
 }
 
-func summed(bodies []byte) []byte {
+func withChecksums(bodies []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(bodies) {
 		body, end := bytes.CutSuffix(line, []byte("\n"))

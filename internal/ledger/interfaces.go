@@ -16,8 +16,8 @@ const Interfaces Kind = "interfaces"
 // All other interfaces are deleted with their container or are foreign.
 type NetworkInterfaces struct{}
 
-// Look returns the names of the interfaces.
-func (NetworkInterfaces) Look(context.Context, Change) (State, error) {
+// Get returns the names of the interfaces.
+func (NetworkInterfaces) Get(context.Context, Change) (State, error) {
 	links, err := host.Links()
 	if err != nil {
 		return State{}, err
@@ -29,11 +29,11 @@ func (NetworkInterfaces) Look(context.Context, Change) (State, error) {
 	return state, nil
 }
 
-// Bracketed marks the interfaces as externally managed.
-func (NetworkInterfaces) Bracketed() {}
+// External marks the interfaces as externally managed.
+func (NetworkInterfaces) External() {}
 
-// Make does nothing: other components create interfaces.
-func (NetworkInterfaces) Make(context.Context, Change, State) error { return nil }
+// Set does nothing: other components create interfaces.
+func (NetworkInterfaces) Set(context.Context, Change, State) error { return nil }
 
 // Restore deletes the unused bridges that were added.
 func (NetworkInterfaces) Restore(_ context.Context, _ Change, before State) error {
@@ -42,13 +42,13 @@ func (NetworkInterfaces) Restore(_ context.Context, _ Change, before State) erro
 		return err
 	}
 	var errs []error
-	for _, name := range leftBridges(links, before.Names) {
+	for _, name := range unusedNewBridges(links, before.Names) {
 		errs = append(errs, host.DeleteLink(name))
 	}
 	return errors.Join(errs...)
 }
 
-func leftBridges(links []host.Link, before []string) []string {
+func unusedNewBridges(links []host.Link, before []string) []string {
 	keep := map[string]bool{}
 	for _, name := range before {
 		keep[name] = true

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-func TestOnlyEmptyBridgesThatCameAreLeft(t *testing.T) {
+func TestUnusedNewBridges(t *testing.T) {
 	links := []host.Link{
 		{Name: "lo", Index: 1, Kind: "device"},
 		{Name: "eth0", Index: 2, Kind: "device"},
@@ -28,15 +28,15 @@ func TestOnlyEmptyBridgesThatCameAreLeft(t *testing.T) {
 		"names that are not": {[]string{"cni", "cni01"}, []string{"cni0", "virbr0", "cni1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, leftBridges(links, test.before)); diff != "" {
+			if diff := cmp.Diff(test.want, unusedNewBridges(links, test.before)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestInterfacesAreLookedAtAndNeverMade(t *testing.T) {
-	state, err := NetworkInterfaces{}.Look(t.Context(), Change{Kind: Interfaces, Target: "all"})
+func TestNetworkInterfacesAreOnlyRecorded(t *testing.T) {
+	state, err := NetworkInterfaces{}.Get(t.Context(), Change{Kind: Interfaces, Target: "all"})
 	if err != nil || !state.Present {
 		t.Fatalf("%v, %v", state, err)
 	}

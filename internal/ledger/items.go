@@ -15,8 +15,8 @@ type Item struct {
 	Before State  `json:"before"`
 	Done   bool   `json:"done"` // false if the run was interrupted
 
-	bracket bool    // changed externally; Desired is undefined until Done
-	earlier []State // desired states of earlier runs
+	external       bool    // changed externally; Desired is undefined until Done
+	earlierDesired []State // desired states of earlier runs
 }
 
 // Items returns the changed objects that are not restored yet, in the order of the first
@@ -39,10 +39,10 @@ func (l *Ledger) Items() []Item {
 					items = append(items, Item{Before: e.Before})
 				}
 				if seen {
-					items[at].earlier = append(items[at].earlier, items[at].Want)
+					items[at].earlierDesired = append(items[at].earlierDesired, items[at].Desired)
 				}
-				e.Want = carryOver(items[at].Want, e.Want)
-				items[at].Change, items[at].Step, items[at].Done, items[at].bracket = e.Change, r.Step, false, r.Bracket
+				e.Desired = carryOver(items[at].Desired, e.Desired)
+				items[at].Change, items[at].Step, items[at].Done, items[at].external = e.Change, r.Step, false, r.External
 			}
 		case done:
 			for i, key := range bySeq[r.Of] {
@@ -52,10 +52,10 @@ func (l *Ledger) Items() []Item {
 				}
 				items[at].Done = true
 				if i < len(r.After) {
-					if !items[at].bracket { // remember the agent's own desired state
-						items[at].earlier = append(items[at].earlier, items[at].Want)
+					if !items[at].external { // remember the agent's own desired state
+						items[at].earlierDesired = append(items[at].earlierDesired, items[at].Desired)
 					}
-					items[at].Want = r.After[i]
+					items[at].Desired = r.After[i]
 				}
 			}
 		case undone:
@@ -88,13 +88,13 @@ func carryOver(earlier, later State) State {
 // recorded.
 type Difference struct {
 	Item
-	Now   State  `json:"now"`
-	Aside string `json:"aside,omitempty"` // after an undo: path of the backup
+	Now    State  `json:"now"`
+	Backup string `json:"aside,omitempty"` // after an undo: path of the backup
 }
 
-// Bracketed is a Driver of objects that other components change all the time. The ledger
+// ExternalDriver is a Driver of objects that other components change all the time. The ledger
 // records only their state before the join.
-type Bracketed interface{ Bracketed() }
+type ExternalDriver interface{ External() }
 
 // Drift returns the objects that another process or an administrator has changed since. It
 // skips unreadable objects and joins their errors.
@@ -102,30 +102,30 @@ func (l *Ledger) Drift(ctx context.Context) ([]Difference, error) {
 	var drift []Difference
 	var errs []error
 	for _, item := range l.Items() {
-		if _, theirs := l.drivers[item.Kind].(Bracketed); theirs {
+		if _, theirs := l.drivers[item.Kind].(ExternalDriver); theirs {
 			continue // changes continuously
 		}
-		if item.bracket && !item.Done {
+		if item.external && !item.Done {
 			continue // the desired state is unknown
 		}
-		now, err := l.look(ctx, item.Change)
+		now, err := l.currentState(ctx, item.Change)
 		if err != nil {
 			errs = append(errs, err)
 			continue
 		}
-		if !item.Same(now) {
+		if !item.Matches(now) {
 			drift = append(drift, Difference{Item: item, Now: now})
 		}
 	}
 	return drift, errors.Join(errs...)
 }
 
-// Stays returns a message about an object that an undo has kept because it was changed by
+// KeptMessage returns a message about an object that an undo has kept because it was changed by
 // others, including the path of the backup.
-func (d Difference) Stays() string {
+func (d Difference) KeptMessage() string {
 	text := fmt.Sprintf("%s %s was changed by somebody else since (now: %s); it stays", d.Kind, d.Target, d.Now)
-	if d.Aside != "" {
-		text += ", and how it was before is in " + d.Aside
+	if d.Backup != "" {
+		text += ", and how it was before is in " + d.Backup
 	}
 	return text
 }

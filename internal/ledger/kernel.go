@@ -14,8 +14,8 @@ import (
 // slashes. Values after a reboot come from a sysctl.d file, which is a separate change.
 type Sysctls struct{}
 
-// Look reads the sysctl. A sysctl that the kernel does not have is absent.
-func (Sysctls) Look(_ context.Context, c Change) (State, error) {
+// Get reads the sysctl. A sysctl that the kernel does not have is absent.
+func (Sysctls) Get(_ context.Context, c Change) (State, error) {
 	content, err := os.ReadFile(sysctlPath(c.Target))
 	if os.IsNotExist(err) {
 		return State{}, nil
@@ -26,9 +26,9 @@ func (Sysctls) Look(_ context.Context, c Change) (State, error) {
 	return State{Present: true, Value: foldSpace(string(content))}, nil
 }
 
-// Make writes the sysctl.
-func (Sysctls) Make(_ context.Context, c Change, _ State) error {
-	return writeSysctl(c.Target, c.Want.Value)
+// Set writes the sysctl.
+func (Sysctls) Set(_ context.Context, c Change, _ State) error {
+	return writeSysctl(c.Target, c.Desired.Value)
 }
 
 // Restore writes the previous value.
@@ -43,11 +43,11 @@ func (Sysctls) Restore(_ context.Context, c Change, before State) error {
 // previous value. Until then any value is accepted.
 type ForeignSysctls struct{ Sysctls }
 
-// Bracketed excludes foreign sysctls from drift.
-func (ForeignSysctls) Bracketed() {}
+// External excludes foreign sysctls from drift.
+func (ForeignSysctls) External() {}
 
-// Make does nothing: another component sets the value.
-func (ForeignSysctls) Make(context.Context, Change, State) error { return nil }
+// Set does nothing: another component sets the value.
+func (ForeignSysctls) Set(context.Context, Change, State) error { return nil }
 
 func writeSysctl(name, value string) error {
 	if err := os.WriteFile(sysctlPath(name), []byte(value+"\n"), 0); err != nil {
@@ -71,8 +71,8 @@ func foldSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
 // crash a host, and a reboot unloads them.
 type Modules struct{}
 
-// Look checks whether the module is loaded or built in.
-func (Modules) Look(_ context.Context, c Change) (State, error) {
+// Get checks whether the module is loaded or built in.
+func (Modules) Get(_ context.Context, c Change) (State, error) {
 	_, err := os.Stat("/sys/module/" + strings.ReplaceAll(path.Base(c.Target), "-", "_"))
 	if err != nil && !os.IsNotExist(err) {
 		return State{}, fmt.Errorf("looking for kernel module %s: %w", c.Target, err)
@@ -80,8 +80,8 @@ func (Modules) Look(_ context.Context, c Change) (State, error) {
 	return State{Present: err == nil}, nil
 }
 
-// Make loads the module.
-func (Modules) Make(ctx context.Context, c Change, _ State) error {
+// Set loads the module.
+func (Modules) Set(ctx context.Context, c Change, _ State) error {
 	_, err := host.Run(ctx, "modprobe", "--", c.Target)
 	return err
 }

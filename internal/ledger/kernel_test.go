@@ -24,8 +24,8 @@ func TestSysctlPath(t *testing.T) {
 	}
 }
 
-func TestSysctlsAreLookedAt(t *testing.T) {
-	state, err := Sysctls{}.Look(t.Context(), Change{Target: "kernel.ostype"})
+func TestSysctlGet(t *testing.T) {
+	state, err := Sysctls{}.Get(t.Context(), Change{Target: "kernel.ostype"})
 	if err != nil || !state.Present || state.Value != "Linux" {
 		t.Errorf("kernel.ostype: %v, %v", state, err)
 	}
@@ -34,11 +34,11 @@ func TestSysctlsAreLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	state, err = Sysctls{}.Look(t.Context(), Change{Target: "kernel.printk"})
+	state, err = Sysctls{}.Get(t.Context(), Change{Target: "kernel.printk"})
 	if err != nil || state.Value != strings.Join(strings.Fields(string(raw)), " ") || strings.Contains(state.Value, "\t") {
 		t.Errorf("kernel.printk: %q of %q, %v", state.Value, raw, err)
 	}
-	state, err = Sysctls{}.Look(t.Context(), Change{Target: "kernel.no_such_parameter"})
+	state, err = Sysctls{}.Get(t.Context(), Change{Target: "kernel.no_such_parameter"})
 	if err != nil || state.Present {
 		t.Errorf("a parameter that is not there: %v, %v", state, err)
 	}
@@ -47,17 +47,17 @@ func TestSysctlsAreLookedAt(t *testing.T) {
 	}
 }
 
-func TestModulesStayLoaded(t *testing.T) {
+func TestUndoLeavesModulesLoaded(t *testing.T) {
 	entries, err := os.ReadDir("/sys/module")
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("this kernel has no /sys/module: %v", err)
 	}
 	loaded := entries[0].Name()
-	state, err := Modules{}.Look(t.Context(), Change{Target: strings.ReplaceAll(loaded, "_", "-")})
+	state, err := Modules{}.Get(t.Context(), Change{Target: strings.ReplaceAll(loaded, "_", "-")})
 	if err != nil || !state.Present {
 		t.Errorf("%s: %v, %v", loaded, state, err)
 	}
-	if state, err := (Modules{}).Look(t.Context(), Change{Target: "no_such_module"}); err != nil || state.Present {
+	if state, err := (Modules{}).Get(t.Context(), Change{Target: "no_such_module"}); err != nil || state.Present {
 		t.Errorf("a module that is not there: %v, %v", state, err)
 	}
 	if err := (Modules{}).Restore(t.Context(), Change{Target: "no_such_module"}, State{}); err != nil {
@@ -65,12 +65,12 @@ func TestModulesStayLoaded(t *testing.T) {
 	}
 }
 
-func TestEnablementFolds(t *testing.T) {
+func TestNormalizeEnablement(t *testing.T) {
 	for file, want := range map[string]string{
 		"enabled": "enabled", "enabled-runtime": "enabled", "alias": "enabled", "masked-runtime": "masked",
 		"disabled": "disabled", "static": "static", "indirect": "indirect", "": "",
 	} {
-		if got := enablement(file); got != want {
+		if got := normalizeEnablement(file); got != want {
 			t.Errorf("enablement(%q) = %q, want %q", file, got, want)
 		}
 	}
@@ -78,7 +78,7 @@ func TestEnablementFolds(t *testing.T) {
 
 // A desired state that is already reached or empty does not call systemd, which is missing
 // here.
-func TestUnitsAreLeftAloneWhenNothingIsToDo(t *testing.T) {
+func TestUnitsInDesiredStateNeedNoSystemd(t *testing.T) {
 	units := &Units{Systemd: (*host.Systemd)(nil)}
 	for name, test := range map[string]struct{ now, want State }{
 		"as wished":        {State{Enabled: "enabled", Active: "active"}, State{Enabled: "enabled", Active: "active"}},
@@ -86,18 +86,18 @@ func TestUnitsAreLeftAloneWhenNothingIsToDo(t *testing.T) {
 		"follows the file": {State{Enabled: "disabled"}, State{Enabled: "static"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := units.Make(t.Context(), Change{Kind: Unit, Target: "a.service", Want: test.want}, test.now); err != nil {
+			if err := units.Set(t.Context(), Change{Kind: Unit, Target: "a.service", Desired: test.want}, test.now); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	err := units.Make(t.Context(), Change{Kind: Unit, Target: "a.service", Want: State{Active: "failed"}}, State{Active: "active"})
+	err := units.Set(t.Context(), Change{Kind: Unit, Target: "a.service", Desired: State{Active: "failed"}}, State{Active: "active"})
 	if err == nil || !strings.Contains(err.Error(), `"failed"`) {
 		t.Errorf("a state that nothing can be brought to: %v", err)
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestMatches(t *testing.T) {
 	mode, other := uint32(0o600), uint32(0o644)
 	file := func(edit func(*State)) State {
 		s := State{Present: true, Type: "file", Digest: "aa", Mode: &mode}
@@ -126,7 +126,7 @@ func TestSame(t *testing.T) {
 		"other value":          {Sysctl, State{Present: true, Value: "1"}, State{Present: true, Value: "0"}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if same := (Change{Kind: test.kind, Want: test.want}).Same(test.now); same != test.same {
+			if same := (Change{Kind: test.kind, Desired: test.want}).Matches(test.now); same != test.same {
 				t.Errorf("Same = %t", same)
 			}
 		})
@@ -134,10 +134,10 @@ func TestSame(t *testing.T) {
 }
 
 // Any value of a foreign sysctl is accepted, and an undo restores the previous value.
-func TestForeignSysctlIsRestoredAndNeverDrift(t *testing.T) {
+func TestForeignSysctlIsRestoredAndNotDrift(t *testing.T) {
 	const name = "net.ipv4.conf.lo.forwarding"
-	change := Change{Kind: ForeignSysctl, Target: name, Want: State{Present: true}}
-	before, err := Sysctls{}.Look(t.Context(), change)
+	change := Change{Kind: ForeignSysctl, Target: name, Desired: State{Present: true}}
+	before, err := Sysctls{}.Get(t.Context(), change)
 	if err != nil || !before.Present {
 		t.Skipf("this kernel has no %s: %v", name, err)
 	}
@@ -151,7 +151,7 @@ func TestForeignSysctlIsRestoredAndNeverDrift(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if _, err := l.Bracket(t.Context(), "files", change); err != nil {
+	if _, err := l.TrackExternal(t.Context(), "files", change); err != nil {
 		t.Fatal(err)
 	}
 	if err := writeSysctl(name, other); err != nil {
@@ -164,7 +164,7 @@ func TestForeignSysctlIsRestoredAndNeverDrift(t *testing.T) {
 	if err != nil || len(outcome.Restored) != 1 || len(outcome.Kept) > 0 {
 		t.Errorf("undo: %+v, %v", outcome, err)
 	}
-	if after, err := (Sysctls{}).Look(t.Context(), change); err != nil || after.Value != before.Value {
+	if after, err := (Sysctls{}).Get(t.Context(), change); err != nil || after.Value != before.Value {
 		t.Errorf("after the undo it is %s, before it was %s: %v", after, before, err)
 	}
 }

@@ -20,9 +20,9 @@ import (
 
 // Environment variables that turn a test binary into the victim process.
 const (
-	victimRoot = "HCP_TEST_VICTIM_ROOT"
-	victimDir  = "HCP_TEST_VICTIM_DIR"
-	victimVerb = "HCP_TEST_VICTIM_VERB"
+	victimRoot    = "HCP_TEST_VICTIM_ROOT"
+	victimDir     = "HCP_TEST_VICTIM_DIR"
+	victimCommand = "HCP_TEST_VICTIM_VERB"
 
 	victimMayFail = "HCP_TEST_VICTIM_MAY_FAIL" // print errors instead of failing the test
 )
@@ -36,10 +36,10 @@ func victim(t *testing.T) {
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n') // wait for the test to start the timer
 	l := open(t, os.Getenv(victimDir), os.Getenv(victimRoot))
 	var err error
-	if os.Getenv(victimVerb) == "undo" {
+	if os.Getenv(victimCommand) == "undo" {
 		_, err = l.Undo(t.Context())
 	} else {
-		_, err = l.Apply(t.Context(), "files", sceneWishes())
+		_, err = l.Apply(t.Context(), "files", treeChanges())
 	}
 	if os.Getenv(victimMayFail) != "" {
 		fmt.Println(err)
@@ -49,56 +49,56 @@ func victim(t *testing.T) {
 	fmt.Println("complete")
 }
 
-// ground is the working directory of a victim: a tree and its ledger.
-type ground struct{ root, dir string }
+// workDir is the working directory of a victim: a tree and its ledger.
+type workDir struct{ root, dir string }
 
-func (g ground) command(t *testing.T, verb string, before ...string) *exec.Cmd {
+func (g workDir) command(t *testing.T, verb string, before ...string) *exec.Cmd {
 	t.Helper()
 	test, _, _ := strings.Cut(t.Name(), "/")
 	argv := slices.Concat(before, []string{os.Args[0], "-test.run=^" + test + "$"})
 	command := exec.CommandContext(t.Context(), argv[0], argv[1:]...)
-	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimVerb+"="+verb,
+	command.Env = append(os.Environ(), victimRoot+"="+g.root, victimDir+"="+g.dir, victimCommand+"="+verb,
 		"GORACE=atexit_sleep_ms=0") // avoids one second at exit under the race detector
 	return command
 }
 
-func (g ground) copied(t *testing.T) ground {
+func (g workDir) clone(t *testing.T) workDir {
 	t.Helper()
-	return ground{root: twin(t, g.root), dir: twin(t, g.dir)}
+	return workDir{root: copyTree(t, g.root), dir: copyTree(t, g.dir)}
 }
 
-// kills is the expected state before and after an uninterrupted run.
-type kills struct{ before, after []string }
+// expectedStates is the expected state before and after an uninterrupted run.
+type expectedStates struct{ before, after []string }
 
-// newKills returns the expected states and the ground for verb.
-func newKills(t *testing.T, verb string) (kills, ground) {
+// newExpectedStates returns the expected states and the ground for verb.
+func newExpectedStates(t *testing.T, verb string) (expectedStates, workDir) {
 	t.Helper()
-	g := ground{root: scene(t), dir: t.TempDir()}
-	k := kills{before: portrait(t, g.root)}
-	applied := g.copied(t)
+	g := workDir{root: buildTree(t), dir: t.TempDir()}
+	k := expectedStates{before: snapshot(t, g.root)}
+	applied := g.clone(t)
 	l := open(t, applied.dir, applied.root)
-	_, err := l.Apply(t.Context(), "files", sceneWishes())
+	_, err := l.Apply(t.Context(), "files", treeChanges())
 	must(t, err)
 	must(t, l.Close())
-	k.after = portrait(t, applied.root)
+	k.after = snapshot(t, applied.root)
 	if verb == "undo" {
 		return k, applied
 	}
 	return k, g
 }
 
-// judge checks that a killed run can be resumed and completes as if it had not been killed,
+// checkRecovery checks that a killed run can be resumed and completes as if it had not been killed,
 // and that it can be undone completely.
-func (k kills) judge(t *testing.T, g ground, verb, when string) {
+func (k expectedStates) checkRecovery(t *testing.T, g workDir, verb, when string) {
 	t.Helper()
 	given := g
 	if verb == "apply" {
-		given = g.copied(t)
+		given = g.clone(t)
 		l := open(t, g.dir, g.root)
-		if _, err := l.Apply(t.Context(), "files", sceneWishes()); err != nil {
+		if _, err := l.Apply(t.Context(), "files", treeChanges()); err != nil {
 			t.Fatalf("%s, run again: %v", when, err)
 		}
-		if diff := cmp.Diff(k.after, portrait(t, g.root)); diff != "" {
+		if diff := cmp.Diff(k.after, snapshot(t, g.root)); diff != "" {
 			t.Fatalf("%s, run again (-want +got):\n%s", when, diff)
 		}
 		for _, item := range l.Items() {
@@ -106,54 +106,54 @@ func (k kills) judge(t *testing.T, g ground, verb, when string) {
 				t.Errorf("%s, run again: %s is not done", when, item.Key())
 			}
 		}
-		k.giveBack(t, l, g, when+", run again, undone")
+		k.checkUndo(t, l, g, when+", run again, undone")
 	}
-	k.giveBack(t, open(t, given.dir, given.root), given, when+", undone")
+	k.checkUndo(t, open(t, given.dir, given.root), given, when+", undone")
 }
 
-func (k kills) giveBack(t *testing.T, l *Ledger, g ground, when string) {
+func (k expectedStates) checkUndo(t *testing.T, l *Ledger, g workDir, when string) {
 	t.Helper()
 	outcome, err := l.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 {
 		t.Fatalf("%s: kept %v, %v", when, outcome.Kept, err)
 	}
-	if diff := cmp.Diff(k.before, portrait(t, g.root)); diff != "" {
+	if diff := cmp.Diff(k.before, snapshot(t, g.root)); diff != "" {
 		t.Fatalf("%s (-want +got):\n%s", when, diff)
 	}
-	must(t, l.Forget())
+	must(t, l.Remove())
 	must(t, l.Close())
 	if left, err := os.ReadDir(g.dir); err != nil || len(left) > 0 {
 		t.Fatalf("%s: the ledger's directory holds %v, %v", when, left, err)
 	}
 }
 
-// changing returns the system calls at which a run is killed, with the minimum number of
+// killCalls returns the system calls at which a run is killed, with the minimum number of
 // calls in a run. They change a tree or the ledger, or make it durable. chown is excluded,
 // because nothing happens between the previous call and chown.
-func changing() map[string]int {
+func killCalls() map[string]int {
 	return map[string]int{
 		"renameat": 10, "unlinkat": 15, "mkdirat": 3, "symlinkat": 3, "linkat": 0, "fchmod": 10, "lsetxattr": 0, "fsetxattr": 0,
 		"fsync": 1, "syncfs": 3, "ftruncate": 0, "write": 15,
 	}
 }
 
-func TestKilledAtEveryStep(t *testing.T) {
+func TestKillAtEverySystemCall(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)
 		return
 	}
-	needRoot(t)
+	requireRoot(t)
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace, which kills at a certain system call, is not installed (Debian: apt-get install strace)")
 	}
-	inMemory(t)
+	useTmpfs(t)
 	for _, verb := range []string{"apply", "undo"} {
-		k, start := newKills(t, verb)
-		for call, atLeast := range changing() {
+		k, start := newExpectedStates(t, verb)
+		for call, atLeast := range killCalls() {
 			t.Run(verb+" at "+call, func(t *testing.T) {
 				t.Parallel() // strace takes most of the time
 				n := 1
-				for killedAt(t, start, k, verb, call, n) {
+				for killAtCall(t, start, k, verb, call, n) {
 					n++
 				}
 				if n-1 < atLeast {
@@ -165,11 +165,11 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// killedAt kills a victim at its n-th call of one kind and checks the result. It reports
+// killAtCall kills a victim at its n-th call of one kind and checks the result. It reports
 // whether the victim made that many calls.
-func killedAt(t *testing.T, start ground, k kills, verb, call string, n int) bool {
+func killAtCall(t *testing.T, start workDir, k expectedStates, verb, call string, n int) bool {
 	t.Helper()
-	g := start.copied(t)
+	g := start.clone(t)
 	inject := fmt.Sprintf("inject=%s:signal=KILL:when=%d", call, n)
 	out, err := g.command(t, verb, "strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace="+call, "-e", inject).CombinedOutput()
 	if strings.Contains(string(out), "FAIL") || strings.Contains(string(out), "strace:") {
@@ -178,34 +178,34 @@ func killedAt(t *testing.T, start ground, k kills, verb, call string, n int) boo
 	if strings.Contains(string(out), "complete") {
 		return false
 	}
-	k.judge(t, g, verb, fmt.Sprintf("%s killed at its %s %d", verb, call, n))
+	k.checkRecovery(t, g, verb, fmt.Sprintf("%s killed at its %s %d", verb, call, n))
 	return true
 }
 
-func TestKilledAtRandomInstants(t *testing.T) {
+func TestKillAtRandomTimes(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)
 		return
 	}
-	needRoot(t)
+	requireRoot(t)
 	const times = 200
-	inMemory(t)
+	useTmpfs(t)
 	seed := uint64(time.Now().UnixNano()) //nolint:gosec // any number will do
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // no secret
-	k, start := newKills(t, "apply")
+	k, start := newExpectedStates(t, "apply")
 	whole := time.Hour
 	for range 5 { // the minimum, because the machine may be busy
-		whole = min(whole, killAfter(t, start.copied(t), time.Hour))
+		whole = min(whole, killAfter(t, start.clone(t), time.Hour))
 	}
 	early := 0
 	for i := range times {
-		g := start.copied(t)
+		g := start.clone(t)
 		wait := time.Duration(random.Int64N(int64(whole)))
 		if killAfter(t, g, wait) < 0 {
 			early++
 		}
-		k.judge(t, g, "apply", fmt.Sprintf("kill %d of seed %d, after %s", i, seed, wait))
+		k.checkRecovery(t, g, "apply", fmt.Sprintf("kill %d of seed %d, after %s", i, seed, wait))
 	}
 	if early == 0 {
 		t.Error("no run was killed before it was complete")
@@ -215,7 +215,7 @@ func TestKilledAtRandomInstants(t *testing.T) {
 
 // killAfter starts a victim and kills it after wait. It returns the duration of the run, or
 // -1 if the run was killed before it completed.
-func killAfter(t *testing.T, g ground, wait time.Duration) time.Duration {
+func killAfter(t *testing.T, g workDir, wait time.Duration) time.Duration {
 	t.Helper()
 	command := g.command(t, "apply")
 	out, err := command.StdoutPipe()
@@ -249,20 +249,20 @@ func killAfter(t *testing.T, g ground, wait time.Duration) time.Duration {
 
 // A power failure can leave any prefix of the log. The host is changed only after the
 // intent is durable.
-func TestLogCutAtEveryByte(t *testing.T) {
-	inMemory(t)
+func TestLogTruncatedAtEveryByte(t *testing.T) {
+	useTmpfs(t)
 	root, dir := populate(t), t.TempDir()
 	wishes := []Change{
-		{Kind: File, Target: "/etc/new/file", Want: own(FileState([]byte("new\n"), 0o600))},
-		{Kind: File, Target: "/etc/replaced", Want: own(FileState([]byte("theirs\n"), 0o755))},
-		{Kind: File, Target: "/etc/unwanted", Want: State{}},
+		{Kind: File, Target: "/etc/new/file", Desired: ownedByTest(FileState([]byte("new\n"), 0o600))},
+		{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("theirs\n"), 0o755))},
+		{Kind: File, Target: "/etc/unwanted", Desired: State{}},
 	}
-	applied := ground{root: twin(t, root), dir: dir}
+	applied := workDir{root: copyTree(t, root), dir: dir}
 	l := open(t, applied.dir, applied.root)
 	_, err := l.Apply(t.Context(), "files", wishes)
 	must(t, err)
 	must(t, l.Close())
-	k := kills{before: portrait(t, root), after: portrait(t, applied.root)}
+	k := expectedStates{before: snapshot(t, root), after: snapshot(t, applied.root)}
 	log, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
 	must(t, err)
 	intended := strings.LastIndex(strings.TrimSuffix(string(log), "\n"), "\n") + 1
@@ -272,17 +272,17 @@ func TestLogCutAtEveryByte(t *testing.T) {
 			trees = append(trees, applied.root) // before the first change, or after the last
 		}
 		for _, tree := range trees {
-			g := ground{root: twin(t, tree), dir: twin(t, dir)}
+			g := workDir{root: copyTree(t, tree), dir: copyTree(t, dir)}
 			must(t, os.WriteFile(filepath.Join(g.dir, "ledger.log"), log[:cut], 0o600))
 			when := fmt.Sprintf("log cut at %d of %d", cut, len(log))
 			l := open(t, g.dir, g.root)
 			if _, err := l.Apply(t.Context(), "files", wishes); err != nil {
 				t.Fatalf("%s: %v", when, err)
 			}
-			if diff := cmp.Diff(k.after, portrait(t, g.root)); diff != "" {
+			if diff := cmp.Diff(k.after, snapshot(t, g.root)); diff != "" {
 				t.Fatalf("%s (-want +got):\n%s", when, diff)
 			}
-			k.giveBack(t, l, g, when)
+			k.checkUndo(t, l, g, when)
 		}
 	}
 	t.Logf("%d cuts", len(log)+1)

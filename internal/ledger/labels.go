@@ -15,16 +15,16 @@ type Labeler interface {
 	Relabel(ctx context.Context, paths []string) error
 }
 
-// labels requests the labels of all paths in one call. Each file is labeled before it is
+// policyLabels requests the labels of all paths in one call. Each file is labeled before it is
 // renamed into place: a program that starts between the rename and a later relabel would
 // find a file that it may not read.
-func (d *Paths) labels(ctx context.Context, pending []Pending) (map[string][]byte, error) {
+func (d *Paths) policyLabels(ctx context.Context, pending []PlannedChange) (map[string][]byte, error) {
 	if d.SELinux == nil {
 		return nil, nil
 	}
 	types := map[string]host.FileType{}
 	for _, p := range pending {
-		if p.Want.Present && p.Kind != HardLink {
+		if p.Desired.Present && p.Kind != HardLink {
 			types[p.Target] = host.FileType(fileType(p.Kind))
 		}
 	}
@@ -36,7 +36,7 @@ func (d *Paths) labels(ctx context.Context, pending []Pending) (map[string][]byt
 
 // labelOf returns the policy's label, or the label of the replaced file if the policy has
 // none.
-func labelOf(p Pending, policy map[string][]byte) []byte {
+func labelOf(p PlannedChange, policy map[string][]byte) []byte {
 	if label := policy[p.Target]; len(label) > 0 {
 		return label
 	}

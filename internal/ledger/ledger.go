@@ -17,17 +17,17 @@ import (
 
 // Ledger records changes in a directory of its own and makes them.
 type Ledger struct {
-	dir     string
-	log     *os.File
-	drivers map[Kind]Driver
-	records []record
-	named   bool  // the directory entries of the ledger are durable
-	behind  bool  // an earlier process may have left unsynced records
-	broken  error // set after a failed append; no change is allowed then
+	dir         string
+	log         *os.File
+	drivers     map[Kind]Driver
+	records     []record
+	namesSynced bool  // the directory entries of the ledger are durable
+	needsSync   bool  // an earlier process may have left unsynced records
+	writeErr    error // set after a failed append; no change is allowed then
 
-	// Tell is called after each change that was made or restored, for logging. It can be
+	// OnChange is called after each change that was made or restored, for logging. It can be
 	// nil.
-	Tell func(c Change)
+	OnChange func(c Change)
 }
 
 // Open opens the ledger in dir, creating both if they do not exist, and truncates an
@@ -49,10 +49,10 @@ func Open(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 	return l, nil
 }
 
-// View reads the ledger in dir without a lock, for display. The ledger is empty if the file
+// OpenReadOnly reads the ledger in dir without a lock, for display. The ledger is empty if the file
 // does not exist.
-func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
-	l := &Ledger{dir: dir, drivers: drivers, broken: errors.New("the ledger was opened for reading")}
+func OpenReadOnly(dir string, drivers map[Kind]Driver) (*Ledger, error) {
+	l := &Ledger{dir: dir, drivers: drivers, writeErr: errors.New("the ledger was opened for reading")}
 	content, err := os.ReadFile(filepath.Join(dir, "ledger.log"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return l, nil
@@ -61,11 +61,11 @@ func View(dir string, drivers map[Kind]Driver) (*Ledger, error) {
 		return nil, fmt.Errorf("reading ledger: %w", err)
 	}
 	l.records, _, err = parse(content)
-	return l, damaged(dir, err)
+	return l, damagedError(dir, err)
 }
 
-// damaged adds a remedy to the error of an unreadable ledger.
-func damaged(dir string, err error) error {
+// damagedError adds a remedy to the error of an unreadable ledger.
+func damagedError(dir string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (l *Ledger) load() error {
 	}
 	records, good, err := parse(content)
 	if err != nil {
-		return damaged(l.dir, err)
+		return damagedError(l.dir, err)
 	}
 	l.records = records
 	if good < len(content) {
@@ -100,8 +100,8 @@ func (l *Ledger) load() error {
 	}
 	// An interrupted run can have written an intent before it synced the names. A done
 	// record is only written after that sync.
-	l.named = slices.ContainsFunc(records, func(r record) bool { return r.Type == done })
-	l.behind = len(records) > 0
+	l.namesSynced = slices.ContainsFunc(records, func(r record) bool { return r.Type == done })
+	l.needsSync = len(records) > 0
 	return nil
 }
 
@@ -126,8 +126,8 @@ func (l *Ledger) Close() error {
 }
 
 func (l *Ledger) append(r record, durable bool) error {
-	if l.broken != nil {
-		return fmt.Errorf("writing ledger: %w", l.broken)
+	if l.writeErr != nil {
+		return fmt.Errorf("writing ledger: %w", l.writeErr)
 	}
 	if len(l.records) == 0 && r.Type != header {
 		if err := l.append(record{Type: header, Version: formatVersion}, true); err != nil {
@@ -139,20 +139,20 @@ func (l *Ledger) append(r record, durable bool) error {
 	if err != nil {
 		return err
 	}
-	if l.behind { // otherwise the disk could keep this record and lose earlier ones
+	if l.needsSync { // otherwise the disk could keep this record and lose earlier ones
 		err = l.log.Sync()
-		l.behind = err != nil
+		l.needsSync = err != nil
 	}
 	if err == nil {
 		_, err = l.log.Write(line)
 	}
 	if err != nil {
-		l.broken = err
+		l.writeErr = err
 		return fmt.Errorf("writing ledger: %w", err)
 	}
 	if durable {
 		if err := l.sync(); err != nil {
-			l.broken = err
+			l.writeErr = err
 			return fmt.Errorf("syncing ledger: %w", err)
 		}
 	}
@@ -161,11 +161,11 @@ func (l *Ledger) append(r record, durable bool) error {
 }
 
 func (l *Ledger) sync() error {
-	if err := l.log.Sync(); err != nil || l.named {
+	if err := l.log.Sync(); err != nil || l.namesSynced {
 		return err
 	}
 	err := l.syncNames()
-	l.named = err == nil
+	l.namesSynced = err == nil
 	return err
 }
 
@@ -177,11 +177,11 @@ func (l *Ledger) driver(kind Kind) (Driver, error) {
 	return driver, nil
 }
 
-// look returns the current state of a change's object.
-func (l *Ledger) look(ctx context.Context, c Change) (State, error) {
+// currentState returns the current state of a change's object.
+func (l *Ledger) currentState(ctx context.Context, c Change) (State, error) {
 	driver, err := l.driver(c.Kind)
 	if err != nil {
 		return State{}, err
 	}
-	return driver.Look(ctx, c)
+	return driver.Get(ctx, c)
 }

@@ -22,7 +22,7 @@ func open(t *testing.T, dir, root string) *Ledger {
 	}
 	paths := &Paths{Tree: tree}
 	l, err := Open(dir, map[Kind]Driver{
-		File: paths, Directory: paths, Link: paths, HardLink: paths, Contents: &ContentsOf{Tree: tree}, Shared: SharedOf{ContentsOf: &ContentsOf{Tree: tree}},
+		File: paths, Directory: paths, Symlink: paths, HardLink: paths, Contents: &DirSnapshot{Tree: tree}, SharedContents: SharedDirSnapshot{DirSnapshot: &DirSnapshot{Tree: tree}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -31,8 +31,8 @@ func open(t *testing.T, dir, root string) *Ledger {
 	return l
 }
 
-// listing renders a tree: one line for each path with type, mode and content.
-func listing(t *testing.T, root string) []string {
+// listTree renders a tree: one line for each path with type, mode and content.
+func listTree(t *testing.T, root string) []string {
 	t.Helper()
 	var lines []string
 	err := filepath.WalkDir(root, func(p string, _ os.DirEntry, err error) error {
@@ -64,22 +64,22 @@ func listing(t *testing.T, root string) []string {
 	return lines
 }
 
-// own returns the state with the owner of the test process.
-func own(s State) State {
+// ownedByTest returns the state with the owner of the test process.
+func ownedByTest(s State) State {
 	uid, gid := os.Geteuid(), os.Getegid()
 	s.UID, s.GID = &uid, &gid
 	return s
 }
 
-func wishes() []Change {
+func testChanges() []Change {
 	return []Change{
-		{Kind: File, Target: "/etc/new/deep/file", Want: own(FileState([]byte("new\n"), 0o600))},
-		{Kind: File, Target: "/etc/replaced", Want: own(FileState([]byte("theirs\n"), 0o755))},
-		{Kind: File, Target: "/etc/was-link", Want: own(FileState([]byte("plain\n"), 0o644))},
-		{Kind: Link, Target: "/etc/masked.service", Want: State{Present: true, Link: "/dev/null"}},
-		{Kind: HardLink, Target: "/etc/other-name", Want: State{Present: true, Link: "/etc/replaced"}},
-		{Kind: File, Target: "/etc/unwanted", Want: State{}},
-		{Kind: Directory, Target: "/srv", Want: own(DirectoryState(0o700))},
+		{Kind: File, Target: "/etc/new/deep/file", Desired: ownedByTest(FileState([]byte("new\n"), 0o600))},
+		{Kind: File, Target: "/etc/replaced", Desired: ownedByTest(FileState([]byte("theirs\n"), 0o755))},
+		{Kind: File, Target: "/etc/was-link", Desired: ownedByTest(FileState([]byte("plain\n"), 0o644))},
+		{Kind: Symlink, Target: "/etc/masked.service", Desired: State{Present: true, Link: "/dev/null"}},
+		{Kind: HardLink, Target: "/etc/other-name", Desired: State{Present: true, Link: "/etc/replaced"}},
+		{Kind: File, Target: "/etc/unwanted", Desired: State{}},
+		{Kind: Directory, Target: "/srv", Desired: ownedByTest(DirectoryState(0o700))},
 	}
 }
 
@@ -102,15 +102,15 @@ func populate(t *testing.T) string {
 	return root
 }
 
-func TestApplyTwiceIsNoOpAndUndoGivesBackEverything(t *testing.T) {
+func TestApplyIsIdempotentAndUndoRestoresEverything(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
-	before := listing(t, root)
+	before := listTree(t, root)
 	l := open(t, dir, root)
-	made, err := l.Apply(t.Context(), "files", wishes())
+	made, err := l.Apply(t.Context(), "files", testChanges())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(made) != len(wishes())+2 { // and two parents
+	if len(made) != len(testChanges())+2 { // and two parents
 		t.Errorf("made %d changes: %v", len(made), made)
 	}
 	want := []string{
@@ -118,28 +118,28 @@ func TestApplyTwiceIsNoOpAndUndoGivesBackEverything(t *testing.T) {
 		`/etc/new/deep/file -rw------- "new\n"`, `/etc/other-name -rwxr-xr-x "theirs\n"`, `/etc/replaced -rwxr-xr-x "theirs\n"`,
 		`/etc/same -rw-r----- "same\n"`, `/etc/was-link -rw-r--r-- "plain\n"`, "/srv drwx------",
 	}
-	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
 		t.Fatalf("tree after apply (-want +got):\n%s", diff)
 	}
-	if again, err := l.Apply(t.Context(), "files", wishes()); err != nil || len(again) != 0 {
+	if again, err := l.Apply(t.Context(), "files", testChanges()); err != nil || len(again) != 0 {
 		t.Errorf("second apply made %v, %v", again, err)
 	}
 	outcome, err := l.Undo(t.Context())
 	if err != nil || len(outcome.Kept) != 0 {
 		t.Fatalf("undo kept %v: %v", outcome.Kept, err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("tree after undo (-want +got):\n%s", diff)
 	}
-	if err := l.Forget(); err != nil {
+	if err := l.Remove(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestUndoKeepsWhatSomebodyElseChanged(t *testing.T) {
+func TestUndoKeepsForeignChanges(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
 	l := open(t, dir, root)
-	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
 		t.Fatal(err)
 	}
 	theirs := filepath.Join(root, "etc/replaced")
@@ -159,10 +159,10 @@ func TestUndoKeepsWhatSomebodyElseChanged(t *testing.T) {
 	}
 }
 
-func TestDamageInTheMiddleIsRefused(t *testing.T) {
+func TestDamageInTheMiddleIsAnError(t *testing.T) {
 	root, dir := populate(t), t.TempDir()
 	l := open(t, dir, root)
-	if _, err := l.Apply(t.Context(), "files", wishes()); err != nil {
+	if _, err := l.Apply(t.Context(), "files", testChanges()); err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
@@ -177,7 +177,7 @@ func TestDamageInTheMiddleIsRefused(t *testing.T) {
 	}
 }
 
-func TestOnlyOneWriter(t *testing.T) {
+func TestOpenFailsWhileLocked(t *testing.T) {
 	dir := t.TempDir()
 	open(t, dir, t.TempDir())
 	if _, err := Open(dir, nil); !errors.Is(err, ErrLocked) {

@@ -12,7 +12,7 @@ import (
 // userHome creates a home directory of user 1000 with a directory app, and /etc.
 func userHome(t *testing.T) string {
 	t.Helper()
-	needRoot(t)
+	requireRoot(t)
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "home/u/app"} {
 		must(t, os.MkdirAll(filepath.Join(root, dir), 0o755)) //nolint:gosec // as on a host
@@ -26,8 +26,8 @@ func userHome(t *testing.T) string {
 	return root
 }
 
-// swap renames a directory of user 1000 and replaces it with a symbolic link of that user.
-func swap(t *testing.T, root, dir, target string) func() {
+// replaceWithLink renames a directory of user 1000 and replaces it with a symbolic link of that user.
+func replaceWithLink(t *testing.T, root, dir, target string) func() {
 	t.Helper()
 	dir = filepath.Join(root, dir)
 	must(t, os.Rename(dir, dir+".away"))
@@ -39,39 +39,39 @@ func swap(t *testing.T, root, dir, target string) func() {
 	}
 }
 
-func ofUser(s State) State {
+func ownedByUser(s State) State {
 	uid, gid := 1000, 1000
 	s.UID, s.GID = &uid, &gid
 	return s
 }
 
-func TestApplyDoesNotFollowALinkOfAUser(t *testing.T) {
+func TestApplyDoesNotFollowUserLink(t *testing.T) {
 	root, dir := userHome(t), t.TempDir()
-	swap(t, root, "home/u/app", "../../etc")
-	before := portrait(t, root)
+	replaceWithLink(t, root, "home/u/app", "../../etc")
+	before := snapshot(t, root)
 	_, err := open(t, dir, root).Apply(t.Context(), "files", []Change{
-		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours\n"), 0o644)},
-		{Kind: File, Target: "/home/u/app/new/file", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
+		{Kind: File, Target: "/etc/replaced", Desired: FileState([]byte("ours\n"), 0o644)},
+		{Kind: File, Target: "/home/u/app/new/file", Desired: ownedByUser(FileState([]byte("ours\n"), 0o644))},
 	})
 	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(report.RemedyOf(err), "namei -l "+root+"/home/u/app/new") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
 	}
-	if after := portrait(t, root); strings.Join(before, "\n") != strings.Join(after, "\n") {
+	if after := snapshot(t, root); strings.Join(before, "\n") != strings.Join(after, "\n") {
 		t.Errorf("changed: %q", after)
 	}
 }
 
-func TestUndoDoesNotFollowALinkOfAUser(t *testing.T) {
+func TestUndoDoesNotFollowUserLink(t *testing.T) {
 	root, dir := userHome(t), t.TempDir()
-	k := kills{before: portrait(t, root)}
+	k := expectedStates{before: snapshot(t, root)}
 	l := open(t, dir, root)
 	_, err := l.Apply(t.Context(), "files", []Change{
-		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours\n"), 0o644)},
-		{Kind: File, Target: "/home/u/app/shadow", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
-		{Kind: File, Target: "/home/u/app/conf.d/file", Want: ofUser(FileState([]byte("ours\n"), 0o644))},
+		{Kind: File, Target: "/etc/replaced", Desired: FileState([]byte("ours\n"), 0o644)},
+		{Kind: File, Target: "/home/u/app/shadow", Desired: ownedByUser(FileState([]byte("ours\n"), 0o644))},
+		{Kind: File, Target: "/home/u/app/conf.d/file", Desired: ownedByUser(FileState([]byte("ours\n"), 0o644))},
 	})
 	must(t, err)
-	release := swap(t, root, "home/u/app", "../../etc")
+	release := replaceWithLink(t, root, "home/u/app", "../../etc")
 	outcome, err := l.Undo(t.Context())
 	if err == nil || !strings.Contains(err.Error(), "link app of user 1000") || !strings.HasPrefix(report.RemedyOf(err), "namei -l "+root+"/home/u/app/") {
 		t.Errorf("error %v, remedy %q", err, report.RemedyOf(err))
@@ -83,5 +83,5 @@ func TestUndoDoesNotFollowALinkOfAUser(t *testing.T) {
 		t.Errorf("a file of root is %q now, %v", content, err)
 	}
 	release()
-	k.giveBack(t, l, ground{root: root, dir: dir}, "with the directory again")
+	k.checkUndo(t, l, workDir{root: root, dir: dir}, "with the directory again")
 }

@@ -32,7 +32,7 @@ func openLocked(name string, pause func()) (*os.File, error) {
 		if err := lock(int(file.Fd()), pause); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
-		there, err := stillNamed(file, name)
+		there, err := refersTo(file, name)
 		if err == nil && there {
 			return file, nil
 		}
@@ -42,8 +42,8 @@ func openLocked(name string, pause func()) (*os.File, error) {
 	}
 }
 
-// stillNamed reports whether name still refers to the open file.
-func stillNamed(file *os.File, name string) (bool, error) {
+// refersTo reports whether name still refers to the open file.
+func refersTo(file *os.File, name string) (bool, error) {
 	opened, err := file.Stat()
 	if err != nil {
 		return false, err

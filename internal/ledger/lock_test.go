@@ -8,7 +8,7 @@ import (
 )
 
 // A child of a killed run holds the lock slightly longer than the run.
-func TestLockOfAKilledRun(t *testing.T) {
+func TestLockIsRetriedAfterKill(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "lock")
 	open := func() *os.File {
 		file, err := os.Create(name)
@@ -33,7 +33,7 @@ func TestLockOfAKilledRun(t *testing.T) {
 
 // If the owner of the lock deletes the file, the next owner locks a new file and not the
 // deleted one.
-func TestLockOfAFileThatWasRemoved(t *testing.T) {
+func TestLockOfDeletedFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "ledger.log")
 	before, err := openLocked(name, t.FailNow)
 	if err != nil {
@@ -48,7 +48,7 @@ func TestLockOfAFileThatWasRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer next.Close()
-	if there, err := stillNamed(next, name); err != nil || !there {
+	if there, err := refersTo(next, name); err != nil || !there {
 		t.Errorf("the lock is of a file that is gone: %v", err)
 	}
 	if third, err := openLocked(name, func() {}); !errors.Is(err, ErrLocked) {

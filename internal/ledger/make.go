@@ -8,16 +8,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Make applies the desired state to one path.
-func (d *Paths) Make(ctx context.Context, c Change, now State) error {
-	return d.MakeAll(ctx, []Pending{{Change: c, Now: now}})
+// Set applies the desired state to one path.
+func (d *Paths) Set(ctx context.Context, c Change, now State) error {
+	return d.SetAll(ctx, []PlannedChange{{Change: c, Now: now}})
 }
 
-// MakeAll removes paths and creates directories and links in the given order. Then it
+// SetAll removes paths and creates directories and links in the given order. Then it
 // renames all files into place, and then creates hard links. All paths are labeled and
 // durable when it returns, with two syncs per file system for any number of paths.
-func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
-	policy, err := d.labels(ctx, pending)
+func (d *Paths) SetAll(ctx context.Context, pending []PlannedChange) error {
+	policy, err := d.policyLabels(ctx, pending)
 	if err != nil {
 		return err
 	}
@@ -31,10 +31,10 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 		if err := batch.Touch(p.Target); err != nil {
 			return err
 		}
-		if err := d.makeOne(batch, p, labelOf(p, policy)); err != nil {
+		if err := d.setOne(batch, p, labelOf(p, policy)); err != nil {
 			return err
 		}
-		if p.Want.Present {
+		if p.Desired.Present {
 			written = append(written, p.Target)
 		}
 	}
@@ -42,8 +42,8 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 		return err
 	}
 	for _, p := range pending {
-		if p.Kind == HardLink && p.Want.Present {
-			if err := d.Tree.HardLink(p.Want.Link, p.Target); err != nil {
+		if p.Kind == HardLink && p.Desired.Present {
+			if err := d.Tree.HardLink(p.Desired.Link, p.Target); err != nil {
 				return err
 			}
 		}
@@ -56,33 +56,33 @@ func (d *Paths) MakeAll(ctx context.Context, pending []Pending) error {
 	return batch.Sync()
 }
 
-// makeOne changes one path, or stages it. Hard links are created later, after their
+// setOne changes one path, or stages it. Hard links are created later, after their
 // targets.
-func (d *Paths) makeOne(batch *host.Batch, p Pending, label []byte) error {
-	attr := attrOf(p.Kind, p.Want, p.Now)
-	attr.Label, attr.Xattrs = label, p.Want.Xattrs
+func (d *Paths) setOne(batch *host.Batch, p PlannedChange, label []byte) error {
+	attr := attrOf(p.Kind, p.Desired, p.Now)
+	attr.Label, attr.Xattrs = label, p.Desired.Xattrs
 	switch {
-	case !p.Want.Present:
+	case !p.Desired.Present:
 		return d.Tree.Remove(p.Target)
 	case p.Kind == Directory:
 		return d.Tree.Mkdir(p.Target, attr)
-	case p.Kind == Link:
-		return d.Tree.Symlink(p.Want.Link, p.Target, attr)
+	case p.Kind == Symlink:
+		return d.Tree.Symlink(p.Desired.Link, p.Target, attr)
 	case p.Kind == HardLink:
 		return nil
-	case p.Want.Digest == "" && p.Now.Type == string(host.Regular):
+	case p.Desired.Digest == "" && p.Now.Type == string(host.Regular):
 		return d.Tree.SetAttr(p.Target, attr)
 	}
-	return batch.Stage(p.Target, p.Want.Content, attr)
+	return batch.Stage(p.Target, p.Desired.Content, attr)
 }
 
-// Tidy removes temporary files of interrupted runs beside the paths, and syncs the file
+// CleanUp removes temporary files of interrupted runs beside the paths, and syncs the file
 // systems of the paths.
-func (d *Paths) Tidy(_ context.Context, changes []Change) error {
+func (d *Paths) CleanUp(_ context.Context, changes []Change) error {
 	batch := d.Tree.NewBatch()
 	defer batch.Abort()
 	for _, c := range changes {
-		if !c.onPath() {
+		if !c.isPath() {
 			continue
 		}
 		err := d.Tree.RemoveTemporary(c.Target)

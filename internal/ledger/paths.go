@@ -13,11 +13,11 @@ type Paths struct {
 	SELinux Labeler
 }
 
-// Look returns the state of the object at the change's path.
-func (d *Paths) Look(_ context.Context, c Change) (State, error) {
+// Get returns the state of the object at the change's path.
+func (d *Paths) Get(_ context.Context, c Change) (State, error) {
 	info, err := d.Tree.Lstat(c.Target)
 	if err != nil || info.Type == host.Absent {
-		return State{}, explained(err)
+		return State{}, unsafeLinkError(err)
 	}
 	var content []byte
 	if info.Type == host.Regular {
@@ -36,12 +36,12 @@ func (d *Paths) Look(_ context.Context, c Change) (State, error) {
 		state.Mode = nil // the mode of a symbolic link has no meaning
 	}
 	if c.Kind == HardLink {
-		target, err := d.Tree.Lstat(c.Want.Link)
+		target, err := d.Tree.Lstat(c.Desired.Link)
 		if err != nil {
 			return State{}, err
 		}
 		if target.Type != host.Absent && target.Inode == info.Inode && target.Device == info.Device {
-			state.Link, state.Value = c.Want.Link, c.Want.Value
+			state.Link, state.Value = c.Desired.Link, c.Desired.Value
 		}
 	}
 	return state, nil
@@ -54,7 +54,7 @@ func fileType(kind Kind) string {
 		return string(host.Regular)
 	case Directory:
 		return string(host.Directory)
-	case Link:
+	case Symlink:
 		return string(host.Symlink)
 	}
 	return ""

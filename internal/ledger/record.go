@@ -38,16 +38,16 @@ const (
 )
 
 type record struct {
-	Type    recordType `json:"type"`
-	Seq     int        `json:"seq"`
-	Time    time.Time  `json:"time"`
-	Version int        `json:"version,omitempty"` // header
-	Step    string     `json:"step,omitempty"`    // intent: the step of the join
-	Entries []entry    `json:"entries,omitempty"` // intent
-	Bracket bool       `json:"bracket,omitempty"` // intent: changed externally
-	Of      int        `json:"of,omitempty"`      // done: the sequence number of the intent
-	After   []State    `json:"after,omitempty"`   // done: the states after external changes
-	Key     string     `json:"key,omitempty"`     // undone
+	Type     recordType `json:"type"`
+	Seq      int        `json:"seq"`
+	Time     time.Time  `json:"time"`
+	Version  int        `json:"version,omitempty"` // header
+	Step     string     `json:"step,omitempty"`    // intent: the step of the join
+	Entries  []entry    `json:"entries,omitempty"` // intent
+	External bool       `json:"bracket,omitempty"` // intent: changed externally
+	Of       int        `json:"of,omitempty"`      // done: the sequence number of the intent
+	After    []State    `json:"after,omitempty"`   // done: the states after external changes
+	Key      string     `json:"key,omitempty"`     // undone
 }
 
 type entry struct {
@@ -72,7 +72,7 @@ func parse(log []byte) ([]record, int, error) {
 	for rest := log; len(rest) > 0; {
 		line, tail, whole := bytes.Cut(rest, []byte("\n"))
 		r, err := parseLine(line)
-		if (!whole || err != nil) && torn(rest, len(records) == 0) {
+		if (!whole || err != nil) && isTruncated(rest, len(records) == 0) {
 			break
 		}
 		if !whole && err == nil {
@@ -97,15 +97,15 @@ func parse(log []byte) ([]record, int, error) {
 // maxHeader is the maximum length of the first record, which is made durable alone.
 const maxHeader = 128
 
-// torn reports whether a power failure, and not disk damage, can have left rest, which
+// isTruncated reports whether a power failure, and not disk damage, can have left rest, which
 // begins with an unreadable record. Data that a disk has not written is zeros, or is behind
 // the end of the file. No durable record can follow.
-func torn(rest []byte, first bool) bool {
+func isTruncated(rest []byte, first bool) bool {
 	if first && len(rest) > maxHeader {
 		return false
 	}
 	line, _, whole := bytes.Cut(rest, []byte("\n"))
-	if whole && bytes.IndexByte(line, 0) < 0 && !expendable(line) {
+	if whole && bytes.IndexByte(line, 0) < 0 && !isExpendable(line) {
 		return false
 	}
 	for line := range bytes.Lines(rest) {
@@ -117,9 +117,9 @@ func torn(rest []byte, first bool) bool {
 	return true
 }
 
-// expendable reports whether the type of a damaged record allows it to be lost at the end
+// isExpendable reports whether the type of a damaged record allows it to be lost at the end
 // of the log. Without the record, more is restored or checked than necessary.
-func expendable(line []byte) bool {
+func isExpendable(line []byte) bool {
 	_, body, _ := bytes.Cut(line, []byte(" "))
 	return bytes.HasPrefix(body, []byte(`{"type":"done",`)) || bytes.HasPrefix(body, []byte(`{"type":"undone",`))
 }

@@ -20,23 +20,23 @@ func goldenRecords() []record {
 		{Type: header, Seq: 0, Time: at, Version: 1},
 		{Type: intent, Seq: 1, Time: at, Step: "files", Entries: []entry{
 			{
-				Change: Change{Kind: File, Target: "/etc/a", Why: "payload", Want: FileState([]byte("secret"), 0o600), Overwrite: true},
+				Change: Change{Kind: File, Target: "/etc/a", Reason: "payload", Desired: FileState([]byte("secret"), 0o600), Overwrite: true},
 				Before: State{
 					Present: true, Type: "file", Digest: digest([]byte("old")), Size: 3, Mode: &mode, UID: &root, GID: &root,
 					Xattrs: map[string][]byte{"security.selinux": []byte("system_u:object_r:etc_t:s0\x00")},
 				},
 			},
-			{Change: Change{Kind: Link, Target: "/etc/b", Want: State{Present: true, Link: "/dev/null"}}},
-			{Change: Change{Kind: Unit, Target: "crio.service", Want: State{Present: true, Enabled: "enabled", Active: "active"}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
-			{Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Want: State{Present: true, Value: "0"}}, Before: State{Present: true, Value: "1"}},
-			{Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Want: State{Present: true}}, Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}}},
+			{Change: Change{Kind: Symlink, Target: "/etc/b", Desired: State{Present: true, Link: "/dev/null"}}},
+			{Change: Change{Kind: Unit, Target: "crio.service", Desired: State{Present: true, Enabled: "enabled", Active: "active"}}, Before: State{Present: true, Enabled: "disabled", Active: "inactive"}},
+			{Change: Change{Kind: Sysctl, Target: "vm.panic_on_oom", Desired: State{Present: true, Value: "0"}}, Before: State{Present: true, Value: "1"}},
+			{Change: Change{Kind: Contents, Target: "/var/lib/kubelet", Desired: State{Present: true}}, Before: State{Present: true, Names: []string{"/var/lib/kubelet/a"}}},
 		}},
 		{Type: done, Seq: 2, Time: at, Of: 1, After: []State{{Present: true, Value: "x"}}},
 		{Type: undone, Seq: 3, Time: at, Key: "file:/etc/a"},
 	}
 }
 
-func TestFormatOfTheFile(t *testing.T) {
+func TestFileFormat(t *testing.T) {
 	var log strings.Builder
 	for _, r := range goldenRecords() {
 		line, err := r.line()
@@ -58,7 +58,7 @@ func TestFormatOfTheFile(t *testing.T) {
 	}
 }
 
-func TestFormatIsReadBack(t *testing.T) {
+func TestFileFormatRoundTrip(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
 	if err != nil {
 		t.Fatal(err)
@@ -68,13 +68,13 @@ func TestFormatIsReadBack(t *testing.T) {
 		t.Fatalf("%d of %d bytes, %v", good, len(content), err)
 	}
 	want := goldenRecords()
-	want[1].Entries[0].Want.Content = nil // never written
+	want[1].Entries[0].Desired.Content = nil // never written
 	if diff := cmp.Diff(want, records); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
-func TestParseTellsATornTailFromDamage(t *testing.T) {
+func TestParseDistinguishesTruncationFromDamage(t *testing.T) {
 	content, err := os.ReadFile(filepath.Join("testdata", "version1.log"))
 	if err != nil {
 		t.Fatal(err)

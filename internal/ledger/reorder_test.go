@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// written is one operation of a process on the log: a write or a sync.
-type written struct {
+// logOperation is one operation of a process on the log: a write or a sync.
+type logOperation struct {
 	data []byte
 	sync bool
 }
@@ -22,7 +22,7 @@ type written struct {
 var logCall = regexp.MustCompile(`(write|fsync)\(\d+<[^>]*ledger\.log>(?:, "([\\x0-9a-f]*)", \d+)?\) += (\d+)`)
 
 // logWrites runs a victim and returns its operations on the log.
-func logWrites(t *testing.T, g ground, verb string) []written {
+func logWrites(t *testing.T, g workDir, verb string) []logOperation {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	command := g.command(t, verb, "strace", "-f", "-qq", "-y", "-xx", "-s", "1000000", "-o", trace, "-e", "trace=write,fsync")
@@ -31,18 +31,18 @@ func logWrites(t *testing.T, g ground, verb string) []written {
 	}
 	lines, err := os.ReadFile(trace)
 	must(t, err)
-	lines = bytes.ReplaceAll(lines, []byte(hexed("ledger.log")), []byte("ledger.log"))
-	var all []written
+	lines = bytes.ReplaceAll(lines, []byte(hexEncoded("ledger.log")), []byte("ledger.log"))
+	var all []logOperation
 	for _, call := range logCall.FindAllSubmatch(lines, -1) {
 		data, err := hex.DecodeString(strings.ReplaceAll(string(call[2]), `\x`, ""))
 		must(t, err)
-		all = append(all, written{data: data, sync: string(call[1]) == "fsync"})
+		all = append(all, logOperation{data: data, sync: string(call[1]) == "fsync"})
 	}
 	return all
 }
 
-// hexed returns text in the format of strace -xx.
-func hexed(text string) string {
+// hexEncoded returns text in the format of strace -xx.
+func hexEncoded(text string) string {
 	var out strings.Builder
 	for _, b := range []byte(text) {
 		fmt.Fprintf(&out, `\x%02x`, b)
@@ -52,10 +52,10 @@ func hexed(text string) string {
 
 const sector = 512
 
-// left returns a possible content of the log after a power failure: all durable data, and a
+// afterPowerFailure returns a possible content of the log after a power failure: all durable data, and a
 // random subset of the parts written since. An unwritten part is zeros, or is behind the
 // end of the file.
-func left(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
+func afterPowerFailure(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
 	log := bytes.Clone(since)
 	for _, part := range parts {
 		if random.IntN(2) == 0 {
@@ -68,8 +68,8 @@ func left(random *rand.Rand, durable, since []byte, parts [][2]int) []byte {
 	return append(bytes.Clone(durable), log...)
 }
 
-// partsOf splits the data written since the last sync at disk sectors or at the writes.
-func partsOf(durable, since []byte, bySector bool, ends []int) [][2]int {
+// splitUnsynced splits the data written since the last sync at disk sectors or at the writes.
+func splitUnsynced(durable, since []byte, bySector bool, ends []int) [][2]int {
 	var parts [][2]int
 	for at := 0; at < len(since); {
 		end := len(since)
@@ -91,19 +91,19 @@ func partsOf(durable, since []byte, bySector bool, ends []int) [][2]int {
 
 // Whatever subset of the unsynced writes survives, the ledger can be read with all synced
 // records, and everything is restored.
-func TestLogIsReadAfterReorderedAndDroppedWrites(t *testing.T) {
+func TestLogIsReadableAfterReorderedAndLostWrites(t *testing.T) {
 	if os.Getenv(victimRoot) != "" {
 		victim(t)
 		return
 	}
-	needRoot(t)
+	requireRoot(t)
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("strace, which shows what is written, is not installed (Debian: apt-get install strace)")
 	}
-	inMemory(t)
+	useTmpfs(t)
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // no secret
-	g := ground{root: scene(t), dir: t.TempDir()}
-	k := kills{before: portrait(t, g.root)}
+	g := workDir{root: buildTree(t), dir: t.TempDir()}
+	k := expectedStates{before: snapshot(t, g.root)}
 	apply := logWrites(t, g, "apply")
 	undo := logWrites(t, g, "undo")
 	if len(apply) < 6 || len(undo) < 20 {
@@ -122,7 +122,7 @@ func TestLogIsReadAfterReorderedAndDroppedWrites(t *testing.T) {
 		records, _, err := parse(durable)
 		must(t, err)
 		for n := range 400 {
-			log := left(random, durable, since, partsOf(durable, since, n%2 == 0, ends))
+			log := afterPowerFailure(random, durable, since, splitUnsynced(durable, since, n%2 == 0, ends))
 			got, good, err := parse(log)
 			if err != nil || len(got) < len(records) || good < len(durable) {
 				t.Fatalf("call %d: %d of %d records, %v, of %q behind what is durable", i, len(got), len(records), err, log[len(durable):])
@@ -132,9 +132,9 @@ func TestLogIsReadAfterReorderedAndDroppedWrites(t *testing.T) {
 			if i < len(apply) || n > 2 {
 				continue
 			}
-			undone := g.copied(t)
+			undone := g.clone(t)
 			must(t, os.WriteFile(filepath.Join(undone.dir, "ledger.log"), log, 0o600))
-			k.giveBack(t, open(t, undone.dir, undone.root), undone, fmt.Sprintf("call %d", i))
+			k.checkUndo(t, open(t, undone.dir, undone.root), undone, fmt.Sprintf("call %d", i))
 		}
 	}
 	if most < 5 {

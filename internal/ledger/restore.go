@@ -10,7 +10,7 @@ import (
 
 // Restore restores the path durably.
 func (d *Paths) Restore(ctx context.Context, c Change, before State) error {
-	back := d.Begin()
+	back := d.BeginRestore()
 	defer back.Abort()
 	if err := back.Restore(ctx, c, before); err != nil {
 		return err
@@ -19,26 +19,28 @@ func (d *Paths) Restore(ctx context.Context, c Change, before State) error {
 	return errors.Join(failed[c.Target], err)
 }
 
-// Begin starts a batch that restores many paths with few syncs.
-func (d *Paths) Begin() Restoring { return &restoring{tree: d.Tree, batch: d.Tree.NewBatch()} }
+// BeginRestore starts a batch that restores many paths with few syncs.
+func (d *Paths) BeginRestore() RestoreBatch {
+	return &pathRestoreBatch{tree: d.Tree, batch: d.Tree.NewBatch()}
+}
 
-// restoring is a batch of restored paths. Finish renames staged files into place. All other
+// pathRestoreBatch is a batch of restored paths. Finish renames staged files into place. All other
 // changes are made immediately.
-type restoring struct {
+type pathRestoreBatch struct {
 	tree  *host.Tree
 	batch *host.Batch
 }
 
-// Busy reports whether Finish will replace the path.
-func (r *restoring) Busy(c Change) (bool, error) {
-	if !c.onPath() {
+// IsPending reports whether Finish will replace the path.
+func (r *pathRestoreBatch) IsPending(c Change) (bool, error) {
+	if !c.isPath() {
 		return false, nil
 	}
 	return r.batch.Holds(c.Target)
 }
 
 // Restore restores the path, or stages the file that Finish renames to the path.
-func (r *restoring) Restore(_ context.Context, c Change, before State) error {
+func (r *pathRestoreBatch) Restore(_ context.Context, c Change, before State) error {
 	now, err := r.tree.Lstat(c.Target)
 	if err != nil {
 		return err
@@ -66,15 +68,15 @@ func (r *restoring) Restore(_ context.Context, c Change, before State) error {
 	case host.Symlink:
 		return r.tree.Symlink(before.Link, c.Target, attr)
 	case host.Regular:
-		return r.file(c, before, now, attr)
+		return r.restoreFile(c, before, now, attr)
 	}
 	return fmt.Errorf("what was there was a %s, which cannot be put back", before.Type)
 }
 
-// file restores a file. If the content is still the original, it changes only the
+// restoreFile restores a file. If the content is still the original, it changes only the
 // attributes, so that the inode and its other hard links remain.
-func (r *restoring) file(c Change, before State, now host.Info, attr host.Attr) error {
-	if now.Type == host.Regular && c.Kind == File && within(now.Xattrs, before.Xattrs) {
+func (r *pathRestoreBatch) restoreFile(c Change, before State, now host.Info, attr host.Attr) error {
+	if now.Type == host.Regular && c.Kind == File && isSubset(now.Xattrs, before.Xattrs) {
 		content, _, err := r.tree.ReadFile(c.Target)
 		if err != nil {
 			return err
@@ -86,9 +88,9 @@ func (r *restoring) file(c Change, before State, now host.Info, attr host.Attr) 
 	return r.batch.Stage(c.Target, before.Content, attr)
 }
 
-// within reports whether before contains all names of now. Attributes can be set on an
+// isSubset reports whether before contains all names of now. Attributes can be set on an
 // existing file, but not removed.
-func within(now, before map[string][]byte) bool {
+func isSubset(now, before map[string][]byte) bool {
 	for name := range now {
 		if _, there := before[name]; !there {
 			return false
@@ -99,7 +101,7 @@ func within(now, before map[string][]byte) bool {
 
 // Finish renames the staged files into place and makes all changes durable. It returns an
 // error for each path that could not be renamed.
-func (r *restoring) Finish() (map[string]error, error) {
+func (r *pathRestoreBatch) Finish() (map[string]error, error) {
 	failed, err := r.batch.RenameEach()
 	if err != nil {
 		return nil, err
@@ -108,4 +110,4 @@ func (r *restoring) Finish() (map[string]error, error) {
 }
 
 // Abort discards staged files.
-func (r *restoring) Abort() { r.batch.Abort() }
+func (r *pathRestoreBatch) Abort() { r.batch.Abort() }

@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// scene creates a tree in which every kind of change has an effect. As root it has several
+// buildTree creates a tree in which every kind of change has an effect. As root it has several
 // owners.
-func scene(t *testing.T) string {
+func buildTree(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{"etc", "opt/tree/b/deep", "opt/emptied/old", "srv/real/sub", "var/kept"} {
@@ -43,37 +43,37 @@ func scene(t *testing.T) string {
 	return root
 }
 
-// sceneWishes returns changes as Ignition's rules produce them. They replace and remove
+// treeChanges returns changes as Ignition's rules produce them. They replace and remove
 // trees, and create a file below a symbolic link to a directory that has a file of that
 // name and content.
-func sceneWishes() []Change {
+func treeChanges() []Change {
 	absent := func(kind Kind, p string) Change { return Change{Kind: kind, Target: p} }
 	owner := 12
 	return []Change{
-		{Kind: Directory, Target: "/srv", Want: DirectoryState(0o700)},
-		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("theirs\n"), 0o755)},
-		{Kind: File, Target: "/etc/was-link", Want: FileState([]byte("plain\n"), 0o644)},
-		{Kind: Link, Target: "/etc/was-link-too", Want: State{Present: true, Link: "same"}},
-		{Kind: Link, Target: "/etc/masked.service", Want: State{Present: true, Link: "/dev/null"}},
+		{Kind: Directory, Target: "/srv", Desired: DirectoryState(0o700)},
+		{Kind: File, Target: "/etc/replaced", Desired: FileState([]byte("theirs\n"), 0o755)},
+		{Kind: File, Target: "/etc/was-link", Desired: FileState([]byte("plain\n"), 0o644)},
+		{Kind: Symlink, Target: "/etc/was-link-too", Desired: State{Present: true, Link: "same"}},
+		{Kind: Symlink, Target: "/etc/masked.service", Desired: State{Present: true, Link: "/dev/null"}},
 		absent(File, "/etc/unwanted"),
-		{Kind: File, Target: "/etc/attributes", Want: State{Present: true, UID: &owner}},
-		{Kind: File, Target: "/etc/empty", Want: State{Present: true}},
+		{Kind: File, Target: "/etc/attributes", Desired: State{Present: true, UID: &owner}},
+		{Kind: File, Target: "/etc/empty", Desired: State{Present: true}},
 		absent(File, "/etc/becomes-directory"),
-		{Kind: Directory, Target: "/etc/becomes-directory", Want: DirectoryState(0o750)},
-		{Kind: File, Target: "/etc/becomes-directory/new/deep", Want: FileState([]byte("deep\n"), 0o600)},
+		{Kind: Directory, Target: "/etc/becomes-directory", Desired: DirectoryState(0o750)},
+		{Kind: File, Target: "/etc/becomes-directory/new/deep", Desired: FileState([]byte("deep\n"), 0o600)},
 		absent(File, "/opt/tree/b/link"), absent(File, "/opt/tree/b/deep/c"), absent(Directory, "/opt/tree/b/deep"),
 		absent(Directory, "/opt/tree/b"), absent(File, "/opt/tree/a"), absent(Directory, "/opt/tree"),
-		{Kind: File, Target: "/opt/tree", Want: FileState([]byte("a file now\n"), 0o640)},
+		{Kind: File, Target: "/opt/tree", Desired: FileState([]byte("a file now\n"), 0o640)},
 		absent(File, "/opt/emptied/old/x"), absent(Directory, "/opt/emptied/old"), absent(File, "/opt/emptied/gone"),
-		{Kind: Directory, Target: "/opt/emptied", Want: DirectoryState(0o711)},
-		{Kind: Link, Target: "/opt/emptied/old", Want: State{Present: true, Link: "../tree"}},
-		absent(Link, "/opt/linked"),
-		{Kind: Directory, Target: "/opt/linked", Want: DirectoryState(0o755)},
-		{Kind: File, Target: "/opt/linked/f", Want: FileState([]byte("below\n"), 0o640)},
-		{Kind: File, Target: "/opt/linked/sub/g", Want: FileState([]byte("deeper\n"), 0o640)},
-		{Kind: HardLink, Target: "/etc/other-name", Want: State{Present: true, Link: "/etc/replaced"}},
-		{Kind: HardLink, Target: "/etc/new-name", Want: HardLinkState("/etc/replaced", host.Regular)},
-		{Kind: HardLink, Target: "/etc/link-name", Want: HardLinkState("/etc/was-link-too", host.Symlink)},
+		{Kind: Directory, Target: "/opt/emptied", Desired: DirectoryState(0o711)},
+		{Kind: Symlink, Target: "/opt/emptied/old", Desired: State{Present: true, Link: "../tree"}},
+		absent(Symlink, "/opt/linked"),
+		{Kind: Directory, Target: "/opt/linked", Desired: DirectoryState(0o755)},
+		{Kind: File, Target: "/opt/linked/f", Desired: FileState([]byte("below\n"), 0o640)},
+		{Kind: File, Target: "/opt/linked/sub/g", Desired: FileState([]byte("deeper\n"), 0o640)},
+		{Kind: HardLink, Target: "/etc/other-name", Desired: State{Present: true, Link: "/etc/replaced"}},
+		{Kind: HardLink, Target: "/etc/new-name", Desired: HardLinkState("/etc/replaced", host.Regular)},
+		{Kind: HardLink, Target: "/etc/link-name", Desired: HardLinkState("/etc/was-link-too", host.Symlink)},
 	}
 }
 
@@ -84,9 +84,9 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// portrait returns one line for each path in a tree: type, mode, owner, content, link
+// snapshot returns one line for each path in a tree: type, mode, owner, content, link
 // target, attributes, and the other hard links of a file.
-func portrait(t *testing.T, root string) []string {
+func snapshot(t *testing.T, root string) []string {
 	t.Helper()
 	tree, err := host.OpenTree(root)
 	must(t, err)
@@ -119,8 +119,8 @@ func portrait(t *testing.T, root string) []string {
 	return lines
 }
 
-// twin returns a copy of a tree with all its attributes.
-func twin(t *testing.T, from string) string {
+// copyTree returns a copy of a tree with all its attributes.
+func copyTree(t *testing.T, from string) string {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "twin")
 	if out, err := exec.Command("cp", "-a", from, to).CombinedOutput(); err != nil {
@@ -129,16 +129,16 @@ func twin(t *testing.T, from string) string {
 	return to
 }
 
-func needRoot(t *testing.T) {
+func requireRoot(t *testing.T) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("giving files to other owners needs root")
 	}
 }
 
-// inMemory puts the temporary directories of a test on a tmpfs, if there is one. The result
+// useTmpfs puts the temporary directories of a test on a tmpfs, if there is one. The result
 // of a kill does not depend on the disk, and a sync costs nothing.
-func inMemory(t *testing.T) {
+func useTmpfs(t *testing.T) {
 	t.Helper()
 	const shm = "/dev/shm"
 	probe := filepath.Join(shm, fmt.Sprintf("hcp-node-agent-test-%d", os.Getpid()))

@@ -9,21 +9,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// SharedOf is a DirSnapshot for directories in which administrators also create files, such
+// SharedDirSnapshot is a DirSnapshot for directories in which administrators also create files, such
 // as a podman network in /etc/cni/net.d. The creator of a file is unknown, so an undo
 // removes only new empty directories and keeps all files.
-type SharedOf struct {
-	*ContentsOf
+type SharedDirSnapshot struct {
+	*DirSnapshot
 
 	Purge bool // remove new files too
 }
 
 // Restore removes new empty directories, and everything new if Purge is set.
-func (d SharedOf) Restore(ctx context.Context, c Change, before State) error {
+func (d SharedDirSnapshot) Restore(ctx context.Context, c Change, before State) error {
 	if d.Purge {
-		return d.ContentsOf.Restore(ctx, c, before)
+		return d.DirSnapshot.Restore(ctx, c, before)
 	}
-	came, err := d.came(c, before)
+	came, err := d.added(c, before)
 	if err != nil {
 		return err
 	}

@@ -11,14 +11,14 @@ import (
 
 // In a directory shared with administrators, an undo removes empty directories, and keeps
 // and reports files.
-func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
+func TestUndoKeepsFilesInSharedDirectories(t *testing.T) {
 	root := t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(root, "cni/net.d"), 0o755)) //nolint:gosec // as on a host
-	before := listing(t, root)
+	before := listTree(t, root)
 	l := open(t, t.TempDir(), root)
 	there := State{Present: true}
-	if _, err := l.Bracket(t.Context(), "files",
-		Change{Kind: Shared, Target: "/cni", Want: there}, Change{Kind: Shared, Target: "/new", Want: there}, Change{Kind: Contents, Target: "/cni/multus", Want: there},
+	if _, err := l.TrackExternal(t.Context(), "files",
+		Change{Kind: SharedContents, Target: "/cni", Desired: there}, Change{Kind: SharedContents, Target: "/new", Desired: there}, Change{Kind: Contents, Target: "/cni/multus", Desired: there},
 	); err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +33,14 @@ func TestUndoLeavesFilesWherePeoplePutThem(t *testing.T) {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
 	want := slices.Concat(before, []string{`/cni/net.d/podman.conflist -rw------- ""`})
-	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, item := range outcome.Restored {
-		if item.Target != "/cni" || item.Kind != Shared {
+		if item.Target != "/cni" || item.Kind != SharedContents {
 			continue
 		}
-		left, err := l.drivers[Shared].(SharedOf).Came(item)
+		left, err := l.drivers[SharedContents].(SharedDirSnapshot).Added(item)
 		if diff := cmp.Diff([]string{"/cni/net.d/podman.conflist"}, left); diff != "" || err != nil {
 			t.Errorf("%v (-want +got):\n%s", err, diff)
 		}

@@ -25,11 +25,11 @@ func manyChanges(t *testing.T, root string, n int) []Change {
 			must(t, os.WriteFile(filepath.Join(root, fmt.Sprintf("%s-%d", name, i)), fmt.Appendf(nil, "old %d", i), 0o600))
 		}
 		changes = append(changes,
-			Change{Kind: File, Target: fmt.Sprintf("/replaced-%d", i), Want: own(FileState([]byte("new"), 0o644))},
+			Change{Kind: File, Target: fmt.Sprintf("/replaced-%d", i), Desired: ownedByTest(FileState([]byte("new"), 0o644))},
 			Change{Kind: File, Target: fmt.Sprintf("/removed-%d", i)},
-			Change{Kind: File, Target: fmt.Sprintf("/new-%d/file", i), Want: own(FileState([]byte("new"), 0o644))},
-			Change{Kind: Link, Target: fmt.Sprintf("/link-%d", i), Want: State{Present: true, Link: "x"}},
-			Change{Kind: HardLink, Target: fmt.Sprintf("/hard-%d", i), Want: State{Present: true, Link: fmt.Sprintf("/replaced-%d", i)}})
+			Change{Kind: File, Target: fmt.Sprintf("/new-%d/file", i), Desired: ownedByTest(FileState([]byte("new"), 0o644))},
+			Change{Kind: Symlink, Target: fmt.Sprintf("/link-%d", i), Desired: State{Present: true, Link: "x"}},
+			Change{Kind: HardLink, Target: fmt.Sprintf("/hard-%d", i), Desired: State{Present: true, Link: fmt.Sprintf("/replaced-%d", i)}})
 	}
 	return changes
 }
@@ -40,7 +40,7 @@ const (
 )
 
 // docs/ledger.md promises the same number of syncs for 5 and for 50 files.
-func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
+func TestSyncsDoNotGrowWithChanges(t *testing.T) {
 	if verb, count, found := strings.Cut(os.Getenv(syncsOf), " "); found {
 		n, err := strconv.Atoi(count)
 		must(t, err)
@@ -60,7 +60,7 @@ func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
 		t.Skip("strace, which counts system calls, is not installed (Debian: apt-get install strace)")
 	}
 	for _, n := range []int{5, 50} {
-		apply, undo := syncs(t, "apply", n), syncs(t, "undo", n)
+		apply, undo := countSyncs(t, "apply", n), countSyncs(t, "undo", n)
 		// In order: originals written and renamed; header, and the ledger's directory
 		// entries; intent; files written, and all in place; done.
 		if diff := cmp.Diff(map[string]int{"fsync": 3, "syncfs": 5}, apply); diff != "" {
@@ -74,7 +74,7 @@ func TestBarriersDoNotGrowWithTheChanges(t *testing.T) {
 	}
 }
 
-func syncs(t *testing.T, verb string, n int) map[string]int {
+func countSyncs(t *testing.T, verb string, n int) map[string]int {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
 	command := exec.CommandContext(t.Context(), "strace", "-f", "-qq", "-o", trace, "-e", "trace=fsync,fdatasync,syncfs,sync",
@@ -96,8 +96,8 @@ func syncs(t *testing.T, verb string, n int) map[string]int {
 	return counts
 }
 
-// labels is a Labeler that records its calls and checks the labels when Relabel is called.
-type labels struct {
+// labelRecorder is a Labeler that records its calls and checks the labels when Relabel is called.
+type labelRecorder struct {
 	answer    map[string][]byte
 	asked     map[string]host.FileType
 	relabeled []string
@@ -105,12 +105,12 @@ type labels struct {
 	t         *testing.T
 }
 
-func (l *labels) Labels(_ context.Context, types map[string]host.FileType) (map[string][]byte, error) {
+func (l *labelRecorder) Labels(_ context.Context, types map[string]host.FileType) (map[string][]byte, error) {
 	l.asked = types
 	return l.answer, nil
 }
 
-func (l *labels) Relabel(_ context.Context, paths []string) error {
+func (l *labelRecorder) Relabel(_ context.Context, paths []string) error {
 	l.relabeled = paths
 	for p, want := range map[string]string{"/etc/new": "new_t\x00", "/etc/replaced": "old_t\x00", "/d": "dir_t\x00", "/d/link": "link_t\x00"} {
 		if info, err := l.tree.Lstat(p); err != nil || string(info.Xattrs["security.selinux"]) != want {
@@ -120,8 +120,8 @@ func (l *labels) Relabel(_ context.Context, paths []string) error {
 	return nil
 }
 
-func TestEverythingHasItsLabelBeforeItsName(t *testing.T) {
-	needRoot(t)
+func TestFilesAreLabeledBeforeRename(t *testing.T) {
+	requireRoot(t)
 	if there, err := os.Stat("/sys/fs/selinux/enforce"); err == nil {
 		t.Skipf("the kernel has SELinux (%s): it takes no label that its policy does not know", there.Name())
 	}
@@ -130,17 +130,17 @@ func TestEverythingHasItsLabelBeforeItsName(t *testing.T) {
 	must(t, err)
 	defer tree.Close()
 	must(t, tree.SetAttr("/etc/replaced", host.Attr{Mode: 0o644, Xattrs: map[string][]byte{"security.selinux": []byte("old_t\x00")}}))
-	policy := &labels{t: t, tree: tree, answer: map[string][]byte{"/etc/new": []byte("new_t\x00"), "/d": []byte("dir_t\x00"), "/d/link": []byte("link_t\x00")}}
+	policy := &labelRecorder{t: t, tree: tree, answer: map[string][]byte{"/etc/new": []byte("new_t\x00"), "/d": []byte("dir_t\x00"), "/d/link": []byte("link_t\x00")}}
 	paths := &Paths{Tree: tree, SELinux: policy}
-	l, err := Open(t.TempDir(), map[Kind]Driver{File: paths, Link: paths, Directory: paths, HardLink: paths})
+	l, err := Open(t.TempDir(), map[Kind]Driver{File: paths, Symlink: paths, Directory: paths, HardLink: paths})
 	must(t, err)
 	defer l.Close()
 	_, err = l.Apply(t.Context(), "files", []Change{
-		{Kind: File, Target: "/etc/new", Want: FileState(nil, 0o600)},
-		{Kind: File, Target: "/etc/replaced", Want: FileState([]byte("ours"), 0o600)},
+		{Kind: File, Target: "/etc/new", Desired: FileState(nil, 0o600)},
+		{Kind: File, Target: "/etc/replaced", Desired: FileState([]byte("ours"), 0o600)},
 		{Kind: File, Target: "/etc/unwanted"},
-		{Kind: Link, Target: "/d/link", Want: State{Present: true, Link: "x"}},
-		{Kind: HardLink, Target: "/etc/again", Want: State{Present: true, Link: "/etc/new"}},
+		{Kind: Symlink, Target: "/d/link", Desired: State{Present: true, Link: "x"}},
+		{Kind: HardLink, Target: "/etc/again", Desired: State{Present: true, Link: "/etc/new"}},
 	})
 	must(t, err)
 	asked := map[string]host.FileType{"/etc/new": host.Regular, "/etc/replaced": host.Regular, "/d": host.Directory, "/d/link": host.Symlink}

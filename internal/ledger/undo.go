@@ -16,32 +16,32 @@ type Outcome struct {
 	Kept     []Difference // changed by others since; not restored
 }
 
-// Grouped is a Driver that restores many objects with fewer syncs than one by one.
-type Grouped interface{ Begin() Restoring }
+// BatchRestorer is a Driver that restores many objects with fewer syncs than one by one.
+type BatchRestorer interface{ BeginRestore() RestoreBatch }
 
-// Restoring is a batch of objects to restore. They are restored and durable after Finish.
+// RestoreBatch is a batch of objects to restore. They are restored and durable after Finish.
 // Until then they can be restored again.
-type Restoring interface {
+type RestoreBatch interface {
 	Restore(ctx context.Context, c Change, before State) error
-	// Busy reports whether Finish will still change the object.
-	Busy(c Change) (bool, error)
+	// IsPending reports whether Finish will still change the object.
+	IsPending(c Change) (bool, error)
 	// Finish returns an error for each target that could not be restored. If err is not
 	// nil, no object counts as restored.
 	Finish() (failed map[string]error, err error)
 	Abort()
 }
 
-// Halfway is a Driver that restores objects in more than one step.
-type Halfway interface {
-	// Halfway reports whether an interrupted undo can have left the object in the state
+// PartialRestorer is a Driver that restores objects in more than one step.
+type PartialRestorer interface {
+	// IsPartiallyRestored reports whether an interrupted undo can have left the object in the state
 	// now, which is neither the original nor the desired state.
-	Halfway(c Change, before, now State) (bool, error)
+	IsPartiallyRestored(c Change, before, now State) (bool, error)
 }
 
-// Bearing is a Driver of objects that the host depends on, such as its network connection,
+// CriticalDriver is a Driver of objects that the host depends on, such as its network connection,
 // and that depend on older changes. If such an object cannot be restored, the older changes
 // must stay.
-type Bearing interface{ Bears() bool }
+type CriticalDriver interface{ IsCritical() bool }
 
 // Undo restores everything, newest first, as far as possible. An error of one object does
 // not stop the others. All errors are joined, and the next Undo retries failed objects.
@@ -55,190 +55,190 @@ func (l *Ledger) Undo(ctx context.Context) (Outcome, error) {
 	for _, item := range items {
 		changes = append(changes, item.Change)
 	}
-	if err := l.tidy(ctx, changes); err != nil {
+	if err := l.cleanUp(ctx, changes); err != nil {
 		return Outcome{}, err
 	}
-	u := &undoing{l: l, covers: newCovers(items)}
+	u := &undoRun{l: l, older: newOlderItems(items)}
 	defer u.abort()
 	var full []int
 	for i, item := range items {
 		if ctx.Err() != nil {
-			return u.end(ctx.Err())
+			return u.finish(ctx.Err())
 		}
-		err := u.giveBack(ctx, i, item)
+		err := u.restoreItem(ctx, i, item)
 		if errors.Is(err, unix.ENOTEMPTY) {
 			full = append(full, i)
 			continue
 		}
-		if bearing, ok := l.drivers[item.Kind].(Bearing); ok && err != nil && bearing.Bears() {
-			return u.end(err)
+		if bearing, ok := l.drivers[item.Kind].(CriticalDriver); ok && err != nil && bearing.IsCritical() {
+			return u.finish(err)
 		}
-		u.fail(item, err)
+		u.recordFailure(item, err)
 	}
 	u.flush()
 	for _, i := range full {
-		err := u.giveBack(ctx, i, items[i])
+		err := u.restoreItem(ctx, i, items[i])
 		if errors.Is(err, unix.ENOTEMPTY) {
 			var now State
-			if now, err = l.look(ctx, items[i].Change); err == nil {
-				err = u.kept(ctx, items[i], now)
+			if now, err = l.currentState(ctx, items[i].Change); err == nil {
+				err = u.recordKept(ctx, items[i], now)
 			}
 		}
-		u.fail(items[i], err)
+		u.recordFailure(items[i], err)
 	}
-	return u.end(nil)
+	return u.finish(nil)
 }
 
-// undoing is the state of a running Undo.
-type undoing struct {
+// undoRun is the state of a running Undo.
+type undoRun struct {
 	l       *Ledger
-	covers  covers
+	older   olderItems
 	outcome Outcome
 	errs    []error
-	failed  []string  // targets that could not be restored
-	driver  Driver    // owner of batch
-	back    Restoring // nil if nothing is staged
-	waiting []Item    // restored by batch, but not durable yet
+	failed  []string     // targets that could not be restored
+	driver  Driver       // owner of batch
+	batch   RestoreBatch // nil if nothing is staged
+	staged  []Item       // restored by batch, but not durable yet
 }
 
-// giveBack restores one item; at is its index in the list of items.
-func (u *undoing) giveBack(ctx context.Context, at int, item Item) error {
+// restoreItem restores one item; at is its index in the list of items.
+func (u *undoRun) restoreItem(ctx context.Context, at int, item Item) error {
 	driver, err := u.l.driver(item.Kind)
 	if err != nil {
 		return err
 	}
-	if err := u.makeWay(item, driver); err != nil || u.blocked(item) {
+	if err := u.flushBefore(item, driver); err != nil || u.isBlocked(item) {
 		return err
 	}
-	now, err := driver.Look(ctx, item.Change)
+	now, err := driver.Get(ctx, item.Change)
 	if err != nil {
 		return err
 	}
-	what, err := u.judge(ctx, at, item, now)
+	what, err := u.decide(ctx, at, item, now)
 	switch {
 	case err != nil:
 		return err
-	case what == keep:
-		return u.kept(ctx, item, now)
-	case what == nothing:
-		return u.restored(item)
+	case what == keepAction:
+		return u.recordKept(ctx, item, now)
+	case what == noAction:
+		return u.recordRestored(item)
 	}
 	before := item.Before
 	if before.Digest != "" {
-		if before.Content, err = u.l.original(before.Digest); err != nil {
+		if before.Content, err = u.l.readOriginal(before.Digest); err != nil {
 			return err
 		}
 	}
-	if u.back == nil {
+	if u.batch == nil {
 		if err := driver.Restore(ctx, item.Change, before); err != nil {
-			return u.notRestored(item, err)
+			return u.restoreError(item, err)
 		}
-		return u.restored(item)
+		return u.recordRestored(item)
 	}
-	if err := u.back.Restore(ctx, item.Change, before); err != nil {
-		return u.notRestored(item, err)
+	if err := u.batch.Restore(ctx, item.Change, before); err != nil {
+		return u.restoreError(item, err)
 	}
-	u.waiting = append(u.waiting, item)
+	u.staged = append(u.staged, item)
 	return nil
 }
 
-// makeWay finishes the current batch if the item has another driver, or if the batch would
+// flushBefore finishes the current batch if the item has another driver, or if the batch would
 // still change the item. It begins a new batch if there is none.
-func (u *undoing) makeWay(item Item, driver Driver) error {
-	if u.back != nil {
-		busy, err := u.back.Busy(item.Change)
+func (u *undoRun) flushBefore(item Item, driver Driver) error {
+	if u.batch != nil {
+		busy, err := u.batch.IsPending(item.Change)
 		if err != nil {
 			return err
 		}
-		if busy || u.driver != driver || u.linked(item) {
+		if busy || u.driver != driver || u.isHardLinkTarget(item) {
 			u.flush()
 		}
 	}
-	if grouped, ok := driver.(Grouped); ok && u.back == nil {
-		u.back, u.driver = grouped.Begin(), driver
+	if grouped, ok := driver.(BatchRestorer); ok && u.batch == nil {
+		u.batch, u.driver = grouped.BeginRestore(), driver
 	}
 	return nil
 }
 
-// judge returns the action for an item. It also considers older items. While an object that
+// decide returns the action for an item. It also considers older items. While an object that
 // an older item removed is still or again present, the agent's object cannot be at this
 // path or below. An object that an older item created is not foreign.
-func (u *undoing) judge(ctx context.Context, at int, item Item, now State) (verdict, error) {
-	under, err := u.covers.under(ctx, u.l, at, item, now)
+func (u *undoRun) decide(ctx context.Context, at int, item Item, now State) (undoAction, error) {
+	under, err := u.older.isShadowed(ctx, u.l, at, item, now)
 	if err != nil || under {
-		return nothing, err
+		return noAction, err
 	}
-	what := item.judge(now)
-	if what != keep {
+	what := item.decide(now)
+	if what != keepAction {
 		return what, nil
 	}
-	if u.covers.known(at, item, now) {
-		return nothing, nil
+	if u.older.isOwnedByOlder(at, item, now) {
+		return noAction, nil
 	}
-	if halfway, ok := u.l.drivers[item.Kind].(Halfway); ok {
-		if ours, err := halfway.Halfway(item.Change, item.Before, now); err != nil || ours {
-			return restore, err
+	if halfway, ok := u.l.drivers[item.Kind].(PartialRestorer); ok {
+		if ours, err := halfway.IsPartiallyRestored(item.Change, item.Before, now); err != nil || ours {
+			return restoreAction, err
 		}
 	}
-	return keep, nil
+	return keepAction, nil
 }
 
-// restored records a restored item. The record is not synced, because restoring twice
+// recordRestored records a restored item. The record is not synced, because restoring twice
 // changes nothing.
-func (u *undoing) restored(item Item) error {
+func (u *undoRun) recordRestored(item Item) error {
 	u.outcome.Restored = append(u.outcome.Restored, item)
-	u.l.tell(item.Change)
+	u.l.notify(item.Change)
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
-func (u *undoing) kept(ctx context.Context, item Item, now State) error {
-	aside, err := u.aside(ctx, item, now)
+func (u *undoRun) recordKept(ctx context.Context, item Item, now State) error {
+	aside, err := u.backUpOriginal(ctx, item, now)
 	if err != nil {
 		return err
 	}
-	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Aside: aside})
+	u.outcome.Kept = append(u.outcome.Kept, Difference{Item: item, Now: now, Backup: aside})
 	return u.l.append(record{Type: undone, Key: item.Key()}, false)
 }
 
 // flush makes the current batch durable, and then records its items as restored.
-func (u *undoing) flush() {
-	if u.back == nil {
+func (u *undoRun) flush() {
+	if u.batch == nil {
 		return
 	}
-	failed, err := u.back.Finish()
+	failed, err := u.batch.Finish()
 	u.errs = append(u.errs, err)
-	for _, item := range u.waiting {
+	for _, item := range u.staged {
 		switch cause := failed[item.Target]; {
 		case cause != nil:
-			u.fail(item, u.notRestored(item, cause))
+			u.recordFailure(item, u.restoreError(item, cause))
 		case err != nil:
-			u.block(item)
+			u.blockOlder(item)
 		default:
-			u.errs = append(u.errs, u.restored(item))
+			u.errs = append(u.errs, u.recordRestored(item))
 		}
 	}
 	u.abort()
 }
 
-func (u *undoing) abort() {
-	if u.back != nil {
-		u.back.Abort()
+func (u *undoRun) abort() {
+	if u.batch != nil {
+		u.batch.Abort()
 	}
-	u.back, u.driver, u.waiting = nil, nil, nil
+	u.batch, u.driver, u.staged = nil, nil, nil
 }
 
-// end finishes the undo and returns its outcome, with why joined to the other errors.
-func (u *undoing) end(why error) (Outcome, error) {
+// finish finishes the undo and returns its outcome, with why joined to the other errors.
+func (u *undoRun) finish(why error) (Outcome, error) {
 	u.flush()
 	if u.l.log != nil {
 		err := u.l.log.Sync()
-		u.l.behind = err != nil
+		u.l.needsSync = err != nil
 		u.errs = append(u.errs, err)
 	}
 	return u.outcome, errors.Join(append(u.errs, why)...)
 }
 
-func sameExactly(a, b State) bool {
+func isIdentical(a, b State) bool {
 	// Compared as in the ledger's file, where nil and empty are equal.
 	left, errLeft := json.Marshal(a)
 	right, errRight := json.Marshal(b)

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestContentsThatOthersMade(t *testing.T) {
+func TestUndoRemovesAddedContents(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "lib/old"), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	before := listing(t, root)
+	before := listTree(t, root)
 	l := open(t, dir, root)
-	finish, err := l.Bracket(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Want: State{Present: true}})
+	finish, err := l.TrackExternal(t.Context(), "kubelet", Change{Kind: Contents, Target: "/lib", Desired: State{Present: true}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestContentsThatOthersMade(t *testing.T) {
 	if _, err := l.Undo(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(before, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(before, listTree(t, root)); diff != "" {
 		t.Errorf("after undo (-want +got):\n%s", diff)
 	}
 	if _, err := os.Stat(filepath.Join(outside, "precious")); err != nil {
@@ -46,16 +46,16 @@ func TestContentsThatOthersMade(t *testing.T) {
 	}
 }
 
-func TestDirectoriesThatOthersFilled(t *testing.T) {
+func TestUndoKeepsDirectoriesWithForeignFiles(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
-	before := listing(t, root)
+	before := listTree(t, root)
 	l := open(t, dir, root)
-	if _, err := l.Bracket(t.Context(), "files", Change{Kind: Contents, Target: "/lib", Want: State{Present: true}}); err != nil {
+	if _, err := l.TrackExternal(t.Context(), "files", Change{Kind: Contents, Target: "/lib", Desired: State{Present: true}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := l.Apply(t.Context(), "files", []Change{
-		{Kind: File, Target: "/lib/kubelet/config", Want: own(FileState(nil, 0o600))},
-		{Kind: File, Target: "/etc/ours", Want: own(FileState(nil, 0o600))},
+		{Kind: File, Target: "/lib/kubelet/config", Desired: ownedByTest(FileState(nil, 0o600))},
+		{Kind: File, Target: "/etc/ours", Desired: ownedByTest(FileState(nil, 0o600))},
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -69,15 +69,15 @@ func TestDirectoriesThatOthersFilled(t *testing.T) {
 		t.Fatalf("kept %v, %v", outcome.Kept, err)
 	}
 	want := append(slices.Clone(before), "/etc drwxr-xr-x", `/etc/theirs -rw------- ""`)
-	if diff := cmp.Diff(want, listing(t, root)); diff != "" {
+	if diff := cmp.Diff(want, listTree(t, root)); diff != "" {
 		t.Errorf("after undo (-want +got):\n%s", diff)
 	}
-	if err := l.Forget(); err != nil {
+	if err := l.Remove(); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestALaterWishKeepsWhatItLeavesOpen(t *testing.T) {
+func TestLaterDesiredStateInheritsUnsetFields(t *testing.T) {
 	got := carryOver(State{Present: true, Enabled: "enabled"}, State{Present: true, Active: "active"})
 	if got.Enabled != "enabled" || got.Active != "active" {
 		t.Errorf("%+v", got)
@@ -87,33 +87,39 @@ func TestALaterWishKeepsWhatItLeavesOpen(t *testing.T) {
 	}
 }
 
-// bearer is a critical driver that fails to restore.
-type bearer struct {
+// unrestorableDriver is a critical driver that fails to restore.
+type unrestorableDriver struct {
 	Driver
-	there bool
+	present bool
 }
 
-func (b *bearer) Bears() bool                                  { return true }
-func (b *bearer) Look(context.Context, Change) (State, error)  { return State{Present: b.there}, nil }
-func (b *bearer) Restore(context.Context, Change, State) error { return errors.ErrUnsupported }
+func (b *unrestorableDriver) IsCritical() bool { return true }
+func (b *unrestorableDriver) Get(context.Context, Change) (State, error) {
+	return State{Present: b.present}, nil
+}
+func (b *unrestorableDriver) Restore(context.Context, Change, State) error {
+	return errors.ErrUnsupported
+}
 
 // An undo stops at a critical object that it cannot restore, and keeps the older changes
 // that the object depends on.
-func TestUndoEndsAtWhatCarriesTheHost(t *testing.T) {
+func TestUndoStopsAtCriticalObject(t *testing.T) {
 	root, dir := t.TempDir(), t.TempDir()
 	l := open(t, dir, root)
-	file := func(name string) Change { return Change{Kind: File, Target: name, Want: own(FileState(nil, 0o600))} }
-	bridge := Change{Kind: "bridge", Target: "br-ex", Want: State{Present: true}}
-	bears := &bearer{}
+	file := func(name string) Change {
+		return Change{Kind: File, Target: name, Desired: ownedByTest(FileState(nil, 0o600))}
+	}
+	bridge := Change{Kind: "bridge", Target: "br-ex", Desired: State{Present: true}}
+	bears := &unrestorableDriver{}
 	l.drivers["bridge"] = bears
 	if _, err := l.Apply(t.Context(), "network", []Change{file("/under")}); err != nil {
 		t.Fatal(err)
 	}
-	finish, err := l.Bracket(t.Context(), "network", bridge)
+	finish, err := l.TrackExternal(t.Context(), "network", bridge)
 	if err != nil {
 		t.Fatal(err)
 	}
-	bears.there = true
+	bears.present = true
 	if err := finish(); err != nil {
 		t.Fatal(err)
 	}

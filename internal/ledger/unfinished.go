@@ -17,16 +17,16 @@ import (
 func (l *Ledger) Unfinished() []Item {
 	var items []Item
 	for _, item := range l.Items() {
-		if !item.Done && !item.bracket {
+		if !item.Done && !item.external {
 			items = append(items, item)
 		}
 	}
 	return items
 }
 
-// Locked reports whether another process is changing the host. It holds the lock briefly,
+// IsLocked reports whether another process is changing the host. It holds the lock briefly,
 // as concurrent callers can. Open therefore retries for a second.
-func Locked(dir string) (bool, error) {
+func IsLocked(dir string) (bool, error) {
 	log, err := os.Open(filepath.Join(dir, "ledger.log"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -44,12 +44,12 @@ func Locked(dir string) (bool, error) {
 
 // Summary describes one item without its states.
 type Summary struct {
-	Kind   Kind      `json:"kind"`
-	Target string    `json:"target"`
-	Step   string    `json:"step"`
-	Why    string    `json:"why,omitempty"`
-	When   time.Time `json:"when"` // time of the last change
-	Done   bool      `json:"done"`
+	Kind      Kind      `json:"kind"`
+	Target    string    `json:"target"`
+	Step      string    `json:"step"`
+	Reason    string    `json:"why,omitempty"`
+	ChangedAt time.Time `json:"when"` // time of the last change
+	Done      bool      `json:"done"`
 }
 
 // Summary returns the list of Items without states, for output that must not contain
@@ -64,7 +64,7 @@ func (l *Ledger) Summary() []Summary {
 	items := l.Items()
 	all := make([]Summary, 0, len(items))
 	for _, item := range items {
-		all = append(all, Summary{Kind: item.Kind, Target: item.Target, Step: item.Step, Why: item.Why, When: when[item.Key()], Done: item.Done})
+		all = append(all, Summary{Kind: item.Kind, Target: item.Target, Step: item.Step, Reason: item.Reason, ChangedAt: when[item.Key()], Done: item.Done})
 	}
 	return all
 }

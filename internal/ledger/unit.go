@@ -11,8 +11,8 @@ import (
 // inactive.
 type Units struct{ Systemd *host.Systemd }
 
-// Look returns the state of the unit. A unit that systemd does not find is absent.
-func (d *Units) Look(ctx context.Context, c Change) (State, error) {
+// Get returns the state of the unit. A unit that systemd does not find is absent.
+func (d *Units) Get(ctx context.Context, c Change) (State, error) {
 	state, err := d.Systemd.UnitState(ctx, c.Target)
 	if err != nil {
 		return State{}, err
@@ -27,11 +27,11 @@ func (d *Units) Look(ctx context.Context, c Change) (State, error) {
 	case "failed":
 		active = "inactive"
 	}
-	return State{Present: true, Enabled: enablement(state.File), Active: active}, nil
+	return State{Present: true, Enabled: normalizeEnablement(state.File), Active: active}, nil
 }
 
-// enablement maps unit file states that a desired state does not distinguish to one state.
-func enablement(file string) string {
+// normalizeEnablement maps unit file states that a desired state does not distinguish to one state.
+func normalizeEnablement(file string) string {
 	switch file {
 	case "enabled-runtime", "alias":
 		return "enabled"
@@ -41,16 +41,16 @@ func enablement(file string) string {
 	return file
 }
 
-// Make enables or disables the unit, and starts or stops it. Masks are symbolic links,
+// Set enables or disables the unit, and starts or stops it. Masks are symbolic links,
 // created as separate changes.
-func (d *Units) Make(ctx context.Context, c Change, now State) error {
-	if err := d.enable(ctx, c.Target, now.Enabled, c.Want.Enabled); err != nil {
+func (d *Units) Set(ctx context.Context, c Change, now State) error {
+	if err := d.setEnabled(ctx, c.Target, now.Enabled, c.Desired.Enabled); err != nil {
 		return err
 	}
-	return d.activate(ctx, c.Target, now.Active, c.Want.Active)
+	return d.setActive(ctx, c.Target, now.Active, c.Desired.Active)
 }
 
-func (d *Units) enable(ctx context.Context, name, now, want string) error {
+func (d *Units) setEnabled(ctx context.Context, name, now, want string) error {
 	if want == now || want == "" {
 		return nil
 	}
@@ -63,7 +63,7 @@ func (d *Units) enable(ctx context.Context, name, now, want string) error {
 	return nil // static, generated, ...: determined by the unit file
 }
 
-func (d *Units) activate(ctx context.Context, name, now, want string) error {
+func (d *Units) setActive(ctx context.Context, name, now, want string) error {
 	if want == now || want == "" {
 		return nil
 	}
@@ -80,25 +80,25 @@ func (d *Units) activate(ctx context.Context, name, now, want string) error {
 // disabled while its file still exists. The file is removed later, because its item is
 // older.
 func (d *Units) Restore(ctx context.Context, c Change, before State) error {
-	now, err := d.Look(ctx, c)
+	now, err := d.Get(ctx, c)
 	if err != nil || !now.Present {
 		return err
 	}
 	if !before.Present {
 		before = State{Active: "inactive", Enabled: "disabled"}
 	}
-	if now.Enabled == "static" || c.Want.Enabled == "" {
+	if now.Enabled == "static" || c.Desired.Enabled == "" {
 		before.Enabled = ""
 	}
-	if c.Want.Active == "" && before.Active != "inactive" {
+	if c.Desired.Active == "" && before.Active != "inactive" {
 		before.Active = "" // the agent did not change the active state
 	}
-	if err := d.activate(ctx, c.Target, now.Active, before.Active); err != nil {
+	if err := d.setActive(ctx, c.Target, now.Active, before.Active); err != nil {
 		return err
 	}
 	// Stopping can leave the unit in the failed state, which it was not in before.
 	if err := d.Systemd.ResetFailed(ctx, c.Target); err != nil {
 		return err
 	}
-	return d.enable(ctx, c.Target, now.Enabled, before.Enabled)
+	return d.setEnabled(ctx, c.Target, now.Enabled, before.Enabled)
 }

@@ -22,8 +22,8 @@ const Kind = ledger.Kind("network plugin")
 // plugin, kubelet and CRI-O change it.
 func NewChange() ledger.Change {
 	return ledger.Change{
-		Kind: Kind, Target: "OVN-Kubernetes", Why: "the network plugin, kubelet and CRI-O add to the host's network",
-		Want: ledger.State{Present: true},
+		Kind: Kind, Target: "OVN-Kubernetes", Reason: "the network plugin, kubelet and CRI-O add to the host's network",
+		Desired: ledger.State{Present: true},
 	}
 }
 
@@ -37,8 +37,8 @@ type Driver struct {
 }
 
 var (
-	_ ledger.Driver    = (*Driver)(nil)
-	_ ledger.Bracketed = (*Driver)(nil)
+	_ ledger.Driver         = (*Driver)(nil)
+	_ ledger.ExternalDriver = (*Driver)(nil)
 )
 
 // Prepare sets where an undo prints what it waits for and what it removes, and
@@ -47,16 +47,16 @@ func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
 	d.log, d.services = log, services
 }
 
-// Bracketed marks the kind as one that others change.
-func (d *Driver) Bracketed() {}
+// External marks the kind as one that others change.
+func (d *Driver) External() {}
 
 // databaseUnread is the key that stands for a database that the join could not
 // read. Nothing is removed from such a database, because nobody knows what it
 // held before.
 const databaseUnread = "Open vSwitch database unread"
 
-// Look returns the keys of the leftovers that exist now.
-func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+// Get returns the keys of the leftovers that exist now.
+func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	facts, err := gather(ctx)
 	if err != nil {
 		return ledger.State{}, err
@@ -71,8 +71,8 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 	return state, nil
 }
 
-// Make does nothing.
-func (d *Driver) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+// Set does nothing.
+func (d *Driver) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore removes what came since before, gathers the facts again, and fails
 // with the command for each thing that remains.

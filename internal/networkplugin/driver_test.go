@@ -122,7 +122,7 @@ func TestLeaveRemovesWhatTheNetworkPluginMade(t *testing.T) {
 	lines(t, `
 		for t in raw mangle nat filter; do for i in iptables ip6tables; do $i -t $t -N X; $i -t $t -X X; done; done`)
 	driver := &Driver{}
-	before, err := driver.Look(t.Context(), NewChange())
+	before, err := driver.Get(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +150,7 @@ func TestLeaveRemovesBridgesWhileTheSwitchIsDown(t *testing.T) {
 	vswitch := newSwitch(t)
 	lines(t, administrator)
 	driver := &Driver{}
-	before, err := driver.Look(t.Context(), NewChange())
+	before, err := driver.Get(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestLeaveRemovesBridgesWhileTheSwitchIsDown(t *testing.T) {
 	if err := driver.Restore(t.Context(), NewChange(), before); err != nil {
 		t.Fatal(err)
 	}
-	after, err := driver.Look(t.Context(), NewChange())
+	after, err := driver.Get(t.Context(), NewChange())
 	if diff := cmp.Diff(before, after); diff != "" || err != nil {
 		t.Errorf("%v (-before +after):\n%s", err, diff)
 	}
@@ -191,7 +191,7 @@ func TestLeaveReportsWhatItCannotRemove(t *testing.T) {
 	}
 	newSwitch(t)
 	driver := &Driver{}
-	before, err := driver.Look(t.Context(), NewChange())
+	before, err := driver.Get(t.Context(), NewChange())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -103,7 +103,7 @@ func TestParseDropIn(t *testing.T) {
 		if written.Target != KubeletDropIn {
 			t.Fatalf("the first file is %s", written.Target)
 		}
-		if diff := cmp.Diff(node, ParseDropIn(written.Want.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
+		if diff := cmp.Diff(node, ParseDropIn(written.Desired.Content), cmpopts.EquateComparable(netip.Addr{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

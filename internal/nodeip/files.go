@@ -45,13 +45,13 @@ func Files(addresses Addresses) []ledger.Change {
 // not valid.
 func runtimeFile(path string, address netip.Addr) ledger.Change {
 	if !address.IsValid() {
-		return ledger.Change{Kind: ledger.File, Target: path, Why: "the node has no such address"}
+		return ledger.Change{Kind: ledger.File, Target: path, Reason: "the node has no such address"}
 	}
 	return file(path, address.String())
 }
 
 func file(path, content string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: path, Why: reason, Want: ledger.FileState([]byte(content), 0o644)}
+	return ledger.Change{Kind: ledger.File, Target: path, Reason: reason, Desired: ledger.FileState([]byte(content), 0o644)}
 }
 
 // ParseDropIn returns the addresses in the content of KubeletDropIn. It returns

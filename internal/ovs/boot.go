@@ -23,7 +23,7 @@ const (
 func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 	add := func(name, why, content string) {
 		files = append(files, fileChange(unitDir+name, why, content))
-		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Why: why, Want: ledger.State{Present: true, Enabled: "enabled"}})
+		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Reason: why, Desired: ledger.State{Present: true, Enabled: "enabled"}})
 	}
 	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
 	add(nameUnit, "the uplink can have another name at the next boot", nameUnitFile())

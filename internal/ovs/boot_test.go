@@ -17,13 +17,13 @@ func TestBootUnits(t *testing.T) {
 		files, enable := BootUnits(payloadClears)
 		var written, enabled []string
 		for _, change := range files {
-			if change.Kind != ledger.File || *change.Want.Mode != 0o644 {
-				t.Errorf("%s: kind %s, mode %o", change.Target, change.Kind, *change.Want.Mode)
+			if change.Kind != ledger.File || *change.Desired.Mode != 0o644 {
+				t.Errorf("%s: kind %s, mode %o", change.Target, change.Kind, *change.Desired.Mode)
 			}
 			written = append(written, strings.TrimPrefix(change.Target, "/etc/systemd/system/"))
 		}
 		for _, change := range enable {
-			if change.Kind == ledger.Unit && change.Want.Enabled == "enabled" && change.Want.Active == "" {
+			if change.Kind == ledger.Unit && change.Desired.Enabled == "enabled" && change.Desired.Active == "" {
 				enabled = append(enabled, change.Target)
 			}
 		}
@@ -46,7 +46,7 @@ func TestBootUnitFiles(t *testing.T) {
 		"Unit.After":        "ovsdb-server.service openvswitch.service",
 		"Service.ExecStart": `-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . "external_ids:ovn-remote= "`,
 	}} {
-		options, err := unit.DeserializeOptions(strings.NewReader(string(files[i].Want.Content)))
+		options, err := unit.DeserializeOptions(strings.NewReader(string(files[i].Desired.Content)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -71,5 +71,5 @@ func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 }
 
 func fileChange(path, why, content string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: path, Why: why, Want: ledger.FileState([]byte(content), 0o644)}
+	return ledger.Change{Kind: ledger.File, Target: path, Reason: why, Desired: ledger.FileState([]byte(content), 0o644)}
 }

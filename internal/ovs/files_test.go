@@ -29,13 +29,13 @@ func TestFiles(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, change := range changes {
-		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Want.Present {
+		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Desired.Present {
 			continue // there is no such address
 		}
-		if change.Kind != ledger.File || change.Want.Mode == nil || *change.Want.Mode != 0o644 {
-			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Want.Mode)
+		if change.Kind != ledger.File || change.Desired.Mode == nil || *change.Desired.Mode != 0o644 {
+			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Desired.Mode)
 		}
-		got[change.Target] = string(change.Want.Content)
+		got[change.Target] = string(change.Desired.Content)
 	}
 	want := map[string]string{
 		"/etc/nmstate/openshift/applied":                        "# br-ex was made by hcp-node-agent\n",
@@ -80,7 +80,7 @@ func TestFilesForRouters(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == routerFile && strings.Contains(string(c.Want.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
+				return c.Target == routerFile && strings.Contains(string(c.Desired.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
 			})
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)

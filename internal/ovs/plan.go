@@ -42,8 +42,8 @@ const Kind = ledger.Kind("bridge")
 // Change returns the ledger change that attaches the uplink to br-ex.
 func (m Migration) Change() ledger.Change {
 	return ledger.Change{
-		Kind: Kind, Target: BridgeName, Why: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
-		Want: ledger.State{Present: true},
+		Kind: Kind, Target: BridgeName, Reason: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
+		Desired: ledger.State{Present: true},
 	}
 }
 

@@ -69,23 +69,23 @@ func Decide(table Table, f Facts) Decision {
 	d := &decision{table: table, facts: f, rhel: RHEL(f.OS)}
 	d.Release = f.Release
 	if d.Release.IsZero() {
-		d.Release = f.kubelet() // the installed kubelet determines the release
+		d.Release = f.kubeletRelease() // the installed kubelet determines the release
 	}
-	d.minor = table.minor(d.Release)
-	d.look()
+	d.minor = table.kubernetesMinor(d.Release)
+	d.findMissing()
 	if d.Release.IsZero() && len(d.Missing) > 0 {
-		d.askForRelease()
+		d.requireRelease()
 		return d.Decision
 	}
 	if top := d.facts.ControlPlane; !top.IsZero() && d.table.compare(d.Release, top) > 0 && !d.facts.Release.IsZero() {
-		d.find(report.SeverityProblem, "release-newer", "oc get nodepool -A # shows the version of the NodePool",
-			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.numbers(top))
+		d.addFinding(report.SeverityProblem, "release-newer", "oc get nodepool -A # shows the version of the NodePool",
+			"the release that was given (%s) is newer than the control plane (%s), which Kubernetes does not support", d.Release, d.releaseNumbers(top))
 	}
-	d.standing()
-	d.repositories()
-	d.modules()
-	d.missing()
-	d.skew()
+	d.checkSupport()
+	d.checkRepositories()
+	d.checkModules()
+	d.reportMissing()
+	d.checkSkew()
 	return d.Decision
 }
 
@@ -98,19 +98,19 @@ type decision struct {
 	minor int // Kubernetes minor version of the release; 0 if unknown
 }
 
-func (d *decision) find(severity report.Severity, name, remedy, format string, args ...any) {
+func (d *decision) addFinding(severity report.Severity, name, remedy, format string, args ...any) {
 	d.Findings = append(d.Findings, Finding{Name: name, Severity: severity, Text: fmt.Sprintf(format, args...), Remedy: remedy})
 }
 
-// look determines the present and the missing packages. A program without its package was
+// findMissing determines the present and the missing packages. A program without its package was
 // installed in another way and counts as present, because dnf would install a second copy.
-func (d *decision) look() {
+func (d *decision) findMissing() {
 	for _, need := range d.table.Needs(d.rhel, d.Release, d.facts.Commands) {
 		d.Needed++
-		there := d.facts.has(need, d.table)
+		there := d.facts.isInstalled(need, d.table)
 		if !there && need.Program != "" && slices.Contains(d.facts.Programs, need.Program) {
 			there = true
-			d.find(report.SeverityNote, "by-hand", "", "%s is there, but from none of the packages that are known to bring it: its version is not checked", need.Program)
+			d.addFinding(report.SeverityNote, "by-hand", "", "%s is there, but from none of the packages that are known to bring it: its version is not checked", need.Program)
 		}
 		if there {
 			d.Present++
@@ -123,39 +123,39 @@ func (d *decision) look() {
 // candidate returns the missing package with the repository that has the required version.
 func (d *decision) candidate(need Package) Missing {
 	m := Missing{Package: need, Spec: need.Name}
-	prefix := need.prefix(d.Release, d.minor)
+	prefix := need.versionPrefix(d.Release, d.minor)
 	if prefix != "" {
 		m.Spec += "-" + prefix + "*"
 	}
 	for _, p := range d.facts.Available {
-		if p.Name == need.Name && strings.HasPrefix(p.Version, prefix) && d.facts.fits(p) {
+		if p.Name == need.Name && strings.HasPrefix(p.Version, prefix) && d.facts.isInstallable(p) {
 			m.Repository = p.Repository
 		}
 	}
 	return m
 }
 
-// askForRelease adds a problem if the release is unknown. The payload does not contain the
+// requireRelease adds a problem if the release is unknown. The payload does not contain the
 // release, and a NodePool can be up to three minor versions older than its control plane.
-func (d *decision) askForRelease() {
+func (d *decision) requireRelease() {
 	top := d.facts.ControlPlane
 	if top.IsZero() {
-		d.find(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # oc get nodepool -A shows the version of the NodePool",
+		d.addFinding(report.SeverityProblem, "release", "hcp-node-agent join --openshift-release 4.Y # oc get nodepool -A shows the version of the NodePool",
 			"packages are missing, and it is not known of which OpenShift release: the payload does not say it")
 		return
 	}
 	var candidates []string
-	for _, release := range d.candidates(top) {
+	for _, release := range d.candidateReleases(top) {
 		candidates = append(candidates, release.String())
 	}
-	d.find(report.SeverityProblem, "release",
+	d.addFinding(report.SeverityProblem, "release",
 		fmt.Sprintf("hcp-node-agent join --openshift-release %s # oc get nodepool -A shows the version of the NodePool", top),
 		"packages are missing, and it is not known of which OpenShift release: the payload does not say it; with this control plane it can be %s", strings.Join(candidates, ", "))
 }
 
-// candidates returns the possible releases of a NodePool, newest first.
-func (d *decision) candidates(top Release) []Release {
-	minor := d.table.minor(top)
+// candidateReleases returns the possible releases of a NodePool, newest first.
+func (d *decision) candidateReleases(top Release) []Release {
+	minor := d.table.kubernetesMinor(top)
 	var list []Release
 	for behind := 0; behind <= 3 && minor > 0; behind++ {
 		list = append(list, d.table.Releases(minor-behind)...)
@@ -163,10 +163,10 @@ func (d *decision) candidates(top Release) []Release {
 	return list
 }
 
-// numbers returns all version numbers of a release: 4.23 and 5.0 are the same release.
-func (d *decision) numbers(release Release) string {
+// releaseNumbers returns all version numbers of a release: 4.23 and 5.0 are the same release.
+func (d *decision) releaseNumbers(release Release) string {
 	names := []string{release.String()}
-	for _, other := range d.table.Releases(d.table.minor(release)) {
+	for _, other := range d.table.Releases(d.table.kubernetesMinor(release)) {
 		if other != release {
 			names = append(names, other.String())
 		}
@@ -174,27 +174,27 @@ func (d *decision) numbers(release Release) string {
 	return strings.Join(names, " or ")
 }
 
-// standing adds a finding if this kind of worker is not documented.
-func (d *decision) standing() {
+// checkSupport adds a finding if this kind of worker is not documented.
+func (d *decision) checkSupport() {
 	if d.Release.IsZero() {
 		return
 	}
-	switch d.table.standing(d.rhel, d.Release) {
+	switch d.table.supportLevel(d.rhel, d.Release) {
 	case Documented:
 	case Undocumented:
-		d.find(report.SeverityNote, "standing", "",
+		d.addFinding(report.SeverityNote, "standing", "",
 			"a RHEL %d worker of OpenShift %s is not in any documentation; the packages are those that RHEL CoreOS of this release is made of", d.rhel, d.Release)
-	case Ended:
-		d.find(report.SeverityWarning, "standing", "# use a host with a newer RHEL",
+	case Discontinued:
+		d.addFinding(report.SeverityWarning, "standing", "# use a host with a newer RHEL",
 			"RHEL %d workers have ended before OpenShift %s; its repositories have no packages for them", d.rhel, d.Release)
 	default:
-		d.find(report.SeverityWarning, "standing", "",
+		d.addFinding(report.SeverityWarning, "standing", "",
 			"it is not known whether there are packages of OpenShift %s for RHEL %d; what is listed here is what its RHEL CoreOS is made of, as far as that is known", d.Release, d.rhel)
 	}
 }
 
-// named returns a list in the form "cri-o (the container runtime)".
-func named(list []Missing) string {
+// describePackages returns a list in the form "cri-o (the container runtime)".
+func describePackages(list []Missing) string {
 	var names []string
 	for _, m := range list {
 		names = append(names, fmt.Sprintf("%s (%s)", m.Name, m.For))
@@ -202,8 +202,8 @@ func named(list []Missing) string {
 	return strings.Join(names, ", ")
 }
 
-// others returns the available packages of this name, with any version.
-func (d *decision) others(name string) []dnf.Package {
+// availableVersions returns the available packages of this name, with any version.
+func (d *decision) availableVersions(name string) []dnf.Package {
 	var list []dnf.Package
 	for _, p := range d.facts.Available {
 		if p.Name == name {

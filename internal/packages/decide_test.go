@@ -21,19 +21,19 @@ func readTable(t *testing.T) Table {
 	return table
 }
 
-func pkg(name, version, el, repository string) dnf.Package {
+func newPackage(name, version, el, repository string) dnf.Package {
 	return dnf.Package{Name: name, Version: version, Release: "1." + el, Arch: "x86_64", Repository: repository}
 }
 
-// all returns the packages of RHEL 9 for 4.18 with their versions.
-func all(repository, el string) []dnf.Package {
+// packagesFor418 returns the packages of RHEL 9 for 4.18 with their versions.
+func packagesFor418(repository, el string) []dnf.Package {
 	var list []dnf.Package
 	for name, version := range map[string]string{
 		"openshift-kubelet": "4.18.0", "cri-o": "1.31.4", "cri-tools": "1.31.1", "conmon": "2.1.12", "crun": "1.16", "runc": "1.2.0",
 		"container-selinux": "2.235", "openvswitch3.5": "3.5.0", "NetworkManager-ovs": "1.48", "podman": "5.2", "containernetworking-plugins": "1.5",
 		"nfs-utils": "2.5", "cifs-utils": "7.0", "iscsi-initiator-utils": "6.2", "device-mapper-multipath": "0.8", "chrony": "4.5",
 	} {
-		list = append(list, pkg(name, version, el, repository))
+		list = append(list, newPackage(name, version, el, repository))
 	}
 	slices.SortFunc(list, func(a, b dnf.Package) int { return strings.Compare(a.Name, b.Name) })
 	return list
@@ -41,7 +41,7 @@ func all(repository, el string) []dnf.Package {
 
 // ofKubernetes36 replaces kubelet and CRI-O in list with the versions for Kubernetes 1.36.
 func ofKubernetes36(list []dnf.Package, kubelet string) []dnf.Package {
-	return append(without(list, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", kubelet, "el9", ""), pkg("cri-o", "1.36.1", "el9", ""))
+	return append(without(list, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", kubelet, "el9", ""), newPackage("cri-o", "1.36.1", "el9", ""))
 }
 
 func without(list []dnf.Package, names ...string) []dnf.Package {
@@ -53,12 +53,12 @@ const (
 	fdp9   = "fast-datapath-for-rhel-9-x86_64-rpms"
 )
 
-// good returns the facts of a registered RHEL 9 host with all packages of a 4.18 node.
-func good() Facts {
+// goodFacts returns the facts of a registered RHEL 9 host with all packages of a 4.18 node.
+func goodFacts() Facts {
 	return Facts{
 		OS: host.OSRelease{ID: "rhel", Like: []string{"fedora"}, Version: "9.4"}, Arch: "amd64",
-		Release: Release{4, 18}, ControlPlane: Release{4, 18}, Installed: all("", "el9"), Subscription: Registered,
-		Asked: true, Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
+		Release: Release{4, 18}, ControlPlane: Release{4, 18}, Installed: packagesFor418("", "el9"), Subscription: Registered,
+		Queried: true, Repositories: []dnf.Repository{{ID: rhocp9, Enabled: true}, {ID: fdp9, Enabled: true}},
 	}
 }
 
@@ -73,38 +73,38 @@ func TestDecide(t *testing.T) {
 		"older NodePool":        {func(f *Facts) { f.ControlPlane = Release{4, 21} }, nil, nil},
 		"control plane unknown": {func(f *Facts) { f.ControlPlane = Release{} }, nil, nil},
 		"another openvswitch3.Y": {func(f *Facts) {
-			f.Installed = append(without(f.Installed, "openvswitch3.5"), pkg("openvswitch3.3", "3.3", "el9", ""))
+			f.Installed = append(without(f.Installed, "openvswitch3.5"), newPackage("openvswitch3.3", "3.3", "el9", ""))
 		}, nil, nil},
 		"missing, one repository has it": {func(f *Facts) {
 			f.Installed = without(f.Installed, "cri-o", "chrony")
-			f.Available = all(rhocp9, "el9")
+			f.Available = packagesFor418(rhocp9, "el9")
 		}, []string{"not-installed problem"}, []string{
 			"packages that a node needs are not installed: cri-o (the container runtime)",
 			"dnf install 'cri-o-1.31.*' chrony\n# or:\nhcp-node-agent join --install-packages",
 		}},
 		"a unit of the payload runs jq": {func(f *Facts) {
-			f.Commands, f.Available = map[string]bool{"jq": true}, []dnf.Package{pkg("jq", "1.6", "el9", "appstream")}
+			f.Commands, f.Available = map[string]bool{"jq": true}, []dnf.Package{newPackage("jq", "1.6", "el9", "appstream")}
 		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: jq (scripts of the payload", "dnf install jq"}},
 		"a script beside the units runs ethtool": {func(f *Facts) {
-			f.Commands, f.Available = map[string]bool{"ethtool": false}, []dnf.Package{pkg("ethtool", "6.2", "el9", "baseos")}
+			f.Commands, f.Available = map[string]bool{"ethtool": false}, []dnf.Package{newPackage("ethtool", "6.2", "el9", "baseos")}
 		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: ethtool"}},
 		"a unit runs podman, which is wanted otherwise": {func(f *Facts) {
 			f.Commands, f.Installed = map[string]bool{"podman": true}, without(f.Installed, "podman")
-			f.Available = []dnf.Package{pkg("podman", "5.2", "el9", "appstream")}
+			f.Available = []dnf.Package{newPackage("podman", "5.2", "el9", "appstream")}
 		}, []string{"not-installed problem"}, []string{"packages that a node needs are not installed: podman"}},
 		"missing, and to be installed": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
-			f.Available = all(rhocp9, "el9")
+			f.Available = packagesFor418(rhocp9, "el9")
 		}, nil, nil},
 		"only a wanted one is missing": {func(f *Facts) {
 			f.Installed = without(f.Installed, "nfs-utils")
-			f.Available = all("rhel-9-for-x86_64-baseos-rpms", "el9")
+			f.Available = packagesFor418("rhel-9-for-x86_64-baseos-rpms", "el9")
 		}, []string{"not-installed warning"}, []string{"packages that a node may need are not installed: nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
 		"a wanted one is missing, nobody was asked": {func(f *Facts) {
-			f.Installed, f.Asked, f.Repositories = without(f.Installed, "nfs-utils"), false, nil
+			f.Installed, f.Queried, f.Repositories = without(f.Installed, "nfs-utils"), false, nil
 		}, []string{"not-installed warning"}, []string{"nfs-utils (volumes on NFS)", "dnf install nfs-utils"}},
 		"a wanted one is missing, nobody answered": {func(f *Facts) {
-			f.Installed, f.Asked, f.Silent = without(f.Installed, "nfs-utils"), false, "a repository does not answer"
+			f.Installed, f.Queried, f.QueryError = without(f.Installed, "nfs-utils"), false, "a repository does not answer"
 		}, []string{"repositories-silent warning", "not-installed warning"}, nil},
 		"nobody has it, its repository is disabled": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o", "openshift-kubelet"), true
@@ -115,7 +115,7 @@ func TestDecide(t *testing.T) {
 		}},
 		"nobody has it, on arm64": {func(f *Facts) {
 			f.Arch, f.Installed, f.Repositories = "arm64", without(f.Installed, "cri-o"), nil
-			f.Available = all("mirror", "el9") // for x86_64
+			f.Available = packagesFor418("mirror", "el9") // for x86_64
 		}, []string{"not-available problem"}, []string{"only 1.31.4 for x86_64 in mirror", "subscription-manager repos --enable=rhocp-4.18-for-rhel-9-aarch64-rpms # this host's subscription does not show it"}},
 		"not registered": {func(f *Facts) {
 			f.Installed, f.Repositories, f.Subscription = without(f.Installed, "openvswitch3.5"), nil, Unregistered
@@ -126,7 +126,7 @@ func TestDecide(t *testing.T) {
 		"mirror has all, under its own name": {func(f *Facts) {
 			f.Installed, f.Subscription, f.Install = nil, NoSubscription, true
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
-			f.Available = all("site-ocp", "el9")
+			f.Available = packagesFor418("site-ocp", "el9")
 		}, nil, nil},
 		"mirror lacks it": {func(f *Facts) {
 			f.Installed, f.Subscription = without(f.Installed, "cri-o"), NoSubscription
@@ -139,7 +139,7 @@ func TestDecide(t *testing.T) {
 		"packages for RHEL 8 alone": {func(f *Facts) {
 			f.Installed = without(f.Installed, "cri-o")
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true}}
-			f.Available = all("site-ocp", "el8")
+			f.Available = packagesFor418("site-ocp", "el8")
 		}, []string{"not-available problem"}, []string{"cri-o-1.31.* (the container runtime), only 1.31.4 built for RHEL 8 in site-ocp"}},
 		"repository of RHEL 8": {func(f *Facts) {
 			f.Repositories = append(f.Repositories, dnf.Repository{ID: "rhocp-4.18-for-rhel-8-x86_64-rpms", Enabled: true})
@@ -159,21 +159,21 @@ func TestDecide(t *testing.T) {
 		"only another release's is there": {func(f *Facts) {
 			f.Installed = without(f.Installed, "cri-o")
 			f.Repositories[0].Enabled = false
-			f.Available = []dnf.Package{pkg("cri-o", "1.30.9", "el9", "site-ocp")}
+			f.Available = []dnf.Package{newPackage("cri-o", "1.30.9", "el9", "site-ocp")}
 		}, []string{"not-available problem"}, []string{"cri-o-1.31.* (the container runtime), only 1.30.9 in site-ocp"}},
 		"module hides crun": {func(f *Facts) {
 			f.Installed = without(f.Installed, "crun")
-			f.Hidden = []dnf.Package{pkg("crun", "1.16", "el9", rhocp9)}
+			f.Hidden = []dnf.Package{newPackage("crun", "1.16", "el9", rhocp9)}
 		}, []string{"module problem"}, []string{"a module stream hides crun", "dnf -y module disable container-tools"}},
 		"module hides it behind its own": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "crun"), true
-			f.Available = []dnf.Package{pkg("crun", "1.8", "module+el9.1", "appstream")}
-			f.Hidden = append(slices.Clone(f.Available), pkg("crun", "1.16", "el9", rhocp9))
+			f.Available = []dnf.Package{newPackage("crun", "1.8", "module+el9.1", "appstream")}
+			f.Hidden = append(slices.Clone(f.Available), newPackage("crun", "1.16", "el9", rhocp9))
 		}, []string{"module problem"}, nil},
 		"a stream that is not in use": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "crun"), true
-			f.Available = []dnf.Package{pkg("crun", "1.16", "el9", rhocp9)}
-			f.Hidden = append(slices.Clone(f.Available), pkg("crun", "1.8", "module+el9.1", "appstream"))
+			f.Available = []dnf.Package{newPackage("crun", "1.16", "el9", rhocp9)}
+			f.Hidden = append(slices.Clone(f.Available), newPackage("crun", "1.8", "module+el9.1", "appstream"))
 		}, nil, nil},
 		"kubelet newer than the control plane": {
 			func(f *Facts) { f.ControlPlane, f.Release = Release{4, 17}, Release{4, 17}; f.Repositories = nil },
@@ -197,18 +197,22 @@ func TestDecide(t *testing.T) {
 			[]string{"of OpenShift 4.18 and the NodePool has 4.17", "dnf downgrade 'openshift-kubelet-4.17.*'"},
 		},
 		"CRI-O older": {
-			func(f *Facts) { f.Installed = append(without(f.Installed, "cri-o"), pkg("cri-o", "1.30.2", "el9", "")) },
+			func(f *Facts) {
+				f.Installed = append(without(f.Installed, "cri-o"), newPackage("cri-o", "1.30.2", "el9", ""))
+			},
 			[]string{"crio-skew problem"},
 			[]string{"CRI-O is 1.30, older than the installed kubelet (Kubernetes 1.31)", "dnf install 'cri-o-1.31.*'"},
 		},
 		"CRI-O newer": {
-			func(f *Facts) { f.Installed = append(without(f.Installed, "cri-o"), pkg("cri-o", "1.32.2", "el9", "")) },
+			func(f *Facts) {
+				f.Installed = append(without(f.Installed, "cri-o"), newPackage("cri-o", "1.32.2", "el9", ""))
+			},
 			[]string{"crio-skew warning"},
 			[]string{"CRI-O is 1.32, newer than", "dnf downgrade 'cri-o-1.31.*'"},
 		},
 		"CRI-O older than the kubelet to come": {func(f *Facts) {
-			f.Installed, f.Install = append(without(f.Installed, "cri-o", "openshift-kubelet"), pkg("cri-o", "1.30.2", "el9", "")), true
-			f.Available = all(rhocp9, "el9")
+			f.Installed, f.Install = append(without(f.Installed, "cri-o", "openshift-kubelet"), newPackage("cri-o", "1.30.2", "el9", "")), true
+			f.Available = packagesFor418(rhocp9, "el9")
 		}, []string{"crio-skew problem"}, []string{"older than OpenShift 4.18 (Kubernetes 1.31)"}},
 		"release not known": {
 			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, Release{4, 20} },
@@ -223,15 +227,15 @@ func TestDecide(t *testing.T) {
 		"release newer than the control plane": {func(f *Facts) {
 			f.Repositories = nil
 			f.Release, f.Installed, f.Install = Release{4, 19}, without(f.Installed, "openshift-kubelet", "cri-o", "cri-tools"), true
-			f.Available = []dnf.Package{pkg("openshift-kubelet", "4.19.0", "el9", "x"), pkg("cri-o", "1.32.1", "el9", "x"), pkg("cri-tools", "1.32.1", "el9", "x")}
+			f.Available = []dnf.Package{newPackage("openshift-kubelet", "4.19.0", "el9", "x"), newPackage("cri-o", "1.32.1", "el9", "x"), newPackage("cri-tools", "1.32.1", "el9", "x")}
 		}, []string{"release-newer problem", "standing note"}, nil},
 		"RHEL 8 beyond 4.18": {func(f *Facts) {
 			f.OS.Version, f.Release, f.ControlPlane, f.Repositories = "8.10", Release{4, 19}, Release{4, 19}, nil
-			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", "4.19.0", "el8", ""), pkg("cri-o", "1.32.0", "el8", ""))
+			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", "4.19.0", "el8", ""), newPackage("cri-o", "1.32.0", "el8", ""))
 		}, []string{"standing warning"}, []string{"RHEL 8 workers have ended before OpenShift 4.19"}},
 		"RHEL 10": {func(f *Facts) {
 			f.OS.Version, f.Release, f.ControlPlane, f.Repositories = "10.2", Release{4, 22}, Release{4, 22}, nil
-			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), pkg("openshift-kubelet", "4.22.0", "el10", ""), pkg("cri-o", "1.35.0", "el10", ""))
+			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"), newPackage("openshift-kubelet", "4.22.0", "el10", ""), newPackage("cri-o", "1.35.0", "el10", ""))
 		}, []string{"standing warning"}, []string{"it is not known whether there are packages of OpenShift 4.22 for RHEL 10"}},
 		"OpenShift 5.0 on its own control plane": {func(f *Facts) {
 			f.Release, f.ControlPlane, f.Repositories = Release{5, 0}, readTable(t).Newest(36), nil
@@ -248,7 +252,7 @@ func TestDecide(t *testing.T) {
 		"kubelet four minors older than 5.1": {func(f *Facts) {
 			f.Release, f.ControlPlane, f.Repositories = Release{4, 20}, readTable(t).Newest(37), nil
 			f.Installed = append(without(f.Installed, "openshift-kubelet", "cri-o"),
-				pkg("openshift-kubelet", "4.20.0", "el9", ""), pkg("cri-o", "1.33.0", "el9", ""))
+				newPackage("openshift-kubelet", "4.20.0", "el9", ""), newPackage("cri-o", "1.33.0", "el9", ""))
 		}, []string{"standing note", "kubelet-older problem"}, []string{"is 4 minor versions older than the control plane (5.1)"}},
 		"release not known, Kubernetes of two releases": {
 			func(f *Facts) { f.Release, f.Installed, f.ControlPlane = Release{}, nil, readTable(t).Newest(36) },
@@ -259,16 +263,16 @@ func TestDecide(t *testing.T) {
 			f.Installed, f.Programs = without(f.Installed, "crun"), []string{"crun"}
 		}, []string{"by-hand note"}, []string{"crun is there, but from none of the packages"}},
 		"hyperkube of an older release": {func(f *Facts) {
-			f.Installed, f.Programs = append(without(f.Installed, "openshift-kubelet"), pkg("openshift-hyperkube", "4.15.0", "el9", "")), []string{"kubelet"}
+			f.Installed, f.Programs = append(without(f.Installed, "openshift-kubelet"), newPackage("openshift-hyperkube", "4.15.0", "el9", "")), []string{"kubelet"}
 		}, []string{"kubelet-of-other-release problem", "crio-skew warning"}, nil},
 		"unchecked mirror": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
 			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true, Unchecked: true}}
-			f.Available = all("site-ocp", "el9")
+			f.Available = packagesFor418("site-ocp", "el9")
 		}, []string{"gpgcheck warning"}, []string{"site-ocp is configured with gpgcheck=0", "rpm --import KEY"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			facts := good()
+			facts := goodFacts()
 			test.change(&facts)
 			decision := Decide(readTable(t), facts)
 			var got []string
@@ -292,7 +296,7 @@ func TestDecide(t *testing.T) {
 				}
 			}
 			refused := slices.ContainsFunc(test.want, func(s string) bool { return strings.HasSuffix(s, "problem") })
-			if code := report.CodeOf(decision.Err()); refused != (code == report.Refused) || (!refused && code != report.Done) {
+			if code := report.CodeOf(decision.Err()); refused != (code == report.Refused) || (!refused && code != report.Success) {
 				t.Errorf("refused %t, code %d", refused, code)
 			}
 		})

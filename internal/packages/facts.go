@@ -24,8 +24,8 @@ type Facts struct {
 	Repositories []dnf.Repository
 	Available    []dnf.Package // packages of enabled repositories
 	Hidden       []dnf.Package // the same, including packages hidden by module streams
-	Asked        bool          // the repositories were queried
-	Silent       string        // error of a failed query
+	Queried      bool          // the repositories were queried
+	QueryError   string        // error of a failed query
 	Programs     []string      // programs of the table that exist on the host
 	Subscription Subscription
 	Install      bool            // missing packages will be installed
@@ -68,19 +68,19 @@ func (f Facts) arch() string {
 	return f.Arch
 }
 
-// has reports whether a package that meets a need is installed. Another package of the
+// isInstalled reports whether a package that meets a need is installed. Another package of the
 // table with the same program is sufficient, such as a kubelet of another release.
-func (f Facts) has(need Package, table Table) bool {
+func (f Facts) isInstalled(need Package, table Table) bool {
 	return slices.ContainsFunc(f.Installed, func(p dnf.Package) bool {
-		return need.is(p.Name) || slices.ContainsFunc(table.Packages, func(other Package) bool {
-			return need.Program != "" && other.Program == need.Program && other.is(p.Name)
+		return need.matches(p.Name) || slices.ContainsFunc(table.Packages, func(other Package) bool {
+			return need.Program != "" && other.Program == need.Program && other.matches(p.Name)
 		})
 	})
 }
 
-// kubelet returns the release of the installed kubelet. It is zero if there is none, or if
+// kubeletRelease returns the release of the installed kubelet. It is zero if there is none, or if
 // the version cannot be parsed.
-func (f Facts) kubelet() Release {
+func (f Facts) kubeletRelease() Release {
 	for _, p := range f.Installed {
 		if p.Name == "openshift-kubelet" || p.Name == "openshift-hyperkube" {
 			release, _ := ParseRelease(p.Version) // zero if the version cannot be parsed
@@ -90,18 +90,18 @@ func (f Facts) kubelet() Release {
 	return Release{}
 }
 
-// crio returns the minor version of the installed CRI-O, or 0 if there is none.
-func (f Facts) crio() int {
+// crioMinor returns the minor version of the installed CRI-O, or 0 if there is none.
+func (f Facts) crioMinor() int {
 	for _, p := range f.Installed {
 		if p.Name == "cri-o" {
-			return minorOf(p.Version)
+			return minorVersion(p.Version)
 		}
 	}
 	return 0
 }
 
-// minorOf returns 31 for 1.31.4, and 0 if the version cannot be parsed.
-func minorOf(version string) int {
+// minorVersion returns 31 for 1.31.4, and 0 if the version cannot be parsed.
+func minorVersion(version string) int {
 	parts := strings.Split(version, ".")
 	if len(parts) < 2 {
 		return 0
@@ -113,20 +113,20 @@ func minorOf(version string) int {
 	return minor
 }
 
-// fits reports whether the architecture and RHEL version of a package match this host.
-func (f Facts) fits(p dnf.Package) bool {
+// isInstallable reports whether the architecture and RHEL version of a package match this host.
+func (f Facts) isInstallable(p dnf.Package) bool {
 	if p.Arch != f.arch() && p.Arch != "noarch" {
 		return false
 	}
-	el := builtFor(p)
+	el := builtForRHEL(p)
 	return el == 0 || el == RHEL(f.OS)
 }
 
 var elTag = regexp.MustCompile(`\.el(\d+)`)
 
-// builtFor returns the major version of RHEL in a package's release, such as
+// builtForRHEL returns the major version of RHEL in a package's release, such as
 // 2.rhaos4.18.el9. It returns 0 if there is none.
-func builtFor(p dnf.Package) int {
+func builtForRHEL(p dnf.Package) int {
 	match := elTag.FindStringSubmatch(p.Release)
 	if match == nil {
 		return 0
@@ -138,8 +138,8 @@ func builtFor(p dnf.Package) int {
 	return major
 }
 
-// repository reports whether dnf has a repository, and whether the repository is enabled.
-func (f Facts) repository(id string) (known, enabled bool) {
+// repositoryState reports whether dnf has a repository, and whether the repository is enabled.
+func (f Facts) repositoryState(id string) (known, enabled bool) {
 	for _, r := range f.Repositories {
 		if r.ID == id {
 			return true, r.Enabled

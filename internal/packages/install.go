@@ -10,18 +10,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// comment is the comment of the agent's transactions in dnf's history.
-const comment = "hcp-node-agent join"
+// historyComment is the comment of the agent's transactions in dnf's history.
+const historyComment = "hcp-node-agent join"
 
 // Install installs packages with dnf and reports dnf's progress to log.
 func Install(ctx context.Context, on dnf.Host, log report.Log, specs ...string) error {
 	log.Wait("for dnf to find out what belongs to "+strings.Join(specs, " "), "")
-	err := on.Install(ctx, comment, func(line string) {
+	err := on.Install(ctx, historyComment, func(line string) {
 		if what := phase(line); what != "" {
 			log.Wait(what, "")
 		}
 	}, specs...)
-	return explain(err, specs)
+	return classifyError(err, specs)
 }
 
 // phase returns the phase that begins with a line of dnf's output, or "".
@@ -40,9 +40,9 @@ func phase(line string) string {
 	return ""
 }
 
-// explain adds an exit code and a remedy to a failure of dnf. Permanent errors are
+// classifyError adds an exit code and a remedy to a failure of dnf. Permanent errors are
 // refusals. An unreachable repository can be reachable later.
-func explain(err error, specs []string) error {
+func classifyError(err error, specs []string) error {
 	var said *dnf.Said
 	if !errors.As(err, &said) {
 		return err

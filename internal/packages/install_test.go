@@ -22,10 +22,10 @@ func TestPhase(t *testing.T) {
 	}
 }
 
-func TestLeft(t *testing.T) {
+func TestRemovalHint(t *testing.T) {
 	item := func(done bool, before, after []string) ledger.Item {
 		return ledger.Item{
-			Change: ledger.Change{Kind: Kind, Why: "cri-o-1.31.*", Want: ledger.State{Present: true, Names: after}},
+			Change: ledger.Change{Kind: TransactionKind, Reason: "cri-o-1.31.*", Desired: ledger.State{Present: true, Names: after}},
 			Before: ledger.State{Present: true, Names: before}, Done: done,
 		}
 	}
@@ -38,7 +38,7 @@ func TestLeft(t *testing.T) {
 		"dnf installed none":  {item(true, []string{"41"}, []string{"41"}), ""},
 		"killed while it did": {item(false, []string{"41"}, nil), "join was ended while dnf installed cri-o-1.31.*: \"dnf history list\""},
 	} {
-		if got := Left(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
+		if got := RemovalHint(test.item); !strings.Contains(got, test.want) || (test.want == "") != (got == "") {
 			t.Errorf("%s: %q", name, got)
 		}
 	}

@@ -10,25 +10,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
-// Look completes facts with the output of rpm and dnf. It queries the repositories only if
+// Gather completes facts with the output of rpm and dnf. It queries the repositories only if
 // packages must come from them. A node with all packages therefore does not need a
 // reachable repository.
-func Look(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, error) {
+func Gather(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, error) {
 	var err error
 	if f.Installed, err = from.Installed(ctx); err != nil {
-		return f, explain(err, nil)
+		return f, classifyError(err, nil)
 	}
 	if f.Repositories, err = from.Repositories(ctx); err != nil {
-		return f, explain(err, nil)
+		return f, classifyError(err, nil)
 	}
 	if from.Root == "" {
-		f.Programs, f.Subscription = lookPrograms(table), lookSubscription(f.Repositories)
+		f.Programs, f.Subscription = findPrograms(table), detectSubscription(f.Repositories)
 	}
 	missing := Decide(table, f).Missing
 	required := slices.ContainsFunc(missing, func(m Missing) bool { return m.Need == "required" })
 	switch {
 	case !slices.ContainsFunc(f.Repositories, func(r dnf.Repository) bool { return r.Enabled }):
-		f.Asked = true // no repository to query
+		f.Queried = true // no repository to query
 		return f, nil
 	case len(missing) == 0 || (!required && !f.Install):
 		return f, nil
@@ -36,16 +36,16 @@ func Look(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, erro
 	if f.Available, err = from.Available(ctx, false, table.Names()...); err == nil {
 		f.Hidden, err = from.Available(ctx, true, table.Names()...)
 	}
-	err = explain(err, nil)
+	err = classifyError(err, nil)
 	if err != nil && !required && ctx.Err() == nil {
-		f.Silent = err.Error()
+		f.QueryError = err.Error()
 		return f, nil
 	}
-	f.Asked = true
+	f.Queried = true
 	return f, err
 }
 
-func lookPrograms(table Table) []string {
+func findPrograms(table Table) []string {
 	var found []string
 	for _, p := range table.Packages {
 		if p.Program != "" && host.HasProgram(p.Program) {
@@ -55,9 +55,9 @@ func lookPrograms(table Table) []string {
 	return found
 }
 
-// lookSubscription makes no network request, unlike subscription-manager's own status
+// detectSubscription makes no network request, unlike subscription-manager's own status
 // query. A cloud machine has repositories from its cloud.
-func lookSubscription(repositories []dnf.Repository) Subscription {
+func detectSubscription(repositories []dnf.Repository) Subscription {
 	ofCloud := slices.ContainsFunc(repositories, func(r dnf.Repository) bool { return r.Enabled && strings.HasPrefix(r.ID, "rhui-") })
 	if ofCloud || !host.HasProgram("subscription-manager") {
 		return NoSubscription

@@ -16,10 +16,10 @@ var (
 	ofRelease = regexp.MustCompile(`^rhocp-(\d+\.\d+)-for-`)
 )
 
-// repositories adds findings for enabled repositories of another RHEL or another release.
+// checkRepositories adds findings for enabled repositories of another RHEL or another release.
 // Only the IDs of RHEL's own repositories contain them. For a mirror, the packages are
 // compared.
-func (d *decision) repositories() {
+func (d *decision) checkRepositories() {
 	for _, r := range d.facts.Repositories {
 		if !r.Enabled {
 			continue
@@ -27,7 +27,7 @@ func (d *decision) repositories() {
 		if match := ofRHEL.FindStringSubmatch(r.ID); match != nil {
 			major, _ := strconv.Atoi(match[1] + match[2]) // digits
 			if major != d.rhel {
-				d.find(report.SeverityProblem, "repository-of-other-rhel", d.disable(r.ID),
+				d.addFinding(report.SeverityProblem, "repository-of-other-rhel", d.disableCommand(r.ID),
 					"repository %s is for RHEL %d, and this host has RHEL %d: what is installed from it does not run, or breaks other packages", r.ID, major, d.rhel)
 				continue
 			}
@@ -37,107 +37,107 @@ func (d *decision) repositories() {
 			continue
 		}
 		if other, err := ParseRelease(match[1]); err == nil && d.table.compare(other, d.Release) != 0 {
-			d.find(report.SeverityWarning, "repository-of-other-release", d.disable(r.ID),
+			d.addFinding(report.SeverityWarning, "repository-of-other-release", d.disableCommand(r.ID),
 				"repository %s is of OpenShift %s, and the NodePool has %s: the next dnf update can bring a kubelet or CRI-O that does not fit", r.ID, other, d.Release)
 		}
 	}
 }
 
-func (d *decision) disable(id string) string {
+func (d *decision) disableCommand(id string) string {
 	if d.facts.Subscription == NoSubscription {
 		return "dnf config-manager --set-disabled " + id
 	}
 	return "subscription-manager repos --disable=" + id
 }
 
-// hidden reports whether a module stream hides a package of an enabled repository. Packages
+// isHidden reports whether a module stream hides a package of an enabled repository. Packages
 // of inactive streams are hidden too, but do not count.
-func (d *decision) hidden(name string) bool {
+func (d *decision) isHidden(name string) bool {
 	return slices.ContainsFunc(d.facts.Hidden, func(p dnf.Package) bool {
-		return p.Name == name && d.facts.fits(p) && !strings.Contains(p.Release, ".module") && !slices.Contains(d.facts.Available, p)
+		return p.Name == name && d.facts.isInstallable(p) && !strings.Contains(p.Release, ".module") && !slices.Contains(d.facts.Available, p)
 	})
 }
 
-// modules adds a finding for packages that a module stream hides. On RHEL 8 the default
+// checkModules adds a finding for packages that a module stream hides. On RHEL 8 the default
 // stream of container-tools hides CRI-O's conmon, runc and crun behind those of podman
 // (OCPBUGS-34844).
-func (d *decision) modules() {
+func (d *decision) checkModules() {
 	var names []string
 	for _, m := range d.Missing {
-		if d.hidden(m.Name) {
+		if d.isHidden(m.Name) {
 			names = append(names, m.Name)
 		}
 	}
 	if len(names) == 0 {
 		return
 	}
-	d.find(report.SeverityProblem, "module", "dnf -y module disable container-tools # dnf module list --enabled shows other streams that hide packages",
+	d.addFinding(report.SeverityProblem, "module", "dnf -y module disable container-tools # dnf module list --enabled shows other streams that hide packages",
 		"a module stream hides %s, which an enabled repository has; on RHEL 8 that is container-tools, whose packages do not go with CRI-O's", strings.Join(names, ", "))
 }
 
-// skew adds findings for versions of kubelet and CRI-O that are incompatible with each
+// checkSkew adds findings for versions of kubelet and CRI-O that are incompatible with each
 // other, with the release or with the control plane.
-func (d *decision) skew() {
-	kubelet, control := d.facts.kubelet(), d.facts.ControlPlane
-	ours, theirs := d.table.minor(kubelet), d.table.minor(control)
+func (d *decision) checkSkew() {
+	kubelet, control := d.facts.kubeletRelease(), d.facts.ControlPlane
+	ours, theirs := d.table.kubernetesMinor(kubelet), d.table.kubernetesMinor(control)
 	switch {
 	case kubelet.IsZero():
 	case !control.IsZero() && d.table.compare(kubelet, control) > 0:
-		d.find(report.SeverityProblem, "kubelet-newer", d.exchange("downgrade", d.wished()),
-			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.numbers(control))
-	case ours > 0 && theirs > 0 && ours+supported(ours) < theirs:
-		d.find(report.SeverityProblem, "kubelet-older", d.exchange("install", d.wished()),
-			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, d.numbers(control), supported(ours))
+		d.addFinding(report.SeverityProblem, "kubelet-newer", d.replaceCommand("downgrade", d.desiredRelease()),
+			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.releaseNumbers(control))
+	case ours > 0 && theirs > 0 && ours+maxKubeletSkew(ours) < theirs:
+		d.addFinding(report.SeverityProblem, "kubelet-older", d.replaceCommand("install", d.desiredRelease()),
+			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, d.releaseNumbers(control), maxKubeletSkew(ours))
 	case d.table.compare(kubelet, d.Release) > 0:
-		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("downgrade", d.Release),
+		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", d.replaceCommand("downgrade", d.Release),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
 	case d.table.compare(kubelet, d.Release) < 0:
-		d.find(report.SeverityProblem, "kubelet-of-other-release", d.exchange("install", d.Release),
+		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", d.replaceCommand("install", d.Release),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)
 	}
-	d.skewRuntime(kubelet)
+	d.checkRuntimeSkew(kubelet)
 }
 
-// supported returns the number of minor versions by which kubelet may be older than the API
+// maxKubeletSkew returns the number of minor versions by which kubelet may be older than the API
 // server (https://kubernetes.io/releases/version-skew-policy/#kubelet).
-func supported(kubelet int) int {
+func maxKubeletSkew(kubelet int) int {
 	if kubelet < 25 {
 		return 2
 	}
 	return 3
 }
 
-// skewRuntime compares the minor versions of CRI-O and kubelet, which must be equal. If
+// checkRuntimeSkew compares the minor versions of CRI-O and kubelet, which must be equal. If
 // kubelet is not installed, it compares with the release. An older CRI-O is refused, as in
 // openshift-ansible. A newer CRI-O usually works.
-func (d *decision) skewRuntime(kubelet Release) {
-	want, whose := d.table.minor(kubelet), "the installed kubelet"
+func (d *decision) checkRuntimeSkew(kubelet Release) {
+	want, whose := d.table.kubernetesMinor(kubelet), "the installed kubelet"
 	if want == 0 {
 		want, whose = d.minor, "OpenShift "+d.Release.String()
 	}
-	have := d.facts.crio()
+	have := d.facts.crioMinor()
 	if have == 0 || want == 0 || have == want {
 		return
 	}
 	const text = "the installed CRI-O is 1.%d, %s than %s (Kubernetes 1.%d); their minor versions have to be the same"
 	command := fmt.Sprintf("'cri-o-1.%d.*'", want)
 	if have < want {
-		d.find(report.SeverityProblem, "crio-skew", "dnf install "+command, text, have, "older", whose, want)
+		d.addFinding(report.SeverityProblem, "crio-skew", "dnf install "+command, text, have, "older", whose, want)
 		return
 	}
-	d.find(report.SeverityWarning, "crio-skew", "dnf downgrade "+command, text, have, "newer", whose, want)
+	d.addFinding(report.SeverityWarning, "crio-skew", "dnf downgrade "+command, text, have, "newer", whose, want)
 }
 
-// wished returns the release whose kubelet should be installed.
-func (d *decision) wished() Release {
+// desiredRelease returns the release whose kubelet should be installed.
+func (d *decision) desiredRelease() Release {
 	if !d.facts.Release.IsZero() {
 		return d.facts.Release
 	}
 	return d.facts.ControlPlane
 }
 
-// exchange returns the command that installs another version of kubelet.
-func (d *decision) exchange(verb string, to Release) string {
+// replaceCommand returns the command that installs another version of kubelet.
+func (d *decision) replaceCommand(verb string, to Release) string {
 	needs := d.table.Needs(d.rhel, to, nil)
 	at := slices.IndexFunc(needs, func(p Package) bool { return p.Program == "kubelet" })
 	if at < 0 {

@@ -8,11 +8,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// missing adds findings for missing packages: packages that can be installed, unless join
+// reportMissing adds findings for missing packages: packages that can be installed, unless join
 // installs them, and packages that no repository provides.
-func (d *decision) missing() {
-	if !d.facts.Asked {
-		d.unasked()
+func (d *decision) reportMissing() {
+	if !d.facts.Queried {
+		d.reportUnqueried()
 		return
 	}
 	var absent []Missing
@@ -28,31 +28,31 @@ func (d *decision) missing() {
 		can = nil
 	}
 	if list := can["required"]; len(list) > 0 {
-		d.find(report.SeverityProblem, "not-installed", d.install(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages",
-			"packages that a node needs are not installed: %s", named(list))
+		d.addFinding(report.SeverityProblem, "not-installed", d.installCommand(slices.Concat(list, can["wanted"]))+"\n# or:\nhcp-node-agent join --install-packages",
+			"packages that a node needs are not installed: %s", describePackages(list))
 	} else if list := can["wanted"]; len(list) > 0 {
-		d.find(report.SeverityWarning, "not-installed", d.install(list), "packages that a node may need are not installed: %s", named(list))
+		d.addFinding(report.SeverityWarning, "not-installed", d.installCommand(list), "packages that a node may need are not installed: %s", describePackages(list))
 	}
 	for _, need := range []string{"required", "wanted"} {
-		d.absent(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.hidden(m.Name) }))
+		d.reportUnavailable(slices.DeleteFunc(slices.Clone(absent), func(m Missing) bool { return m.Need != need || d.isHidden(m.Name) }))
 	}
-	d.unchecked()
+	d.checkSignatures()
 }
 
-// unasked adds a warning for missing packages if no repository was queried. None of the
+// reportUnqueried adds a warning for missing packages if no repository was queried. None of the
 // packages is required, because the repositories would have been queried.
-func (d *decision) unasked() {
+func (d *decision) reportUnqueried() {
 	if len(d.Missing) == 0 {
 		return
 	}
-	if d.facts.Silent != "" {
-		d.find(report.SeverityWarning, "repositories-silent", "", "packages that a node may need are not looked for: %s", d.facts.Silent)
+	if d.facts.QueryError != "" {
+		d.addFinding(report.SeverityWarning, "repositories-silent", "", "packages that a node may need are not looked for: %s", d.facts.QueryError)
 	}
-	d.find(report.SeverityWarning, "not-installed", d.install(d.Missing), "packages that a node may need are not installed: %s", named(d.Missing))
+	d.addFinding(report.SeverityWarning, "not-installed", d.installCommand(d.Missing), "packages that a node may need are not installed: %s", describePackages(d.Missing))
 }
 
-// install returns the command that installs the missing packages.
-func (d *decision) install(list []Missing) string {
+// installCommand returns the command that installs the missing packages.
+func (d *decision) installCommand(list []Missing) string {
 	var specs []string
 	for _, m := range list {
 		if strings.Contains(m.Spec, "*") {
@@ -63,9 +63,9 @@ func (d *decision) install(list []Missing) string {
 	return "dnf install " + strings.Join(specs, " ")
 }
 
-// absent adds a finding for each of RHEL's repositories whose packages no enabled
+// reportUnavailable adds a finding for each of RHEL's repositories whose packages no enabled
 // repository provides.
-func (d *decision) absent(list []Missing) {
+func (d *decision) reportUnavailable(list []Missing) {
 	byRepository := map[string][]Missing{}
 	var order []string
 	for _, m := range list {
@@ -82,35 +82,35 @@ func (d *decision) absent(list []Missing) {
 		}
 		var texts []string
 		for _, m := range group {
-			texts = append(texts, fmt.Sprintf("%s (%s)%s", m.Spec, m.For, d.instead(m)))
+			texts = append(texts, fmt.Sprintf("%s (%s)%s", m.Spec, m.For, d.describeAlternative(m)))
 		}
-		d.find(severity, "not-available", d.enable(name, group), "no enabled repository has %s", strings.Join(texts, ", "))
+		d.addFinding(severity, "not-available", d.enableRemedy(name, group), "no enabled repository has %s", strings.Join(texts, ", "))
 	}
 }
 
-// instead describes the versions that the repositories provide in place of the required
+// describeAlternative describes the versions that the repositories provide in place of the required
 // version.
-func (d *decision) instead(m Missing) string {
-	all := d.others(m.Name)
+func (d *decision) describeAlternative(m Missing) string {
+	all := d.availableVersions(m.Name)
 	if len(all) == 0 {
 		return ""
 	}
 	last := all[len(all)-1]
 	what := last.Version
-	switch el := builtFor(last); {
+	switch el := builtForRHEL(last); {
 	case el != 0 && el != d.rhel:
 		what += fmt.Sprintf(" built for RHEL %d", el)
-	case !d.facts.fits(last):
+	case !d.facts.isInstallable(last):
 		what += " for " + last.Arch
 	}
 	return fmt.Sprintf(", only %s in %s", what, last.Repository)
 }
 
-// enable returns the remedy that makes a repository with the missing packages available.
-func (d *decision) enable(name string, group []Missing) string {
-	id := d.table.id(name, d.rhel, d.facts.arch(), d.Release)
-	known, enabled := d.facts.repository(id)
-	again := d.install(group) + " # or: hcp-node-agent join --install-packages"
+// enableRemedy returns the remedy that makes a repository with the missing packages available.
+func (d *decision) enableRemedy(name string, group []Missing) string {
+	id := d.table.repositoryID(name, d.rhel, d.facts.arch(), d.Release)
+	known, enabled := d.facts.repositoryState(id)
+	again := d.installCommand(group) + " # or: hcp-node-agent join --install-packages"
 	switch {
 	case enabled:
 		return fmt.Sprintf("dnf clean expire-cache\n# %s is enabled and does not have it; what it has:\ndnf --disablerepo='*' --enablerepo=%s list available", id, id)
@@ -126,9 +126,9 @@ func (d *decision) enable(name string, group []Missing) string {
 	return fmt.Sprintf("subscription-manager repos --enable=%s\n%s", id, again)
 }
 
-// unchecked adds a warning for repositories without signature checks that provide a missing
+// checkSignatures adds a warning for repositories without signature checks that provide a missing
 // package.
-func (d *decision) unchecked() {
+func (d *decision) checkSignatures() {
 	var ids []string
 	for _, m := range d.Missing {
 		for _, r := range d.facts.Repositories {
@@ -138,7 +138,7 @@ func (d *decision) unchecked() {
 		}
 	}
 	if len(ids) > 0 {
-		d.find(report.SeverityWarning, "gpgcheck", "rpm --import KEY # of whoever signed the packages, and gpgcheck=1 in its file in /etc/yum.repos.d",
+		d.addFinding(report.SeverityWarning, "gpgcheck", "rpm --import KEY # of whoever signed the packages, and gpgcheck=1 in its file in /etc/yum.repos.d",
 			"%s is configured with gpgcheck=0; --install-packages checks its packages all the same, and refuses what is not signed by a key that rpm or the repository knows", strings.Join(ids, ", "))
 	}
 }

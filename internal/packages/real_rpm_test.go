@@ -18,12 +18,12 @@ import (
 
 // rhel9 returns the facts that the host's own dnf does not provide.
 func rhel9() Facts {
-	facts := good()
+	facts := goodFacts()
 	facts.Installed, facts.Repositories, facts.Subscription, facts.Install = nil, nil, NoSubscription, true
 	return facts
 }
 
-func names(list []dnf.Package) []string {
+func packageNames(list []dnf.Package) []string {
 	var all []string
 	for _, p := range list {
 		all = append(all, p.Name+"-"+p.Version)
@@ -32,27 +32,27 @@ func names(list []dnf.Package) []string {
 	return all
 }
 
-// waits is a Sink that collects waiting messages.
-type waits struct{ said []string }
+// waitRecorder is a Sink that collects waiting messages.
+type waitRecorder struct{ messages []string }
 
-func (w *waits) Emit(e report.Event) { w.said = append(w.said, e.Message) }
+func (w *waitRecorder) Emit(e report.Event) { w.messages = append(w.messages, e.Message) }
 
 // A mirror with its own repository IDs has the packages of two releases and lacks one
 // package. The packages of the right release are found and installed by the real dnf.
 func TestRealInstall(t *testing.T) {
 	b := rpms.New(t)
-	key := b.Key("mirror")
+	key := b.GenerateKey("mirror")
 	b.Build("site-ocp",
 		"openshift-kubelet-4.18.7-1.el9", "openshift-kubelet-4.19.1-1.el9", "cri-o-1.31.4-2.rhaos4.18.el9", "cri-o-1.32.0-1.rhaos4.19.el9",
 		"cri-tools-1.31.1-1.el9", "conmon-2.1.12-1.el9", "crun-1.16-1.el9", "container-selinux-2.235-1.el9", "openvswitch3.5-3.5.0-1.el9fdp",
 		"NetworkManager-ovs-1.48.0-1.el9", "podman-5.2-1.el9", "containernetworking-plugins-1.5-1.el9", "cifs-utils-7.0-1.el9",
 		"iscsi-initiator-utils-6.2-1.el9", "device-mapper-multipath-0.8-1.el9", "chrony-4.5-1.el9")
 	b.Sign("site-ocp", "mirror")
-	b.Offer("site-ocp", "enabled=1", "gpgcheck=1", "gpgkey=file://"+key)
-	b.Configure("site-off", "enabled=0", "gpgcheck=0", "baseurl=file:///nowhere")
+	b.AddRepository("site-ocp", "enabled=1", "gpgcheck=1", "gpgkey=file://"+key)
+	b.ConfigureRepository("site-off", "enabled=0", "gpgcheck=0", "baseurl=file:///nowhere")
 
 	table := readTable(t)
-	facts, err := Look(t.Context(), b.Root, table, rhel9())
+	facts, err := Gather(t.Context(), b.Root, table, rhel9())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,25 +73,25 @@ func TestRealInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, err := transactions.Look(t.Context(), change)
+	before, err := transactions.Get(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := &waits{}
+	told := &waitRecorder{}
 	if err := Install(t.Context(), b.Root, report.Log{Sink: told}, decision.Specs()...); err != nil {
 		t.Fatal(err)
 	}
 	// Nothing is downloaded from a file: repository.
 	for _, phase := range []string{"for dnf to try", "for dnf to install"} {
-		if !slices.ContainsFunc(told.said, func(s string) bool { return strings.HasPrefix(s, phase) }) {
-			t.Errorf("%q was not told of: %q", phase, told.said)
+		if !slices.ContainsFunc(told.messages, func(s string) bool { return strings.HasPrefix(s, phase) }) {
+			t.Errorf("%q was not told of: %q", phase, told.messages)
 		}
 	}
-	facts, err = Look(t.Context(), b.Root, table, rhel9())
+	facts, err = Gather(t.Context(), b.Root, table, rhel9())
 	if err != nil {
 		t.Fatal(err)
 	}
-	installed := names(facts.Installed)
+	installed := packageNames(facts.Installed)
 	for _, name := range []string{"openshift-kubelet-4.18.7", "cri-o-1.31.4"} {
 		if !slices.Contains(installed, name) {
 			t.Errorf("%s is not installed: %v", name, installed)
@@ -100,21 +100,21 @@ func TestRealInstall(t *testing.T) {
 	if decision = Decide(table, facts); decision.Present != 14 || decision.Err() != nil {
 		t.Errorf("%d of %d after it: %v", decision.Present, decision.Needed, decision.Err())
 	}
-	after, err := transactions.Look(t.Context(), change)
+	after, err := transactions.Get(t.Context(), change)
 	if err != nil {
 		t.Fatal(err)
 	}
-	change.Want = after
-	if left := Left(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
+	change.Desired = after
+	if left := RemovalHint(ledger.Item{Change: change, Before: before, Done: true}); !strings.Contains(left, `"dnf history undo 1"`) {
 		t.Errorf("leave would say %q; before %v, after %v", left, before.Names, after.Names)
 	}
 }
 
 // If all required packages are installed, no repository is queried. A host without a
 // network can continue, even if optional packages are missing.
-func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
+func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	b := rpms.New(t)
-	key := b.Key("known")
+	key := b.GenerateKey("known")
 	var specs, nvrs []string
 	for _, need := range readTable(t).Needs(9, Release{4, 18}, nil) {
 		version := map[string]string{"release": "4.18.1", "kubernetes": "1.31.1", "": "1.0"}[need.Version]
@@ -123,15 +123,15 @@ func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
 	}
 	b.Build("site", nvrs...)
 	b.Sign("site", "known")
-	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 	if err := Install(t.Context(), b.Root, report.Log{}, specs...); err != nil {
 		t.Fatal(err)
 	}
 	asked := false
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
 	defer server.Close()
-	b.Configure("site", "enabled=1", "baseurl="+server.URL)
-	facts, err := Look(t.Context(), b.Root, readTable(t), rhel9())
+	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL)
+	facts, err := Gather(t.Context(), b.Root, readTable(t), rhel9())
 	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) > 0 || decision.Err() != nil {
 		t.Errorf("%v; asked: %t; %+v", err, asked, decision)
 	}
@@ -139,14 +139,14 @@ func TestRealNothingIsAskedWhenNothingIsMissing(t *testing.T) {
 	b.Run("rpm", "--root", b.Root.Root, "--erase", "nfs-utils")
 	facts = rhel9()
 	facts.Install = false
-	facts, err = Look(t.Context(), b.Root, readTable(t), facts)
+	facts, err = Gather(t.Context(), b.Root, readTable(t), facts)
 	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) != 1 || decision.Err() != nil {
 		t.Errorf("without nfs-utils: %v; asked: %t; %+v", err, asked, decision)
 	}
 	server.Close()
-	facts, err = Look(t.Context(), b.Root, readTable(t), rhel9())
-	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.Silent, "a repository does not answer") {
-		t.Errorf("to be installed, and nobody answers: %v; %q; %+v", err, facts.Silent, decision)
+	facts, err = Gather(t.Context(), b.Root, readTable(t), rhel9())
+	if decision := Decide(readTable(t), facts); err != nil || decision.Err() != nil || !strings.Contains(facts.QueryError, "a repository does not answer") {
+		t.Errorf("to be installed, and nobody answers: %v; %q; %+v", err, facts.QueryError, decision)
 	}
 }
 
@@ -173,11 +173,11 @@ document: modulemd-defaults
 version: 1
 data: {module: container-tools, stream: rhel9, profiles: {rhel9: []}}
 `)
-	b.Offer("site", "enabled=1")
-	b.Offer("appstream", "enabled=1")
+	b.AddRepository("site", "enabled=1")
+	b.AddRepository("appstream", "enabled=1")
 	b.Run("modifyrepo_c", "--mdtype=modules", modules, filepath.Join(b.Dir, "appstream/repodata"))
 	find := func() (found bool) {
-		facts, err := Look(t.Context(), b.Root, readTable(t), rhel9())
+		facts, err := Gather(t.Context(), b.Root, readTable(t), rhel9())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -203,7 +203,7 @@ func TestRealProxy(t *testing.T) {
 	}
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")
-	b.Offer("site")
+	b.AddRepository("site")
 	files := http.FileServer(http.Dir(filepath.Join(b.Dir, "site")))
 	login := ""
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -215,7 +215,7 @@ func TestRealProxy(t *testing.T) {
 		}
 	}))
 	defer proxy.Close()
-	b.Configure("site", "enabled=1", "baseurl=http://mirror.invalid/")
+	b.ConfigureRepository("site", "enabled=1", "baseurl=http://mirror.invalid/")
 	b.Root.Proxy = dnf.ProxyVariables(strings.Replace(proxy.URL, "//", "//me:hunter2@", 1), "", nil)
 	got, err := b.Root.Available(t.Context(), false, "cri-o")
 	if err != nil || len(got) != 1 || got[0].Repository != "site" || login == "" {

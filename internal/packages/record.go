@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// Kind is the ledger's kind for transactions of dnf.
-const Kind ledger.Kind = "packages"
+// TransactionKind is the ledger's kind for transactions of dnf.
+const TransactionKind ledger.Kind = "packages"
 
 // Transactions records the dnf transactions in which packages were installed. An undo keeps
 // the packages, because other software can depend on them by then, most of all bridges of
@@ -22,12 +22,12 @@ type Transactions struct{ Host dnf.Host }
 func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Change, error) {
 	last, err := t.Host.LastTransaction(ctx)
 	return ledger.Change{
-		Kind: Kind, Target: "after dnf's transaction " + last, Why: strings.Join(specs, " "), Want: ledger.State{Present: true},
+		Kind: TransactionKind, Target: "after dnf's transaction " + last, Reason: strings.Join(specs, " "), Desired: ledger.State{Present: true},
 	}, err
 }
 
-// Look returns dnf's last transaction.
-func (t *Transactions) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+// Get returns dnf's last transaction.
+func (t *Transactions) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	state := ledger.State{Present: true}
 	if !dnf.Has() {
 		return state, nil
@@ -39,24 +39,24 @@ func (t *Transactions) Look(ctx context.Context, _ ledger.Change) (ledger.State,
 	return state, err
 }
 
-// Bracketed marks dnf's history as externally managed.
-func (t *Transactions) Bracketed() {}
+// External marks dnf's history as externally managed.
+func (t *Transactions) External() {}
 
-// Make does nothing: dnf installs the packages.
-func (t *Transactions) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+// Set does nothing: dnf installs the packages.
+func (t *Transactions) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore keeps the packages.
 func (t *Transactions) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Left describes the packages that an undo of the item keeps, and how to remove them. It
+// RemovalHint describes the packages that an undo of the item keeps, and how to remove them. It
 // returns "" if nothing was installed.
-func Left(item ledger.Item) string {
+func RemovalHint(item ledger.Item) string {
 	if !item.Done {
-		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Why)
+		return fmt.Sprintf("join was ended while dnf installed %s: \"dnf history list\" shows what it did", item.Reason)
 	}
-	if slices.Equal(item.Before.Names, item.Want.Names) || len(item.Want.Names) == 0 {
+	if slices.Equal(item.Before.Names, item.Desired.Names) || len(item.Desired.Names) == 0 {
 		return ""
 	}
-	id := item.Want.Names[0]
-	return fmt.Sprintf("packages that join installed stay (%s, with what they need): \"dnf history info %s\" lists them, \"dnf history undo %s\" removes them", item.Why, id, id)
+	id := item.Desired.Names[0]
+	return fmt.Sprintf("packages that join installed stay (%s, with what they need): \"dnf history info %s\" lists them, \"dnf history undo %s\" removes them", item.Reason, id, id)
 }

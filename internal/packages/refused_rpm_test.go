@@ -35,24 +35,24 @@ func TestRealSignatures(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := rpms.New(t)
-			known := b.Key("known")
+			known := b.GenerateKey("known")
 			b.Build("site", "cri-o-1.31.4-1.el9")
 			lines := []string{"enabled=1"}
 			for _, line := range test.lines {
 				lines = append(lines, strings.ReplaceAll(line, "KEY", "file://"+known))
 			}
 			if test.sign {
-				b.Key("unknown")
+				b.GenerateKey("unknown")
 				b.Sign("site", "unknown")
 			}
-			b.Offer("site", lines...)
+			b.AddRepository("site", lines...)
 			err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 			t.Logf("%v\n%s", err, report.RemedyOf(err))
 			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) ||
 				(test.code == report.Refused) != strings.Contains(err.Error(), "a signature could not be checked, nothing was installed: ") {
 				t.Errorf("%v", err)
 			}
-			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(names(got), "cri-o-1.31.4") {
+			if got, err := b.Root.Installed(t.Context()); err != nil || slices.Contains(packageNames(got), "cri-o-1.31.4") {
 				t.Errorf("it is installed: %v, %v", got, err)
 			}
 		})
@@ -62,7 +62,7 @@ func TestRealSignatures(t *testing.T) {
 func TestRealMissingPackage(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "conmon-2.1.12-1.el9")
-	b.Offer("site", "enabled=1", "gpgkey=file://"+b.Key("known"))
+	b.AddRepository("site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"))
 	err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 	t.Log(err)
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "Unable to find a match: cri-o-1.31.*") {
@@ -71,7 +71,7 @@ func TestRealMissingPackage(t *testing.T) {
 }
 
 // The message is dnf's, without the password of a URL.
-func TestRealRepositoryDoesNotAnswer(t *testing.T) {
+func TestRealUnreachableRepository(t *testing.T) {
 	b := rpms.New(t)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -79,8 +79,8 @@ func TestRealRepositoryDoesNotAnswer(t *testing.T) {
 	}
 	address := listener.Addr().String()
 	listener.Close() // nothing listens on the port now
-	b.Configure("site", "enabled=1", "gpgkey=file://"+b.Key("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp")
-	_, err = Look(t.Context(), b.Root, readTable(t), rhel9())
+	b.ConfigureRepository("site", "enabled=1", "gpgkey=file://"+b.GenerateKey("known"), "baseurl=http://mirror:hunter2@"+address+"/ocp")
+	_, err = Gather(t.Context(), b.Root, readTable(t), rhel9())
 	t.Logf("%v\n%s", err, report.RemedyOf(err))
 	if report.CodeOf(err) != report.Failed || err == nil || !strings.Contains(err.Error(), "a repository does not answer") ||
 		!strings.Contains(err.Error(), "Failed to download metadata for repo 'site'") || strings.Contains(err.Error(), "hunter2") {
@@ -94,12 +94,12 @@ func TestRealRepositoryDoesNotAnswer(t *testing.T) {
 }
 
 // Canceling ctx acts as Ctrl-C: dnf exits and leaves nothing installed.
-func TestRealInterrupted(t *testing.T) {
+func TestRealCanceledInstall(t *testing.T) {
 	b := rpms.New(t)
 	b.Build("site", "cri-o-1.31.4-1.el9")
-	key := b.Key("known")
+	key := b.GenerateKey("known")
 	b.Sign("site", "known")
-	b.Offer("site", "gpgkey=file://"+key)
+	b.AddRepository("site", "gpgkey=file://"+key)
 	ctx, cancel := context.WithCancel(t.Context())
 	files := http.FileServer(http.Dir(filepath.Join(b.Dir, "site")))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -111,7 +111,7 @@ func TestRealInterrupted(t *testing.T) {
 		files.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	b.Configure("site", "enabled=1", "timeout=600", "gpgkey=file://"+key, "baseurl="+server.URL)
+	b.ConfigureRepository("site", "enabled=1", "timeout=600", "gpgkey=file://"+key, "baseurl="+server.URL)
 	err := Install(ctx, b.Root, report.Log{}, "cri-o")
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
@@ -125,13 +125,13 @@ func TestRealInterrupted(t *testing.T) {
 }
 
 // If ctx is canceled during a transaction, Install waits until the transaction is complete.
-func TestRealTransactionIsFinished(t *testing.T) {
+func TestRealTransactionIsCompleted(t *testing.T) {
 	b := rpms.New(t)
 	b.Script = "%post -p <lua>\nposix.sleep(1)\n"
 	b.Build("site", "cri-o-1.31.4-1.el9", "conmon-2-1.el9", "crun-1-1.el9")
-	key := b.Key("known")
+	key := b.GenerateKey("known")
 	b.Sign("site", "known")
-	b.Offer("site", "enabled=1", "gpgkey=file://"+key)
+	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 	ctx, cancel := context.WithCancel(t.Context())
 	err := b.Root.Install(ctx, "test", func(line string) {
 		t.Log(line)
@@ -144,8 +144,8 @@ func TestRealTransactionIsFinished(t *testing.T) {
 	}
 	got, err := b.Root.Installed(t.Context())
 	for _, name := range []string{"cri-o-1.31.4", "conmon-2", "crun-1"} {
-		if err != nil || !slices.Contains(names(got), name) {
-			t.Errorf("%s is not installed: %v, %v", name, names(got), err)
+		if err != nil || !slices.Contains(packageNames(got), name) {
+			t.Errorf("%s is not installed: %v, %v", name, packageNames(got), err)
 		}
 	}
 }

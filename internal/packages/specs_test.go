@@ -6,11 +6,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSpecsAreOfTheRelease(t *testing.T) {
-	facts := good()
+func TestSpecsMatchRelease(t *testing.T) {
+	facts := goodFacts()
 	facts.Installed, facts.Install = nil, true
-	facts.Available = append(all("mirror", "el9"),
-		pkg("openshift-kubelet", "4.19.3", "el9", "mirror"), pkg("cri-o", "1.32.0", "el9", "mirror"))
+	facts.Available = append(packagesFor418("mirror", "el9"),
+		newPackage("openshift-kubelet", "4.19.3", "el9", "mirror"), newPackage("cri-o", "1.32.0", "el9", "mirror"))
 	decision := Decide(readTable(t), facts)
 	want := []string{
 		"openshift-kubelet-4.18.*", "cri-o-1.31.*", "conmon", "crun", "container-selinux", "openvswitch3.5", "NetworkManager-ovs",

@@ -29,23 +29,23 @@ type Span struct {
 	To   Release `json:"to,omitzero"`
 }
 
-// Standing is the support level of a kind of worker.
-type Standing string
+// SupportLevel is the support level of a kind of worker.
+type SupportLevel string
 
 // The support levels, described in table.yaml.
 const (
-	Documented   Standing = "documented"
-	Undocumented Standing = "undocumented"
-	Ended        Standing = "ended"
-	Unknown      Standing = "unknown"
+	Documented   SupportLevel = "documented"
+	Undocumented SupportLevel = "undocumented"
+	Discontinued SupportLevel = "ended"
+	Unknown      SupportLevel = "unknown"
 )
 
 // Worker is a kind of worker: a major version of RHEL in a range of releases.
 type Worker struct {
 	Span
-	RHEL     int      `json:"rhel"`
-	Standing Standing `json:"standing"`
-	Source   string   `json:"source"`
+	RHEL    int          `json:"rhel"`
+	Support SupportLevel `json:"standing"`
+	Source  string       `json:"source"`
 }
 
 // Repository is one of RHEL's repositories. RHEL, RELEASE and ARCH in its ID are
@@ -80,16 +80,16 @@ func ReadTable() (Table, error) {
 	return table, nil
 }
 
-// Holds reports whether a release is in the span. An unknown release is in every span.
-func (s Span) Holds(r Release) bool {
+// Contains reports whether a release is in the span. An unknown release is in every span.
+func (s Span) Contains(r Release) bool {
 	return r.IsZero() || (r.Compare(s.From) >= 0 && (s.To.IsZero() || r.Compare(s.To) <= 0))
 }
 
-// standing returns the support level of a worker, or Unknown if the table has no row.
-func (t Table) standing(rhel int, release Release) Standing {
+// supportLevel returns the support level of a worker, or Unknown if the table has no row.
+func (t Table) supportLevel(rhel int, release Release) SupportLevel {
 	for _, worker := range t.Workers {
-		if worker.RHEL == rhel && worker.Holds(release) {
-			return worker.Standing
+		if worker.RHEL == rhel && worker.Contains(release) {
+			return worker.Support
 		}
 	}
 	return Unknown
@@ -101,7 +101,7 @@ func (t Table) Needs(rhel int, release Release, commands map[string]bool) []Pack
 	var list []Package
 	for _, need := range []string{"required", "wanted"} {
 		for _, p := range t.Packages {
-			if p.Need = p.need(commands); p.Need == need && p.Holds(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
+			if p.Need = p.need(commands); p.Need == need && p.Contains(release) && (len(p.RHEL) == 0 || slices.Contains(p.RHEL, rhel)) {
 				list = append(list, p)
 			}
 		}
@@ -132,8 +132,8 @@ func (t Table) Names() []string {
 	return slices.Compact(names)
 }
 
-// id returns a repository's ID for a kind of host.
-func (t Table) id(name string, rhel int, arch string, release Release) string {
+// repositoryID returns a repository's ID for a kind of host.
+func (t Table) repositoryID(name string, rhel int, arch string, release Release) string {
 	for _, repository := range t.Repositories {
 		if repository.Name == name {
 			return strings.NewReplacer("RELEASE", release.String(), "ARCH", arch, "RHEL", fmt.Sprint(rhel)).Replace(repository.ID)
@@ -142,8 +142,8 @@ func (t Table) id(name string, rhel int, arch string, release Release) string {
 	return name
 }
 
-// minor returns the Kubernetes minor version of a release, or 0 if unknown.
-func (t Table) minor(release Release) int { return t.Kubernetes[release.String()] }
+// kubernetesMinor returns the Kubernetes minor version of a release, or 0 if unknown.
+func (t Table) kubernetesMinor(release Release) int { return t.Kubernetes[release.String()] }
 
 // Releases returns the releases that ship Kubernetes 1.minor, newest first. There can be
 // several: 4.23 and 5.0 are one release with two numbers.
@@ -170,23 +170,23 @@ func (t Table) Newest(minor int) Release {
 // compare orders two releases by their Kubernetes versions, or by their numbers if the
 // table lacks the Kubernetes version of one of them.
 func (t Table) compare(a, b Release) int {
-	if x, y := t.minor(a), t.minor(b); x > 0 && y > 0 {
+	if x, y := t.kubernetesMinor(a), t.kubernetesMinor(b); x > 0 && y > 0 {
 		return cmp.Compare(x, y)
 	}
 	return a.Compare(b)
 }
 
-// is reports whether a package of this name meets the requirement.
-func (p Package) is(name string) bool {
+// matches reports whether a package of this name meets the requirement.
+func (p Package) matches(name string) bool {
 	if p.Accepts == "" {
 		return name == p.Name
 	}
 	return regexp.MustCompile("^(?:" + p.Accepts + ")$").MatchString(name)
 }
 
-// prefix returns the required prefix of the version, or "" for any version. minor is the
+// versionPrefix returns the required prefix of the version, or "" for any version. minor is the
 // Kubernetes minor version; 0 if unknown.
-func (p Package) prefix(release Release, minor int) string {
+func (p Package) versionPrefix(release Release, minor int) string {
 	switch {
 	case p.Version == "release" && !release.IsZero():
 		return release.String() + "."

@@ -10,17 +10,17 @@ import (
 )
 
 // The test reports what a new line of the table lacks.
-func TestTableIsWhole(t *testing.T) {
+func TestTableIsComplete(t *testing.T) {
 	table := readTable(t)
 	for _, w := range table.Workers {
-		if w.Source == "" || w.From.IsZero() || !slices.Contains([]Standing{Documented, Undocumented, Ended, Unknown}, w.Standing) {
+		if w.Source == "" || w.From.IsZero() || !slices.Contains([]SupportLevel{Documented, Undocumented, Discontinued, Unknown}, w.Support) {
 			t.Errorf("worker %+v", w)
 		}
 	}
 	names := map[string]bool{}
 	for _, r := range table.Repositories {
 		names[r.Name] = true
-		if id := table.id(r.Name, 9, "x86_64", Release{4, 18}); r.Source == "" || !regexp.MustCompile(`^[a-z0-9_.-]+$`).MatchString(id) {
+		if id := table.repositoryID(r.Name, 9, "x86_64", Release{4, 18}); r.Source == "" || !regexp.MustCompile(`^[a-z0-9_.-]+$`).MatchString(id) {
 			t.Errorf("repository %+v becomes %s", r, id)
 		}
 	}
@@ -29,7 +29,7 @@ func TestTableIsWhole(t *testing.T) {
 			!slices.Contains([]string{"", "release", "kubernetes"}, p.Version) {
 			t.Errorf("package %+v", p)
 		}
-		if _, err := regexp.Compile(p.Accepts); err != nil || !p.is(p.Name) {
+		if _, err := regexp.Compile(p.Accepts); err != nil || !p.matches(p.Name) {
 			t.Errorf("package %s does not accept itself: %v", p.Name, err)
 		}
 	}
@@ -39,7 +39,7 @@ func TestTableIsWhole(t *testing.T) {
 }
 
 // Every kind of worker requires each of these programs exactly once in every release.
-func TestEveryWorkerHasTheParts(t *testing.T) {
+func TestEveryWorkerHasRequiredPrograms(t *testing.T) {
 	table := readTable(t)
 	for _, rhel := range []int{8, 9, 10} {
 		for text := range table.Kubernetes {
@@ -96,17 +96,17 @@ func TestNeedsByRelease(t *testing.T) {
 	}
 }
 
-func TestStanding(t *testing.T) {
+func TestSupportLevel(t *testing.T) {
 	table := readTable(t)
 	for _, test := range []struct {
 		rhel    int
 		release Release
-		want    Standing
+		want    SupportLevel
 	}{
 		{8, Release{4, 12}, Documented},
 		{8, Release{4, 18}, Documented},
-		{8, Release{4, 19}, Ended},
-		{8, Release{5, 0}, Ended},
+		{8, Release{4, 19}, Discontinued},
+		{8, Release{5, 0}, Discontinued},
 		{9, Release{4, 12}, Unknown},
 		{9, Release{4, 13}, Undocumented},
 		{9, Release{4, 22}, Undocumented},
@@ -115,7 +115,7 @@ func TestStanding(t *testing.T) {
 		{10, Release{4, 18}, Unknown},
 		{11, Release{4, 18}, Unknown},
 	} {
-		if got := table.standing(test.rhel, test.release); got != test.want {
+		if got := table.supportLevel(test.rhel, test.release); got != test.want {
 			t.Errorf("RHEL %d, %s: %s, want %s", test.rhel, test.release, got, test.want)
 		}
 	}
@@ -125,7 +125,7 @@ func TestRepositoryIDs(t *testing.T) {
 	table := readTable(t)
 	var got []string
 	for _, name := range []string{"baseos", "appstream", "rhocp", "fast-datapath"} {
-		got = append(got, table.id(name, 8, "aarch64", Release{4, 18}))
+		got = append(got, table.repositoryID(name, 8, "aarch64", Release{4, 18}))
 	}
 	want := "rhel-8-for-aarch64-baseos-rpms rhel-8-for-aarch64-appstream-rpms rhocp-4.18-for-rhel-8-aarch64-rpms fast-datapath-for-rhel-8-aarch64-rpms"
 	if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {

@@ -8,23 +8,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// AdmissionFacts is the input of the checks that need the payload.
-type AdmissionFacts struct {
+// PayloadFacts is the input of the checks that need the payload.
+type PayloadFacts struct {
 	Host  host.Facts
 	Links []host.Link
 
-	FIPS            bool         // the payload requires FIPS mode
-	KernelArguments []string     // kernel arguments of the payload
-	MissingUnits    []string     // required units that do not exist, with the package
-	MissingPrograms []Program    // commands of the payload's units
-	Packages        error        // nil if the node's packages are or will be installed
-	OverlaySize     string       // size limit of a container's writable layer; "" for none
-	Storage         FileSystem   // file system of CRI-O's container storage
-	SwapRefused     bool         // the payload's kubelet does not start with swap
-	Internal        []netip.Addr // addresses that the payload adds to lo
-	API             error        // nil if the API server responds over verified TLS
+	FIPS              bool         // the payload requires FIPS mode
+	KernelArguments   []string     // kernel arguments of the payload
+	MissingUnits      []string     // required units that do not exist, with the package
+	MissingPrograms   []Program    // commands of the payload's units
+	Packages          error        // nil if the node's packages are or will be installed
+	OverlaySize       string       // size limit of a container's writable layer; "" for none
+	Storage           FileSystem   // file system of CRI-O's container storage
+	FailSwapOn        bool         // the payload's kubelet does not start with swap
+	LoopbackAddresses []netip.Addr // addresses that the payload adds to lo
+	API               error        // nil if the API server responds over verified TLS
 	// Nil if the node name is unused, or is the name of this host's Node.
-	Name error
+	NodeName error
 }
 
 // Program is an executable and its package.
@@ -33,33 +33,33 @@ type Program struct {
 	Package string `json:"package"`
 }
 
-// Software returns the checks of PayloadChecks that depend on installed packages.
-func Software() []Check[AdmissionFacts] {
-	return slices.DeleteFunc(Admission(), func(c Check[AdmissionFacts]) bool { return c.Name != "units" && c.Name != "programs" })
+// SoftwareChecks returns the checks of PayloadChecks that depend on installed packages.
+func SoftwareChecks() []Check[PayloadFacts] {
+	return slices.DeleteFunc(PayloadChecks(), func(c Check[PayloadFacts]) bool { return c.Name != "units" && c.Name != "programs" })
 }
 
-// Admission returns the checks that need the payload.
-func Admission() []Check[AdmissionFacts] {
-	return []Check[AdmissionFacts]{
-		{"api", "the API server answers and its certificate is right", func(f AdmissionFacts) []Finding { return failAs(f.API) }},
-		{"node-name", "the node's name is free, or this machine's own", func(f AdmissionFacts) []Finding { return failAs(f.Name) }},
+// PayloadChecks returns the checks that need the payload.
+func PayloadChecks() []Check[PayloadFacts] {
+	return []Check[PayloadFacts]{
+		{"api", "the API server answers and its certificate is right", func(f PayloadFacts) []Finding { return findingFromError(f.API) }},
+		{"node-name", "the node's name is free, or this machine's own", func(f PayloadFacts) []Finding { return findingFromError(f.NodeName) }},
 		{"fips", "FIPS mode is as the cluster has it", checkFIPS},
 		{"cgroup", "the cgroup version is the one that the payload needs", checkCgroup},
 		{"units", "every unit that the payload enables exists", checkUnits},
 		{"programs", "every program that the payload's units run is installed", checkPrograms},
 		{"overlay-size", "CRI-O's file system can limit containers as the payload does", checkOverlaySize},
 		{"swap", "kubelet of this release starts with the host's swap", checkSwap},
-		{"internal-address", "the API's internal address does not collide with a network of the host", checkInternal},
+		{"internal-address", "the API's internal address does not collide with a network of the host", checkLoopbackAddresses},
 	}
 }
 
-func checkFIPS(f AdmissionFacts) []Finding {
+func checkFIPS(f PayloadFacts) []Finding {
 	switch {
 	case f.FIPS && !f.Host.FIPS:
-		return fail("# install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
+		return errorFinding("# install the host in FIPS mode (fips=1 at installation; it cannot be switched on soundly later)",
 			"the cluster runs in FIPS mode and this host does not")
 	case !f.FIPS && f.Host.FIPS:
-		return fail("# use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
+		return errorFinding("# use a host that is not in FIPS mode, or a NodePool of a FIPS cluster",
 			"this host runs in FIPS mode and the cluster does not")
 	}
 	return nil
@@ -67,27 +67,27 @@ func checkFIPS(f AdmissionFacts) []Finding {
 
 // checkCgroup checks the kernel arguments of the payload. From 4.14 on, payloads request
 // cgroup v2 with systemd.unified_cgroup_hierarchy=1.
-func checkCgroup(f AdmissionFacts) []Finding {
+func checkCgroup(f PayloadFacts) []Finding {
 	if f.Host.CgroupV2 || !slices.Contains(f.KernelArguments, "systemd.unified_cgroup_hierarchy=1") {
 		return nil
 	}
 	return []Finding{{
-		Severity: Reboot, Message: "the payload needs cgroup v2 and this host was booted with v1",
+		Severity: SeverityReboot, Message: "the payload needs cgroup v2 and this host was booted with v1",
 		Remedy: "grubby --update-kernel=ALL --args=systemd.unified_cgroup_hierarchy=1 && reboot # then run join again",
 	}}
 }
 
-func checkUnits(f AdmissionFacts) []Finding {
+func checkUnits(f PayloadFacts) []Finding {
 	if len(f.MissingUnits) == 0 {
 		return nil
 	}
-	return fail("# install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
+	return errorFinding("# install the packages that bring them (openvswitch.service: dnf install openvswitch3.1 or newer, from the Fast Datapath repository), then run join again",
 		"the payload enables units that do not exist on this host: %s", strings.Join(f.MissingUnits, ", "))
 }
 
-func checkPrograms(f AdmissionFacts) []Finding {
+func checkPrograms(f PayloadFacts) []Finding {
 	if f.Packages != nil {
-		return failAs(f.Packages)
+		return findingFromError(f.Packages)
 	}
 	if len(f.MissingPrograms) == 0 {
 		return nil
@@ -99,25 +99,25 @@ func checkPrograms(f AdmissionFacts) []Finding {
 			packages = append(packages, program.Package)
 		}
 	}
-	return fail("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release",
+	return errorFinding("dnf install "+strings.Join(packages, " ")+" # some are in the rhocp repository of the cluster's release",
 		"programs that a node needs are not installed: %s", strings.Join(names, ", "))
 }
 
-func checkSwap(f AdmissionFacts) []Finding {
+func checkSwap(f PayloadFacts) []Finding {
 	if len(f.Host.Swap) == 0 {
 		return nil
 	}
 	devices := strings.Join(f.Host.Swap, ", ")
-	if f.SwapRefused {
-		return fail("swapoff -a # and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
+	if f.FailSwapOn {
+		return errorFinding("swapoff -a # and remove the swap lines from /etc/fstab", "swap is on (%s); kubelet of this release does not start with it", devices)
 	}
-	return warn("", "swap is on (%s); kubelet of this release tolerates it", devices)
+	return warningFinding("", "swap is on (%s); kubelet of this release tolerates it", devices)
 }
 
-func checkInternal(f AdmissionFacts) []Finding {
-	for _, address := range f.Internal {
-		if taken := conflict(f.Links, address); taken != "" {
-			return fail("# give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
+func checkLoopbackAddresses(f PayloadFacts) []Finding {
+	for _, address := range f.LoopbackAddresses {
+		if taken := addressConflict(f.Links, address); taken != "" {
+			return errorFinding("# give that network another range, or set spec.networking.apiServer.advertiseAddress of the HostedCluster",
 				"the cluster's internal API address %s lies in a network of this host (%s); the node would not reach the API", address, taken)
 		}
 	}

@@ -17,9 +17,9 @@ type Severity string
 // The severities. An error refuses the join. A warning is only shown. A reboot is an error
 // that a reboot according to the remedy resolves.
 const (
-	Error   Severity = "error"
-	Warning Severity = "warning"
-	Reboot  Severity = "reboot"
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+	SeverityReboot  Severity = "reboot"
 )
 
 // Finding is one problem that a check found.
@@ -34,9 +34,9 @@ type Finding struct {
 
 // Check is a named check of facts of type F. Find returns the problems, or nothing.
 type Check[F any] struct {
-	Name string // stable, kebab-case
-	What string // what the check examines
-	Find func(F) []Finding
+	Name        string // stable, kebab-case
+	Description string // what the check examines
+	Find        func(F) []Finding
 }
 
 // Result is the result of a list of checks.
@@ -71,7 +71,7 @@ func (r Result) Count(severity Severity) int {
 // Summary returns the result in one line.
 func (r Result) Summary() string {
 	text := fmt.Sprintf("%d checks", r.Checked)
-	for _, severity := range []Severity{Error, Reboot, Warning} {
+	for _, severity := range []Severity{SeverityError, SeverityReboot, SeverityWarning} {
 		switch n := r.Count(severity); {
 		case n == 1:
 			text += ", 1 " + string(severity)
@@ -86,16 +86,16 @@ func (r Result) Summary() string {
 // returns nil if there are none.
 func (r Result) Err() error {
 	var messages, remedies []string
-	code := report.Done
+	code := report.Success
 	for _, finding := range r.Findings {
-		if finding.Severity == Warning {
+		if finding.Severity == SeverityWarning {
 			continue
 		}
 		messages = append(messages, finding.Message)
 		if finding.Remedy != "" {
 			remedies = append(remedies, string(finding.Remedy))
 		}
-		code = worse(code, finding)
+		code = combineCodes(code, finding)
 	}
 	if len(messages) == 0 {
 		return nil
@@ -103,34 +103,34 @@ func (r Result) Err() error {
 	return report.Fail(code, strings.Join(remedies, "\n"), "%s", strings.Join(messages, "; "))
 }
 
-// worse returns the exit code of a refusal after adding a finding: the code of a single
+// combineCodes returns the exit code of a refusal after adding a finding: the code of a single
 // cause, else Refused.
-func worse(code report.Code, finding Finding) report.Code {
+func combineCodes(code report.Code, finding Finding) report.Code {
 	own := finding.code
-	if own == report.Done {
+	if own == report.Success {
 		own = report.Refused
-		if finding.Severity == Reboot {
+		if finding.Severity == SeverityReboot {
 			own = report.RebootNeeded
 		}
 	}
-	if code == report.Done || code == own {
+	if code == report.Success || code == own {
 		return own
 	}
 	return report.Refused
 }
 
-func fail(remedy, format string, args ...any) []Finding {
-	return []Finding{{Severity: Error, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
+func errorFinding(remedy, format string, args ...any) []Finding {
+	return []Finding{{Severity: SeverityError, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
 }
 
-func warn(remedy, format string, args ...any) []Finding {
-	return []Finding{{Severity: Warning, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
+func warningFinding(remedy, format string, args ...any) []Finding {
+	return []Finding{{Severity: SeverityWarning, Message: fmt.Sprintf(format, args...), Remedy: report.Remedy(remedy)}}
 }
 
-// failAs returns a finding for an error that already has a code and a remedy.
-func failAs(err error) []Finding {
+// findingFromError returns a finding for an error that already has a code and a remedy.
+func findingFromError(err error) []Finding {
 	if err == nil {
 		return nil
 	}
-	return []Finding{{Severity: Error, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err)), code: report.CodeOf(err)}}
+	return []Finding{{Severity: SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err)), code: report.CodeOf(err)}}
 }

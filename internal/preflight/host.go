@@ -12,42 +12,42 @@ import (
 
 // HostFacts is the input of the checks that do not need the payload.
 type HostFacts struct {
-	Host     host.Facts
-	Systemd  error                     // nil if the service manager responds
-	Units    map[string]host.UnitState // states of the services in the checks
-	Endpoint error                     // nil if the ignition server responds over verified TLS
-	Skew     time.Duration             // server clock minus host clock; 0 if unknown
-	Name     error                     // nil if the host name is a valid node name
-	Uplink   error                     // nil if br-ex exists or can be created
-	Links    []host.Link
-	Ports    []Port // node ports in use by other processes
-	Foreign  error  // state of another cluster on this host
+	Host         host.Facts
+	Systemd      error                     // nil if the service manager responds
+	Units        map[string]host.UnitState // states of the services in the checks
+	Endpoint     error                     // nil if the ignition server responds over verified TLS
+	ClockSkew    time.Duration             // server clock minus host clock; 0 if unknown
+	NodeName     error                     // nil if the host name is a valid node name
+	Uplink       error                     // nil if br-ex exists or can be created
+	Links        []host.Link
+	Ports        []Port // node ports in use by other processes
+	OtherCluster error  // state of another cluster on this host
 }
 
 // MaxSkew is the maximum difference of the clocks. Certificates have a tolerance of a few
 // minutes, and tokens are checked against the server's clock.
 const MaxSkew = 2 * time.Minute
 
-// Host returns the checks that do not need the payload.
-func Host() []Check[HostFacts] {
+// HostChecks returns the checks that do not need the payload.
+func HostChecks() []Check[HostFacts] {
 	return []Check[HostFacts]{
 		{"root", "the agent runs as root", checkRoot},
 		{"systemd", "the service manager answers", checkSystemd},
 		{"os", "the distribution is RHEL or like it", checkOS},
 		{"architecture", "there are OpenShift packages for this processor", checkArch},
 		{"image-mode", "files and packages can be changed", checkImageMode},
-		{"hostname", "the host name can be the node's name", func(f HostFacts) []Finding { return failAs(f.Name) }},
+		{"hostname", "the host name can be the node's name", func(f HostFacts) []Finding { return findingFromError(f.NodeName) }},
 		{"memory", "there is memory for a worker", checkMemory},
 		{"disk", "there is room in /var/lib", checkDisk},
 		{"selinux", "SELinux protects the containers", checkSELinux},
 		{"networkmanager", "NetworkManager runs", checkNetworkManager},
-		{"uplink", "the uplink can be moved into br-ex", func(f HostFacts) []Finding { return failAs(f.Uplink) }},
+		{"uplink", "the uplink can be moved into br-ex", func(f HostFacts) []Finding { return findingFromError(f.Uplink) }},
 		{"mtu", "packets are large enough for an overlay", checkMTU},
 		{"firewall", "no firewall service rewrites the rules of the cluster network", checkFirewall},
 		{"fapolicyd", "programs of containers may be executed", checkFapolicyd},
 		{"ports", "the ports of a node are free", checkPorts},
-		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []Finding { return failAs(f.Foreign) }},
-		{"endpoint", "the ignition server answers and its certificate is right", func(f HostFacts) []Finding { return failAs(f.Endpoint) }},
+		{"other-cluster", "the host is not a node of another cluster", func(f HostFacts) []Finding { return findingFromError(f.OtherCluster) }},
+		{"endpoint", "the ignition server answers and its certificate is right", func(f HostFacts) []Finding { return findingFromError(f.Endpoint) }},
 		{"clock", "the clock agrees with the ignition server's", checkClock},
 	}
 }
@@ -56,14 +56,14 @@ func checkRoot(f HostFacts) []Finding {
 	if f.Host.Root {
 		return nil
 	}
-	return fail("# run the same command with sudo", "the agent does not run as root")
+	return errorFinding("# run the same command with sudo", "the agent does not run as root")
 }
 
 func checkSystemd(f HostFacts) []Finding {
 	if f.Systemd == nil {
 		return nil
 	}
-	return fail("# run the agent on the host itself, not in a container", "%v", f.Systemd)
+	return errorFinding("# run the agent on the host itself, not in a container", "%v", f.Systemd)
 }
 
 func checkOS(f HostFacts) []Finding {
@@ -73,21 +73,21 @@ func checkOS(f HostFacts) []Finding {
 	if like && slices.Contains([]string{"8", "9", "10"}, major) {
 		return nil
 	}
-	return warn("", "%s is not RHEL 8, 9 or 10; OpenShift has no packages for it and nobody supports such a node", os.Name)
+	return warningFinding("", "%s is not RHEL 8, 9 or 10; OpenShift has no packages for it and nobody supports such a node", os.Name)
 }
 
 func checkArch(f HostFacts) []Finding {
 	if f.Host.Arch == "amd64" || f.Host.Arch == "arm64" {
 		return nil
 	}
-	return fail("", "NodePools of platform None are amd64 or arm64, this host is %s", f.Host.Arch)
+	return errorFinding("", "NodePools of platform None are amd64 or arm64, this host is %s", f.Host.Arch)
 }
 
 func checkImageMode(f HostFacts) []Finding {
 	if !f.Host.OSTree {
 		return nil
 	}
-	return fail("hcp-node-agent status", "this is an image-mode host, which its own ignition or image configures; the agent only checks and reports here")
+	return errorFinding("hcp-node-agent status", "this is an image-mode host, which its own ignition or image configures; the agent only checks and reports here")
 }
 
 func checkMemory(f HostFacts) []Finding {
@@ -95,7 +95,7 @@ func checkMemory(f HostFacts) []Finding {
 	if f.Host.MemoryKiB >= least*15/10 {
 		return nil
 	}
-	return warn("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, little is left for pods", f.Host.MemoryKiB/1024)
+	return warningFinding("", "the host has %d MiB of memory; the payload reserves 1024 MiB for the system, little is left for pods", f.Host.MemoryKiB/1024)
 }
 
 func checkDisk(f HostFacts) []Finding {
@@ -103,28 +103,28 @@ func checkDisk(f HostFacts) []Finding {
 	if f.Host.DiskFree >= least {
 		return nil
 	}
-	return warn("", "/var/lib has %d MiB free; the images of a worker need several GiB", f.Host.DiskFree/1024)
+	return warningFinding("", "/var/lib has %d MiB free; the images of a worker need several GiB", f.Host.DiskFree/1024)
 }
 
 func checkSELinux(f HostFacts) []Finding {
 	if f.Host.SELinux == "enforcing" {
 		return nil
 	}
-	return warn("", "SELinux is %s; OpenShift expects it to be enforcing", f.Host.SELinux)
+	return warningFinding("", "SELinux is %s; OpenShift expects it to be enforcing", f.Host.SELinux)
 }
 
 func checkNetworkManager(f HostFacts) []Finding {
 	if f.Units["NetworkManager.service"].Active == "active" {
 		return nil
 	}
-	return fail("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is built through it")
+	return errorFinding("systemctl enable --now NetworkManager", "NetworkManager does not run; br-ex is built through it")
 }
 
 func checkMTU(f HostFacts) []Finding {
 	var found []Finding
 	for _, link := range f.Links {
 		if len(link.Addresses) > 0 && link.MTU < 1280 && link.Name != "lo" {
-			found = append(found, warn("", "%s has an MTU of %d; IPv6 needs 1280 and the overlay takes 100 of it", link.Name, link.MTU)...)
+			found = append(found, warningFinding("", "%s has an MTU of %d; IPv6 needs 1280 and the overlay takes 100 of it", link.Name, link.MTU)...)
 		}
 	}
 	return found
@@ -134,7 +134,7 @@ func checkFirewall(f HostFacts) []Finding {
 	if f.Units["firewalld.service"].Active != "active" {
 		return nil
 	}
-	return warn("systemctl disable --now firewalld",
+	return warningFinding("systemctl disable --now firewalld",
 		"firewalld runs; it drops the cluster network's packets unless its rules are made for it")
 }
 
@@ -142,7 +142,7 @@ func checkFapolicyd(f HostFacts) []Finding {
 	if f.Units["fapolicyd.service"].Active != "active" {
 		return nil
 	}
-	return warn("systemctl disable --now fapolicyd", "fapolicyd runs; it refuses programs of containers that no RPM owns")
+	return warningFinding("systemctl disable --now fapolicyd", "fapolicyd runs; it refuses programs of containers that no RPM owns")
 }
 
 // checkPorts assumes that a port is held by its service if that service is running. A
@@ -157,23 +157,23 @@ func checkPorts(f HostFacts) []Finding {
 	if len(taken) == 0 {
 		return nil
 	}
-	return fail("ss -lntup # shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
+	return errorFinding("ss -lntup # shows who holds them", "ports that a node needs are in use: %s", strings.Join(taken, ", "))
 }
 
 func checkClock(f HostFacts) []Finding {
-	if math.Abs(f.Skew.Seconds()) <= MaxSkew.Seconds() {
+	if math.Abs(f.ClockSkew.Seconds()) <= MaxSkew.Seconds() {
 		return nil
 	}
 	how := "behind"
-	if f.Skew < 0 {
+	if f.ClockSkew < 0 {
 		how = "ahead of"
 	}
-	return fail("chronyc makestep # or: timedatectl set-ntp true",
-		"this host's clock is %s %s the ignition server's; certificates and tokens will not be accepted", f.Skew.Abs().Round(time.Second), how)
+	return errorFinding("chronyc makestep # or: timedatectl set-ntp true",
+		"this host's clock is %s %s the ignition server's; certificates and tokens will not be accepted", f.ClockSkew.Abs().Round(time.Second), how)
 }
 
-// conflict returns the link and prefix that contain address, or "". It ignores lo.
-func conflict(links []host.Link, address netip.Addr) string {
+// addressConflict returns the link and prefix that contain address, or "". It ignores lo.
+func addressConflict(links []host.Link, address netip.Addr) string {
 	for _, link := range links {
 		for _, prefix := range link.Addresses {
 			if link.Name != "lo" && prefix.Masked().Contains(address) && prefix.Bits() > 0 {

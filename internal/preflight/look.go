@@ -16,8 +16,8 @@ func services() []string {
 	}
 }
 
-// LookUnits returns the systemd states of the services in the checks.
-func LookUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.UnitState, error) {
+// GetUnits returns the systemd states of the services in the checks.
+func GetUnits(ctx context.Context, systemd *host.Systemd) (map[string]host.UnitState, error) {
 	units := map[string]host.UnitState{}
 	for _, name := range services() {
 		state, err := systemd.UnitState(ctx, name)
@@ -49,8 +49,8 @@ func nodePorts() []Port {
 	}
 }
 
-// LookPorts returns the node ports that are in use. It binds each port briefly.
-func LookPorts(ctx context.Context) []Port {
+// UsedPorts returns the node ports that are in use. It binds each port briefly.
+func UsedPorts(ctx context.Context) []Port {
 	var taken []Port
 	var listen net.ListenConfig
 	for _, port := range nodePorts() {
@@ -69,8 +69,8 @@ func LookPorts(ctx context.Context) []Port {
 	return taken
 }
 
-// Programs returns the executables that every node requires and no payload contains.
-func Programs() []Program {
+// RequiredPrograms returns the executables that every node requires and no payload contains.
+func RequiredPrograms() []Program {
 	return []Program{
 		{"kubelet", "openshift-kubelet"},
 		{"crio", "cri-o"},
@@ -83,12 +83,12 @@ func Programs() []Program {
 	}
 }
 
-// LookPrograms returns the programs that are not installed. The payload's default container
+// MissingPrograms returns the programs that are not installed. The payload's default container
 // runtime replaces runc if runtime is set. more contains the programs that the payload's
 // units run.
-func LookPrograms(runtime string, more []Program) []Program {
+func MissingPrograms(runtime string, more []Program) []Program {
 	var missing []Program
-	for _, program := range slices.Concat(Programs(), more) {
+	for _, program := range slices.Concat(RequiredPrograms(), more) {
 		if program.Name == "runc" && runtime != "" {
 			program = Program{runtime, runtime}
 		}

@@ -24,7 +24,7 @@ func goodHost() HostFacts {
 }
 
 func TestHostChecks(t *testing.T) {
-	if result := Run(Host(), goodHost()); len(result.Findings) != 0 || result.Err() != nil {
+	if result := Run(HostChecks(), goodHost()); len(result.Findings) != 0 || result.Err() != nil {
 		t.Fatalf("a good host has findings: %+v", result.Findings)
 	}
 	for name, test := range map[string]struct {
@@ -38,17 +38,17 @@ func TestHostChecks(t *testing.T) {
 		"RHCOS":          {func(f *HostFacts) { f.Host.OSTree = true }, "image-mode", report.Refused},
 		"no NM":          {func(f *HostFacts) { f.Units = nil }, "networkmanager", report.Refused},
 		"ports":          {func(f *HostFacts) { f.Ports = []Port{{"tcp", 10250, "kubelet.service"}} }, "ports", report.Refused},
-		"late clock":     {func(f *HostFacts) { f.Skew = 3 * time.Minute }, "clock", report.Refused},
-		"early clock":    {func(f *HostFacts) { f.Skew = -3 * time.Minute }, "clock", report.Refused},
+		"late clock":     {func(f *HostFacts) { f.ClockSkew = 3 * time.Minute }, "clock", report.Refused},
+		"early clock":    {func(f *HostFacts) { f.ClockSkew = -3 * time.Minute }, "clock", report.Refused},
 		"bad token": {func(f *HostFacts) {
 			f.Endpoint = report.Fail(report.CredentialRefused, "get a new stub", "the token was refused")
 		}, "endpoint", report.CredentialRefused},
-		"name": {func(f *HostFacts) { f.Name = errors.New("localhost") }, "hostname", report.Failed},
+		"name": {func(f *HostFacts) { f.NodeName = errors.New("localhost") }, "hostname", report.Failed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := goodHost()
 			test.spoil(&facts)
-			result := Run(Host(), facts)
+			result := Run(HostChecks(), facts)
 			if len(result.Findings) != 1 || result.Findings[0].Check != test.check {
 				t.Fatalf("findings %+v", result.Findings)
 			}
@@ -59,7 +59,7 @@ func TestHostChecks(t *testing.T) {
 	}
 }
 
-func TestWarningsRefuseNothing(t *testing.T) {
+func TestWarningsDoNotRefuse(t *testing.T) {
 	facts := goodHost()
 	facts.Host.OS = host.OSRelease{ID: "debian", Version: "12", Name: "Debian"}
 	facts.Host.SELinux = "disabled"
@@ -67,82 +67,82 @@ func TestWarningsRefuseNothing(t *testing.T) {
 	facts.Units["crio.service"] = host.UnitState{Active: "active"}
 	facts.Ports = []Port{{"tcp", 9537, "crio.service"}} // used by its own service
 	facts.Links = []host.Link{{Name: "eth0", MTU: 900, Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.1/24")}}}
-	result := Run(Host(), facts)
-	if result.Err() != nil || result.Count(Warning) != 4 || result.Summary() != "18 checks, 4 warnings" {
+	result := Run(HostChecks(), facts)
+	if result.Err() != nil || result.Count(SeverityWarning) != 4 || result.Summary() != "18 checks, 4 warnings" {
 		t.Errorf("%s: %+v", result.Summary(), result.Findings)
 	}
 }
 
-func TestAllProblemsAtOnce(t *testing.T) {
+func TestAllProblemsAreReported(t *testing.T) {
 	facts := goodHost()
 	facts.Host.Root = false
 	facts.Ports = []Port{{"udp", 6081, "openvswitch.service"}}
-	err := Run(Host(), facts).Err()
+	err := Run(HostChecks(), facts).Err()
 	if err == nil || !strings.Contains(err.Error(), "root") || !strings.Contains(err.Error(), "udp/6081") ||
 		!strings.Contains(report.RemedyOf(err), "sudo") || !strings.Contains(report.RemedyOf(err), "ss -lntup") {
 		t.Errorf("%v\n%s", err, report.RemedyOf(err))
 	}
 }
 
-func TestAdmissionChecks(t *testing.T) {
-	good := func() AdmissionFacts {
-		return AdmissionFacts{
+func TestPayloadChecks(t *testing.T) {
+	good := func() PayloadFacts {
+		return PayloadFacts{
 			Host: host.Facts{CgroupV2: true}, KernelArguments: []string{"systemd.unified_cgroup_hierarchy=1", "psi=0"},
-			Internal: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
-			Links:    []host.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
+			LoopbackAddresses: []netip.Addr{netip.MustParseAddr("172.20.0.1")},
+			Links:             []host.Link{{Name: "lo", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/32")}}},
 		}
 	}
-	if result := Run(Admission(), good()); len(result.Findings) != 0 {
+	if result := Run(PayloadChecks(), good()); len(result.Findings) != 0 {
 		t.Fatalf("a good host has findings: %+v", result.Findings)
 	}
 	for name, test := range map[string]struct {
-		spoil func(*AdmissionFacts)
+		spoil func(*PayloadFacts)
 		want  []Finding
 		code  report.Code
 	}{
 		"cgroup v1": {
-			func(f *AdmissionFacts) { f.Host.CgroupV2 = false },
-			[]Finding{{Check: "cgroup", Severity: Reboot}},
+			func(f *PayloadFacts) { f.Host.CgroupV2 = false },
+			[]Finding{{Check: "cgroup", Severity: SeverityReboot}},
 			report.RebootNeeded,
 		},
 		"FIPS cluster": {
-			func(f *AdmissionFacts) { f.FIPS = true },
-			[]Finding{{Check: "fips", Severity: Error}},
+			func(f *PayloadFacts) { f.FIPS = true },
+			[]Finding{{Check: "fips", Severity: SeverityError}},
 			report.Refused,
 		},
 		"FIPS host": {
-			func(f *AdmissionFacts) { f.Host.FIPS = true },
-			[]Finding{{Check: "fips", Severity: Error}},
+			func(f *PayloadFacts) { f.Host.FIPS = true },
+			[]Finding{{Check: "fips", Severity: SeverityError}},
 			report.Refused,
 		},
 		"unit": {
-			func(f *AdmissionFacts) { f.MissingUnits = []string{"openvswitch.service"} },
-			[]Finding{{Check: "units", Severity: Error}},
+			func(f *PayloadFacts) { f.MissingUnits = []string{"openvswitch.service"} },
+			[]Finding{{Check: "units", Severity: SeverityError}},
 			report.Refused,
 		},
 		"program": {
-			func(f *AdmissionFacts) { f.MissingPrograms = []Program{{"crio", "cri-o"}} },
-			[]Finding{{Check: "programs", Severity: Error}},
+			func(f *PayloadFacts) { f.MissingPrograms = []Program{{"crio", "cri-o"}} },
+			[]Finding{{Check: "programs", Severity: SeverityError}},
 			report.Refused,
 		},
 		"swap refused": {
-			func(f *AdmissionFacts) { f.Host.Swap, f.SwapRefused = []string{"/dev/dm-1"}, true },
-			[]Finding{{Check: "swap", Severity: Error}},
+			func(f *PayloadFacts) { f.Host.Swap, f.FailSwapOn = []string{"/dev/dm-1"}, true },
+			[]Finding{{Check: "swap", Severity: SeverityError}},
 			report.Refused,
 		},
 		"swap tolerated": {
-			func(f *AdmissionFacts) { f.Host.Swap = []string{"/dev/dm-1"} },
-			[]Finding{{Check: "swap", Severity: Warning}},
-			report.Done,
+			func(f *PayloadFacts) { f.Host.Swap = []string{"/dev/dm-1"} },
+			[]Finding{{Check: "swap", Severity: SeverityWarning}},
+			report.Success,
 		},
-		"internal address": {func(f *AdmissionFacts) {
+		"internal address": {func(f *PayloadFacts) {
 			f.Links = append(f.Links, host.Link{Name: "docker0", Addresses: []netip.Prefix{netip.MustParsePrefix("172.20.0.1/16")}})
-		}, []Finding{{Check: "internal-address", Severity: Error}}, report.Refused},
+		}, []Finding{{Check: "internal-address", Severity: SeverityError}}, report.Refused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			facts := good()
 			test.spoil(&facts)
-			result := Run(Admission(), facts)
+			result := Run(PayloadChecks(), facts)
 			short := make([]Finding, 0, len(result.Findings))
 			for _, f := range result.Findings {
 				short = append(short, Finding{Check: f.Check, Severity: f.Severity})
@@ -157,15 +157,15 @@ func TestAdmissionChecks(t *testing.T) {
 	}
 }
 
-func TestNamesAreStableAndUnique(t *testing.T) {
+func TestCheckNamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
-	for _, check := range Host() {
+	for _, check := range HostChecks() {
 		seen[check.Name] = true
 	}
-	for _, check := range Admission() {
+	for _, check := range PayloadChecks() {
 		seen[check.Name] = true
 	}
-	if len(seen) != len(Host())+len(Admission()) {
+	if len(seen) != len(HostChecks())+len(PayloadChecks()) {
 		t.Error("two checks have one name")
 	}
 }

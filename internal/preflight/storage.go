@@ -11,23 +11,23 @@ import (
 
 // FileSystem is a mounted file system.
 type FileSystem struct {
-	Point   string   // mount point
-	Type    string   // xfs, ext4, ...
-	Options []string // mount and super block options
+	MountPoint string   // mount point
+	Type       string   // xfs, ext4, ...
+	Options    []string // mount and super block options
 }
 
-// LookFileSystem returns the file system of a path, which does not have to exist.
-func LookFileSystem(path string) (FileSystem, error) {
+// FindFileSystem returns the file system of a path, which does not have to exist.
+func FindFileSystem(path string) (FileSystem, error) {
 	content, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
 		return FileSystem{}, fmt.Errorf("reading the mounted file systems: %w", err)
 	}
-	return fileSystemOf(string(content), path), nil
+	return findInMountinfo(string(content), path), nil
 }
 
-// fileSystemOf parses proc_pid_mountinfo(5). Of the mounts that contain the path, the
+// findInMountinfo parses proc_pid_mountinfo(5). Of the mounts that contain the path, the
 // deepest is used; of several at the same mount point, the last.
-func fileSystemOf(mountinfo, path string) FileSystem {
+func findInMountinfo(mountinfo, path string) FileSystem {
 	var found FileSystem
 	for line := range strings.Lines(mountinfo) {
 		mount, system, separated := strings.Cut(line, " - ")
@@ -36,9 +36,9 @@ func fileSystemOf(mountinfo, path string) FileSystem {
 			continue
 		}
 		point := strings.ReplaceAll(fields[4], `\040`, " ")
-		if host.Within(path, point) && len(point) >= len(found.Point) {
+		if host.Within(path, point) && len(point) >= len(found.MountPoint) {
 			options := append(strings.Split(fields[5], ","), strings.Split(kind[2], ",")...)
-			found = FileSystem{Point: point, Type: kind[0], Options: options}
+			found = FileSystem{MountPoint: point, Type: kind[0], Options: options}
 		}
 	}
 	return found
@@ -46,23 +46,23 @@ func fileSystemOf(mountinfo, path string) FileSystem {
 
 // checkOverlaySize reports a payload with which CRI-O would not start. The storage library
 // supports a size limit only on XFS with project quotas.
-func checkOverlaySize(f AdmissionFacts) []Finding {
+func checkOverlaySize(f PayloadFacts) []Finding {
 	quota := slices.ContainsFunc(f.Storage.Options, func(option string) bool {
 		return slices.Contains([]string{"prjquota", "pquota", "pqnoenforce"}, option)
 	})
-	if f.OverlaySize == "" || f.Storage.Point == "" || (f.Storage.Type == "xfs" && quota) {
+	if f.OverlaySize == "" || f.Storage.MountPoint == "" || (f.Storage.Type == "xfs" && quota) {
 		return nil
 	}
 	const without = "# or remove overlaySize from the ContainerRuntimeConfig of the NodePool"
-	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), and %s, where CRI-O keeps them, is ", f.OverlaySize, f.Storage.Point)
+	what := fmt.Sprintf("the payload limits containers to %s (overlaySize), and %s, where CRI-O keeps them, is ", f.OverlaySize, f.Storage.MountPoint)
 	switch {
 	case f.Storage.Type != "xfs":
-		return fail("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
+		return errorFinding("# mount an XFS file system with the option pquota at /var/lib/containers\n"+without,
 			"%s%s: CRI-O does not start without XFS and project quotas", what, f.Storage.Type)
-	case f.Storage.Point == "/":
-		return fail("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
+	case f.Storage.MountPoint == "/":
+		return errorFinding("grubby --update-kernel=ALL --args=rootflags=pquota && reboot\n"+without,
 			"%smounted without project quotas: CRI-O does not start", what)
 	}
-	return fail(fmt.Sprintf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.Point, without),
+	return errorFinding(fmt.Sprintf("findmnt --fstab %s # add pquota to its options in /etc/fstab, then reboot\n%s", f.Storage.MountPoint, without),
 		"%smounted without project quotas: CRI-O does not start", what)
 }

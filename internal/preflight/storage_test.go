@@ -13,21 +13,21 @@ const mounts = `22 1 253:0 / / rw,relatime shared:1 - xfs /dev/mapper/rhel-root 
 33 22 253:3 / /home rw,noatime master:3 - ext4 /dev/sdc rw,discard
 `
 
-func TestFileSystemOfAPath(t *testing.T) {
+func TestFindInMountinfo(t *testing.T) {
 	for path, want := range map[string]string{
 		"/var/lib/containers": "/var xfs", "/etc": "/ xfs", "/home/user": "/home ext4", "/homes": "/ xfs",
 		"/var/lib/containers old/x": "/var/lib/containers old ext4",
 	} {
-		got := fileSystemOf(mounts, path)
-		if got.Point+" "+got.Type != want {
+		got := findInMountinfo(mounts, path)
+		if got.MountPoint+" "+got.Type != want {
 			t.Errorf("%s: %+v, want %s", path, got, want)
 		}
 	}
-	if got := fileSystemOf(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") || !slices.Contains(got.Options, "relatime") {
+	if got := findInMountinfo(mounts, "/var/lib"); !slices.Contains(got.Options, "prjquota") || !slices.Contains(got.Options, "relatime") {
 		t.Errorf("options %v", got.Options)
 	}
 	later := mounts + "40 30 253:9 / /var rw - btrfs /dev/sdd rw\n"
-	if got := fileSystemOf(later, "/var/lib"); got.Type != "btrfs" {
+	if got := findInMountinfo(later, "/var/lib"); got.Type != "btrfs" {
 		t.Errorf("%+v, want what was mounted last", got)
 	}
 }
@@ -47,8 +47,8 @@ func TestOverlaySizeNeedsProjectQuotas(t *testing.T) {
 		"not known":          {"8Gi", FileSystem{}, "", ""},
 	} {
 		var message, remedy string
-		for _, finding := range Run(Admission(), AdmissionFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
-			if finding.Check == "overlay-size" && finding.Severity == Error {
+		for _, finding := range Run(PayloadChecks(), PayloadFacts{OverlaySize: test.size, Storage: test.storage}).Findings {
+			if finding.Check == "overlay-size" && finding.Severity == SeverityError {
 				message, remedy = finding.Message, string(finding.Remedy)
 			}
 		}

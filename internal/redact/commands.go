@@ -13,9 +13,9 @@ var (
 	netrc = regexp.MustCompile(`(?m)(\blogin\s+\S+\s+(?:account\s+\S+\s+)?password[ \t]+|^[ \t]*password[ \t]+)(\S+)([ \t\r]*(?:$|macdef\b|machine\b))`)
 )
 
-// commands masks passwords in commands and .netrc files, where no name with an equals sign
+// maskCommands masks passwords in commands and .netrc files, where no name with an equals sign
 // precedes them.
-func commands(text string) string {
+func maskCommands(text string) string {
 	text = loginCommand.ReplaceAllString(text, "${1}"+Mask)
 	text = shortFlag.ReplaceAllStringFunc(text, func(match string) string {
 		part := shortFlag.FindStringSubmatch(match)

@@ -17,7 +17,7 @@ import (
 // then mask them in other texts.
 func Find(text string) []string {
 	f := finder{seen: map[string]bool{}}
-	f.text(text)
+	f.addText(text)
 	return f.found
 }
 
@@ -26,21 +26,21 @@ type finder struct {
 	seen  map[string]bool
 }
 
-func (f *finder) text(text string) {
+func (f *finder) addText(text string) {
 	for _, block := range privateKey.FindAllString(text, -1) {
-		f.keyLines(block)
+		f.addKeyLines(block)
 	}
-	secretValues(text, func(from, to int) { f.value(text[from:to]) })
-	f.pairs(text)
-	f.sections(text)
+	secretValues(text, func(from, to int) { f.addValue(text[from:to]) })
+	f.addPairs(text)
+	f.addSections(text)
 	for _, part := range scheme.FindAllString(text, -1) {
-		f.value(part)
+		f.addValue(part)
 	}
 	for _, part := range link.FindAllStringSubmatch(text, -1) {
-		f.userinfo(part[2])
+		f.addUserinfo(part[2])
 	}
 	for _, part := range userinfo.FindAllString(text, -1) {
-		f.userinfo(part)
+		f.addUserinfo(part)
 	}
 	for _, shape := range []*regexp.Regexp{jwt, crypt} {
 		for _, part := range shape.FindAllString(text, -1) {
@@ -49,34 +49,34 @@ func (f *finder) text(text string) {
 	}
 }
 
-// pairs adds the values that follow a secret key.
-func (f *finder) pairs(text string) {
-	for _, part := range pair.FindAllStringSubmatch(text, -1) {
+// addPairs adds the values that follow a secret key.
+func (f *finder) addPairs(text string) {
+	for _, part := range nameValuePair.FindAllStringSubmatch(text, -1) {
 		length := 0
-		if secretKey(part[2]) {
+		if isSecretKey(part[2]) {
 			length = valueLength(part[4], "")
-			f.value(part[4][:length])
+			f.addValue(part[4][:length])
 		}
-		f.pairs(part[4][length:]) // a match extends to the end of its line
+		f.addPairs(part[4][length:]) // a match extends to the end of its line
 	}
 }
 
-// sections adds the values below a heading such as [vpn-secrets].
-func (f *finder) sections(text string) {
+// addSections adds the values below a heading such as [vpn-secrets].
+func (f *finder) addSections(text string) {
 	secret := false
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if heading := section.FindStringSubmatch(line); heading != nil {
 			secret = strings.HasSuffix(heading[1], "-secrets")
 		} else if part := setting.FindStringSubmatch(line); secret && part != nil {
-			f.value(part[2])
+			f.addValue(part[2])
 		}
 	}
 }
 
-// userinfo adds the user information before the host of a URL; rest is the URL without its
+// addUserinfo adds the user information before the host of a URL; rest is the URL without its
 // scheme.
-func (f *finder) userinfo(rest string) {
+func (f *finder) addUserinfo(rest string) {
 	end := strings.LastIndexByte(rest, '@')
 	if end < 0 || digest.MatchString(rest[end+1:]) {
 		return
@@ -91,8 +91,8 @@ func (f *finder) userinfo(rest string) {
 	}
 }
 
-// value adds the value of a secret key, or a whole header.
-func (f *finder) value(value string) {
+// addValue adds the value of a secret key, or a whole header.
+func (f *finder) addValue(value string) {
 	if maskValue(value) == value {
 		return // a variable, a boolean, or empty
 	}
@@ -104,19 +104,19 @@ func (f *finder) value(value string) {
 			f.add(value)
 		}
 	}
-	f.decoded(value)
+	f.addDecoded(value)
 }
 
-// decoded adds the content of base64: the auth of a pull secret is USER:PASSWORD, the key
+// addDecoded adds the content of base64: the auth of a pull secret is USER:PASSWORD, the key
 // of a kubeconfig is a whole PEM file.
-func (f *finder) decoded(value string) {
+func (f *finder) addDecoded(value string) {
 	content, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-	if err != nil || !printable(content) {
+	if err != nil || !isPrintable(content) {
 		return
 	}
 	plain := string(content)
 	if strings.Contains(plain, "\n") {
-		f.text(plain)
+		f.addText(plain)
 		return
 	}
 	f.add(plain)
@@ -125,14 +125,14 @@ func (f *finder) decoded(value string) {
 	}
 }
 
-func printable(content []byte) bool {
+func isPrintable(content []byte) bool {
 	return utf8.Valid(content) && !slices.ContainsFunc([]rune(string(content)), func(r rune) bool {
 		return !unicode.IsPrint(r) && r != '\n' && r != '\r' && r != '\t'
 	})
 }
 
-// keyLines adds the lines of a key, because each line is part of the secret.
-func (f *finder) keyLines(block string) {
+// addKeyLines adds the lines of a key, because each line is part of the secret.
+func (f *finder) addKeyLines(block string) {
 	for line := range strings.SplitSeq(strings.ReplaceAll(block, `\n`, "\n"), "\n") {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "-----") && !strings.Contains(line, ":") {
 			f.add(line)
@@ -140,16 +140,16 @@ func (f *finder) keyLines(block string) {
 	}
 }
 
-// shortest is the minimum length of a secret that is searched for by its value. Shorter
+// minSecretLength is the minimum length of a secret that is searched for by its value. Shorter
 // secrets are common words.
-const shortest = 4
+const minSecretLength = 4
 
 func (f *finder) add(secret string) {
 	var plain string
 	if strings.Contains(secret, `\`) && json.Unmarshal([]byte(`"`+secret+`"`), &plain) == nil && plain != secret {
 		f.add(plain) // from inside a JSON string
 	}
-	if len(secret) >= shortest && !f.seen[secret] {
+	if len(secret) >= minSecretLength && !f.seen[secret] {
 		f.seen[secret] = true
 		f.found = append(f.found, secret)
 	}

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-var word = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
+var keyWord = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]*)|[a-z0-9]+`)
 
 // keyVariable matches an environment variable that contains a key. In other places "key"
 // usually means a name, as in a toleration.
 var keyVariable = regexp.MustCompile(`^[A-Z][A-Z0-9_]*_KEY$`)
 
-// secretKey reports whether the value of a key is a secret, based on the words of the key:
+// isSecretKey reports whether the value of a key is a secret, based on the words of the key:
 // client_secret, ADMIN-PASSWORD and apiToken are secret, tokenFile is not.
-func secretKey(key string) bool {
-	words := word.FindAllString(key, -1)
+func isSecretKey(key string) bool {
+	words := keyWord.FindAllString(key, -1)
 	if len(words) == 0 {
 		return false
 	}
@@ -41,12 +41,12 @@ func secretKey(key string) bool {
 	}, func(part string) bool { return strings.Contains(whole, part) })
 }
 
-// keyMark matches a key and the separator before its value in YAML, JSON (also inside a
+// keyPattern matches a key and the separator before its value in YAML, JSON (also inside a
 // string), INI, a shell, a header or a query.
-var keyMark = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
+var keyPattern = regexp.MustCompile(`([A-Za-z0-9_.-]+)\\?["']?[ \t]*(?::=|=>|[:=])[ \t]*`)
 
-// keyed masks the values of secret keys.
-func keyed(text string) string {
+// maskKeyValues masks the values of secret keys.
+func maskKeyValues(text string) string {
 	var out strings.Builder
 	at := 0
 	secretValues(text, func(from, to int) {
@@ -62,13 +62,13 @@ func keyed(text string) string {
 // also searches the values of other keys: Environment=TOKEN=... contains two keys.
 func secretValues(text string, found func(from, to int)) {
 	for at := 0; ; {
-		mark := keyMark.FindStringSubmatchIndex(text[at:])
+		mark := keyPattern.FindStringSubmatchIndex(text[at:])
 		if mark == nil {
 			return
 		}
 		key, end, value := at+mark[2], at+mark[3], at+mark[1]
 		at = value
-		if secretKey(text[key:end]) {
+		if isSecretKey(text[key:end]) {
 			at += valueLength(text[value:], text[:key])
 			found(value, at)
 		}
@@ -84,7 +84,7 @@ func valueLength(text, before string) int {
 	}
 	for _, quote := range []string{`\"`, `"`, `'`} {
 		if strings.HasPrefix(line, quote) {
-			return closing(line, quote)
+			return quotedLength(line, quote)
 		}
 	}
 	if strings.HasPrefix(line, "[") {
@@ -110,9 +110,9 @@ func valueLength(text, before string) int {
 	return len(line)
 }
 
-// closing returns the length of a quoted text including its quotes, or the whole length if
+// quotedLength returns the length of a quoted text including its quotes, or the whole length if
 // the closing quote is missing.
-func closing(line, quote string) int {
+func quotedLength(line, quote string) int {
 	for i := len(quote); i < len(line); i++ {
 		if strings.HasPrefix(line[i:], quote) {
 			return i + len(quote)
@@ -124,13 +124,13 @@ func closing(line, quote string) int {
 	return len(line)
 }
 
-// variable matches a reference to a variable, which contains no secret.
-var variable = regexp.MustCompile(`^\$(\w+|\{\w+\}|\(\w+\))$`)
+// variableReference matches a reference to a variable, which contains no secret.
+var variableReference = regexp.MustCompile(`^\$(\w+|\{\w+\}|\(\w+\))$`)
 
 func maskValue(value string) string {
 	bare := strings.Trim(value, `\"'`)
 	plain := []string{"", "true", "false", "yes", "no", "on", "off", "null", "none", "~", "|", "|-", "|+", ">", ">-", ">+", "[]", "[" + Mask + "]", Mask}
-	if slices.Contains(plain, strings.ToLower(bare)) || variable.MatchString(bare) {
+	if slices.Contains(plain, strings.ToLower(bare)) || variableReference.MatchString(bare) {
 		return value
 	}
 	for _, quote := range []string{`\"`, `"`, `'`} {

@@ -6,14 +6,14 @@ import (
 )
 
 var (
-	// opened matches a line with a secret key whose value is on the following lines.
-	opened = regexp.MustCompile(`^([ \t]*(?:- )?)["']?([A-Za-z0-9_.-]+)["']?[ \t]*[:=][ \t]*([|>][-+0-9]*|\[)?[ \t]*$`)
-	// item matches a line that consists of one value.
-	item = regexp.MustCompile(`^([ \t]*(?:- *)?)["']?[^\s:"'{}\[\]=#]+={0,2}["']?(,?)[ \t]*$`)
+	// keyOnlyLine matches a line with a secret key whose value is on the following lines.
+	keyOnlyLine = regexp.MustCompile(`^([ \t]*(?:- )?)["']?([A-Za-z0-9_.-]+)["']?[ \t]*[:=][ \t]*([|>][-+0-9]*|\[)?[ \t]*$`)
+	// valueLine matches a line that consists of one value.
+	valueLine = regexp.MustCompile(`^([ \t]*(?:- *)?)["']?[^\s:"'{}\[\]=#]+={0,2}["']?(,?)[ \t]*$`)
 )
 
-// nested masks values on the lines after their key: YAML blocks, and lists.
-func nested(text string) string {
+// maskNested masks values on the lines after their key: YAML blocks, and lists.
+func maskNested(text string) string {
 	lines := strings.Split(text, "\n")
 	below := func(string) (string, bool) { return "", false }
 	for i, line := range lines {
@@ -23,7 +23,7 @@ func nested(text string) string {
 			continue
 		}
 		below = func(string) (string, bool) { return "", false }
-		if open := opened.FindStringSubmatch(line); open != nil && secretKey(open[2]) {
+		if open := keyOnlyLine.FindStringSubmatch(line); open != nil && isSecretKey(open[2]) {
 			below = listItem
 			if strings.HasPrefix(open[3], "|") || strings.HasPrefix(open[3], ">") {
 				below = blockLine(len(open[1]))
@@ -35,7 +35,7 @@ func nested(text string) string {
 
 // listItem masks a line of a list. It reports whether the line is part of a list.
 func listItem(line string) (string, bool) {
-	part := item.FindStringSubmatch(line)
+	part := valueLine.FindStringSubmatch(line)
 	if part == nil {
 		return "", false
 	}
@@ -55,18 +55,18 @@ func blockLine(indented int) func(string) (string, bool) {
 	}
 }
 
-// pair matches a name and a value that are labeled with these words, as in container
+// nameValuePair matches a name and a value that are labeled with these words, as in container
 // environments and in headers of Ignition configs.
-var pair = regexp.MustCompile(`(\bname\\?["']?\s*:\s*\\?["']?)([A-Za-z0-9_.-]+)(\\?["']?\s*,?\s*\\?["']?value\\?["']?\s*:[ \t]*)([^\n]*)`)
+var nameValuePair = regexp.MustCompile(`(\bname\\?["']?\s*:\s*\\?["']?)([A-Za-z0-9_.-]+)(\\?["']?\s*,?\s*\\?["']?value\\?["']?\s*:[ \t]*)([^\n]*)`)
 
-// named masks the values of labeled pairs.
-func named(text string) string {
-	return pair.ReplaceAllStringFunc(text, func(match string) string {
-		part := pair.FindStringSubmatch(match)
-		if !secretKey(part[2]) {
+// maskNamedPairs masks the values of labeled pairs.
+func maskNamedPairs(text string) string {
+	return nameValuePair.ReplaceAllStringFunc(text, func(match string) string {
+		part := nameValuePair.FindStringSubmatch(match)
+		if !isSecretKey(part[2]) {
 			return match
 		}
 		length := valueLength(part[4], "")
-		return part[1] + part[2] + part[3] + maskValue(part[4][:length]) + named(part[4][length:])
+		return part[1] + part[2] + part[3] + maskValue(part[4][:length]) + maskNamedPairs(part[4][length:])
 	})
 }

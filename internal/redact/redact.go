@@ -38,22 +38,22 @@ func Text(text string) string {
 	var out strings.Builder
 	at := 0
 	for _, block := range publicBlock.FindAllStringIndex(text, -1) {
-		out.WriteString(plain(text[at:block[0]]))
+		out.WriteString(maskPlain(text[at:block[0]]))
 		out.WriteString(text[block[0]:block[1]])
 		at = block[1]
 	}
-	out.WriteString(plain(text[at:]))
+	out.WriteString(maskPlain(text[at:]))
 	return out.String()
 }
 
-// plain masks the secrets of a text without PEM blocks.
-func plain(text string) string {
-	text = sections(text)
-	text = nested(text)
-	text = named(text)
-	text = keyed(text)
-	text = shapes(text)
-	text = commands(text)
-	text = encodings(text)
-	return continued(text)
+// maskPlain masks the secrets of a text without PEM blocks.
+func maskPlain(text string) string {
+	text = maskSections(text)
+	text = maskNested(text)
+	text = maskNamedPairs(text)
+	text = maskKeyValues(text)
+	text = maskShapes(text)
+	text = maskCommands(text)
+	text = maskEncodings(text)
+	return maskContinuation(text)
 }

@@ -10,7 +10,7 @@ import (
 const canary = "Canary7" // occurs in every secret of the table; real secrets differ
 
 // A secret is masked, and the rest of its line remains.
-func TestTextMasks(t *testing.T) {
+func TestTextMasksSecrets(t *testing.T) {
 	long := "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVphYmNkZWZnaGlqa2xtbm9w" + canary
 	for name, test := range map[string]struct{ text, want string }{
 		"proxy":                   {"HTTP_PROXY=http://me:" + canary + "@proxy.example.com:3128", "HTTP_PROXY=http://***@proxy.example.com:3128"},
@@ -101,7 +101,7 @@ func TestTextMasks(t *testing.T) {
 }
 
 // Text without secrets remains unchanged.
-func TestTextKeeps(t *testing.T) {
+func TestTextKeepsPublicData(t *testing.T) {
 	certificate := "-----BEGIN CERTIFICATE-----\nMIIBszCCAVmgAwIBAgIUQ2VydGlmaWNhdGVzQXJlUHVibGljMDEyMzQ1Njc4OTA=\n-----END CERTIFICATE-----\n"
 	for name, text := range map[string]string{
 		"empty":             "",
@@ -137,7 +137,7 @@ func TestTextKeeps(t *testing.T) {
 	}
 }
 
-func TestSecret(t *testing.T) {
+func TestIsSecretFile(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, content string
 		modes         []uint32
@@ -165,7 +165,7 @@ func TestSecret(t *testing.T) {
 		"a docker login":      {"/root/.docker/config.json", "", []uint32{0o644}, true},
 		"another config.json": {"/etc/app/config.json", "", []uint32{0o644}, false},
 	} {
-		if got := Secret(test.path, []byte(test.content), test.modes...); got != test.want {
+		if got := IsSecretFile(test.path, []byte(test.content), test.modes...); got != test.want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}

@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// othersRead is the mode bit that allows all users to read a file.
-const othersRead = 0o004
+// worldReadable is the mode bit that allows all users to read a file.
+const worldReadable = 0o004
 
 var keyMaterial = regexp.MustCompile(`PRIVATE KEY(?: BLOCK)?-----|"auths?\\?"[ \t\n]*:|client-key-data|\$ANSIBLE_VAULT`)
 
-// Secret reports whether a file is secret as a whole, so that none of its content may be
+// IsSecretFile reports whether a file is secret as a whole, so that none of its content may be
 // shown. It is if not all users may read it (in any of the modes), if its path is a known
 // secret, or if its content is a key.
-func Secret(file string, content []byte, modes ...uint32) bool {
-	if slices.ContainsFunc(modes, func(mode uint32) bool { return mode&othersRead == 0 }) {
+func IsSecretFile(file string, content []byte, modes ...uint32) bool {
+	if slices.ContainsFunc(modes, func(mode uint32) bool { return mode&worldReadable == 0 }) {
 		return true
 	}
-	return secretPath(path.Clean(file)) || keyMaterial.Match(content)
+	return isSecretPath(path.Clean(file)) || keyMaterial.Match(content)
 }
 
-func secretPath(file string) bool {
+func isSecretPath(file string) bool {
 	known := []string{
 		"/var/lib/kubelet/config.json", "/etc/mcs-machine-config-content.json",
 		"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/security/opasswd", "/etc/krb5.keytab",

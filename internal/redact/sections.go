@@ -10,9 +10,9 @@ var (
 	setting = regexp.MustCompile(`^([ \t]*[^\s=\[#;][^=\n]*=[ \t]*)(.+)$`)
 )
 
-// sections masks every value below a heading such as [vpn-secrets], where NetworkManager
+// maskSections masks every value below a heading such as [vpn-secrets], where NetworkManager
 // keyfiles store secrets under any key.
-func sections(text string) string {
+func maskSections(text string) string {
 	if !strings.Contains(text, "-secrets]") {
 		return text
 	}

@@ -22,14 +22,14 @@ var (
 	digest  = regexp.MustCompile(`^sha\d+\b`)
 )
 
-// shapes masks text in the format of a secret, regardless of the text before it.
-func shapes(text string) string {
+// maskShapes masks text in the format of a secret, regardless of the text before it.
+func maskShapes(text string) string {
 	text = header.ReplaceAllString(text, "${1}"+Mask)
 	text = scheme.ReplaceAllString(text, "${1} "+Mask)
 	text = user.ReplaceAllString(text, "${1}"+Mask)
 	text = flag.ReplaceAllStringFunc(text, func(match string) string {
 		part := flag.FindStringSubmatch(match)
-		if !secretKey(part[1]) {
+		if !isSecretKey(part[1]) {
 			return match
 		}
 		return part[1] + part[2] + maskValue(part[3])
@@ -48,7 +48,7 @@ func shapes(text string) string {
 	text = jwt.ReplaceAllString(text, Mask)
 	text = crypt.ReplaceAllString(text, Mask)
 	return encoded.ReplaceAllStringFunc(text, func(run string) string {
-		if strings.Contains(run, " ") || csrName.MatchString(run) || public(run) || !random(run) {
+		if strings.Contains(run, " ") || csrName.MatchString(run) || isPublic(run) || !isEncodedBytes(run) {
 			return run
 		}
 		return Mask
@@ -75,9 +75,9 @@ func maskUserinfo(rest string) string {
 	}
 }
 
-// public reports whether a run of base64 characters contains only certificates or
+// isPublic reports whether a run of base64 characters contains only certificates or
 // certificate requests.
-func public(run string) bool {
+func isPublic(run string) bool {
 	if !strings.HasPrefix(run, "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS") { // -----BEGIN CERTIFICATE
 		return false
 	}
@@ -85,10 +85,10 @@ func public(run string) bool {
 	return err == nil && !privateKey.Match(content) && strings.TrimSpace(publicBlock.ReplaceAllLiteralString(string(content), "")) == ""
 }
 
-// random reports whether a run of base64 characters is encoded bytes. It must contain lower
+// isEncodedBytes reports whether a run of base64 characters is encoded bytes. It must contain lower
 // and upper case letters and digits, unlike hexadecimal digests, and must not be a path or
 // name made of words.
-func random(run string) bool {
+func isEncodedBytes(run string) bool {
 	has := func(from, to rune) bool {
 		return strings.ContainsFunc(run, func(r rune) bool { return from <= r && r <= to })
 	}
@@ -97,12 +97,12 @@ func random(run string) bool {
 	}
 	words := strings.FieldsFunc(run, func(r rune) bool { return r == '/' || r == '-' || r == '_' })
 	for _, part := range words {
-		if !wordLike.MatchString(part) {
+		if !wordOrCommit.MatchString(part) {
 			return true
 		}
 	}
 	return len(words) < 3
 }
 
-// wordLike matches a part of a path or name: words with an optional number, or a commit.
-var wordLike = regexp.MustCompile(`^(?:[A-Z]?[a-z]{2,}|[A-Z]{2,6}){1,4}[0-9]{0,4}$|^[a-z]{1,3}[0-9]{0,3}$|^[0-9]{1,4}$|^[0-9a-f]{7,64}$`)
+// wordOrCommit matches a part of a path or name: words with an optional number, or a commit.
+var wordOrCommit = regexp.MustCompile(`^(?:[A-Z]?[a-z]{2,}|[A-Z]{2,6}){1,4}[0-9]{0,4}$|^[a-z]{1,3}[0-9]{0,3}$|^[0-9]{1,4}$|^[0-9a-f]{7,64}$`)

@@ -27,7 +27,7 @@ func NewValues(secrets ...string) Values {
 	known := map[string]bool{}
 	var wrapped []string
 	for _, secret := range secrets {
-		if len(secret) < shortest || strings.Trim(secret, "*") == "" {
+		if len(secret) < minSecretLength || strings.Trim(secret, "*") == "" {
 			continue
 		}
 		for _, form := range forms(secret) {
@@ -58,17 +58,17 @@ func (v Values) Text(text string) string {
 	if v.replacer == nil {
 		return text
 	}
-	return v.replacer.Replace(v.unwrap(text))
+	return v.replacer.Replace(v.maskWrapped(text))
 }
 
 // forms returns the forms in which a secret can be written.
 func forms(secret string) []string {
-	all := []string{secret, quoted(secret, true), quoted(secret, false)}
-	for _, core := range inBase64(secret) {
+	all := []string{secret, jsonForm(secret, true), jsonForm(secret, false)}
+	for _, core := range base64Forms(secret) {
 		all = append(all, core, strings.NewReplacer("+", "-", "/", "_").Replace(core))
 	}
 	for _, form := range []string{secret, hex.EncodeToString([]byte(secret))} {
-		if len(form) >= shortestOfCase {
+		if len(form) >= minMixedCaseLength {
 			all = append(all, form, strings.ToUpper(form), strings.ToLower(form))
 		}
 	}
@@ -84,9 +84,9 @@ func forms(secret string) []string {
 
 var percent = regexp.MustCompile(`%[0-9A-F]{2}`)
 
-// quoted returns a secret as it appears in a JSON string; some encoders also escape &, <
+// jsonForm returns a secret as it appears in a JSON string; some encoders also escape &, <
 // and >.
-func quoted(secret string, html bool) string {
+func jsonForm(secret string, html bool) string {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(html)
@@ -96,10 +96,10 @@ func quoted(secret string, html bool) string {
 	return strings.Trim(strings.TrimSpace(out.String()), `"`)
 }
 
-// inBase64 returns the base64 characters that depend only on the secret, for each of its
+// base64Forms returns the base64 characters that depend only on the secret, for each of its
 // three possible offsets in a longer encoded text. It omits results that are too short,
 // because they can be words of other texts.
-func inBase64(secret string) []string {
+func base64Forms(secret string) []string {
 	const least = 8
 	var cores []string
 	for shift := range 3 {

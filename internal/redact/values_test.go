@@ -12,39 +12,39 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const known = "Canary&7/+ value"
+const knownSecret = "Canary&7/+ value"
 
 // A known secret is masked in every form.
 func TestValuesMaskEveryForm(t *testing.T) {
-	values := NewValues(known, "abc", "")
-	quoted, err := json.Marshal(known)
+	values := NewValues(knownSecret, "abc", "")
+	quoted, err := json.Marshal(knownSecret)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":                   "x" + known + "y",
+		"plain":                   "x" + knownSecret + "y",
 		"JSON":                    strings.Trim(string(quoted), `"`),
-		"query":                   url.QueryEscape(known),
-		"path":                    url.PathEscape(known),
-		"lower case":              percent.ReplaceAllStringFunc(url.QueryEscape(known), strings.ToLower),
-		"twice":                   known + known,
-		"hex":                     hex.EncodeToString([]byte(known)),
-		"HEX":                     strings.ToUpper(hex.EncodeToString([]byte(known))),
-		"capitals":                strings.ToUpper(known),
-		"wrapped":                 known[:8] + "\n  " + known[8:],
-		"in a log":                known[:8] + "\nNov 22 host x[1]: " + known[8:],
-		"base64 over three lines": wrappedAt(11, base64.StdEncoding.EncodeToString([]byte("a"+known+"b"))),
-		"hex over lines":          wrappedAt(12, hex.EncodeToString([]byte(known))),
+		"query":                   url.QueryEscape(knownSecret),
+		"path":                    url.PathEscape(knownSecret),
+		"lower case":              percent.ReplaceAllStringFunc(url.QueryEscape(knownSecret), strings.ToLower),
+		"twice":                   knownSecret + knownSecret,
+		"hex":                     hex.EncodeToString([]byte(knownSecret)),
+		"HEX":                     strings.ToUpper(hex.EncodeToString([]byte(knownSecret))),
+		"capitals":                strings.ToUpper(knownSecret),
+		"wrapped":                 knownSecret[:8] + "\n  " + knownSecret[8:],
+		"in a log":                knownSecret[:8] + "\nNov 22 host x[1]: " + knownSecret[8:],
+		"base64 over three lines": wrapAt(11, base64.StdEncoding.EncodeToString([]byte("a"+knownSecret+"b"))),
+		"hex over lines":          wrapAt(12, hex.EncodeToString([]byte(knownSecret))),
 	} {
 		got := values.Text("before " + text + " after")
 		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, Mask) ||
-			strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, known[8:]) {
+			strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, knownSecret[8:]) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	for before := range 7 {
 		for after := range 7 {
-			whole := strings.Repeat("<", before) + known + strings.Repeat(">", after)
+			whole := strings.Repeat("<", before) + knownSecret + strings.Repeat(">", after)
 			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
 				got := values.Text(encoding.EncodeToString([]byte(whole)))
 				if plain, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(got, "=")); !strings.Contains(got, Mask) || strings.Contains(string(plain), "nary") {
@@ -58,8 +58,8 @@ func TestValuesMaskEveryForm(t *testing.T) {
 	}
 }
 
-// wrappedAt wraps a text into lines of width characters.
-func wrappedAt(width int, text string) string {
+// wrapAt wraps a text into lines of width characters.
+func wrapAt(width int, text string) string {
 	var out strings.Builder
 	for ; len(text) > width; text = text[width:] {
 		out.WriteString(text[:width] + "\n")
@@ -68,7 +68,7 @@ func wrappedAt(width int, text string) string {
 }
 
 // Text around a wrapped secret remains unchanged.
-func TestValuesKeepWhatIsAroundAWrappedSecret(t *testing.T) {
+func TestValuesKeepTextAroundWrappedSecret(t *testing.T) {
 	values := NewValues("0123456789abcdefghij")
 	const text = "a: 1\nJan 1 h x[1]: 0123456789\nJan 1 h x[1]: abcdefghij end\r\n  b\n"
 	const want = "a: 1\nJan 1 h x[1]: ***\nJan 1 h x[1]: *** end\r\n  b\n"
@@ -119,7 +119,7 @@ func FuzzValues(f *testing.F) {
 	f.Add("s3cr&t/+", "", "s3c")
 	f.Add("aXaXa", "aX", "aXaXa")
 	f.Fuzz(func(t *testing.T, secret, before, after string) {
-		if len(secret) < shortest || strings.Contains(secret, "*") {
+		if len(secret) < minSecretLength || strings.Contains(secret, "*") {
 			return
 		}
 		values := NewValues(secret)

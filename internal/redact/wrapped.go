@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	shortestWrapped = 16 // characters of a secret that is searched for across line ends
-	shortestOfCase  = 8  // the same for a secret in mixed case
+	minWrappedLength   = 16 // characters of a secret that is searched for across line ends
+	minMixedCaseLength = 8  // the same for a secret in mixed case
 )
 
 // lineEnd matches the text between two parts of a wrapped secret: the end of the line, and
@@ -18,12 +18,12 @@ var lineEnd = regexp.MustCompile(`[ \t]*\r?\n(?:[A-Za-z0-9][^\n]{0,120}?: )?[ \t
 
 // wrappedForms returns the forms in which a secret is written over several lines.
 func wrappedForms(secret string) []string {
-	all := append(inBase64(secret), secret, hex.EncodeToString([]byte(secret)))
-	return slices.DeleteFunc(all, func(form string) bool { return len(form) < shortestWrapped || strings.Contains(form, "\n") })
+	all := append(base64Forms(secret), secret, hex.EncodeToString([]byte(secret)))
+	return slices.DeleteFunc(all, func(form string) bool { return len(form) < minWrappedLength || strings.Contains(form, "\n") })
 }
 
-// unwrap masks secrets that are wrapped over several lines. Line ends and prefixes remain.
-func (v Values) unwrap(text string) string {
+// maskWrapped masks secrets that are wrapped over several lines. Line ends and prefixes remain.
+func (v Values) maskWrapped(text string) string {
 	ends := lineEnd.FindAllStringIndex(text, -1)
 	if len(ends) == 0 || len(v.wrapped) == 0 {
 		return text

@@ -9,7 +9,7 @@ import (
 func BenchmarkText(b *testing.B) {
 	for name, live := range map[string]bool{"terminal": true, "pipe": false} {
 		b.Run(name, func(b *testing.B) {
-			events := story()
+			events := joinEvents()
 			for b.Loop() {
 				face := &Text{W: io.Discard, Live: live, Color: live, Width: func() int { return 120 }}
 				for _, event := range events {

@@ -21,17 +21,17 @@ func Meta(kind string) TypeMeta { return TypeMeta{APIVersion: APIVersion, Kind: 
 
 // StepResult is the result of one step.
 type StepResult struct {
-	Name     string    `json:"name"`
-	Result   Kind      `json:"result"` // ok, same, skip or fail
-	Message  string    `json:"message,omitempty"`
-	Remedy   Remedy    `json:"remedy,omitempty"`
-	Seconds  float64   `json:"seconds"`
-	Warnings []Warned  `json:"warnings,omitempty"`
-	Started  time.Time `json:"started"`
+	Name     string        `json:"name"`
+	Result   EventKind     `json:"result"` // ok, same, skip or fail
+	Message  string        `json:"message,omitempty"`
+	Remedy   Remedy        `json:"remedy,omitempty"`
+	Seconds  float64       `json:"seconds"`
+	Warnings []StepWarning `json:"warnings,omitempty"`
+	Started  time.Time     `json:"started"`
 }
 
-// Warned is a warning of a step with its remedy.
-type Warned struct {
+// StepWarning is a warning of a step with its remedy.
+type StepWarning struct {
 	Message string `json:"message"`
 	Remedy  Remedy `json:"remedy,omitempty"`
 }
@@ -51,15 +51,15 @@ func (r *Recorder) Emit(event Event) {
 		r.Steps = append(r.Steps, StepResult{Name: event.Step, Started: event.Time})
 	case Warning:
 		if n := len(r.Steps); n > 0 {
-			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, Warned{event.Message, Remedy(event.Remedy)})
+			r.Steps[n-1].Warnings = append(r.Steps[n-1].Warnings, StepWarning{event.Message, Remedy(event.Remedy)})
 		}
-	case StepDone, StepSame, StepSkipped, StepFailed:
+	case StepDone, StepUnchanged, StepSkipped, StepFailed:
 		if n := len(r.Steps); n > 0 {
 			last := &r.Steps[n-1]
 			last.Result, last.Message, last.Remedy = event.Kind, event.Message, Remedy(event.Remedy)
 			last.Seconds = event.Elapsed.Seconds()
 		}
-	case Waiting, Note, Detail, Ended:
+	case Waiting, Note, Detail, CommandFailed:
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // \u202e. Line feeds and tabs remain. Without Escape, names and messages from a cluster, a
 // payload or the host could control the terminal.
 func Escape(text string) string {
-	if utf8.ValidString(text) && !strings.ContainsFunc(text, steers) {
+	if utf8.ValidString(text) && !strings.ContainsFunc(text, needsEscape) {
 		return text
 	}
 	var out strings.Builder
@@ -21,7 +21,7 @@ func Escape(text string) string {
 		switch {
 		case letter == utf8.RuneError && size == 1:
 			fmt.Fprintf(&out, `\x%02x`, text[0])
-		case steers(letter):
+		case needsEscape(letter):
 			out.WriteString(strings.Trim(strconv.QuoteRune(letter), "'"))
 		default:
 			out.WriteRune(letter)
@@ -31,18 +31,20 @@ func Escape(text string) string {
 	return out.String()
 }
 
-// steers reports whether a terminal could interpret a character instead of printing it.
-func steers(letter rune) bool { return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter) }
+// needsEscape reports whether a terminal could interpret a character instead of printing it.
+func needsEscape(letter rune) bool {
+	return letter != '\n' && letter != '\t' && !strconv.IsPrint(letter)
+}
 
 // EscapeLine is Escape for a name, which must not contain line feeds.
 func EscapeLine(name string) string { return strings.ReplaceAll(Escape(name), "\n", `\n`) }
 
-// Escaped is a writer that passes its input through Escape. Each Write must contain
+// EscapeWriter is a writer that passes its input through Escape. Each Write must contain
 // complete characters, as package fmt writes them.
-type Escaped struct{ W io.Writer }
+type EscapeWriter struct{ W io.Writer }
 
 // Write writes the escaped text to W.
-func (e Escaped) Write(text []byte) (int, error) {
+func (e EscapeWriter) Write(text []byte) (int, error) {
 	if _, err := io.WriteString(e.W, Escape(string(text))); err != nil {
 		return 0, fmt.Errorf("writing text: %w", err)
 	}

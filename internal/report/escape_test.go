@@ -28,7 +28,7 @@ func TestEscape(t *testing.T) {
 			t.Errorf("Escape(%q) = %q, want %q", text, got, want)
 		}
 		var out bytes.Buffer
-		if n, err := fmt.Fprintf(Escaped{W: &out}, "%s", text); err != nil || n != len(text) || out.String() != want {
+		if n, err := fmt.Fprintf(EscapeWriter{W: &out}, "%s", text); err != nil || n != len(text) || out.String() != want {
 			t.Errorf("writing %q: %d, %v, %q", text, n, err, out.String())
 		}
 	}
@@ -39,9 +39,9 @@ func TestEscape(t *testing.T) {
 
 // No content of an event can control the terminal. The only escape sequences are the colors
 // of the text and the updates of the live line.
-func TestEventsCannotSteerTheTerminal(t *testing.T) {
+func TestEventsCannotControlTerminal(t *testing.T) {
 	const evil = "a\x1b[2Jb\rc\u202e"
-	for kind := range map[Kind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, Ended: true, StepDone: true, StepFailed: true} {
+	for kind := range map[EventKind]bool{Headline: true, Waiting: true, Note: true, Detail: true, Warning: true, CommandFailed: true, StepDone: true, StepFailed: true} {
 		for _, live := range []bool{false, true} {
 			var out bytes.Buffer
 			text := &Text{W: &out, Live: live, Verbose: true}

@@ -2,33 +2,33 @@ package report
 
 import "time"
 
-// Kind is the kind of an event.
-type Kind string
+// EventKind is the kind of an event.
+type EventKind string
 
 // The kinds of events.
 const (
-	StepStarted Kind = "start" // the step starts
-	StepDone    Kind = "ok"    // the step succeeded; Message is a summary
-	StepSame    Kind = "same"  // the step found the desired state and changed nothing
-	StepSkipped Kind = "skip"  // excluded on request
-	StepFailed  Kind = "fail"  // the step failed; Message is the error
-	Waiting     Kind = "wait"  // what is awaited, and the last observation
-	Note        Kind = "note"  // informational
-	Warning     Kind = "warning"
-	Headline    Kind = "head"   // describes the whole run
-	Detail      Kind = "detail" // shown only with --verbose
-	Ended       Kind = "error"  // the command failed outside of a step
+	StepStarted   EventKind = "start" // the step starts
+	StepDone      EventKind = "ok"    // the step succeeded; Message is a summary
+	StepUnchanged EventKind = "same"  // the step found the desired state and changed nothing
+	StepSkipped   EventKind = "skip"  // excluded on request
+	StepFailed    EventKind = "fail"  // the step failed; Message is the error
+	Waiting       EventKind = "wait"  // what is awaited, and the last observation
+	Note          EventKind = "note"  // informational
+	Warning       EventKind = "warning"
+	Headline      EventKind = "head"   // describes the whole run
+	Detail        EventKind = "detail" // shown only with --verbose
+	CommandFailed EventKind = "error"  // the command failed outside of a step
 )
 
 // Event is one event of a run.
 type Event struct {
 	Time    time.Time     `json:"time"`
-	Kind    Kind          `json:"kind"`
+	Kind    EventKind     `json:"kind"`
 	Step    string        `json:"step,omitempty"`
 	Message string        `json:"message,omitempty"`
 	Remedy  string        `json:"remedy,omitempty"`  // as in Remedy
 	Elapsed time.Duration `json:"elapsed,omitempty"` // of the step, in nanoseconds
-	Next    time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
+	RetryAt time.Time     `json:"next,omitzero"`     // time of the next attempt; zero if unknown
 	Change  string        `json:"change,omitempty"`  // changed object of the host: KIND:TARGET
 	// Name of the related certificate signing request.
 	Request string `json:"request,omitempty"`
@@ -70,9 +70,9 @@ func (l Log) Wait(message, remedy string) {
 	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy})
 }
 
-// Again is Wait for an operation that is retried after pause.
-func (l Log) Again(message, remedy string, pause time.Duration) {
-	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy, Next: time.Now().Add(pause)})
+// WaitForRetry is Wait for an operation that is retried after pause.
+func (l Log) WaitForRetry(message, remedy string, pause time.Duration) {
+	l.emit(Event{Kind: Waiting, Message: message, Remedy: remedy, RetryAt: time.Now().Add(pause)})
 }
 
 // Changed reports one changed object of the host.
@@ -80,8 +80,8 @@ func (l Log) Changed(kind, target string) {
 	l.emit(Event{Kind: Detail, Message: "changed " + kind + " " + target, Change: kind + ":" + target})
 }
 
-// About returns a Log whose events relate to a certificate signing request.
-func (l Log) About(request string) Log {
+// ForRequest returns a Log whose events relate to a certificate signing request.
+func (l Log) ForRequest(request string) Log {
 	l.Request = request
 	return l
 }

@@ -1,17 +1,17 @@
 package report
 
-// Exit describes an exit code.
-type Exit struct {
+// ExitStatus describes an exit code.
+type ExitStatus struct {
 	Code    Code
 	Short   string // for the list of all exit codes
 	Meaning string // for the README, man pages and the reference
 }
 
-// Exits returns the table of exit codes. Help, man pages and documents are generated from
+// ExitStatuses returns the table of exit codes. Help, man pages and documents are generated from
 // it, and the restart settings of the unit follow it.
-func Exits() []Exit {
-	return []Exit{
-		{Done, "done", "done"},
+func ExitStatuses() []ExitStatus {
+	return []ExitStatus{
+		{Success, "done", "done"},
 		{Failed, "failed", "failed"},
 		{Usage, "usage or bad input", "usage, or input that cannot be read or is not valid"},
 		{Refused, "refused by a check, nothing changed", "refused by a check; nothing was changed"},

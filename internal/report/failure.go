@@ -10,7 +10,7 @@ type Code int
 
 // The exit codes. systemd does not restart the unit after a permanent one.
 const (
-	Done              Code = 0
+	Success           Code = 0
 	Failed            Code = 1
 	Usage             Code = 2 // wrong usage, or invalid or unreadable input
 	Refused           Code = 3 // by preflight or cluster checks
@@ -46,7 +46,7 @@ func Fail(code Code, remedy, format string, args ...any) error {
 // there is none.
 func CodeOf(err error) Code {
 	if err == nil {
-		return Done
+		return Success
 	}
 	var failure *Failure
 	if errors.As(err, &failure) {

@@ -31,10 +31,10 @@ func (j Journal) Handle(_ context.Context, record slog.Record) error {
 	fields := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
 	maps.Copy(fields, j.fields)
 	record.Attrs(func(attr slog.Attr) bool {
-		fields[field(attr.Key)] = text(attr.Value)
+		fields[journalField(attr.Key)] = attrText(attr.Value)
 		return true
 	})
-	return j.Send(Escape(inJournal(record.Message, fields)), priority(record.Level), fields)
+	return j.Send(Escape(journalMessage(record.Message, fields)), journalPriority(record.Level), fields)
 }
 
 // WithAttrs returns a handler that adds the attributes to every record.
@@ -44,7 +44,7 @@ func (j Journal) WithAttrs(attrs []slog.Attr) slog.Handler {
 		fields = map[string]string{}
 	}
 	for _, attr := range attrs {
-		fields[field(attr.Key)] = text(attr.Value)
+		fields[journalField(attr.Key)] = attrText(attr.Value)
 	}
 	j.fields = fields
 	return j
@@ -53,24 +53,24 @@ func (j Journal) WithAttrs(attrs []slog.Attr) slog.Handler {
 // WithGroup returns the handler itself, because journal fields have no groups.
 func (j Journal) WithGroup(string) slog.Handler { return j }
 
-// inJournal returns the message for journalctl, which does not show fields: prefixed with
+// journalMessage returns the message for journalctl, which does not show fields: prefixed with
 // the step, and followed by the remedy.
-func inJournal(message string, fields map[string]string) string {
-	if step := fields[field(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
+func journalMessage(message string, fields map[string]string) string {
+	if step := fields[journalField(AttrStep)]; step != "" && !strings.HasPrefix(message, step) {
 		message = step + ": " + message
 	}
-	if note := fields[field(AttrNote)]; note != "" {
+	if note := fields[journalField(AttrNote)]; note != "" {
 		message += "\n# " + strings.ReplaceAll(note, "\n", "\n# ")
 	}
-	if remedy := fields[field(AttrRemedy)]; remedy != "" {
+	if remedy := fields[journalField(AttrRemedy)]; remedy != "" {
 		message += "\n" + remedy
 	}
 	return message
 }
 
-// field returns the journal field name of an attribute: capitals, digits and underscores
+// journalField returns the journal field name of an attribute: capitals, digits and underscores
 // (systemd.journal-fields(7)).
-func field(key string) string {
+func journalField(key string) string {
 	return strings.TrimLeft(strings.Map(func(c rune) rune {
 		if (c < 'A' || c > 'Z') && (c < '0' || c > '9') {
 			return '_'
@@ -79,14 +79,14 @@ func field(key string) string {
 	}, strings.ToUpper(key)), "_")
 }
 
-func text(value slog.Value) string {
+func attrText(value slog.Value) string {
 	if value.Kind() == slog.KindTime {
 		return value.Time().UTC().Format(time.RFC3339)
 	}
 	return value.String()
 }
 
-func priority(level slog.Level) journal.Priority {
+func journalPriority(level slog.Level) journal.Priority {
 	switch {
 	case level >= slog.LevelError:
 		return journal.PriErr

@@ -13,12 +13,12 @@ type liveLine struct {
 	since   time.Time
 	next    time.Time
 	stop    chan struct{} // stops the clock
-	shown   int           // columns on the screen
+	columns int           // columns on the screen
 }
 
-// begin starts the line of a step, and the clock that rewrites it.
-func (t *Text) begin(event Event) {
-	t.end()
+// beginLine starts the line of a step, and the clock that rewrites it.
+func (t *Text) beginLine(event Event) {
+	t.endLine()
 	t.last = ""
 	if !t.Live {
 		return
@@ -27,8 +27,8 @@ func (t *Text) begin(event Event) {
 	go t.clock(t.line.stop)
 }
 
-// end stops the clock.
-func (t *Text) end() {
+// endLine stops the clock.
+func (t *Text) endLine() {
 	if t.line.stop != nil {
 		close(t.line.stop)
 	}
@@ -39,8 +39,8 @@ func (t *Text) end() {
 func (t *Text) Stop() {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.erase()
-	t.end()
+	t.eraseLine()
+	t.endLine()
 }
 
 func (t *Text) clock(stop chan struct{}) {
@@ -53,17 +53,17 @@ func (t *Text) clock(stop chan struct{}) {
 		case <-ticker.C:
 			t.mutex.Lock()
 			if t.line.stop == stop { // otherwise the line has ended in the meantime
-				t.erase()
-				t.draw()
+				t.eraseLine()
+				t.drawLine()
 			}
 			t.mutex.Unlock()
 		}
 	}
 }
 
-// draw prints the line. It is always narrower than the terminal, because a full line would
+// drawLine prints the line. It is always narrower than the terminal, because a full line would
 // move the cursor to the next line.
-func (t *Text) draw() {
+func (t *Text) drawLine() {
 	if t.line.step == "" {
 		return
 	}
@@ -71,48 +71,48 @@ func (t *Text) draw() {
 	if t.last != "" {
 		label, color = "wait ", yellow
 	}
-	painted := "  " + t.paint(color, label)
+	painted := "  " + t.colorize(color, label)
 	now := time.Now()
 	head := fmt.Sprintf(" %-11s ", t.line.step)
-	tail := clockText(now.Sub(t.line.since))
+	tail := formatElapsed(now.Sub(t.line.since))
 	if left := t.line.next.Sub(now).Round(time.Second); left > 0 {
-		tail = fmt.Sprintf("again in %s  %s", clockText(left), tail)
+		tail = fmt.Sprintf("again in %s  %s", formatElapsed(left), tail)
 	}
 	label = "  " + label + head
 	width := t.width() - 1
-	room := width - cells(label)
+	room := width - displayWidth(label)
 	if room-len(tail) < 20 && t.line.message != "" { // prefer the message over the retry time
-		tail = clockText(now.Sub(t.line.since))
+		tail = formatElapsed(now.Sub(t.line.since))
 	}
 	if room < len(tail) {
-		label = cut(label, width)
+		label = truncate(label, width)
 		fmt.Fprint(t.W, label)
-		t.line.shown = cells(label)
+		t.line.columns = displayWidth(label)
 		return
 	}
-	message := cut(t.line.message, room-len(tail)-2)
+	message := truncate(t.line.message, room-len(tail)-2)
 	const usual = 68 // column of the elapsed time of completed steps
-	at := min(room, max(usual, cells(message)+2+len(tail)))
+	at := min(room, max(usual, displayWidth(message)+2+len(tail)))
 	rest := fmt.Sprintf("%s%-*s%s", head, at-len(tail), message, tail)
 	fmt.Fprint(t.W, painted+rest)
-	t.line.shown = cells(label) + at
+	t.line.columns = displayWidth(label) + at
 }
 
-// erase removes the line from the screen. If the terminal has become narrower, most
+// eraseLine removes the line from the screen. If the terminal has become narrower, most
 // terminals have wrapped the line into several rows.
-func (t *Text) erase() {
-	if t.line.shown == 0 {
+func (t *Text) eraseLine() {
+	if t.line.columns == 0 {
 		return
 	}
-	if rows := (t.line.shown - 1) / max(1, t.width()); rows > 0 {
+	if rows := (t.line.columns - 1) / max(1, t.width()); rows > 0 {
 		fmt.Fprintf(t.W, "\x1b[%dA", rows)
 	}
 	fmt.Fprint(t.W, "\r\x1b[J")
-	t.line.shown = 0
+	t.line.columns = 0
 }
 
-// clockText formats a duration as 0:05 or 1:02:03.
-func clockText(d time.Duration) string {
+// formatElapsed formats a duration as 0:05 or 1:02:03.
+func formatElapsed(d time.Duration) string {
 	seconds := int(d.Round(time.Second).Seconds())
 	if hours := seconds / 3600; hours > 0 {
 		return fmt.Sprintf("%d:%02d:%02d", hours, seconds/60%60, seconds%60)

@@ -12,9 +12,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// screen renders out as a terminal does. It supports moving up and erasing whole lines.
+// renderScreen renders out as a terminal does. It supports moving up and erasing whole lines.
 // Lines longer than width are wrapped, and wrapped again when the width changes.
-func screen(out string, width int) []string {
+func renderScreen(out string, width int) []string {
 	lines := []string{""}
 	for out != "" {
 		switch {
@@ -27,7 +27,7 @@ func screen(out string, width int) []string {
 			lines, out = append(lines, ""), out[1:]
 		default:
 			letter, size := utf8.DecodeRuneInString(out)
-			if cells(lines[len(lines)-1]) == width {
+			if displayWidth(lines[len(lines)-1]) == width {
 				lines = append(lines, "")
 			}
 			lines[len(lines)-1] += string(letter)
@@ -48,14 +48,14 @@ func TestLiveLine(t *testing.T) {
 			synctest.Wait()
 			face.mutex.Lock()
 			defer face.mutex.Unlock()
-			if diff := cmp.Diff(want, screen(out.String(), 80)); diff != "" {
+			if diff := cmp.Diff(want, renderScreen(out.String(), 80)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		}
 		face.Emit(Event{Kind: StepStarted, Step: "fetch"})
 		expect("  ...   fetch                                                              0:00")
 		time.Sleep(61 * time.Second)
-		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", Next: time.Now().Add(4 * time.Second)})
+		face.Emit(Event{Kind: Waiting, Step: "fetch", Message: "the server does not answer", RetryAt: time.Now().Add(4 * time.Second)})
 		expect("  wait  fetch       the server does not answer              again in 0:04  1:01")
 		time.Sleep(3 * time.Second)
 		expect("  wait  fetch       the server does not answer              again in 0:01  1:04")
@@ -95,9 +95,9 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 			var out bytes.Buffer
 			face := &Text{W: &out, Live: true, Width: func() int { return width }}
 			face.Emit(Event{Kind: StepStarted, Step: "identity"})
-			face.Emit(Event{Kind: Waiting, Step: "identity", Message: strings.Repeat("word ", 30), Next: time.Now().Add(time.Hour)})
-			lines := screen(out.String(), width)
-			if len(lines) != min(1, width-1) || width > 1 && cells(lines[0]) >= width {
+			face.Emit(Event{Kind: Waiting, Step: "identity", Message: strings.Repeat("word ", 30), RetryAt: time.Now().Add(time.Hour)})
+			lines := renderScreen(out.String(), width)
+			if len(lines) != min(1, width-1) || width > 1 && displayWidth(lines[0]) >= width {
 				t.Errorf("width %d: %q", width, lines)
 			}
 			face.Stop()
@@ -108,8 +108,8 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 		face.Emit(Event{Kind: Note, Message: "above"})
 		face.Emit(Event{Kind: StepStarted, Step: "identity"})
 		face.Emit(Event{Kind: Waiting, Step: "identity", Message: strings.Repeat("word ", 30)})
-		before := screen(out.String(), width)
-		if len(before) != 2 || cells(before[1]) != 99 {
+		before := renderScreen(out.String(), width)
+		if len(before) != 2 || displayWidth(before[1]) != 99 {
 			t.Fatalf("%q", before)
 		}
 		out.Reset()
@@ -119,13 +119,13 @@ func TestLiveLineOnNarrowTerminals(t *testing.T) {
 		}
 		out.Truncate(out.Len() - 1)
 		face.Emit(Event{Kind: StepDone, Step: "identity", Message: "it is there"})
-		if diff := cmp.Diff([]string{"  ok    identity    it is there    0.0s"}, screen(out.String(), width)); diff != "" {
+		if diff := cmp.Diff([]string{"  ok    identity    it is there    0.0s"}, renderScreen(out.String(), width)); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	})
 }
 
-func TestDetailsAreForTheVerbose(t *testing.T) {
+func TestDetailsNeedVerbose(t *testing.T) {
 	for verbose, want := range map[bool]string{true: "          detail    changed file /a\n", false: ""} {
 		var out bytes.Buffer
 		Log{Sink: &Text{W: &out, Verbose: verbose}, Step: "files"}.Changed("file", "/a")

@@ -27,7 +27,7 @@ func WriteMetrics(w io.Writer, metrics []Metric) error {
 		if len(metric.Samples) == 0 {
 			continue
 		}
-		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n", metric.Name, escape(metric.Help, false), metric.Name)
+		fmt.Fprintf(&out, "# HELP %s %s\n# TYPE %s gauge\n", metric.Name, escapeMetric(metric.Help, false), metric.Name)
 		for _, sample := range metric.Samples {
 			out.WriteString(metric.Name)
 			for i, label := range sample.Labels {
@@ -35,7 +35,7 @@ func WriteMetrics(w io.Writer, metrics []Metric) error {
 				if i == 0 {
 					separator = "{"
 				}
-				fmt.Fprintf(&out, "%s%s=\"%s\"", separator, label[0], escape(label[1], true))
+				fmt.Fprintf(&out, "%s%s=\"%s\"", separator, label[0], escapeMetric(label[1], true))
 			}
 			if len(sample.Labels) > 0 {
 				out.WriteString("}")
@@ -49,9 +49,9 @@ func WriteMetrics(w io.Writer, metrics []Metric) error {
 	return nil
 }
 
-// escape escapes a help text or, if label is set, a label value, in which quotes are
+// escapeMetric escapes a help text or, if label is set, a label value, in which quotes are
 // escaped too.
-func escape(text string, label bool) string {
+func escapeMetric(text string, label bool) string {
 	text = strings.NewReplacer(`\`, `\\`, "\n", `\n`).Replace(text)
 	if label {
 		text = strings.ReplaceAll(text, `"`, `\"`)

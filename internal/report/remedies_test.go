@@ -75,39 +75,39 @@ func remediesBelow(t *testing.T, roots ...string) []remedy {
 	}
 	var all []remedy
 	for _, files := range packages {
-		s := source{fset: fset, takes: map[string]int{}, values: map[string]ast.Expr{}, functions: map[string]*ast.FuncDecl{}}
+		s := sourcePackage{fset: fset, remedyParam: map[string]int{}, values: map[string]ast.Expr{}, functions: map[string]*ast.FuncDecl{}}
 		for _, file := range files {
-			ast.Inspect(file, s.learn)
+			ast.Inspect(file, s.collectDecls)
 		}
 		for _, file := range files {
-			ast.Inspect(file, s.find)
+			ast.Inspect(file, s.addRemedies)
 		}
 		all = append(all, s.found...)
 	}
 	return all
 }
 
-// source is one package: the functions with a remedy parameter, the values of its names,
+// sourcePackage is one package: the functions with a remedy parameter, the values of its names,
 // and its remedies.
-type source struct {
-	fset   *token.FileSet
-	takes  map[string]int // index of the parameter, by function name
-	values map[string]ast.Expr
+type sourcePackage struct {
+	fset        *token.FileSet
+	remedyParam map[string]int // index of the parameter, by function name
+	values      map[string]ast.Expr
 	// functions with a single string result, by name.
 	functions map[string]*ast.FuncDecl
 	found     []remedy
 }
 
-func named(name string) bool { return strings.EqualFold(name, "remedy") }
+func isRemedyName(name string) bool { return strings.EqualFold(name, "remedy") }
 
-// learn records functions with a parameter called remedy, and constants.
-func (s *source) learn(node ast.Node) bool {
+// collectDecls records functions with a parameter called remedy, and constants.
+func (s *sourcePackage) collectDecls(node ast.Node) bool {
 	note := func(name string, of *ast.FuncType) {
 		at := 0
 		for _, field := range of.Params.List {
 			for _, parameter := range field.Names {
-				if named(parameter.Name) {
-					s.takes[name] = at
+				if isRemedyName(parameter.Name) {
+					s.remedyParam[name] = at
 				}
 				at++
 			}
@@ -142,30 +142,30 @@ func (s *source) learn(node ast.Node) bool {
 	return true
 }
 
-// find adds the remedies of a node.
-func (s *source) find(node ast.Node) bool {
+// addRemedies adds the remedies of a node.
+func (s *sourcePackage) addRemedies(node ast.Node) bool {
 	switch node := node.(type) {
 	case *ast.KeyValueExpr:
-		if key, ok := node.Key.(*ast.Ident); ok && named(key.Name) {
+		if key, ok := node.Key.(*ast.Ident); ok && isRemedyName(key.Name) {
 			s.add(node.Value)
 		}
 	case *ast.ValueSpec:
 		for i, name := range node.Names {
-			if i < len(node.Values) && named(name.Name) {
+			if i < len(node.Values) && isRemedyName(name.Name) {
 				s.add(node.Values[i])
 			}
 		}
 	case *ast.AssignStmt:
 		for i, left := range node.Lhs {
-			if len(node.Lhs) == len(node.Rhs) && named(lastName(left)) {
+			if len(node.Lhs) == len(node.Rhs) && isRemedyName(lastName(left)) {
 				s.add(node.Rhs[i])
 			}
 		}
 	case *ast.FuncDecl:
-		s.results(node)
+		s.addResults(node)
 	case *ast.CallExpr:
 		name := lastName(node.Fun)
-		at, takes := s.takes[name]
+		at, takes := s.remedyParam[name]
 		switch {
 		case name == "Fail" && len(node.Args) > 2:
 			at, takes = 1, true
@@ -181,21 +181,21 @@ func (s *source) find(node ast.Node) bool {
 	return true
 }
 
-// results adds the values that a function returns as a result called remedy.
-func (s *source) results(function *ast.FuncDecl) {
+// addResults adds the values that a function returns as a result called remedy.
+func (s *sourcePackage) addResults(function *ast.FuncDecl) {
 	if function.Type.Results == nil || function.Body == nil {
 		return
 	}
 	place, at := 0, -1
 	for _, field := range function.Type.Results.List {
 		for _, result := range field.Names {
-			if named(result.Name) {
+			if isRemedyName(result.Name) {
 				at = place
 			}
 			place++
 		}
 	}
-	if named(function.Name.Name) {
+	if isRemedyName(function.Name.Name) {
 		at = 0
 	}
 	ast.Inspect(function.Body, func(node ast.Node) bool {
@@ -216,17 +216,17 @@ func lastName(e ast.Expr) string {
 	return ""
 }
 
-func (s *source) add(e ast.Expr) {
+func (s *sourcePackage) add(e ast.Expr) {
 	begins := true
-	s.called(e, &begins)
+	s.addCallResults(e, &begins)
 	if text := s.text(e, 0); strings.Trim(text, placeholder+" \n") != "" {
 		s.found = append(s.found, remedy{s.fset.Position(e.Pos()).String(), text})
 	}
 }
 
-// called adds the values returned by functions of the package whose result begins a line of
+// addCallResults adds the values returned by functions of the package whose result begins a line of
 // a remedy; begins reports whether e does.
-func (s *source) called(e ast.Expr, begins *bool) {
+func (s *sourcePackage) addCallResults(e ast.Expr, begins *bool) {
 	switch e := e.(type) {
 	case *ast.Ident:
 		if value := s.values[e.Name]; value != nil && *begins {
@@ -234,8 +234,8 @@ func (s *source) called(e ast.Expr, begins *bool) {
 			s.add(value)
 		}
 	case *ast.BinaryExpr:
-		s.called(e.X, begins)
-		s.called(e.Y, begins)
+		s.addCallResults(e.X, begins)
+		s.addCallResults(e.Y, begins)
 		return
 	case *ast.CallExpr:
 		function := s.functions[lastName(e.Fun)]
@@ -263,7 +263,7 @@ var (
 
 // text returns the value of an expression, with a placeholder for parts that are not
 // constant.
-func (s *source) text(e ast.Expr, depth int) string {
+func (s *sourcePackage) text(e ast.Expr, depth int) string {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		text, err := strconv.Unquote(e.Value)

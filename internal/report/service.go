@@ -5,18 +5,18 @@ import (
 )
 
 // Ready notifies systemd that the service has started, and sets its status.
-func (Notify) Ready(status string) {
+func (SystemdNotifier) Ready(status string) {
 	// A lost notification is harmless.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyReady+"\nSTATUS="+status)
 }
 
 // Status sets the service's status in systemd.
-func (Notify) Status(status string) {
+func (SystemdNotifier) Status(status string) {
 	_, _ = daemon.SdNotify(false, "STATUS="+status)
 }
 
-// Alive resets systemd's watchdog and sets the service's status.
-func (Notify) Alive(status string) {
+// Watchdog resets systemd's watchdog and sets the service's status.
+func (SystemdNotifier) Watchdog(status string) {
 	// A lost notification is followed by the next one.
 	_, _ = daemon.SdNotify(false, daemon.SdNotifyWatchdog+"\nSTATUS="+status)
 }

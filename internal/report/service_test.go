@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestServiceTellsSystemd(t *testing.T) {
+func TestServiceNotifiesSystemd(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
@@ -14,8 +14,8 @@ func TestServiceTellsSystemd(t *testing.T) {
 	}
 	defer socket.Close()
 	t.Setenv("NOTIFY_SOCKET", path)
-	Notify{}.Status("waits for the API server")
-	Notify{}.Ready("watching")
+	SystemdNotifier{}.Status("waits for the API server")
+	SystemdNotifier{}.Ready("watching")
 	for _, want := range []string{"STATUS=waits for the API server", "READY=1\nSTATUS=watching"} {
 		message := make([]byte, 1000)
 		n, err := socket.Read(message)

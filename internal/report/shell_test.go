@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestShellWordIsOneWordOfItsText(t *testing.T) {
+func TestShellWordIsSingleWord(t *testing.T) {
 	for _, text := range []string{"", "/srv/root", "a b", "it's", "$(reboot)", "`id`", "a;b", "*", "~", "a\nb", `\`, "-n", "#x", "a&"} {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s,%s "+ShellWord(text)+" end").CombinedOutput()
 		if err != nil || string(out) != text+",end" {

@@ -51,19 +51,19 @@ func (s *Slog) Emit(event Event) {
 	if event.Elapsed > 0 {
 		record.AddAttrs(slog.Float64(AttrSeconds, float64(event.Elapsed.Round(time.Millisecond).Milliseconds())/1000))
 	}
-	if !event.Next.IsZero() {
-		record.AddAttrs(slog.Time(AttrNext, event.Next))
+	if !event.RetryAt.IsZero() {
+		record.AddAttrs(slog.Time(AttrNext, event.RetryAt))
 	}
 	_ = s.Handler.Handle(ctx, record) // a failing log does not stop a join
 }
 
-func levelOf(kind Kind) slog.Level {
+func levelOf(kind EventKind) slog.Level {
 	switch kind {
 	case Detail:
 		return slog.LevelDebug
 	case Warning:
 		return slog.LevelWarn
-	case StepFailed, Ended:
+	case StepFailed, CommandFailed:
 		return slog.LevelError
 	}
 	return slog.LevelInfo

@@ -11,19 +11,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func logged(sink Sink) {
+func emitSamples(sink Sink) {
 	log := Log{Sink: sink, Step: "identity"}
 	sink.Emit(Event{Kind: StepStarted, Step: "identity"})
 	for range 3 {
-		log.About("csr-7").Wait("for approval", "oc adm certificate approve csr-7\n# or wait")
+		log.ForRequest("csr-7").Wait("for approval", "oc adm certificate approve csr-7\n# or wait")
 	}
 	log.Changed("file", "/etc/a")
 	log.Warn("the clock is wrong", "")
 	sink.Emit(Event{Kind: StepDone, Step: "identity", Message: "it is there", Elapsed: 1234567 * time.Microsecond})
-	sink.Emit(Event{Kind: Ended, Message: "join: no stub", Remedy: "join --user-data FILE"})
+	sink.Emit(Event{Kind: CommandFailed, Message: "join: no stub", Remedy: "join --user-data FILE"})
 }
 
-type entry struct {
+type journalEntry struct {
 	message  string
 	priority journal.Priority
 	fields   map[string]string
@@ -31,12 +31,12 @@ type entry struct {
 
 func TestJournal(t *testing.T) {
 	for level, details := range map[slog.Level]bool{slog.LevelInfo: false, slog.LevelDebug: true} {
-		var got []entry
+		var got []journalEntry
 		send := func(message string, priority journal.Priority, fields map[string]string) error {
-			got = append(got, entry{message, priority, fields})
+			got = append(got, journalEntry{message, priority, fields})
 			return errors.New("a log that cannot be written is no reason to stop")
 		}
-		logged(&Slog{Handler: Journal{Level: level, Send: send}})
+		emitSamples(&Slog{Handler: Journal{Level: level, Send: send}})
 		fields := func(pairs ...string) map[string]string {
 			m := map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent"}
 			for i := 0; i < len(pairs); i += 2 {
@@ -44,7 +44,7 @@ func TestJournal(t *testing.T) {
 			}
 			return m
 		}
-		want := []entry{
+		want := []journalEntry{
 			{"identity begins", journal.PriInfo, fields("EVENT", "start", "STEP", "identity")},
 			{
 				"identity: for approval\n# or wait\noc adm certificate approve csr-7", journal.PriInfo,
@@ -58,22 +58,22 @@ func TestJournal(t *testing.T) {
 		if !details {
 			want = append(want[:2], want[3:]...)
 		}
-		if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", level, diff)
 		}
 	}
 }
 
 // Records of other packages are written by the same handler.
-func TestJournalTakesOthersRecords(t *testing.T) {
-	var got entry
+func TestJournalWritesOtherRecords(t *testing.T) {
+	var got journalEntry
 	log := slog.New(Journal{Send: func(message string, priority journal.Priority, fields map[string]string) error {
-		got = entry{message, priority, fields}
+		got = journalEntry{message, priority, fields}
 		return nil
 	}})
 	log.With("_pid", 1).WithGroup("g").Error("no", "request.id", "a", "at", time.Unix(0, 0))
-	want := entry{"no", journal.PriErr, map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent", "PID": "1", "REQUEST_ID": "a", "AT": "1970-01-01T00:00:00Z"}}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
+	want := journalEntry{"no", journal.PriErr, map[string]string{"SYSLOG_IDENTIFIER": "hcp-node-agent", "PID": "1", "REQUEST_ID": "a", "AT": "1970-01-01T00:00:00Z"}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(journalEntry{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -86,7 +86,7 @@ func TestJSONLog(t *testing.T) {
 		}
 		return a
 	}})
-	logged(&Slog{Handler: handler})
+	emitSamples(&Slog{Handler: handler})
 	want := `{"level":"INFO","msg":"identity begins","event":"start","step":"identity"}
 {"level":"INFO","msg":"for approval","event":"wait","step":"identity","remedy":"oc adm certificate approve csr-7","note":"or wait","request_id":"csr-7"}
 {"level":"WARN","msg":"the clock is wrong","event":"warning","step":"identity"}

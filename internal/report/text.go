@@ -28,14 +28,14 @@ const (
 	reset  = "\x1b[0m"
 )
 
-// column is the column of messages and their continuation lines.
-const column = 20
+// messageColumn is the column of messages and their continuation lines.
+const messageColumn = 20
 
 // Emit prints one event.
 func (t *Text) Emit(event Event) {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
-	t.erase()
+	t.eraseLine()
 	event.Step, event.Message, event.Remedy = Escape(event.Step), Escape(event.Message), Escape(event.Remedy)
 	switch event.Kind {
 	case Headline:
@@ -43,100 +43,100 @@ func (t *Text) Emit(event Event) {
 		if t.Live {
 			headline = wrap(event.Message, t.width()-1)
 		}
-		t.plain(strings.Join(headline, "\n") + "\n")
+		t.printLine(strings.Join(headline, "\n") + "\n")
 	case StepStarted:
-		t.begin(event)
+		t.beginLine(event)
 	case Waiting:
-		t.wait(event)
+		t.printWait(event)
 	case Note:
-		t.beside("note", "", event.Message)
+		t.printLabeled("note", "", event.Message)
 	case Detail:
 		if t.Verbose {
-			t.beside("detail", "", event.Message)
+			t.printLabeled("detail", "", event.Message)
 		}
-	case Warning, Ended:
-		t.beside("warning", yellow, event.Message)
-		t.remedy(event.Remedy)
-	case StepDone, StepSame, StepSkipped:
-		t.end()
-		t.done(event)
+	case Warning, CommandFailed:
+		t.printLabeled("warning", yellow, event.Message)
+		t.printRemedy(event.Remedy)
+	case StepDone, StepUnchanged, StepSkipped:
+		t.endLine()
+		t.printDone(event)
 	case StepFailed:
-		t.end()
-		t.story(event, red, event.Message)
-		t.remedy(event.Remedy)
+		t.endLine()
+		t.printStep(event, red, event.Message)
+		t.printRemedy(event.Remedy)
 	}
-	t.draw()
+	t.drawLine()
 }
 
-// wait prints each waiting message once. On a terminal it updates the live line, and prints
+// printWait prints each waiting message once. On a terminal it updates the live line, and prints
 // messages with a remedy above it.
-func (t *Text) wait(event Event) {
+func (t *Text) printWait(event Event) {
 	if t.Live && t.line.step != event.Step {
-		t.begin(event) // waiting before a step starts, as in plan
+		t.beginLine(event) // waiting before a step starts, as in plan
 	}
-	t.line.next = event.Next
+	t.line.next = event.RetryAt
 	if event.Message == t.last {
 		return
 	}
 	t.last, t.line.message = event.Message, event.Message
 	if !t.Live || event.Remedy != "" {
 		t.line.message = ""
-		t.story(event, yellow, event.Message)
-		t.remedy(event.Remedy)
+		t.printStep(event, yellow, event.Message)
+		t.printRemedy(event.Remedy)
 	}
 }
 
-// done prints the line of a successful step, which ends with the elapsed time.
-func (t *Text) done(event Event) {
+// printDone prints the line of a successful step, which ends with the elapsed time.
+func (t *Text) printDone(event Event) {
 	took := fmt.Sprintf("%.1fs", event.Elapsed.Seconds())
 	const usual = 60 // columns of a message
 	width := t.width() - 1
-	if room := width - column; t.Live && room < usual+len("  999.9s") {
-		at := max(room-len(took), cells(event.Message)+1)
-		t.story(event, green, fmt.Sprintf("%-*s%s", at, event.Message, took))
+	if room := width - messageColumn; t.Live && room < usual+len("  999.9s") {
+		at := max(room-len(took), displayWidth(event.Message)+1)
+		t.printStep(event, green, fmt.Sprintf("%-*s%s", at, event.Message, took))
 		return
 	}
-	t.story(event, green, fmt.Sprintf("%-*s %7s", usual, event.Message, took))
+	t.printStep(event, green, fmt.Sprintf("%-*s %7s", usual, event.Message, took))
 }
 
-// story prints the line of a step.
-func (t *Text) story(event Event, color, message string) {
-	t.hang(fmt.Sprintf("  %s %-11s ", t.paint(color, fmt.Sprintf("%-5s", event.Kind)), event.Step), message)
+// printStep prints the line of a step.
+func (t *Text) printStep(event Event, color, message string) {
+	t.printHanging(fmt.Sprintf("  %s %-11s ", t.colorize(color, fmt.Sprintf("%-5s", event.Kind)), event.Step), message)
 }
 
-// beside prints a labeled message that is not the result of a step.
-func (t *Text) beside(label, color, message string) {
-	t.hang(strings.Repeat(" ", 10)+t.paint(color, label)+strings.Repeat(" ", column-10-len(label)), message)
+// printLabeled prints a labeled message that is not the result of a step.
+func (t *Text) printLabeled(label, color, message string) {
+	t.printHanging(strings.Repeat(" ", 10)+t.colorize(color, label)+strings.Repeat(" ", messageColumn-10-len(label)), message)
 }
 
-// remedy prints a remedy at column 0, for copying. Commands are not wrapped.
-func (t *Text) remedy(remedy string) {
+// printRemedy prints a remedy at column 0, for copying. Commands are not wrapped.
+func (t *Text) printRemedy(remedy string) {
 	for _, line := range Remedy(remedy).Lines() {
 		note, isNote := strings.CutPrefix(line, "# ")
 		if !isNote || !t.Live {
-			t.plain(line)
+			t.printLine(line)
 			continue
 		}
 		for _, part := range wrap(note, t.width()-3) {
-			t.plain("# " + part)
+			t.printLine("# " + part)
 		}
 	}
 }
 
-// hang prints a message after a label. On a terminal, a long message is wrapped, or printed
+// printHanging prints a message after a label. On a terminal, a long message is wrapped, or printed
 // below the label if the terminal is narrow. In a pipe it remains one line.
-func (t *Text) hang(label, message string) {
+func (t *Text) printHanging(label, message string) {
 	indent := t.indent()
 	lines := []string{message}
-	if t.Live && cells(message) > t.width()-1-column {
+	if t.Live && displayWidth(message) > t.width()-1-messageColumn {
 		lines = wrap(message, t.width()-1-indent)
-		if indent < column {
-			t.plain(label)
+		if indent < messageColumn {
+			t.printLine(label)
 			label = strings.Repeat(" ", indent)
 		}
 	}
 	for _, line := range lines {
-		t.plain(label + line)
+		t.printLine(label + line)
 		label = strings.Repeat(" ", indent)
 	}
 }
@@ -146,12 +146,12 @@ func (t *Text) indent() int {
 	if t.Live && t.width() < 72 {
 		return 4
 	}
-	return column
+	return messageColumn
 }
 
-func (t *Text) plain(text string) { fmt.Fprintln(t.W, strings.TrimRight(text, " ")) }
+func (t *Text) printLine(text string) { fmt.Fprintln(t.W, strings.TrimRight(text, " ")) }
 
-func (t *Text) paint(color, text string) string {
+func (t *Text) colorize(color, text string) string {
 	if !t.Color || color == "" {
 		return text
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func story() []Event {
+func joinEvents() []Event {
 	return []Event{
 		{Kind: Headline, Message: "worker-7 joins NodePool clusters/demo-workers"},
 		{Kind: StepStarted, Step: "preflight"},
@@ -25,10 +25,10 @@ func story() []Event {
 	}
 }
 
-func TestTextInAPipeIsOnePlainLineAnEvent(t *testing.T) {
+func TestTextInPipeIsOneLinePerEvent(t *testing.T) {
 	var out bytes.Buffer
 	face := &Text{W: &out}
-	for _, event := range story() {
+	for _, event := range joinEvents() {
 		face.Emit(event)
 	}
 	want := `worker-7 joins NodePool clusters/demo-workers
@@ -48,9 +48,9 @@ oc adm certificate approve node-csr-x
 	}
 }
 
-func TestRecorderKeepsTheStory(t *testing.T) {
+func TestRecorderCollectsSteps(t *testing.T) {
 	var recorder Recorder
-	for _, event := range story() {
+	for _, event := range joinEvents() {
 		recorder.Emit(event)
 	}
 	if len(recorder.Steps) != 2 || recorder.Steps[0].Result != StepDone || len(recorder.Steps[0].Warnings) != 1 ||
@@ -65,7 +65,7 @@ func TestCodeAndRemedyOfAnError(t *testing.T) {
 	if CodeOf(failure) != CredentialRefused || RemedyOf(failure) != "get a new stub" || !errors.Is(failure, cause) {
 		t.Errorf("code %d, remedy %q", CodeOf(failure), RemedyOf(failure))
 	}
-	if CodeOf(cause) != Failed || CodeOf(nil) != Done || RemedyOf(cause) != "" {
+	if CodeOf(cause) != Failed || CodeOf(nil) != Success || RemedyOf(cause) != "" {
 		t.Error("plain errors are code 1 without a remedy, no error is code 0")
 	}
 }

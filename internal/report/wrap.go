@@ -5,7 +5,7 @@ import "strings"
 // wrap splits a text at spaces into lines of at most width columns. Longer words are not
 // split, so that they can be copied. If width is 0, wrap does not split.
 func wrap(text string, width int) []string {
-	if width <= 0 || cells(text) <= width {
+	if width <= 0 || displayWidth(text) <= width {
 		return []string{text}
 	}
 	var lines []string
@@ -14,7 +14,7 @@ func wrap(text string, width int) []string {
 		switch {
 		case line == "":
 			line = word
-		case cells(line)+1+cells(word) <= width:
+		case displayWidth(line)+1+displayWidth(word) <= width:
 			line += " " + word
 		default:
 			lines = append(lines, line)
@@ -24,8 +24,8 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// cut truncates a text to width columns and marks the truncation.
-func cut(text string, width int) string {
+// truncate truncates a text to width columns and marks the truncation.
+func truncate(text string, width int) string {
 	runes := []rune(text)
 	if len(runes) <= width {
 		return text
@@ -36,5 +36,5 @@ func cut(text string, width int) string {
 	return string(runes[:width-1]) + "…"
 }
 
-// cells returns the number of columns of a text. Double-width characters do not occur.
-func cells(text string) int { return len([]rune(text)) }
+// displayWidth returns the number of columns of a text. Double-width characters do not occur.
+func displayWidth(text string) int { return len([]rune(text)) }

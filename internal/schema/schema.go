@@ -25,8 +25,8 @@ func Of(id, title string, parts ...any) Schema {
 	return object
 }
 
-// encodedAs is implemented by types that json.Marshal encodes like another type.
-type encodedAs interface{ JSONType() reflect.Type }
+// jsonTyper is implemented by types that json.Marshal encodes like another type.
+type jsonTyper interface{ JSONType() reflect.Type }
 
 // fields collects the fields of an object.
 type fields struct {
@@ -61,25 +61,25 @@ func (f *fields) add(of reflect.Type) {
 			if !optional {
 				f.required = append(f.required, name)
 			}
-			f.properties[name] = valueOf(field.Type, !optional)
+			f.properties[name] = schemaOf(field.Type, !optional)
 		}
 	}
 }
 
-// valueOf returns the schema of a type. If nullable is set, a nil list, map or pointer is
+// schemaOf returns the schema of a type. If nullable is set, a nil list, map or pointer is
 // encoded as null and not omitted.
-func valueOf(of reflect.Type, nullable bool) Schema {
+func schemaOf(of reflect.Type, nullable bool) Schema {
 	switch {
 	case of.Kind() == reflect.Pointer:
-		return orNull(valueOf(of.Elem(), false), nullable)
-	case of.Implements(reflect.TypeFor[encodedAs]()):
-		shown, _ := reflect.Zero(of).Interface().(encodedAs)
-		return valueOf(shown.JSONType(), nullable)
+		return allowNull(schemaOf(of.Elem(), false), nullable)
+	case of.Implements(reflect.TypeFor[jsonTyper]()):
+		shown, _ := reflect.Zero(of).Interface().(jsonTyper)
+		return schemaOf(shown.JSONType(), nullable)
 	case of == reflect.TypeFor[time.Time]():
 		return Schema{"type": "string", "format": "date-time"}
 	case of.Implements(reflect.TypeFor[json.Marshaler]()), of.Implements(reflect.TypeFor[encoding.TextMarshaler]()):
 		if of.Kind() == reflect.Map {
-			return orNull(Schema{"type": "object"}, nullable)
+			return allowNull(Schema{"type": "object"}, nullable)
 		}
 		return Schema{"type": "string"} // all other types are encoded as text
 	}
@@ -96,19 +96,19 @@ func valueOf(of reflect.Type, nullable bool) Schema {
 		f.into(object)
 		return object
 	case reflect.Map:
-		return orNull(Schema{"type": "object", "additionalProperties": valueOf(of.Elem(), true)}, nullable)
+		return allowNull(Schema{"type": "object", "additionalProperties": schemaOf(of.Elem(), true)}, nullable)
 	case reflect.Slice, reflect.Array:
 		if of.Elem().Kind() == reflect.Uint8 {
-			return orNull(Schema{"type": "string", "contentEncoding": "base64"}, nullable)
+			return allowNull(Schema{"type": "string", "contentEncoding": "base64"}, nullable)
 		}
-		return orNull(Schema{"type": "array", "items": valueOf(of.Elem(), true)}, nullable)
+		return allowNull(Schema{"type": "array", "items": schemaOf(of.Elem(), true)}, nullable)
 	case reflect.Interface:
 		return Schema{}
 	}
 	return Schema{"type": "integer"}
 }
 
-func orNull(s Schema, nullable bool) Schema {
+func allowNull(s Schema, nullable bool) Schema {
 	if nullable {
 		s["type"] = []any{s["type"], "null"}
 	}

@@ -22,8 +22,8 @@ func hashOf(content []byte) Hash {
 	return Hash(hashPrefix + hex.EncodeToString(sum[:]))
 }
 
-// bytes returns the 32 bytes of a hash.
-func (h Hash) bytes() ([]byte, error) {
+// decode returns the 32 bytes of a hash.
+func (h Hash) decode() ([]byte, error) {
 	digits, found := strings.CutPrefix(string(h), hashPrefix)
 	sum, err := hex.DecodeString(digits)
 	if !found || err != nil || len(sum) != sha256.Size || digits != strings.ToLower(digits) {
@@ -32,14 +32,14 @@ func (h Hash) bytes() ([]byte, error) {
 	return sum, nil
 }
 
-// mostAuthorities is the maximum number of certificates in a cluster's CA bundle. A bundle has
+// maxCAs is the maximum number of certificates in a cluster's CA bundle. A bundle has
 // one or two, and a few more during a rotation.
-const mostAuthorities = 16
+const maxCAs = 16
 
-// Authorities returns the hashes of the certificates in a PEM bundle, in order and without
+// CAHashes returns the hashes of the certificates in a PEM bundle, in order and without
 // duplicates. Any one of them identifies the cluster, because the content of the bundle changes
 // while CAs are rotated.
-func Authorities(bundle []byte) ([]Hash, error) {
+func CAHashes(bundle []byte) ([]Hash, error) {
 	var all []Hash
 	for rest := bundle; ; {
 		var block *pem.Block
@@ -59,31 +59,35 @@ func Authorities(bundle []byte) ([]Hash, error) {
 	switch {
 	case len(all) == 0:
 		return nil, errors.New("reading the cluster's CA: there is no certificate in PEM form")
-	case len(all) > mostAuthorities:
-		return nil, fmt.Errorf("reading the cluster's CA: it has %d certificates, and at most %d are taken", len(all), mostAuthorities)
+	case len(all) > maxCAs:
+		return nil, fmt.Errorf("reading the cluster's CA: it has %d certificates, and at most %d are taken", len(all), maxCAs)
 	}
 	return all, nil
 }
 
-// common returns the elements of a that are also in b.
-func common(a, b []Hash) []Hash {
+// intersection returns the elements of a that are also in b.
+func intersection(a, b []Hash) []Hash {
 	return slices.DeleteFunc(slices.Clone(a), func(hash Hash) bool { return !slices.Contains(b, hash) })
 }
 
-// Fits returns an error unless the token is for the cluster with these CAs.
-func (t *Ticket) Fits(cluster []Hash) error { return fits("ticket", t.ID, t.ClusterCA, cluster) }
-
-// Fits returns an error unless the enrollment is for the cluster with these CAs.
-func (c *Claim) Fits(cluster []Hash) error { return fits("claim", c.ID, c.ClusterCA, cluster) }
-
-func fits(kind, id string, ours, cluster []Hash) error {
-	if len(common(ours, cluster)) > 0 {
-		return nil
-	}
-	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, texts(ours), texts(cluster))
+// CheckCluster returns an error unless the token is for the cluster with these CAs.
+func (t *Token) CheckCluster(cluster []Hash) error {
+	return checkCluster("ticket", t.ID, t.ClusterCA, cluster)
 }
 
-func texts(hashes []Hash) string {
+// CheckCluster returns an error unless the enrollment is for the cluster with these CAs.
+func (c *Enrollment) CheckCluster(cluster []Hash) error {
+	return checkCluster("claim", c.ID, c.ClusterCA, cluster)
+}
+
+func checkCluster(kind, id string, ours, cluster []Hash) error {
+	if len(intersection(ours, cluster)) > 0 {
+		return nil
+	}
+	return fmt.Errorf("the %s %s is for another cluster: the one with the CA %s, and this one has the CA %s", kind, id, joinHashes(ours), joinHashes(cluster))
+}
+
+func joinHashes(hashes []Hash) string {
 	all := make([]string, 0, len(hashes))
 	for _, hash := range hashes {
 		all = append(all, string(hash))

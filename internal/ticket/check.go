@@ -40,12 +40,12 @@ func CheckAddress(address netip.Addr) error {
 	return nil
 }
 
-const mostItems = 64 // of addresses, labels or taints
+const maxItems = 64 // of addresses, labels or taints
 
-// checkAll checks each element of a list, and that the list has no duplicates.
-func checkAll(name string, list []string, check func(string) error) error {
-	if len(list) > mostItems {
-		return fmt.Errorf("%s: there are %d, and at most %d are taken", name, len(list), mostItems)
+// checkList checks each element of a list, and that the list has no duplicates.
+func checkList(name string, list []string, check func(string) error) error {
+	if len(list) > maxItems {
+		return fmt.Errorf("%s: there are %d, and at most %d are taken", name, len(list), maxItems)
 	}
 	for i, text := range list {
 		if err := check(text); err != nil {
@@ -78,4 +78,4 @@ func checkTaint(text string) error {
 	return nil
 }
 
-var errNoKey = errors.New("it is not one Ed25519 key in PEM form")
+var errInvalidKey = errors.New("it is not one Ed25519 key in PEM form")

@@ -7,7 +7,7 @@ import (
 )
 
 // The expected name was computed by kubelet's own digestedName (v1.34.2).
-func TestClientCSRNameIsKubelets(t *testing.T) {
+func TestClientCSRNameMatchesKubelet(t *testing.T) {
 	const public = "MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEv/QUt6G9VdldwY4iBgetH46wgzYAXOB8k79fbHEXZzSzaV6CE0oUByl4e01AwrGf9lx1razEZc2uNW8Zrz+jlA=="
 	const want = "node-csr-hrT5dyhxiEMTWXLFLseT0CwcVJQrEDlQv_gYj0U9_Zg"
 	der, err := base64.StdEncoding.DecodeString(public)

@@ -15,12 +15,12 @@ const APIVersion = "node.hcp-agent.io/v1alpha1"
 
 // Kinds of documents.
 const (
-	KindTicket = "Ticket"
-	KindClaim  = "Claim"
+	KindToken      = "Ticket"
+	KindEnrollment = "Claim"
 )
 
 // Suffixes of the file names.
 const (
-	TicketSuffix = ".ticket"
-	ClaimSuffix  = ".claim"
+	TokenSuffix      = ".ticket"
+	EnrollmentSuffix = ".claim"
 )

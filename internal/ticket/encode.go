@@ -10,14 +10,14 @@ import (
 )
 
 // Encode returns the YAML document of the token, including its secrets.
-func (t *Ticket) Encode() ([]byte, error) {
+func (t *Token) Encode() ([]byte, error) {
 	der, err := x509.MarshalPKCS8PrivateKey(t.key)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the ticket's key: %w", err)
 	}
 	body, err := yaml.Marshal(document{
-		APIVersion: APIVersion, Kind: KindTicket, ID: t.ID, NodeName: t.NodeName, Expires: stamp(t.Expires), ClusterCA: t.ClusterCA,
-		Labels: t.Labels, Taints: t.Taints, Stub: string(t.Stub), PrivateKey: encodeBlock(privateBlock, der),
+		APIVersion: APIVersion, Kind: KindToken, ID: t.ID, NodeName: t.NodeName, Expires: formatTime(t.Expires), ClusterCA: t.ClusterCA,
+		Labels: t.Labels, Taints: t.Taints, UserData: string(t.UserData), PrivateKey: encodePEM(privateKeyType, der),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("encoding the ticket: %w", err)
@@ -27,14 +27,14 @@ func (t *Ticket) Encode() ([]byte, error) {
 }
 
 // Encode returns the YAML document of the enrollment.
-func (c *Claim) Encode() ([]byte, error) {
+func (c *Enrollment) Encode() ([]byte, error) {
 	der, err := x509.MarshalPKIXPublicKey(c.key)
 	if err != nil {
 		return nil, fmt.Errorf("encoding the claim's key: %w", err)
 	}
 	d := document{
-		APIVersion: APIVersion, Kind: KindClaim, ID: c.ID, NodeName: c.NodeName, Expires: stamp(c.Expires), ClusterCA: c.ClusterCA,
-		PublicKey: encodeBlock(publicBlock, der),
+		APIVersion: APIVersion, Kind: KindEnrollment, ID: c.ID, NodeName: c.NodeName, Expires: formatTime(c.Expires), ClusterCA: c.ClusterCA,
+		PublicKey: encodePEM(publicKeyType, der),
 	}
 	if len(c.Addresses) > 0 {
 		addresses := make([]string, 0, len(c.Addresses))
@@ -51,8 +51,8 @@ func (c *Claim) Encode() ([]byte, error) {
 	return append([]byte(head), body...), nil
 }
 
-func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-func encodeBlock(kind string, der []byte) string {
+func encodePEM(kind string, der []byte) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }

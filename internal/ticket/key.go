@@ -8,21 +8,21 @@ import (
 )
 
 const (
-	privateBlock = "PRIVATE KEY"
-	publicBlock  = "PUBLIC KEY"
+	privateKeyType = "PRIVATE KEY"
+	publicKeyType  = "PUBLIC KEY"
 )
 
-// one returns the content of the only PEM block in text.
-func one(text, kind string) ([]byte, error) {
+// decodePEM returns the content of the only PEM block in text.
+func decodePEM(text, kind string) ([]byte, error) {
 	block, rest := pem.Decode([]byte(text))
 	if block == nil || block.Type != kind || len(block.Headers) > 0 || strings.TrimSpace(string(rest)) != "" {
-		return nil, errNoKey
+		return nil, errInvalidKey
 	}
 	return block.Bytes, nil
 }
 
-func privateKey(text string) (ed25519.PrivateKey, error) {
-	der, err := one(text, privateBlock)
+func parsePrivateKey(text string) (ed25519.PrivateKey, error) {
+	der, err := decodePEM(text, privateKeyType)
 	if err != nil {
 		return nil, err
 	}
@@ -30,11 +30,11 @@ func privateKey(text string) (ed25519.PrivateKey, error) {
 	if key, fits := parsed.(ed25519.PrivateKey); err == nil && fits {
 		return key, nil
 	}
-	return nil, errNoKey
+	return nil, errInvalidKey
 }
 
-func publicKey(text string) (ed25519.PublicKey, error) {
-	der, err := one(text, publicBlock)
+func parsePublicKey(text string) (ed25519.PublicKey, error) {
+	der, err := decodePEM(text, publicKeyType)
 	if err != nil {
 		return nil, err
 	}
@@ -42,5 +42,5 @@ func publicKey(text string) (ed25519.PublicKey, error) {
 	if key, fits := parsed.(ed25519.PublicKey); err == nil && fits {
 		return key, nil
 	}
-	return nil, errNoKey
+	return nil, errInvalidKey
 }

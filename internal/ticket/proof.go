@@ -14,21 +14,21 @@ import (
 
 // Annotations of a CSR that identify and prove the join token.
 const (
-	AnnotationID    = "node.hcp-agent.io/ticket"
-	AnnotationProof = "node.hcp-agent.io/ticket-proof"
+	AnnotationID        = "node.hcp-agent.io/ticket"
+	AnnotationSignature = "node.hcp-agent.io/ticket-proof"
 )
 
 const (
-	// domain separates this signature from signatures for other purposes. A change of the signed
+	// signatureDomain separates this signature from signatures for other purposes. A change of the signed
 	// data needs another version.
-	domain       = "hcp-node-agent ticket proof v1"
-	proofVersion = "v1:"
+	signatureDomain  = "hcp-node-agent ticket proof v1"
+	signatureVersion = "v1:"
 )
 
-// message returns the data to sign. Each part is preceded by its length, so that different lists
+// signedMessage returns the data to sign. Each part is preceded by its length, so that different lists
 // of parts never have the same encoding.
-func message(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([]byte, error) {
-	ca, err := authority.bytes()
+func signedMessage(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([]byte, error) {
+	ca, err := authority.decode()
 	if err != nil {
 		return nil, err
 	}
@@ -38,50 +38,50 @@ func message(authority Hash, id, nodeName string, publicKey crypto.PublicKey) ([
 	}
 	key := sha256.Sum256(der)
 	var out []byte
-	for _, part := range [][]byte{[]byte(domain), ca, []byte(id), []byte(nodeName), key[:]} {
+	for _, part := range [][]byte{[]byte(signatureDomain), ca, []byte(id), []byte(nodeName), key[:]} {
 		out = binary.BigEndian.AppendUint32(out, uint32(len(part))) //nolint:gosec // a name or a hash, never 4 GiB
 		out = append(out, part...)
 	}
 	return out, nil
 }
 
-// Prove returns the annotations for the CSR with this public key, in the cluster with these CAs.
+// Sign returns the annotations for the CSR with this public key, in the cluster with these CAs.
 // The same key always has the same annotations.
-func (t *Ticket) Prove(cluster []Hash, publicKey crypto.PublicKey) (map[string]string, error) {
-	if err := t.Fits(cluster); err != nil {
+func (t *Token) Sign(cluster []Hash, publicKey crypto.PublicKey) (map[string]string, error) {
+	if err := t.CheckCluster(cluster); err != nil {
 		return nil, err
 	}
-	signed, err := message(common(t.ClusterCA, cluster)[0], t.ID, t.NodeName, publicKey)
+	signed, err := signedMessage(intersection(t.ClusterCA, cluster)[0], t.ID, t.NodeName, publicKey)
 	if err != nil {
 		return nil, fmt.Errorf("proving the ticket: %w", err)
 	}
 	signature := ed25519.Sign(t.key, signed)
 	return map[string]string{
-		AnnotationID: t.ID, AnnotationProof: proofVersion + base64.StdEncoding.EncodeToString(signature),
+		AnnotationID: t.ID, AnnotationSignature: signatureVersion + base64.StdEncoding.EncodeToString(signature),
 	}, nil
 }
 
 // Verify returns an error unless a CSR's annotations were signed with the enrollment's join
 // token, for this public key, the enrollment's node and the cluster with these CAs. It does not
 // check the expiry.
-func (c *Claim) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
-	if err := c.Fits(cluster); err != nil {
+func (c *Enrollment) Verify(cluster []Hash, publicKey crypto.PublicKey, annotations map[string]string) error {
+	if err := c.CheckCluster(cluster); err != nil {
 		return err
 	}
 	if id := annotations[AnnotationID]; id != c.ID {
 		return fmt.Errorf("it is of the ticket %q, and the claim is of %s", shorten(id), c.ID)
 	}
-	text, versioned := strings.CutPrefix(annotations[AnnotationProof], proofVersion)
+	text, versioned := strings.CutPrefix(annotations[AnnotationSignature], signatureVersion)
 	if !versioned || len(text) > base64.StdEncoding.EncodedLen(ed25519.SignatureSize) {
-		return fmt.Errorf("its proof is not one of version %s", strings.TrimSuffix(proofVersion, ":"))
+		return fmt.Errorf("its proof is not one of version %s", strings.TrimSuffix(signatureVersion, ":"))
 	}
 	signature, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || len(signature) != ed25519.SignatureSize {
 		return errors.New("its proof is no signature")
 	}
 	// The annotations do not contain which of the common CAs the node has signed.
-	for _, authority := range common(c.ClusterCA, cluster) {
-		signed, err := message(authority, c.ID, c.NodeName, publicKey)
+	for _, authority := range intersection(c.ClusterCA, cluster) {
+		signed, err := signedMessage(authority, c.ID, c.NodeName, publicKey)
 		if err != nil {
 			return fmt.Errorf("verifying the proof: %w", err)
 		}

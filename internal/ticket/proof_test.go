@@ -12,27 +12,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/certtest"
 )
 
-func TestProof(t *testing.T) {
-	wish := full(t)
-	ticket, claim := made(t, wish)
-	cluster, err := Authorities(wish.ClusterCA)
+func TestSignAndVerify(t *testing.T) {
+	wish := fullOptions(t)
+	ticket, claim := newToken(t, wish)
+	cluster, err := CAHashes(wish.ClusterCA)
 	if err != nil {
 		t.Fatal(err)
 	}
 	key, other := certtest.NewKey(t), certtest.NewKey(t)
-	proof, err := ticket.Prove(cluster, &key.PublicKey)
+	proof, err := ticket.Sign(cluster, &key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := ticket.Prove(cluster, &key.PublicKey); err != nil || !maps.Equal(proof, again) {
+	if again, err := ticket.Sign(cluster, &key.PublicKey); err != nil || !maps.Equal(proof, again) {
 		t.Errorf("the same ticket and key give %v and %v, %v", proof, again, err)
 	}
-	foreign, err := Authorities(certtest.NewAuthority(t, "ca").PEM)
+	foreign, err := CAHashes(certtest.NewCA(t, "ca").PEM)
 	if err != nil {
 		t.Fatal(err)
 	}
-	another, anotherClaim := made(t, wish)
-	theirs, err := another.Prove(cluster, &key.PublicKey)
+	another, anotherClaim := newToken(t, wish)
+	theirs, err := another.Sign(cluster, &key.PublicKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestProof(t *testing.T) {
 	renamed := *claim
 	renamed.NodeName = "worker-8"
 	for name, test := range map[string]struct {
-		claim       *Claim
+		claim       *Enrollment
 		cluster     []Hash
 		key         any
 		annotations map[string]string
@@ -59,11 +59,11 @@ func TestProof(t *testing.T) {
 		"another ticket":          {claim, cluster, &key.PublicKey, theirs, "it is of the ticket"},
 		"another claim":           {anotherClaim, cluster, &key.PublicKey, with(AnnotationID, another.ID), "was not made with the ticket"},
 		"no annotations":          {claim, cluster, &key.PublicKey, nil, "it is of the ticket"},
-		"no proof":                {claim, cluster, &key.PublicKey, with(AnnotationProof, ""), "not one of version v1"},
-		"another version":         {claim, cluster, &key.PublicKey, with(AnnotationProof, "v2:"+strings.TrimPrefix(proof[AnnotationProof], "v1:")), "not one of version v1"},
-		"rubbish":                 {claim, cluster, &key.PublicKey, with(AnnotationProof, "v1:!"), "no signature"},
-		"cut":                     {claim, cluster, &key.PublicKey, with(AnnotationProof, proof[AnnotationProof][:40]), "no signature"},
-		"longer":                  {claim, cluster, &key.PublicKey, with(AnnotationProof, proof[AnnotationProof]+strings.Repeat("A", 1<<20)), "not one of version v1"},
+		"no proof":                {claim, cluster, &key.PublicKey, with(AnnotationSignature, ""), "not one of version v1"},
+		"another version":         {claim, cluster, &key.PublicKey, with(AnnotationSignature, "v2:"+strings.TrimPrefix(proof[AnnotationSignature], "v1:")), "not one of version v1"},
+		"rubbish":                 {claim, cluster, &key.PublicKey, with(AnnotationSignature, "v1:!"), "no signature"},
+		"cut":                     {claim, cluster, &key.PublicKey, with(AnnotationSignature, proof[AnnotationSignature][:40]), "no signature"},
+		"longer":                  {claim, cluster, &key.PublicKey, with(AnnotationSignature, proof[AnnotationSignature]+strings.Repeat("A", 1<<20)), "not one of version v1"},
 		"no public key":           {claim, cluster, "x", proof, "encoding public key"},
 	} {
 		err := test.claim.Verify(test.cluster, test.key, test.annotations)
@@ -74,18 +74,18 @@ func TestProof(t *testing.T) {
 			t.Errorf("%s: the sentence has %d characters", name, len(err.Error()))
 		}
 	}
-	if _, err := ticket.Prove(foreign, &key.PublicKey); err == nil || !strings.Contains(err.Error(), "another cluster") {
+	if _, err := ticket.Sign(foreign, &key.PublicKey); err == nil || !strings.Contains(err.Error(), "another cluster") {
 		t.Errorf("Prove() in another cluster = %v", err)
 	}
 }
 
 // The signed data is a stable format: issued tokens must remain valid.
-func TestWhatIsSigned(t *testing.T) {
+func TestSignedMessageIsStable(t *testing.T) {
 	public, err := hex.DecodeString("d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a") // of RFC 8032, 7.1
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := message(Hash(hashPrefix+strings.Repeat("ab", 32)), strings.Repeat("cd", 16), "worker-7", ed25519.PublicKey(public))
+	got, err := signedMessage(Hash(hashPrefix+strings.Repeat("ab", 32)), strings.Repeat("cd", 16), "worker-7", ed25519.PublicKey(public))
 	if err != nil {
 		t.Fatal(err)
 	}

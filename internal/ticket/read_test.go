@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-func encoded(t testing.TB) (ticketText, claimText string) {
+func encodeBoth(t testing.TB) (ticketText, claimText string) {
 	t.Helper()
-	ticket, claim := made(t, full(t))
+	ticket, claim := newToken(t, fullOptions(t))
 	a, err := ticket.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -20,8 +20,8 @@ func encoded(t testing.TB) (ticketText, claimText string) {
 	return string(a), string(b)
 }
 
-// spoil returns text with old replaced. It fails the test if old does not occur.
-func spoil(t *testing.T, text, old, changed string) string {
+// replaceOnce returns text with old replaced. It fails the test if old does not occur.
+func replaceOnce(t *testing.T, text, old, changed string) string {
 	t.Helper()
 	got := strings.Replace(text, old, changed, 1)
 	if got == text {
@@ -30,11 +30,11 @@ func spoil(t *testing.T, text, old, changed string) string {
 	return got
 }
 
-func TestReadersAreStrict(t *testing.T) {
-	ticketText, claimText := encoded(t)
+func TestParsersRejectInvalidDocuments(t *testing.T) {
+	ticketText, claimText := encodeBoth(t)
 	before, rest, _ := strings.Cut(ticketText, "privateKey: |\n")
 	key := strings.TrimSpace(strings.Split(rest, "\n")[1])
-	change := func(text, old, changed string) string { return spoil(t, text, old, changed) }
+	change := func(text, old, changed string) string { return replaceOnce(t, text, old, changed) }
 	for name, test := range map[string]struct {
 		content string
 		claim   bool
@@ -51,8 +51,8 @@ func TestReadersAreStrict(t *testing.T) {
 		"another type":          {change(claimText, "nodeName: worker", "nodeName: [worker"), true, "it is no YAML"},
 		"two documents":         {claimText + "---\n" + claimText, true, "more than one document"},
 		"ended document":        {claimText + "...\n" + claimText, true, "more than one document"},
-		"too long ticket":       {ticketText + strings.Repeat("#\n", ticketLimit/2), false, "more than 256 KiB"},
-		"too long claim":        {claimText + strings.Repeat("#\n", claimLimit/2), true, "more than 16 KiB"},
+		"too long ticket":       {ticketText + strings.Repeat("#\n", maxTokenBytes/2), false, "more than 256 KiB"},
+		"too long claim":        {claimText + strings.Repeat("#\n", maxEnrollmentBytes/2), true, "more than 16 KiB"},
 		"no id":                 {change(claimText, "\nid: ", "\nid: ''#"), true, `id: "" is not 32`},
 		"long id":               {change(claimText, "\nid: ", "\nid: aa"), true, "is not 32 hexadecimal digits"},
 		"bad name":              {change(claimText, "nodeName: worker", "nodeName: Worker"), true, "is not the name of a node"},
@@ -78,9 +78,9 @@ func TestReadersAreStrict(t *testing.T) {
 	} {
 		var err error
 		if test.claim {
-			_, err = ParseClaim([]byte(test.content))
+			_, err = ParseEnrollment([]byte(test.content))
 		} else {
-			_, err = ParseTicket([]byte(test.content))
+			_, err = ParseToken([]byte(test.content))
 		}
 		if err == nil || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") || len(err.Error()) > 600 {
 			t.Errorf("%s: %v, want %q", name, err, test.want)
@@ -90,15 +90,15 @@ func TestReadersAreStrict(t *testing.T) {
 		}
 	}
 	for _, content := range []string{"---\n" + claimText, "# a\n\n---\n" + claimText, strings.ReplaceAll(claimText, "\n", "\r\n")} {
-		if _, err := ParseClaim([]byte(content)); err != nil {
+		if _, err := ParseEnrollment([]byte(content)); err != nil {
 			t.Errorf("%v in\n%s", err, content)
 		}
 	}
 }
 
-func TestShowRefusesWhatIsNeither(t *testing.T) {
+func TestParseSummaryRejectsOtherDocuments(t *testing.T) {
 	for _, content := range []string{"", "kind: Secret", "{", "kind: Claim"} {
-		if shown, err := Show([]byte(content), time.Now()); err == nil {
+		if shown, err := ParseSummary([]byte(content), time.Now()); err == nil {
 			t.Errorf("%q is shown as %+v", content, shown)
 		}
 	}
@@ -107,27 +107,27 @@ func TestShowRefusesWhatIsNeither(t *testing.T) {
 // Arbitrary input must cause an error without a secret, or must be unchanged after encoding and
 // parsing.
 func FuzzParse(f *testing.F) {
-	ticketText, claimText := encoded(f)
+	ticketText, claimText := encodeBoth(f)
 	f.Add([]byte(ticketText))
 	f.Add([]byte(claimText))
 	f.Add([]byte("{kind: Claim, a: &a [*a]}"))
 	f.Fuzz(func(t *testing.T, content []byte) {
-		if ticket, err := ParseTicket(content); err == nil {
+		if ticket, err := ParseToken(content); err == nil {
 			written, err := ticket.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := ParseTicket(written)
+			again, err := ParseToken(written)
 			if err != nil || again.ID != ticket.ID || !again.key.Equal(ticket.key) || !again.Expires.Equal(ticket.Expires) {
 				t.Errorf("%v, then %v: %v", ticket, again, err)
 			}
 		}
-		if claim, err := ParseClaim(content); err == nil {
+		if claim, err := ParseEnrollment(content); err == nil {
 			written, err := claim.Encode()
 			if err != nil {
 				t.Fatal(err)
 			}
-			again, err := ParseClaim(written)
+			again, err := ParseEnrollment(written)
 			if err != nil || again.ID != claim.ID || !again.key.Equal(claim.key) || len(again.Addresses) != len(claim.Addresses) {
 				t.Errorf("%v, then %v: %v", claim, again, err)
 			}

@@ -8,8 +8,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Public describes a token or an enrollment without its secrets.
-type Public struct {
+// Summary describes a token or an enrollment without its secrets.
+type Summary struct {
 	Kind        string       `json:"shows"` // KindToken or KindEnrollment
 	ID          string       `json:"id"`
 	NodeName    string       `json:"nodeName"`
@@ -20,39 +20,39 @@ type Public struct {
 	Addresses   []netip.Addr `json:"addresses,omitempty"`
 	Labels      []string     `json:"labels,omitempty"`
 	Taints      []string     `json:"taints,omitempty"`
-	HasStub     bool         `json:"hasStub"`
+	HasUserData bool         `json:"hasStub"`
 }
 
-// Show parses a token or an enrollment and returns its public content.
-func Show(content []byte, now time.Time) (Public, error) {
+// ParseSummary parses a token or an enrollment and returns its public content.
+func ParseSummary(content []byte, now time.Time) (Summary, error) {
 	var head struct {
 		Kind string `json:"kind"`
 	}
-	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindClaim {
-		c, err := ParseClaim(content)
+	if err := yaml.Unmarshal(content, &head); err == nil && head.Kind == KindEnrollment {
+		c, err := ParseEnrollment(content)
 		if err != nil {
-			return Public{}, err
+			return Summary{}, err
 		}
-		p := public(KindClaim, c.ID, c.NodeName, c.Expires, now, c.ClusterCA, c.key)
+		p := newSummary(KindEnrollment, c.ID, c.NodeName, c.Expires, now, c.ClusterCA, c.key)
 		p.Addresses = c.Addresses
 		return p, nil
 	}
-	t, err := ParseTicket(content)
+	t, err := ParseToken(content)
 	if err != nil {
-		return Public{}, err
+		return Summary{}, err
 	}
-	return t.Public(now), nil
+	return t.Summarize(now), nil
 }
 
-// Public returns the public content of the token.
-func (t *Ticket) Public(now time.Time) Public {
-	p := public(KindTicket, t.ID, t.NodeName, t.Expires, now, t.ClusterCA, t.key.Public())
-	p.Labels, p.Taints, p.HasStub = t.Labels, t.Taints, t.Stub != nil
+// Summarize returns the public content of the token.
+func (t *Token) Summarize(now time.Time) Summary {
+	p := newSummary(KindToken, t.ID, t.NodeName, t.Expires, now, t.ClusterCA, t.key.Public())
+	p.Labels, p.Taints, p.HasUserData = t.Labels, t.Taints, t.UserData != nil
 	return p
 }
 
-func public(kind, id, node string, expires, now time.Time, authorities []Hash, key crypto.PublicKey) Public {
-	return Public{
+func newSummary(kind, id, node string, expires, now time.Time, authorities []Hash, key crypto.PublicKey) Summary {
+	return Summary{
 		Kind: kind, ID: id, NodeName: node, Expires: expires, Expired: !now.Before(expires), ClusterCA: authorities, Fingerprint: Fingerprint(key),
 	}
 }

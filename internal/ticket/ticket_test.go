@@ -16,21 +16,21 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-const stubText = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
+const userDataText = `{"ignition":{"version":"3.2.0"},"canary":"STUB-CANARY"}`
 
 var noon = time.Date(2026, 1, 31, 12, 0, 0, 0, time.UTC)
 
-func full(t testing.TB) Wish {
+func fullOptions(t testing.TB) Options {
 	t.Helper()
-	return Wish{
-		NodeName: "worker-7.example.com", ClusterCA: append(certtest.NewAuthority(t, "ca").PEM, certtest.NewAuthority(t, "ca").PEM...),
+	return Options{
+		NodeName: "worker-7.example.com", ClusterCA: append(certtest.NewCA(t, "ca").PEM, certtest.NewCA(t, "ca").PEM...),
 		Addresses: []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")},
 		Labels:    []string{"example.com/rack=r1", "plain="}, Taints: []string{"dedicated=gpu:NoSchedule", "alone:NoExecute"},
-		Stub: []byte(stubText),
+		UserData: []byte(userDataText),
 	}
 }
 
-func made(t testing.TB, wish Wish) (*Ticket, *Claim) {
+func newToken(t testing.TB, wish Options) (*Token, *Enrollment) {
 	t.Helper()
 	ticket, claim, err := New(wish, noon)
 	if err != nil {
@@ -39,12 +39,12 @@ func made(t testing.TB, wish Wish) (*Ticket, *Claim) {
 	return ticket, claim
 }
 
-func TestBothComeBackAsTheyWereWritten(t *testing.T) {
+func TestWrittenFilesParseUnchanged(t *testing.T) {
 	if APIVersion != report.APIVersion {
 		t.Errorf("apiVersion %q, and the other documents have %q", APIVersion, report.APIVersion)
 	}
-	for name, wish := range map[string]Wish{"full": full(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewAuthority(t, "ca").PEM}} {
-		ticket, claim := made(t, wish)
+	for name, wish := range map[string]Options{"full": fullOptions(t), "least": {NodeName: "worker-7", ClusterCA: certtest.NewCA(t, "ca").PEM}} {
+		ticket, claim := newToken(t, wish)
 		dir := t.TempDir()
 		ticketPath, claimPath, err := Write(dir, ticket, claim)
 		if err != nil {
@@ -55,15 +55,15 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 				t.Errorf("%s: %v, %v", path, info.Mode(), err)
 			}
 		}
-		readTicket, err := ParseTicket(read(t, ticketPath))
+		readTicket, err := ParseToken(readFile(t, ticketPath))
 		if err != nil {
 			t.Fatal(err)
 		}
-		readClaim, err := ParseClaim(read(t, claimPath))
+		readClaim, err := ParseEnrollment(readFile(t, claimPath))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a, b := fmt.Sprintf("%#v", *(*plain)(ticket)), fmt.Sprintf("%#v", *(*plain)(readTicket)); a != b {
+		if a, b := fmt.Sprintf("%#v", *(*plainToken)(ticket)), fmt.Sprintf("%#v", *(*plainToken)(readTicket)); a != b {
 			t.Errorf("%s: ticket\n%s\n%s", name, a, b)
 		}
 		if a, b := fmt.Sprintf("%#v", *claim), fmt.Sprintf("%#v", *readClaim); a != b {
@@ -72,7 +72,7 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 		if Fingerprint(ticket.key.Public()) != Fingerprint(claim.key) {
 			t.Errorf("%s: two keys", name)
 		}
-		if strings.Contains(string(read(t, claimPath)), "PRIVATE") || strings.Contains(string(read(t, claimPath)), "CANARY") {
+		if strings.Contains(string(readFile(t, claimPath)), "PRIVATE") || strings.Contains(string(readFile(t, claimPath)), "CANARY") {
 			t.Errorf("%s: a secret is in the claim", name)
 		}
 		if _, _, err := Write(dir, ticket, claim); !errors.Is(err, os.ErrExist) {
@@ -81,10 +81,10 @@ func TestBothComeBackAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// plain is a Token without the methods that hide the secrets.
-type plain Ticket
+// plainToken is a Token without the methods that hide the secrets.
+type plainToken Token
 
-func read(t *testing.T, path string) []byte {
+func readFile(t *testing.T, path string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	if err != nil {
@@ -93,10 +93,10 @@ func read(t *testing.T, path string) []byte {
 	return content
 }
 
-func TestAClaimIsNotLeftWithoutItsTicket(t *testing.T) {
-	ticket, claim := made(t, full(t))
+func TestWriteRemovesEnrollmentIfTokenFails(t *testing.T) {
+	ticket, claim := newToken(t, fullOptions(t))
 	dir := t.TempDir()
-	inTheWay := filepath.Join(dir, ticket.NodeName+TicketSuffix)
+	inTheWay := filepath.Join(dir, ticket.NodeName+TokenSuffix)
 	if err := os.WriteFile(inTheWay, []byte("an earlier ticket"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -104,14 +104,14 @@ func TestAClaimIsNotLeftWithoutItsTicket(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || string(read(t, inTheWay)) != "an earlier ticket" {
+	if err != nil || len(entries) != 1 || string(readFile(t, inTheWay)) != "an earlier ticket" {
 		t.Errorf("%v, %v", entries, err)
 	}
 }
 
 // No formatting of a token, and no masked support bundle, contains its secrets.
-func TestATicketIsNeverPrintedWithItsSecrets(t *testing.T) {
-	ticket, _ := made(t, full(t))
+func TestFormattingHidesSecrets(t *testing.T) {
+	ticket, _ := newToken(t, fullOptions(t))
 	content, err := ticket.Encode()
 	if err != nil {
 		t.Fatal(err)
@@ -121,7 +121,7 @@ func TestATicketIsNeverPrintedWithItsSecrets(t *testing.T) {
 	if !found || len(key) < 40 {
 		t.Fatalf("no key in the ticket")
 	}
-	shown, err := Show(content, noon)
+	shown, err := ParseSummary(content, noon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -167,7 +167,7 @@ func TestLifetimes(t *testing.T) {
 		"negative":           {-time.Hour, nil, 0, "one minute to 365 days"},
 		"stub is no text":    {0, []byte{0xff}, 0, "no text"},
 	} {
-		wish := Wish{NodeName: "a", ClusterCA: certtest.NewAuthority(t, "ca").PEM, Lifetime: test.lifetime, Stub: test.stub}
+		wish := Options{NodeName: "a", ClusterCA: certtest.NewCA(t, "ca").PEM, Lifetime: test.lifetime, UserData: test.stub}
 		ticket, claim, err := New(wish, noon)
 		if test.refused != "" {
 			if err == nil || !strings.Contains(err.Error(), test.refused) {
@@ -180,10 +180,10 @@ func TestLifetimes(t *testing.T) {
 			continue
 		}
 		last := ticket.Expires.Add(-time.Second)
-		if ticket.InTime(last) != nil || claim.InTime(last) != nil || !errors.Is(ticket.InTime(ticket.Expires), ErrExpired) || !errors.Is(claim.InTime(ticket.Expires), ErrExpired) {
-			t.Errorf("%s: %v, %v", name, ticket.InTime(last), claim.InTime(ticket.Expires))
+		if ticket.CheckExpiry(last) != nil || claim.CheckExpiry(last) != nil || !errors.Is(ticket.CheckExpiry(ticket.Expires), ErrExpired) || !errors.Is(claim.CheckExpiry(ticket.Expires), ErrExpired) {
+			t.Errorf("%s: %v, %v", name, ticket.CheckExpiry(last), claim.CheckExpiry(ticket.Expires))
 		}
-		if now, later := claim.InTime(ticket.Expires), claim.InTime(ticket.Expires.Add(time.Minute)); now.Error() != later.Error() {
+		if now, later := claim.CheckExpiry(ticket.Expires), claim.CheckExpiry(ticket.Expires.Add(time.Minute)); now.Error() != later.Error() {
 			t.Errorf("%s: %v, and a minute later %v", name, now, later)
 		}
 	}

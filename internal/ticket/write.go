@@ -11,7 +11,7 @@ import (
 // owner can read the token file. Write creates dir, accessible only to the owner, if dir does not
 // exist. It fails if one of the files exists: the file can be the only copy of a token that a
 // host waits with.
-func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err error) {
+func Write(dir string, t *Token, c *Enrollment) (ticketPath, claimPath string, err error) {
 	secret, err := t.Encode()
 	if err != nil {
 		return "", "", err
@@ -23,18 +23,18 @@ func Write(dir string, t *Ticket, c *Claim) (ticketPath, claimPath string, err e
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", "", fmt.Errorf("creating the directory: %w", err)
 	}
-	ticketPath, claimPath = filepath.Join(dir, t.NodeName+TicketSuffix), filepath.Join(dir, c.NodeName+ClaimSuffix)
-	if err := create(claimPath, public, 0o644); err != nil {
+	ticketPath, claimPath = filepath.Join(dir, t.NodeName+TokenSuffix), filepath.Join(dir, c.NodeName+EnrollmentSuffix)
+	if err := createFile(claimPath, public, 0o644); err != nil {
 		return "", "", err
 	}
-	if err := create(ticketPath, secret, 0o600); err != nil {
+	if err := createFile(ticketPath, secret, 0o600); err != nil {
 		// An enrollment alone admits no node, but would make the next attempt fail.
 		return "", "", errors.Join(err, os.Remove(claimPath))
 	}
 	return ticketPath, claimPath, nil
 }
 
-func create(path string, content []byte, mode os.FileMode) (err error) {
+func createFile(path string, content []byte, mode os.FileMode) (err error) {
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return fmt.Errorf("creating the file: %w", err)

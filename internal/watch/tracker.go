@@ -12,75 +12,75 @@ import (
 // Finding is one problem that a check found.
 type Finding struct {
 	Severity report.Severity
-	About    string // short, and constant for the same problem
+	Subject  string // short, and constant for the same problem
 	Text     string // one sentence; may change between checks
 	Remedy   string // commands and notes
-	// Blind means that the check is incomplete because of this finding. Other findings can
+	// Incomplete means that the check is incomplete because of this finding. Other findings can
 	// exist even if the check did not return them.
-	Blind bool
+	Incomplete bool
 }
 
 // Change is a new or resolved finding.
 type Change struct {
 	Finding
-	Look  string    // name of the check
-	Since time.Time // time of the first occurrence
-	Gone  bool
+	Check    string    // name of the check
+	Since    time.Time // time of the first occurrence
+	Resolved bool
 }
 
-// steady is the number of consecutive checks that confirm a new or resolved finding.
-const steady = 2
+// confirmations is the number of consecutive checks that confirm a new or resolved finding.
+const confirmations = 2
 
-// standing is a finding with its confirmation state.
-type standing struct {
+// activeFinding is a finding with its confirmation state.
+type activeFinding struct {
 	Change
 	seen, missed int // consecutive checks
-	told         bool
+	reported     bool
 }
 
-type key struct{ look, about string }
+type key struct{ check, subject string }
 
 // Tracker records the active findings. The zero value has no findings.
 type Tracker struct {
-	all map[key]*standing
+	all map[key]*activeFinding
 }
 
-// See records the findings of a check at a time, and returns the confirmed changes.
-func (t *Tracker) See(look string, found []Finding, at time.Time) []Change {
+// Update records the findings of a check at a time, and returns the confirmed changes.
+func (t *Tracker) Update(look string, found []Finding, at time.Time) []Change {
 	if t.all == nil {
-		t.all = map[key]*standing{}
+		t.all = map[key]*activeFinding{}
 	}
 	now, blind := map[key]bool{}, false
 	for _, finding := range found {
-		blind = blind || finding.Blind
-		k := key{look, finding.About}
+		blind = blind || finding.Incomplete
+		k := key{look, finding.Subject}
 		if now[k] {
 			continue // the first finding of several with the same subject is the nearer cause
 		}
 		now[k] = true
 		s := t.all[k]
 		if s == nil {
-			s = &standing{Change: Change{Look: look, Since: at}}
+			s = &activeFinding{Change: Change{Check: look, Since: at}}
 			t.all[k] = s
 		}
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
 	if blind {
-		t.unknown(look, now)
+		t.keepUnchecked(look, now)
 	}
-	return t.due(look, now, blind)
+	return t.confirmed(look, now, blind)
 }
 
-// unknown handles findings that an incomplete check did not return. Reported findings
+// keepUnchecked handles findings that an incomplete check did not return. Reported findings
 // remain, and their missed checks do not count, because those must be consecutive.
 // Unconfirmed findings are forgotten. Otherwise the check would be repeated early for as
 // long as it is incomplete.
-func (t *Tracker) unknown(look string, now map[key]bool) {
+func (t *Tracker) keepUnchecked(look string, now map[key]bool) {
 	for k, s := range t.all {
 		switch {
-		case k.look != look || now[k]:
-		case s.told:
+		case k.check != look || now[k]:
+		case s.reported:
 			s.missed = 0
 		default:
 			delete(t.all, k)
@@ -88,53 +88,53 @@ func (t *Tracker) unknown(look string, now map[key]bool) {
 	}
 }
 
-// due returns the changes that enough consecutive checks have confirmed.
-func (t *Tracker) due(look string, now map[key]bool, blind bool) []Change {
+// confirmed returns the changes that enough consecutive checks have confirmed.
+func (t *Tracker) confirmed(look string, now map[key]bool, blind bool) []Change {
 	var changes []Change
 	for k, s := range t.all {
-		if k.look != look {
+		if k.check != look {
 			continue
 		}
 		if !now[k] && !blind {
 			s.seen, s.missed = 0, s.missed+1
 		}
 		switch {
-		case s.seen >= steady && !s.told:
-			s.told = true
+		case s.seen >= confirmations && !s.reported:
+			s.reported = true
 			changes = append(changes, s.Change)
-		case s.missed >= steady || (s.missed > 0 && !s.told):
-			if delete(t.all, k); s.told {
-				s.Gone = true
+		case s.missed >= confirmations || (s.missed > 0 && !s.reported):
+			if delete(t.all, k); s.reported {
+				s.Resolved = true
 				changes = append(changes, s.Change)
 			}
 		}
 	}
-	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.About, b.About) })
+	slices.SortFunc(changes, func(a, b Change) int { return cmp.Compare(a.Subject, b.Subject) })
 	return changes
 }
 
-// unsettled reports whether a check must be repeated to confirm a change.
-func (t *Tracker) unsettled(look string) bool {
+// needsConfirmation reports whether a check must be repeated to confirm a change.
+func (t *Tracker) needsConfirmation(look string) bool {
 	for k, s := range t.all {
-		if k.look == look && (!s.told || s.missed > 0) {
+		if k.check == look && (!s.reported || s.missed > 0) {
 			return true
 		}
 	}
 	return false
 }
 
-// Standing returns the reported findings that are not resolved, ordered by severity and
+// Active returns the reported findings that are not resolved, ordered by severity and
 // then by age.
-func (t *Tracker) Standing() []Change {
+func (t *Tracker) Active() []Change {
 	var told []Change
 	for _, s := range slices.Collect(maps.Values(t.all)) {
-		if s.told {
+		if s.reported {
 			told = append(told, s.Change)
 		}
 	}
 	order := report.Severities()
 	slices.SortFunc(told, func(a, b Change) int {
-		return cmp.Or(cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity)), a.Since.Compare(b.Since), cmp.Compare(a.About, b.About))
+		return cmp.Or(cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity)), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
 	})
 	return told
 }

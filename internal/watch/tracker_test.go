@@ -34,57 +34,57 @@ func TestTracker(t *testing.T) {
 			for i, names := range test.seen {
 				var found []Finding
 				for _, about := range strings.Fields(names) {
-					found = append(found, Finding{About: about, Blind: about == "?"})
+					found = append(found, Finding{Subject: about, Incomplete: about == "?"})
 				}
 				var told []string
-				for _, change := range tracker.See("look", found, time.Unix(int64(i), 0)) {
+				for _, change := range tracker.Update("look", found, time.Unix(int64(i), 0)) {
 					sign := "+"
-					if change.Gone {
+					if change.Resolved {
 						sign = "-"
 					}
-					told = append(told, sign+change.About)
+					told = append(told, sign+change.Subject)
 				}
 				if got := strings.Join(told, " "); got != test.want[i] {
 					t.Errorf("look %d of %q tells %q, want %q", i, names, got, test.want[i])
 				}
 				// Another check does not resolve the findings of this check.
-				tracker.See("another", nil, time.Unix(int64(i), 0))
+				tracker.Update("another", nil, time.Unix(int64(i), 0))
 			}
 		})
 	}
 }
 
 // An incomplete check is repeated at its normal interval.
-func TestBlindLooksAreNoReasonToLookAgain(t *testing.T) {
+func TestIncompleteChecksAreNotRepeatedEarly(t *testing.T) {
 	var tracker Tracker
-	for second, found := range [][]Finding{{{About: "told"}, {About: "seen once"}}, {{About: "told"}}, nil, {{About: "?", Blind: true}}, {{About: "?", Blind: true}}} {
-		tracker.See("look", found, time.Unix(int64(second), 0))
+	for second, found := range [][]Finding{{{Subject: "told"}, {Subject: "seen once"}}, {{Subject: "told"}}, nil, {{Subject: "?", Incomplete: true}}, {{Subject: "?", Incomplete: true}}} {
+		tracker.Update("look", found, time.Unix(int64(second), 0))
 	}
-	if tracker.unsettled("look") {
+	if tracker.needsConfirmation("look") {
 		t.Errorf("it is to be looked at again: %+v", tracker.all)
 	}
 }
 
-func TestStanding(t *testing.T) {
+func TestActiveIsSorted(t *testing.T) {
 	var tracker Tracker
 	for _, second := range []int64{10, 20} {
-		tracker.See("late", []Finding{{Severity: report.SeverityProblem, About: "late"}}, time.Unix(second, 0))
+		tracker.Update("late", []Finding{{Severity: report.SeverityProblem, Subject: "late"}}, time.Unix(second, 0))
 	}
 	for _, second := range []int64{5, 6, 7} {
-		tracker.See("early", []Finding{
-			{Severity: report.SeverityWarning, About: "warned"}, {Severity: report.SeverityProblem, About: "early", Text: time.Unix(second, 0).UTC().Format("05")},
+		tracker.Update("early", []Finding{
+			{Severity: report.SeverityWarning, Subject: "warned"}, {Severity: report.SeverityProblem, Subject: "early", Text: time.Unix(second, 0).UTC().Format("05")},
 		}, time.Unix(second, 0))
 	}
-	tracker.See("new", []Finding{{Severity: report.SeverityProblem, About: "not told yet"}}, time.Unix(1, 0))
+	tracker.Update("new", []Finding{{Severity: report.SeverityProblem, Subject: "not told yet"}}, time.Unix(1, 0))
 	var got []string
-	for _, s := range tracker.Standing() {
-		got = append(got, s.About+" "+s.Text)
+	for _, s := range tracker.Active() {
+		got = append(got, s.Subject+" "+s.Text)
 	}
 	// Sorted by severity, then by age; the text is the latest.
 	if want := []string{"early 07", "late ", "warned "}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if since := tracker.Standing()[0].Since; !since.Equal(time.Unix(5, 0)) {
+	if since := tracker.Active()[0].Since; !since.Equal(time.Unix(5, 0)) {
 		t.Errorf("since %v", since)
 	}
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Look is a check that is run regularly.
-type Look struct {
-	Name  string
-	Every time.Duration
+// Check is a check that is run regularly.
+type Check struct {
+	Name     string
+	Interval time.Duration
 	// Find returns the problems. An error means that the check is incomplete, and contains
 	// the remedy.
 	Find func(context.Context) ([]Finding, error)
@@ -16,22 +16,22 @@ type Look struct {
 
 // Watcher runs checks and reports changes.
 type Watcher struct {
-	Looks []Look
-	// Limit is the timeout of one check.
-	Limit time.Duration
-	// Again is the interval after which a check is repeated to confirm a new or resolved
+	Checks []Check
+	// Timeout is the timeout of one check.
+	Timeout time.Duration
+	// ConfirmAfter is the interval after which a check is repeated to confirm a new or resolved
 	// finding.
-	Again time.Duration
-	// Failed returns the finding for a check that failed.
-	Failed func(error) Finding
-	// Tell is called once with the changes of one check.
-	Tell func(context.Context, []Change)
-	// Beat is called after every check with the active findings. Until settled is true,
+	ConfirmAfter time.Duration
+	// FailureFinding returns the finding for a check that failed.
+	FailureFinding func(error) Finding
+	// OnChange is called once with the changes of one check.
+	OnChange func(context.Context, []Change)
+	// OnTick is called after every check with the active findings. Until settled is true,
 	// some checks have not run or await confirmation, so an empty list does not mean
 	// healthy.
-	Beat func(ctx context.Context, standing []Change, settled bool)
-	// Over reports whether there is nothing more to watch.
-	Over func() (bool, error)
+	OnTick func(ctx context.Context, standing []Change, settled bool)
+	// Done reports whether there is nothing more to watch.
+	Done func() (bool, error)
 
 	tracker Tracker
 }
@@ -39,60 +39,60 @@ type Watcher struct {
 // Run runs the checks until ctx is done, or until Done returns true or an error. It returns
 // the error of Done. Only one check runs at a time, to limit the load.
 func (w *Watcher) Run(ctx context.Context) error {
-	due := make([]time.Time, len(w.Looks))
+	due := make([]time.Time, len(w.Checks))
 	for {
-		for i, look := range w.Looks {
+		for i, look := range w.Checks {
 			if time.Now().Before(due[i]) {
 				continue
 			}
-			if over, err := w.Over(); over || err != nil {
+			if over, err := w.Done(); over || err != nil {
 				return err
 			}
-			w.once(ctx, look)
+			w.runCheck(ctx, look)
 			if ctx.Err() != nil {
 				return nil //nolint:nilerr // it was told to end
 			}
-			due[i] = time.Now().Add(w.pace(look))
-			w.Beat(ctx, w.tracker.Standing(), w.settled(due))
+			due[i] = time.Now().Add(w.nextInterval(look))
+			w.OnTick(ctx, w.tracker.Active(), w.settled(due))
 		}
-		if !pause(ctx, time.Until(earliest(due))) {
+		if !sleep(ctx, time.Until(earliest(due))) {
 			return nil
 		}
 	}
 }
 
-func (w *Watcher) pace(look Look) time.Duration {
-	if w.tracker.unsettled(look.Name) {
-		return min(look.Every, w.Again)
+func (w *Watcher) nextInterval(look Check) time.Duration {
+	if w.tracker.needsConfirmation(look.Name) {
+		return min(look.Interval, w.ConfirmAfter)
 	}
-	return look.Every
+	return look.Interval
 }
 
 // settled reports whether every check has run and no confirmation is pending. The due time
 // of a check that has never run is zero.
 func (w *Watcher) settled(due []time.Time) bool {
-	for i, look := range w.Looks {
-		if due[i].IsZero() || w.tracker.unsettled(look.Name) {
+	for i, look := range w.Checks {
+		if due[i].IsZero() || w.tracker.needsConfirmation(look.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *Watcher) once(ctx context.Context, look Look) {
-	limited, cancel := context.WithTimeout(ctx, w.Limit)
+func (w *Watcher) runCheck(ctx context.Context, look Check) {
+	limited, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
 	found, err := look.Find(limited)
 	if ctx.Err() != nil {
 		return // discard the result of a canceled check
 	}
 	if err != nil {
-		failed := w.Failed(err)
-		failed.Blind = true
+		failed := w.FailureFinding(err)
+		failed.Incomplete = true
 		found = append(found, failed)
 	}
-	if changes := w.tracker.See(look.Name, found, time.Now()); len(changes) > 0 {
-		w.Tell(ctx, changes)
+	if changes := w.tracker.Update(look.Name, found, time.Now()); len(changes) > 0 {
+		w.OnChange(ctx, changes)
 	}
 }
 
@@ -106,8 +106,8 @@ func earliest(times []time.Time) time.Time {
 	return first
 }
 
-// pause waits and reports whether the wait was completed. It returns false if ctx is done.
-func pause(ctx context.Context, long time.Duration) bool {
+// sleep waits and reports whether the wait was completed. It returns false if ctx is done.
+func sleep(ctx context.Context, long time.Duration) bool {
 	timer := time.NewTimer(long)
 	defer timer.Stop()
 	select {

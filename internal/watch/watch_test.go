@@ -23,22 +23,22 @@ func (r *recorder) note(text string) {
 	r.notes = append(r.notes, strconv.Itoa(int(time.Since(r.began)/time.Second))+" "+text)
 }
 
-func record(looks ...Look) *recorder {
+func newRecorder(looks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Watcher = Watcher{
-		Looks: looks, Limit: 10 * time.Second, Again: 30 * time.Second,
-		Failed: func(err error) Finding { return Finding{About: "failed", Text: err.Error()} },
-		Tell: func(_ context.Context, changes []Change) {
+		Checks: looks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
+		FailureFinding: func(err error) Finding { return Finding{Subject: "failed", Text: err.Error()} },
+		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
-				r.note("tell " + c.About)
+				r.note("tell " + c.Subject)
 			}
 		},
-		Beat: func(context.Context, []Change, bool) {},
-		Over: func() (bool, error) { return false, nil },
+		OnTick: func(context.Context, []Change, bool) {},
+		Done:   func() (bool, error) { return false, nil },
 	}
-	for i := range r.Looks {
-		find, name := r.Looks[i].Find, r.Looks[i].Name
-		r.Looks[i].Find = func(ctx context.Context) ([]Finding, error) {
+	for i := range r.Checks {
+		find, name := r.Checks[i].Find, r.Checks[i].Name
+		r.Checks[i].Find = func(ctx context.Context) ([]Finding, error) {
 			r.note(name)
 			return find(ctx)
 		}
@@ -46,13 +46,13 @@ func record(looks ...Look) *recorder {
 	return r
 }
 
-func well(context.Context) ([]Finding, error) { return nil, nil }
+func healthy(context.Context) ([]Finding, error) { return nil, nil }
 
-func TestRunLooksAtTheirPace(t *testing.T) {
+func TestRunUsesCheckIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 65*time.Second)
 		defer cancel()
-		r := record(Look{Name: "often", Every: 20 * time.Second, Find: well}, Look{Name: "rarely", Every: time.Minute, Find: well})
+		r := newRecorder(Check{Name: "often", Interval: 20 * time.Second, Find: healthy}, Check{Name: "rarely", Interval: time.Minute, Find: healthy})
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +64,7 @@ func TestRunLooksAtTheirPace(t *testing.T) {
 }
 
 // A check that hangs ends at its timeout and is reported. Other checks still run.
-func TestRunOutlivesALookThatHangs(t *testing.T) {
+func TestRunContinuesAfterHangingCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
@@ -72,7 +72,7 @@ func TestRunOutlivesALookThatHangs(t *testing.T) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		}
-		r := record(Look{Name: "hangs", Every: 20 * time.Second, Find: hang}, Look{Name: "other", Every: 20 * time.Second, Find: well})
+		r := newRecorder(Check{Name: "hangs", Interval: 20 * time.Second, Find: hang}, Check{Name: "other", Interval: 20 * time.Second, Find: healthy})
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -84,19 +84,19 @@ func TestRunOutlivesALookThatHangs(t *testing.T) {
 }
 
 // A failed check does not resolve its earlier findings.
-func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
+func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		var looks int
-		r := record(Look{Name: "look", Every: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "look", Interval: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
 			if looks++; looks > 2 {
 				return nil, errors.New("unreadable")
 			}
-			return []Finding{{About: "it"}}, nil
+			return []Finding{{Subject: "it"}}, nil
 		}})
 		var standing []Change
-		r.Beat = func(_ context.Context, all []Change, _ bool) { standing = all }
+		r.OnTick = func(_ context.Context, all []Change, _ bool) { standing = all }
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -108,13 +108,13 @@ func TestRunKeepsWhatALookThatFailsCannotSee(t *testing.T) {
 }
 
 // The result of a check that was canceled at the end of the watch is not reported.
-func TestRunEndsInTheMiddleOfALook(t *testing.T) {
+func TestRunDiscardsCanceledCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		defer cancel()
-		r := record(Look{Name: "hangs", Every: time.Second, Find: func(ctx context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "hangs", Interval: time.Second, Find: func(ctx context.Context) ([]Finding, error) {
 			<-ctx.Done()
-			return []Finding{{About: "half"}}, ctx.Err()
+			return []Finding{{Subject: "half"}}, ctx.Err()
 		}})
 		if err := r.Run(ctx); err != nil || len(r.tracker.all) > 0 {
 			t.Errorf("%v, knows %v", err, r.tracker.all)
@@ -122,13 +122,13 @@ func TestRunEndsInTheMiddleOfALook(t *testing.T) {
 	})
 }
 
-func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
+func TestRunEndsWhenDone(t *testing.T) {
 	for name, want := range map[string]error{"over": nil, "not to be found out": errors.New("unreadable")} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				r := record(Look{Name: "once", Every: time.Second, Find: well})
+				r := newRecorder(Check{Name: "once", Interval: time.Second, Find: healthy})
 				looks := 0
-				r.Over = func() (bool, error) {
+				r.Done = func() (bool, error) {
 					looks++
 					return looks > 3 && want == nil, map[bool]error{true: want}[looks > 3]
 				}
@@ -145,19 +145,19 @@ func TestRunEndsWhenThereIsNothingToWatch(t *testing.T) {
 
 // OnTick receives the active findings after every check. It is settled only when every
 // check has run and no confirmation is pending.
-func TestRunBeats(t *testing.T) {
+func TestRunCallsOnTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
 		var looks int
-		r := record(Look{Name: "bad", Every: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
 			if looks++; looks == 1 || looks == 5 {
 				return nil, nil
 			}
-			return []Finding{{About: "it"}}, nil
-		}}, Look{Name: "well", Every: time.Hour, Find: well})
+			return []Finding{{Subject: "it"}}, nil
+		}}, Check{Name: "well", Interval: time.Hour, Find: healthy})
 		var beats []string
-		r.Beat = func(_ context.Context, all []Change, settled bool) {
+		r.OnTick = func(_ context.Context, all []Change, settled bool) {
 			beats = append(beats, fmt.Sprint(len(all), settled))
 		}
 		want := []string{"0 false", "0 true", "0 false", "1 true", "1 true", "1 false"}
@@ -168,13 +168,13 @@ func TestRunBeats(t *testing.T) {
 }
 
 // New or resolved findings are checked again early, active findings are not.
-func TestRunLooksAgainToBeSure(t *testing.T) {
+func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)
 		defer cancel()
-		bad := func(context.Context) ([]Finding, error) { return []Finding{{About: "it"}}, nil }
+		bad := func(context.Context) ([]Finding, error) { return []Finding{{Subject: "it"}}, nil }
 		var looks int
-		r := record(Look{Name: "rarely", Every: 5 * time.Minute, Find: func(ctx context.Context) ([]Finding, error) {
+		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute, Find: func(ctx context.Context) ([]Finding, error) {
 			looks++
 			if looks == 2 || looks == 3 || looks == 4 {
 				return bad(ctx)

@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
 )
 
-func TestControlPlaneIsSwitchedAndStopped(t *testing.T) {
+func TestControlPlaneLifeCycle(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Fatal("the control plane makes a network namespace: run this test as root")
 	}
@@ -27,7 +27,7 @@ func TestControlPlaneIsSwitchedAndStopped(t *testing.T) {
 	if c.NodeSideServer != "https://api.other.example.com:6443" {
 		t.Errorf("nodes see the API at %s", c.NodeSideServer)
 	}
-	before, err := c.CurrentStub(ctx)
+	before, err := c.CurrentUserData(ctx)
 	if err != nil || !json.Valid(before) {
 		t.Fatalf("the stub is %q, %v", before, err)
 	}
@@ -50,7 +50,7 @@ func TestControlPlaneIsSwitchedAndStopped(t *testing.T) {
 	if state.Faults != want || state.TokenGeneration != 3 || !state.PayloadReplaced || state.Network {
 		t.Errorf("the state is %+v", state)
 	}
-	if after, err := c.CurrentStub(ctx); err != nil || string(after) == string(before) {
+	if after, err := c.CurrentUserData(ctx); err != nil || string(after) == string(before) {
 		t.Errorf("the stub is still the same, %v", err)
 	}
 	if err := c.SetFaults(ctx, bed.Faults{Certificate: "nonsense"}); err == nil {
@@ -67,16 +67,16 @@ func TestControlPlaneIsSwitchedAndStopped(t *testing.T) {
 	}
 }
 
-func TestFailureOfTheStartIsTold(t *testing.T) {
-	bin := program(t, "echo controlplane: no room for it >&2; exit 1")
+func TestStartReportsFailure(t *testing.T) {
+	bin := writeControlPlaneScript(t, "echo controlplane: no room for it >&2; exit 1")
 	_, err := bed.Start(context.Background(), bed.Options{Bin: bin, Dir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(), "no room for it") {
 		t.Errorf("got %v, want what the program said", err)
 	}
 }
 
-func TestStartIsGivenUpWithItsContext(t *testing.T) {
-	bin := program(t, "exec cat >/dev/null") // never becomes ready, and exits when its standard input is closed
+func TestStartIsCanceledByContext(t *testing.T) {
+	bin := writeControlPlaneScript(t, "exec cat >/dev/null") // never becomes ready, and exits when its standard input is closed
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, err := bed.Start(ctx, bed.Options{Bin: bin, Dir: t.TempDir()})
@@ -85,8 +85,8 @@ func TestStartIsGivenUpWithItsContext(t *testing.T) {
 	}
 }
 
-// program creates a directory with a shell script as the controlplane binary.
-func program(t *testing.T, script string) (bin string) {
+// writeControlPlaneScript creates a directory with a shell script as the controlplane binary.
+func writeControlPlaneScript(t *testing.T, script string) (bin string) {
 	t.Helper()
 	bin = t.TempDir()
 	path := filepath.Join(bin, "controlplane")

@@ -13,7 +13,7 @@ import (
 // Build builds the binaries of the control plane unless they are cached, and returns their
 // directory. The working directory must be inside the repository.
 func Build(ctx context.Context) (bin string, err error) {
-	script, err := find(filepath.Join("test", "controlplane", "build.sh"))
+	script, err := findFile(filepath.Join("test", "controlplane", "build.sh"))
 	if err != nil {
 		return "", err
 	}
@@ -26,8 +26,8 @@ func Build(ctx context.Context) (bin string, err error) {
 	return strings.TrimSpace(stdout.String()), nil
 }
 
-// find returns the path of a repository file, searched from the working directory upwards.
-func find(name string) (string, error) {
+// findFile returns the path of a repository file, searched from the working directory upwards.
+func findFile(name string) (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {
 		return "", fmt.Errorf("finding the repository: %w", err)

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// Switchboard is the client of a control plane's admin endpoint.
-type Switchboard struct {
+// AdminClient is the client of a control plane's admin endpoint.
+type AdminClient struct {
 	url string
 }
 
-// NewSwitchboard returns a client for the adminURL of a Document, for a control plane that
+// NewAdminClient returns a client for the adminURL of a Document, for a control plane that
 // another process runs.
-func NewSwitchboard(adminURL string) Switchboard { return Switchboard{url: adminURL} }
+func NewAdminClient(adminURL string) AdminClient { return AdminClient{url: adminURL} }
 
 // State returns the requests that the Ignition server has received, and its settings.
-func (s Switchboard) State(ctx context.Context) (State, error) {
+func (s AdminClient) State(ctx context.Context) (State, error) {
 	var state State
 	body, err := s.do(ctx, http.MethodGet, "/state", nil)
 	if err != nil {
@@ -32,44 +32,44 @@ func (s Switchboard) State(ctx context.Context) (State, error) {
 	return state, nil
 }
 
-// CurrentStub returns user data with the current token.
-func (s Switchboard) CurrentStub(ctx context.Context) ([]byte, error) {
+// CurrentUserData returns user data with the current token.
+func (s AdminClient) CurrentUserData(ctx context.Context) ([]byte, error) {
 	return s.do(ctx, http.MethodGet, "/stub", nil)
 }
 
 // SetFaults replaces the faults. The zero value removes all of them.
-func (s Switchboard) SetFaults(ctx context.Context, faults Faults) error {
+func (s AdminClient) SetFaults(ctx context.Context, faults Faults) error {
 	return s.put(ctx, "/faults", faults)
 }
 
 // RotateToken creates a new token. As with HyperShift, the previous token remains valid until the
 // next rotation.
-func (s Switchboard) RotateToken(ctx context.Context) error {
+func (s AdminClient) RotateToken(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/rotate", nil)
 	return err
 }
 
 // ExpireTokens invalidates all existing tokens and creates a new one.
-func (s Switchboard) ExpireTokens(ctx context.Context) error {
+func (s AdminClient) ExpireTokens(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/expire", nil)
 	return err
 }
 
 // DeleteTokens invalidates all existing tokens without creating a new one.
-func (s Switchboard) DeleteTokens(ctx context.Context) error {
+func (s AdminClient) DeleteTokens(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/token/delete", nil)
 	return err
 }
 
 // ReplacePayload makes the Ignition server serve another payload. Like the real server, it
 // responds with status 500 if the payload is not a valid Ignition config.
-func (s Switchboard) ReplacePayload(ctx context.Context, payload []byte) error {
+func (s AdminClient) ReplacePayload(ctx context.Context, payload []byte) error {
 	_, err := s.do(ctx, http.MethodPut, "/payload", payload)
 	return err
 }
 
 // ReplacePayloadUnchecked makes the Ignition server serve payload without any check.
-func (s Switchboard) ReplacePayloadUnchecked(ctx context.Context, payload []byte) error {
+func (s AdminClient) ReplacePayloadUnchecked(ctx context.Context, payload []byte) error {
 	_, err := s.do(ctx, http.MethodPut, "/payload?unchecked", payload)
 	return err
 }
@@ -77,18 +77,18 @@ func (s Switchboard) ReplacePayloadUnchecked(ctx context.Context, payload []byte
 // SetNetwork deploys or removes the stand-in of the network operator. Without it, a node that
 // starts does not become Ready, because it has no CNI configuration. A Ready node stays Ready
 // until its CRI-O restarts.
-func (s Switchboard) SetNetwork(ctx context.Context, deployed bool) error {
+func (s AdminClient) SetNetwork(ctx context.Context, deployed bool) error {
 	return s.put(ctx, "/network", Network{Deployed: deployed})
 }
 
 // Reset removes the faults, restores the payload, creates a token if there is none, and deploys
 // the network. It keeps the valid tokens, the log and the counters.
-func (s Switchboard) Reset(ctx context.Context) error {
+func (s AdminClient) Reset(ctx context.Context) error {
 	_, err := s.do(ctx, http.MethodPost, "/reset", nil)
 	return err
 }
 
-func (s Switchboard) put(ctx context.Context, path string, value any) error {
+func (s AdminClient) put(ctx context.Context, path string, value any) error {
 	body, err := json.Marshal(value)
 	if err != nil {
 		return fmt.Errorf("encoding a request to the switchboard: %w", err)
@@ -97,7 +97,7 @@ func (s Switchboard) put(ctx context.Context, path string, value any) error {
 	return err
 }
 
-func (s Switchboard) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
+func (s AdminClient) do(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, s.url+path, bytes.NewReader(body))
 	if err != nil {
 		return nil, fmt.Errorf("asking the switchboard: %w", err)

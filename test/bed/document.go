@@ -41,9 +41,9 @@ type Document struct {
 	IgnitionForward string `json:"ignitionForward"`
 	RegistryForward string `json:"registryForward"`
 
-	// Stub is the path of user data with the first token. CurrentUserData of AdminClient returns
+	// UserData is the path of user data with the first token. CurrentUserData of AdminClient returns
 	// user data with the current token.
-	Stub string `json:"stub"`
+	UserData string `json:"stub"`
 	// Payload is the path of the Ignition server's payload.
 	Payload string `json:"payload"`
 	// IgnitionCA is the path of the CA certificate of the Ignition server.
@@ -60,10 +60,10 @@ type Document struct {
 	MachineConfigForward string `json:"machineConfigForward"`
 	// MachineConfigCA is the path of the CA certificate of that server only.
 	MachineConfigCA string `json:"machineConfigCA"`
-	// WorkerStub is the path of the user data that such a cluster stores in Secret
+	// WorkerUserData is the path of the user data that such a cluster stores in Secret
 	// worker-user-data. WorkerConfig is the path of the server's response, in Ignition spec 3.2.
-	WorkerStub   string `json:"workerStub"`
-	WorkerConfig string `json:"workerConfig"`
+	WorkerUserData string `json:"workerStub"`
+	WorkerConfig   string `json:"workerConfig"`
 
 	// PauseImage and WorkloadImage are pull specs by digest for nodes.
 	PauseImage    string `json:"pauseImage"`

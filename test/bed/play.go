@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// startTime is the timeout for the start of a control plane, including the build of missing
+// startTimeout is the timeout for the start of a control plane, including the build of missing
 // binaries.
-const startTime = 10 * time.Minute
+const startTimeout = 10 * time.Minute
 
-// Play starts a control plane for the tests of a package, passes it to give, runs the tests and
+// RunTests starts a control plane for the tests of a package, passes it to give, runs the tests and
 // stops the control plane. It is for TestMain and returns the exit code.
-func Play(give func(*ControlPlane), run func() int) int {
-	code, err := play(give, run)
+func RunTests(give func(*ControlPlane), run func() int) int {
+	code, err := runTests(give, run)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -23,13 +23,13 @@ func Play(give func(*ControlPlane), run func() int) int {
 	return code
 }
 
-func play(give func(*ControlPlane), run func() int) (code int, err error) {
+func runTests(give func(*ControlPlane), run func() int) (code int, err error) {
 	dir, err := os.MkdirTemp("", "control-plane-test-")
 	if err != nil {
 		return 0, fmt.Errorf("making a folder for the control plane: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	ctx, cancel := context.WithTimeout(context.Background(), startTime)
+	ctx, cancel := context.WithTimeout(context.Background(), startTimeout)
 	defer cancel()
 	c, err := Start(ctx, Options{Dir: dir})
 	if err != nil {

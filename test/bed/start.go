@@ -30,13 +30,13 @@ type Options struct {
 // ControlPlane is a running control plane.
 type ControlPlane struct {
 	Document
-	Switchboard
+	AdminClient
 
-	command *exec.Cmd
-	stdin   io.Closer
-	errors  *bytes.Buffer
-	close   sync.Once
-	outcome error
+	command   *exec.Cmd
+	stdin     io.Closer
+	errors    *bytes.Buffer
+	closeOnce sync.Once
+	result    error
 }
 
 // Start starts a control plane and returns when it is ready, usually after some seconds. It needs
@@ -79,18 +79,18 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	if decoding != nil {
 		return nil, errors.Join(fmt.Errorf("waiting for the control plane's document: %w", decoding), c.Close())
 	}
-	c.Switchboard = Switchboard{url: c.AdminURL}
+	c.AdminClient = AdminClient{url: c.AdminURL}
 	return c, nil
 }
 
 // Close stops the control plane and waits until only its logs are left. The returned error also
 // covers earlier failures of the control plane.
 func (c *ControlPlane) Close() error {
-	c.close.Do(func() {
+	c.closeOnce.Do(func() {
 		_ = c.stdin.Close() // already closed if the start was canceled
 		if err := c.command.Wait(); err != nil {
-			c.outcome = fmt.Errorf("the control plane ended with %w:\n%s", err, strings.TrimSpace(c.errors.String()))
+			c.result = fmt.Errorf("the control plane ended with %w:\n%s", err, strings.TrimSpace(c.errors.String()))
 		}
 	})
-	return c.outcome
+	return c.result
 }

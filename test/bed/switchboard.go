@@ -4,7 +4,7 @@ import "time"
 
 // Values of Faults.Certificate.
 const (
-	CertificateGood      = ""           // signed by the user data's CA for the endpoint's name
+	CertificateValid     = ""           // signed by the user data's CA for the endpoint's name
 	CertificateWrongCA   = "wrong-ca"   // the right name, signed by another CA of the same subject
 	CertificateWrongName = "wrong-name" // the user data's CA, but another name in the only SAN
 	CertificateExpired   = "expired"    // expired an hour ago
@@ -56,8 +56,8 @@ type Request struct {
 	Status    int       `json:"status"`
 	// Bytes is the number of body bytes that were written. Cut reports whether the response was
 	// incomplete.
-	Bytes int  `json:"bytes"`
-	Cut   bool `json:"cut"`
+	Bytes     int  `json:"bytes"`
+	Truncated bool `json:"cut"`
 }
 
 // Reached is one successful fetch with the required headers.

@@ -54,14 +54,14 @@ func demo(ctx context.Context, keep bool) (err error) {
 		}
 		err = errors.Join(err, s.Close())
 	}()
-	say("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, scene.Node)
+	say("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, scene.NodeName)
 	if err := s.Install(ctx); err != nil {
 		return err
 	}
-	if err := s.Deliver(ctx); err != nil {
+	if err := s.CopyInputs(ctx); err != nil {
 		return err
 	}
-	join := "hcp-node-agent join --user-data " + scene.Stub + " --approve-with " + scene.Approver
+	join := "hcp-node-agent join --user-data " + scene.UserDataPath + " --approve-with " + scene.ApproverKubeconfigPath
 	say("in the machine: %s\n", join)
 	code, err := s.Machine.RunStream(ctx, join, nil, os.Stdout, os.Stderr)
 	if err != nil {
@@ -75,12 +75,12 @@ func demo(ctx context.Context, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	return show(ctx, s, pod)
+	return printResult(ctx, s, pod)
 }
 
-// show prints the node and the pod as reported by the API server.
-func show(ctx context.Context, s *scene.Scene, pod *corev1.Pod) error {
-	node, err := s.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+// printResult prints the node and the pod as reported by the API server.
+func printResult(ctx context.Context, s *scene.Environment, pod *corev1.Pod) error {
+	node, err := s.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("asking the API server about the node: %w", err)
 	}

@@ -20,8 +20,8 @@ func accounts() []scenario {
 		{name: "a user is changed", config: passwd(`"users":[{"name":"core","gecos":"Core","shell":"/bin/sh","groups":["wheel"],"passwordHash":"$6$salt$other"}]`)},
 		{name: "a user gets a uid", config: passwd(`"users":[{"name":"core","uid":1700}]`)},
 		{name: "a user moves", tree: []Node{{Path: "/var/home/"}}, config: passwd(`"users":[{"name":"core","homeDir":"/var/home/core"}]`)},
-		{name: "a user moves to where nothing is", config: passwd(`"users":[{"name":"core","homeDir":"/var/home/core"}]`), fails: "/var/home"},
-		{name: "a user moves to where something is", tree: []Node{{Path: "/var/home/core/other"}}, config: passwd(`"users":[{"name":"core","homeDir":"/var/home/core"}]`), fails: "/var/home/core"},
+		{name: "a user moves to where nothing is", config: passwd(`"users":[{"name":"core","homeDir":"/var/home/core"}]`), bothFail: "/var/home"},
+		{name: "a user moves to where something is", tree: []Node{{Path: "/var/home/core/other"}}, config: passwd(`"users":[{"name":"core","homeDir":"/var/home/core"}]`), bothFail: "/var/home/core"},
 		{name: "a user loses its password", config: passwd(`"users":[{"name":"core","passwordHash":""}]`)},
 		{name: "a user goes", config: passwd(`"users":[{"name":"core","shouldExist":false}]`)},
 		{name: "a user goes that is not there", config: passwd(`"users":[{"name":"nobody","shouldExist":false}]`)},
@@ -30,23 +30,23 @@ func accounts() []scenario {
 		{name: "a group is changed", config: passwd(`"groups":[{"name":"staff","gid":51,"passwordHash":"$6$salt$hash"}]`)},
 		{name: "a group goes", config: passwd(`"groups":[{"name":"staff","shouldExist":false}]`)},
 		{name: "a group goes that is not there", config: passwd(`"groups":[{"name":"nothing","shouldExist":false}]`)},
-		{name: "a group that is a user's primary one", config: passwd(`"groups":[{"name":"core","shouldExist":false}]`), fails: "core"},
-		{name: "a primary group that is not there", config: passwd(`"users":[{"name":"new","primaryGroup":"nothing"}]`), fails: "nothing"},
-		{name: "a uid that is taken", config: passwd(`"users":[{"name":"new","uid":1000}]`), fails: "1000"},
-		{name: "a gid that is taken", config: passwd(`"groups":[{"name":"new","gid":1000}]`), fails: "1000"},
+		{name: "a group that is a user's primary one", config: passwd(`"groups":[{"name":"core","shouldExist":false}]`), bothFail: "core"},
+		{name: "a primary group that is not there", config: passwd(`"users":[{"name":"new","primaryGroup":"nothing"}]`), bothFail: "nothing"},
+		{name: "a uid that is taken", config: passwd(`"users":[{"name":"new","uid":1000}]`), bothFail: "1000"},
+		{name: "a gid that is taken", config: passwd(`"groups":[{"name":"new","gid":1000}]`), bothFail: "1000"},
 		{name: "a file of a new user", config: spec("3.4.0", `"passwd":{"users":[{"name":"new"}],"groups":[{"name":"team"}]},"storage":{"files":[{"path":"/home/new/file","user":{"name":"new"},"group":{"name":"team"},"contents":{"source":"data:,x"}}]}`)},
-		{name: "an error after a new user", config: spec("3.4.0", `"passwd":{"users":[{"name":"new"}],"groups":[{"name":"team"}]},"storage":{"files":[{"path":"/etc/passwd","contents":{"source":"data:,x"}}]}`), fails: "/etc/passwd"},
-		{name: "an error after a user has gone", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","shouldExist":false}]},"storage":{"files":[{"path":"/etc/passwd","contents":{"source":"data:,x"}}]}`), fails: "/etc/passwd"},
+		{name: "an error after a new user", config: spec("3.4.0", `"passwd":{"users":[{"name":"new"}],"groups":[{"name":"team"}]},"storage":{"files":[{"path":"/etc/passwd","contents":{"source":"data:,x"}}]}`), bothFail: "/etc/passwd"},
+		{name: "an error after a user has gone", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","shouldExist":false}]},"storage":{"files":[{"path":"/etc/passwd","contents":{"source":"data:,x"}}]}`), bothFail: "/etc/passwd"},
 		{name: "a user gets another group", config: passwd(`"users":[{"name":"core","primaryGroup":"wheel"}]`)},
-		{name: "an error after a user got another group", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","primaryGroup":"wheel"},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), fails: "SSH keys"},
-		{name: "an error after a user got another number", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","uid":1700},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), fails: "SSH keys"},
-		{name: "an error after a user moved", tree: []Node{{Path: "/var/home/"}}, config: spec("3.4.0", `"passwd":{"users":[{"name":"core","homeDir":"/var/home/core"},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), fails: "SSH keys"},
-		{name: "no name", config: passwd(`"users":[{"name":""}]`), fails: "name"},
-		{name: "an unknown owner", boot: true, config: storage(`"files":[{"path":"/etc/new","user":{"name":"unheard"}}]`), fails: "unheard"},
-		{name: "an unknown group", boot: true, config: storage(`"files":[{"path":"/etc/new","group":{"name":"unheard"}}]`), fails: "unheard"},
+		{name: "an error after a user got another group", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","primaryGroup":"wheel"},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), bothFail: "SSH keys"},
+		{name: "an error after a user got another number", config: spec("3.4.0", `"passwd":{"users":[{"name":"core","uid":1700},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), bothFail: "SSH keys"},
+		{name: "an error after a user moved", tree: []Node{{Path: "/var/home/"}}, config: spec("3.4.0", `"passwd":{"users":[{"name":"core","homeDir":"/var/home/core"},{"name":"new","noCreateHome":true,"sshAuthorizedKeys":["ssh-ed25519 AAAA"]}]}`), bothFail: "SSH keys"},
+		{name: "no name", config: passwd(`"users":[{"name":""}]`), bothFail: "name"},
+		{name: "an unknown owner", firstBoot: true, config: storage(`"files":[{"path":"/etc/new","user":{"name":"unheard"}}]`), bothFail: "unheard"},
+		{name: "an unknown group", firstBoot: true, config: storage(`"files":[{"path":"/etc/new","group":{"name":"unheard"}}]`), bothFail: "unheard"},
 	}
 	for i := range scenarios {
-		scenarios[i].boot = true
+		scenarios[i].firstBoot = true
 	}
 	return scenarios
 }

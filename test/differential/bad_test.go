@@ -12,13 +12,13 @@ import (
 	"testing"
 )
 
-// ran is the result of a run of the agent.
-type ran struct {
+// agentResult is the result of a run of the agent.
+type agentResult struct {
 	code   int
 	output string
 }
 
-func runAgent(t testing.TB, stdin string, args ...string) ran {
+func runAgent(t testing.TB, stdin string, args ...string) agentResult {
 	t.Helper()
 	program, err := agent()
 	if err != nil {
@@ -33,7 +33,7 @@ func runAgent(t testing.TB, stdin string, args ...string) ran {
 	if err != nil && !errors.As(err, &exit) {
 		t.Fatal(err)
 	}
-	return ran{command.ProcessState.ExitCode(), output.String()}
+	return agentResult{command.ProcessState.ExitCode(), output.String()}
 }
 
 // badConfigs returns configs that must be refused without any change.
@@ -104,16 +104,16 @@ func badConfigs() []struct {
 
 // Each config causes one clear message, the exit code of the README's table, and no change of the
 // tree.
-func TestBadConfigs(t *testing.T) {
+func TestInvalidConfigsChangeNothing(t *testing.T) {
 	for _, test := range badConfigs() {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			root := planted(t, scenario{tree: []Node{{Path: "/alias", Link: "etc"}}})
-			before := seen(t, root)
-			config := origin.fill(test.config, "bad")
+			root := newTree(t, scenario{tree: []Node{{Path: "/alias", Link: "etc"}}})
+			before := listTree(t, root)
+			config := servers.replacePlaceholders(test.config, "bad")
 			got := runAgent(t, config, "apply", "--config", "-", "--root", root)
 			checkBad(t, got, test.code, test.says)
-			if diff := delta(before, seen(t, root)); diff != "" {
+			if diff := diffListings(before, listTree(t, root)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
 			}
 		})
@@ -121,7 +121,7 @@ func TestBadConfigs(t *testing.T) {
 }
 
 // checkBad checks that the error names the cause and a remedy.
-func checkBad(t *testing.T, got ran, code int, says string) {
+func checkBad(t *testing.T, got agentResult, code int, says string) {
 	t.Helper()
 	if got.code != code || !strings.Contains(got.output, says) || strings.Contains(got.output, "panic") {
 		t.Errorf("exit code %d, want %d with %q:\n%s", got.code, code, says, got.output)
@@ -131,13 +131,13 @@ func checkBad(t *testing.T, got ran, code int, says string) {
 	}
 }
 
-// TestBadPlaces tests other errors than those of the config.
-func TestBadPlaces(t *testing.T) {
-	remote := written(t, origin.fill(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
+// TestInvalidRootsChangeNothing tests other errors than those of the config.
+func TestInvalidRootsChangeNothing(t *testing.T) {
+	remote := writeConfig(t, servers.replacePlaceholders(storage(`"files":[{"path":"/etc/first","contents":{"source":"HTTP/file"}}]`), "bad"))
 	dir := t.TempDir()
 	// Harmless even if the agent wrongly used the running host as the tree.
-	good := written(t, storage(`"files":[{"path":"`+dir+`/first"}]`))
-	bare := written(t, `{"ignition":{"version":"3.2.0"}}`)
+	good := writeConfig(t, storage(`"files":[{"path":"`+dir+`/first"}]`))
+	bare := writeConfig(t, `{"ignition":{"version":"3.2.0"}}`)
 	alias := filepath.Join(t.TempDir(), "alias")
 	if err := os.Symlink("/", alias); err != nil {
 		t.Fatal(err)
@@ -171,9 +171,9 @@ func TestBadPlaces(t *testing.T) {
 		{"a config in place of a stub", []string{"plan", "--user-data", good}, 2, "more than a stub"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			before := seen(t, dir)
+			before := listTree(t, dir)
 			checkBad(t, runAgent(t, "", test.args...), test.code, test.says)
-			if diff := delta(before, seen(t, dir)); diff != "" {
+			if diff := diffListings(before, listTree(t, dir)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
 			}
 		})

@@ -2,14 +2,14 @@
 
 package differential
 
-// dice makes decisions from bytes, so that a fuzzer can control and minimize them. When the bytes
+// choices makes decisions from bytes, so that a fuzzer can control and minimize them. When the bytes
 // are used up, every decision is the first choice, so that all lists end.
-type dice struct {
+type choices struct {
 	bytes []byte
 }
 
-// pick returns a number from 0 to n-1, or 0 if the bytes are used up.
-func (d *dice) pick(n int) int {
+// number returns a number from 0 to n-1, or 0 if the bytes are used up.
+func (d *choices) number(n int) int {
 	if len(d.bytes) == 0 {
 		return 0
 	}
@@ -19,12 +19,12 @@ func (d *dice) pick(n int) int {
 }
 
 // oneIn returns true with a probability of 1/n, and false if the bytes are used up.
-func (d *dice) oneIn(n int) bool { return d.pick(n) == n-1 }
+func (d *choices) oneIn(n int) bool { return d.number(n) == n-1 }
 
-func oneOf[T any](d *dice, choices ...T) T { return choices[d.pick(len(choices))] }
+func oneOf[T any](d *choices, choices ...T) T { return choices[d.number(len(choices))] }
 
 // maybe returns one of the choices or nil.
-func maybe[T any](d *dice, n int, choices ...T) *T {
+func maybe[T any](d *choices, n int, choices ...T) *T {
 	if !d.oneIn(n) {
 		return nil
 	}

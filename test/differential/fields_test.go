@@ -12,18 +12,18 @@ import (
 	"github.com/coreos/ignition/v2/config/v3_6/types"
 )
 
-// leftOut are prefixes of the fields that the agent does not support. badConfigs has those that
+// unsupportedFields are prefixes of the fields that the agent does not support. badConfigs has those that
 // it refuses; kernel arguments are only reported.
-var leftOut = []string{"storage.disks", "storage.filesystems", "storage.luks", "storage.raid", "kernelArguments"}
+var unsupportedFields = []string{"storage.disks", "storage.filesystems", "storage.luks", "storage.raid", "kernelArguments"}
 
-// TestEveryField checks that the scenarios set every field of the newest spec. Other fields would
+// TestScenariosCoverEveryField checks that the scenarios set every field of the newest spec. Other fields would
 // never be compared.
-func TestEveryField(t *testing.T) {
+func TestScenariosCoverEveryField(t *testing.T) {
 	used := map[string]bool{}
-	configs := []string{merged}
-	for _, group := range [][]scenario{newFiles(), filesThere(), directories(), links(), throughLinks(), unitScenarios(), references(), accounts()} {
+	configs := []string{mergedConfig}
+	for _, group := range [][]scenario{newFiles(), existingFiles(), directories(), links(), throughLinks(), unitScenarios(), references(), accounts()} {
 		for _, s := range group {
-			if s.fails == "" && s.refused == "" {
+			if s.bothFail == "" && s.agentFails == "" {
 				configs = append(configs, s.config)
 			}
 		}
@@ -36,7 +36,7 @@ func TestEveryField(t *testing.T) {
 		setFields(reflect.ValueOf(config), "", used)
 	}
 	for _, field := range allFields(reflect.TypeFor[types.Config](), "") {
-		refused := slices.ContainsFunc(leftOut, func(prefix string) bool { return strings.HasPrefix(field, prefix) })
+		refused := slices.ContainsFunc(unsupportedFields, func(prefix string) bool { return strings.HasPrefix(field, prefix) })
 		if !refused && !used[field] {
 			t.Errorf("no scenario sets %s", field)
 		}

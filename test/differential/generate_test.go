@@ -25,15 +25,15 @@ var (
 // it.
 const pipe = "/pp"
 
-// generated is a config and the tree to apply it to.
-type generated struct {
+// randomCase is a config and the tree to apply it to.
+type randomCase struct {
 	tree   []Node
 	config types.Config
 }
 
-func generate(bytes []byte) generated {
-	d := &dice{bytes}
-	g := generated{tree: growTree(d)}
+func generate(bytes []byte) randomCase {
+	d := &choices{bytes}
+	g := randomCase{tree: randomTree(d)}
 	g.config.Ignition.Version = oneOf(d, "3.4.0", "3.6.0", "3.5.0", "3.3.0", "3.2.0", "3.1.0", "3.0.0")
 	storage := &g.config.Storage
 	known := map[string]bool{}
@@ -43,36 +43,36 @@ func generate(bytes []byte) generated {
 		known[name] = true
 		return !before || d.oneIn(30)
 	}
-	for d.pick(3) > 0 {
-		directory := types.Directory{Node: someNode(d), DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: someMode(d)}}
+	for d.number(3) > 0 {
+		directory := types.Directory{Node: randomNode(d), DirectoryEmbedded1: types.DirectoryEmbedded1{Mode: randomMode(d)}}
 		if fresh(directory.Path) {
 			storage.Directories = append(storage.Directories, directory)
 		}
 	}
-	for d.pick(4) > 0 {
-		if file := someFile(d); fresh(file.Path) {
+	for d.number(4) > 0 {
+		if file := randomFile(d); fresh(file.Path) {
 			storage.Files = append(storage.Files, file)
 		}
 	}
-	for d.pick(3) > 0 {
-		if link := someLink(d); fresh(link.Path) {
+	for d.number(3) > 0 {
+		if link := randomLink(d); fresh(link.Path) {
 			storage.Links = append(storage.Links, link)
 		}
 	}
-	for d.pick(3) > 0 {
-		if unit := someUnit(d); fresh(unit.Name) {
+	for d.number(3) > 0 {
+		if unit := randomUnit(d); fresh(unit.Name) {
 			g.config.Systemd.Units = append(g.config.Systemd.Units, unit)
 		}
 	}
 	if d.oneIn(6) {
-		g.config.Passwd = somePasswd(d)
+		g.config.Passwd = randomPasswd(d)
 	}
 	return g
 }
 
-// growTree never creates nodes below a non-directory, because the kernel resolves the paths
+// randomTree never creates nodes below a non-directory, because the kernel resolves the paths
 // without regard to the root.
-func growTree(d *dice) []Node {
+func randomTree(d *choices) []Node {
 	var tree []Node
 	taken := map[string]bool{}
 	for _, alias := range aliases {
@@ -81,11 +81,11 @@ func growTree(d *dice) []Node {
 			taken[alias] = true
 		}
 	}
-	for d.pick(6) > 0 {
+	for d.number(6) > 0 {
 		folder := oneOf(d, folders...)
 		name := folder + "/" + oneOf(d, leaves...)
 		node := Node{Path: name, Mode: oneOf[uint32](d, 0, 0o600, 0o711, 0o444), UID: oneOf(d, 0, 7, 1000), GID: oneOf(d, 0, 8)}
-		switch d.pick(5) {
+		switch d.number(5) {
 		case 0, 1:
 			node.Content = oneOf(d, "old\n", "", "x1")
 			node.Xattr = oneOf(d, "", "kept")
@@ -102,7 +102,7 @@ func growTree(d *dice) []Node {
 		first := tree
 		if node.Content != "" && len(first) > 0 && d.oneIn(4) {
 			if other := first[len(first)-1]; other.Content != "" {
-				node = Node{Path: name, Hard: other.Path}
+				node = Node{Path: name, HardLinkTo: other.Path}
 			}
 		}
 		if !taken[name] {
@@ -113,10 +113,10 @@ func growTree(d *dice) []Node {
 	if d.oneIn(8) {
 		tree = append(tree, Node{Path: pipe, Fifo: true})
 	}
-	return append(tree, growUnits(d)...)
+	return append(tree, randomUnits(d)...)
 }
 
-func growUnits(d *dice) []Node {
+func randomUnits(d *choices) []Node {
 	const system = "/etc/systemd/system/"
 	var tree []Node
 	if d.oneIn(3) {
@@ -125,7 +125,7 @@ func growUnits(d *dice) []Node {
 	if d.oneIn(4) {
 		tree = append(tree, Node{Path: system + "multi-user.target.wants/many@one.service", Link: "/usr/lib/systemd/system/many@.service"})
 	}
-	switch d.pick(6) {
+	switch d.number(6) {
 	case 3:
 		tree = append(tree, Node{Path: system + "a.service", Link: "/dev/null"})
 	case 4:
@@ -139,9 +139,9 @@ func growUnits(d *dice) []Node {
 	return tree
 }
 
-func someNode(d *dice) types.Node {
+func randomNode(d *choices) types.Node {
 	name := path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
-	switch d.pick(8) {
+	switch d.number(8) {
 	case 6:
 		name = path.Join(name, oneOf(d, leaves...))
 	case 7:
@@ -149,10 +149,10 @@ func someNode(d *dice) types.Node {
 	}
 	// Without overwrite, most entries would conflict with existing files.
 	node := types.Node{Path: name}
-	if overwrite := oneOf(d, true, true, true, false); d.pick(5) > 0 && name != pipe {
+	if overwrite := oneOf(d, true, true, true, false); d.number(5) > 0 && name != pipe {
 		node.Overwrite = &overwrite
 	}
-	switch d.pick(6) {
+	switch d.number(6) {
 	case 4:
 		node.User.ID, node.Group.ID = maybe(d, 2, 3, 7), maybe(d, 2, 3, 8)
 	case 5:
@@ -161,30 +161,30 @@ func someNode(d *dice) types.Node {
 	return node
 }
 
-func someMode(d *dice) *int { return maybe(d, 2, 0o640, 0, 0o755, 0o4755, 0o2711, 0o1777) }
+func randomMode(d *choices) *int { return maybe(d, 2, 0o640, 0, 0o755, 0o4755, 0o2711, 0o1777) }
 
-func someFile(d *dice) types.File {
-	file := types.File{Node: someNode(d)}
-	file.Mode = someMode(d)
-	if d.pick(4) != 0 {
-		file.Contents = someResource(d, "data:,new", "data:,old%0A", "data:,", "", "data:;base64,bmV3")
+func randomFile(d *choices) types.File {
+	file := types.File{Node: randomNode(d)}
+	file.Mode = randomMode(d)
+	if d.number(4) != 0 {
+		file.Contents = randomResource(d, "data:,new", "data:,old%0A", "data:,", "", "data:;base64,bmV3")
 	}
-	if file.Contents.Source == nil && d.pick(10) > 0 {
+	if file.Contents.Source == nil && d.number(10) > 0 {
 		file.Overwrite = nil // overwrite would be invalid
 	}
 	for d.oneIn(4) {
 		// Only content that no existing file ends with: the agent does not append that again.
-		if more := someResource(d, "data:,more", "data:,%2B%0A"); more.Source != nil {
+		if more := randomResource(d, "data:,more", "data:,%2B%0A"); more.Source != nil {
 			file.Append = append(file.Append, more)
 		}
 	}
 	return file
 }
 
-func someResource(d *dice, sources ...string) types.Resource {
+func randomResource(d *choices, sources ...string) types.Resource {
 	source := oneOf(d, sources...)
 	resource := types.Resource{Source: &source}
-	switch d.pick(16) {
+	switch d.number(16) {
 	case 13: // invalid for most fields
 		hash := "sha512-" + sum("new")
 		resource.Verification.Hash = &hash
@@ -197,11 +197,11 @@ func someResource(d *dice, sources ...string) types.Resource {
 	return resource
 }
 
-func someLink(d *dice) types.Link {
-	link := types.Link{Node: someNode(d)}
+func randomLink(d *choices) types.Link {
+	link := types.Link{Node: randomNode(d)}
 	target := oneOf(d, targets...)
 	if d.oneIn(3) {
-		hard := d.pick(4) > 0
+		hard := d.number(4) > 0
 		link.Hard = &hard
 		target = path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
 	}
@@ -209,7 +209,7 @@ func someLink(d *dice) types.Link {
 	return link
 }
 
-func someUnit(d *dice) types.Unit {
+func randomUnit(d *choices) types.Unit {
 	unit := types.Unit{Name: oneOf(d, "a.service", "there.service", "many@one.service", "many@two.service", "new@.service", "nowhere.socket")}
 	unit.Contents = maybe(d, 2, unitText, "", "[Unit]\nDescription=other\n")
 	unit.Enabled = maybe(d, 2, true, false)
@@ -222,7 +222,7 @@ func someUnit(d *dice) types.Unit {
 	return unit
 }
 
-func somePasswd(d *dice) types.Passwd {
+func randomPasswd(d *choices) types.Passwd {
 	var passwd types.Passwd
 	for _, name := range []string{"team", "staff", "core"} {
 		if !d.oneIn(3) {
@@ -261,7 +261,7 @@ func somePasswd(d *dice) types.Passwd {
 }
 
 // scenario returns the scenario to compare. A first boot is slower and only needed for accounts.
-func (g generated) scenario(t testing.TB) scenario {
+func (g randomCase) scenario(t testing.TB) scenario {
 	t.Helper()
 	raw, err := json.Marshal(g.config)
 	if err != nil {
@@ -271,10 +271,10 @@ func (g generated) scenario(t testing.TB) scenario {
 	if strings.Contains(string(raw), `"append"`) {
 		// A file that is appended to loses its other names: see differences_test.go.
 		for i, node := range tree {
-			if node.Hard != "" {
+			if node.HardLinkTo != "" {
 				tree[i] = Node{Path: node.Path, Content: "apart"}
 			}
 		}
 	}
-	return scenario{tree: tree, config: string(raw), boot: len(g.config.Passwd.Users)+len(g.config.Passwd.Groups) > 0}
+	return scenario{tree: tree, config: string(raw), firstBoot: len(g.config.Passwd.Users)+len(g.config.Passwd.Groups) > 0}
 }

@@ -23,8 +23,8 @@ import (
 // Shared state of the tests, which TestMain initializes.
 var (
 	oracle  Oracle
-	origin  *site  // servers that configs refer to
-	scratch string // a temporary directory
+	servers *testServers // servers that configs refer to
+	scratch string       // a temporary directory
 )
 
 func TestMain(m *testing.M) {
@@ -46,8 +46,8 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, "differential:", err)
 		return 1
 	}
-	origin = newSite()
-	defer origin.close()
+	servers = newTestServers()
+	defer servers.close()
 	return m.Run()
 }
 
@@ -64,21 +64,21 @@ var agent = sync.OnceValues(func() (string, error) {
 
 // scenario is a config for a tree, and the expected differences between the two results.
 type scenario struct {
-	name   string
-	tree   []Node // in addition to the plain tree
-	config string
-	boot   bool   // compare with a first boot instead of ignition-apply
-	fails  string // both fail; the agent's error contains this text
+	name      string
+	tree      []Node // in addition to the plain tree
+	config    string
+	firstBoot bool   // compare with a first boot instead of ignition-apply
+	bothFail  string // both fail; the agent's error contains this text
 
 	// The deliberate difference; differences_test.go has its reason.
-	differs     difference
-	instead     string // the config for Ignition that has the same result
-	insteadTree []Node // the tree for Ignition
-	refused     string // only the agent fails; its error contains this text
+	difference     difference
+	ignitionConfig string // the config for Ignition that has the same result
+	ignitionTree   []Node // the tree for Ignition
+	agentFails     string // only the agent fails; its error contains this text
 }
 
-// left returns paths that only one of the two creates without an entry in the config.
-func left() []string {
+// ignoredPaths returns paths that only one of the two creates without an entry in the config.
+func ignoredPaths() []string {
 	paths := []string{"/etc/.ignition-result.json", "/etc/.pwd.lock"}
 	for _, name := range []string{"passwd", "group", "shadow", "gshadow", "subuid", "subgid"} {
 		paths = append(paths, "/etc/"+name+"-")
@@ -86,8 +86,8 @@ func left() []string {
 	return paths
 }
 
-// planted returns the root of a new copy of the scenario's tree.
-func planted(t testing.TB, s scenario) string {
+// newTree returns the root of a new copy of the scenario's tree.
+func newTree(t testing.TB, s scenario) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, dir := range []string{filepath.Dir(root), root} { // a user's keys are written as that user
@@ -95,22 +95,22 @@ func planted(t testing.TB, s scenario) string {
 			t.Fatal(err)
 		}
 	}
-	if err := Plant(root, append(plain(), s.tree...)); err != nil {
+	if err := CreateTree(root, append(plainTree(), s.tree...)); err != nil {
 		t.Fatal(err)
 	}
 	return root
 }
 
-func seen(t testing.TB, root string) map[string]string {
+func listTree(t testing.TB, root string) map[string]string {
 	t.Helper()
-	lines, err := Listing(root, left()...)
+	lines, err := Listing(root, ignoredPaths()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return lines
 }
 
-func written(t testing.TB, config string) string {
+func writeConfig(t testing.TB, config string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.ign")
 	if err := os.WriteFile(path, []byte(config), 0o600); err != nil {
@@ -119,65 +119,65 @@ func written(t testing.TB, config string) string {
 	return path
 }
 
-// theirs returns the tree after a run of Ignition.
-func theirs(t testing.TB, s scenario) (map[string]string, error) {
+// ignitionResult returns the tree after a run of Ignition.
+func ignitionResult(t testing.TB, s scenario) (map[string]string, error) {
 	t.Helper()
 	text := s.config
-	if s.instead != "" {
-		text = s.instead
+	if s.ignitionConfig != "" {
+		text = s.ignitionConfig
 	}
-	if s.insteadTree != nil {
-		s.tree = s.insteadTree
+	if s.ignitionTree != nil {
+		s.tree = s.ignitionTree
 	}
-	root, config := planted(t, s), written(t, origin.fill(text, "real"))
+	root, config := newTree(t, s), writeConfig(t, servers.replacePlaceholders(text, "real"))
 	var err error
-	if s.boot {
+	if s.firstBoot {
 		err = oracle.Boot(t.Context(), config, root, t.TempDir())
 	} else {
 		err = oracle.Apply(t.Context(), config, root)
 	}
-	return seen(t, root), err
+	return listTree(t, root), err
 }
 
-// ours returns the tree after a run of the agent. It also checks that a failed run changes
+// agentTree returns the tree after a run of the agent. It also checks that a failed run changes
 // nothing, and that a second run changes nothing.
-func ours(t testing.TB, s scenario) (map[string]string, error) {
+func agentTree(t testing.TB, s scenario) (map[string]string, error) {
 	t.Helper()
-	root := planted(t, s)
-	text := origin.fill(s.config, "ours")
-	before := seen(t, root)
+	root := newTree(t, s)
+	text := servers.replacePlaceholders(s.config, "ours")
+	before := listTree(t, root)
 	_, err := agentApply(t, text, root)
-	after := seen(t, root)
+	after := listTree(t, root)
 	if err != nil {
-		if diff := delta(before, after); diff != "" {
+		if diff := diffListings(before, after); diff != "" {
 			t.Errorf("the agent fails (%v) and has changed the tree (-before +after):\n%s", err, diff)
 		}
 		return after, err
 	}
-	if movedLink(s, before, after) {
+	if isLinkMoved(s, before, after) {
 		return after, nil
 	}
-	first, stampErr := Stamps(root, left()...)
+	first, stampErr := ListingWithTimes(root, ignoredPaths()...)
 	if stampErr != nil {
 		t.Fatal(stampErr)
 	}
 	document, err := agentApply(t, text, root)
-	second, stampErr := Stamps(root, left()...)
+	second, stampErr := ListingWithTimes(root, ignoredPaths()...)
 	if stampErr != nil {
 		t.Fatal(stampErr)
 	}
 	if err != nil || document.Changes != 0 {
 		t.Errorf("a second run of the agent: %d changes, %v", document.Changes, err)
 	}
-	if diff := delta(first, second); diff != "" {
+	if diff := diffListings(first, second); diff != "" {
 		t.Errorf("a second run of the agent changes the tree (-first +second):\n%s", diff)
 	}
 	return after, nil
 }
 
-// movedLink reports whether the config has replaced a link in one of its own paths: see
+// isLinkMoved reports whether the config has replaced a link in one of its own paths: see
 // differsMovedLink.
-func movedLink(s scenario, before, after map[string]string) bool {
+func isLinkMoved(s scenario, before, after map[string]string) bool {
 	return slices.ContainsFunc(s.tree, func(n Node) bool {
 		return n.Link != "" && before[n.Path] != after[n.Path] && strings.Contains(s.config, "/"+path.Base(n.Path)+"/")
 	})
@@ -192,28 +192,28 @@ func agentApply(t testing.TB, config, root string) (bootstrap.ApplyDocument, err
 // compare compares the results of both.
 func compare(t testing.TB, s scenario) {
 	t.Helper()
-	wanted, theirErr := theirs(t, s)
-	got, ourErr := ours(t, s)
+	wanted, theirErr := ignitionResult(t, s)
+	got, ourErr := agentTree(t, s)
 	switch {
-	case s.refused != "":
-		if theirErr != nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.refused) {
-			t.Errorf("the agent alone refuses this (%s): agent %v; Ignition %v", s.differs, ourErr, theirErr)
+	case s.agentFails != "":
+		if theirErr != nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.agentFails) {
+			t.Errorf("the agent alone refuses this (%s): agent %v; Ignition %v", s.difference, ourErr, theirErr)
 		}
-	case s.fails != "":
-		if theirErr == nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.fails) {
-			t.Errorf("both refuse this with %q: agent %v; Ignition %v", s.fails, ourErr, theirErr)
+	case s.bothFail != "":
+		if theirErr == nil || ourErr == nil || !strings.Contains(ourErr.Error(), s.bothFail) {
+			t.Errorf("both refuse this with %q: agent %v; Ignition %v", s.bothFail, ourErr, theirErr)
 		}
 	case theirErr != nil || ourErr != nil:
 		t.Errorf("agent: %v\nIgnition: %v\nconfig: %s", ourErr, theirErr, s.config)
 	default:
-		if diff := delta(wanted, got); diff != "" {
-			t.Errorf("(-Ignition +agent):\n%s\nconfig: %s\ntree: %s", diff, s.config, strings.Join(outline(s.tree), "\n      "))
+		if diff := diffListings(wanted, got); diff != "" {
+			t.Errorf("(-Ignition +agent):\n%s\nconfig: %s\ntree: %s", diff, s.config, strings.Join(describeTree(s.tree), "\n      "))
 		}
 	}
 }
 
-// delta returns the lines in which two listings differ, or "".
-func delta(before, after map[string]string) string {
+// diffListings returns the lines in which two listings differ, or "".
+func diffListings(before, after map[string]string) string {
 	var lines []string
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		if line, there := after[name]; line != before[name] || !there {
@@ -228,8 +228,8 @@ func delta(before, after map[string]string) string {
 	return strings.Join(lines, "\n")
 }
 
-// outline describes a tree for failure messages.
-func outline(nodes []Node) []string {
+// describeTree describes a tree for failure messages.
+func describeTree(nodes []Node) []string {
 	var lines []string
 	for _, n := range nodes {
 		lines = append(lines, fmt.Sprintf("%+v", n))
@@ -246,7 +246,7 @@ func runAll(t *testing.T, scenarios []scenario) {
 			t.Errorf("two scenarios are called %q", s.name)
 		}
 		known[s.name] = true
-		if (s.instead != "" || s.insteadTree != nil || s.refused != "") != (s.differs != "") || s.differs != "" && reasons[s.differs] == "" {
+		if (s.ignitionConfig != "" || s.ignitionTree != nil || s.agentFails != "") != (s.difference != "") || s.difference != "" && reasons[s.difference] == "" {
 			t.Errorf("%s: a difference needs its reason, and a reason its difference", s.name)
 		}
 		t.Run(s.name, func(t *testing.T) {

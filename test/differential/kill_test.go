@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// kills is the number of times that the agent is killed.
-const kills = 200
+// killCount is the number of times that the agent is killed.
+const killCount = 200
 
-// killed returns a scenario with all kinds of changes.
-func killed() scenario {
+// killScenario returns a scenario with all kinds of changes.
+func killScenario() scenario {
 	return scenario{
 		tree: []Node{
 			{Path: "/srv/tree/a/b/deep", Content: "deep", Mode: 0o600, UID: 7},
@@ -26,7 +26,7 @@ func killed() scenario {
 		config: spec("3.6.0", `"storage":{
 			"directories":[{"path":"/srv/new","mode":1472,"user":{"id":7}},{"path":"/srv/tree","overwrite":true}],
 			"files":[{"path":"/srv/file","overwrite":true,"contents":{"source":"data:,ours"}},{"path":"/srv/more","mode":384,"append":[{"source":"data:,end%0A"}]},
-				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+many(20, `{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
+				{"path":"/srv/tree/a","contents":{"source":"data:,now%20a%20file"}},`+repeatNumbered(20, `{"path":"/srv/new/%d/file","mode":384,"contents":{"source":"data:,%[1]d"}}`)+`],
 			"links":[{"path":"/srv/link","target":"file"},{"path":"/srv/hard","target":"/srv/more","hard":true}]},
 			"systemd":{"units":[{"name":"a.service","enabled":true,"contents":"[Unit]\n"},{"name":"there.service","enabled":false},{"name":"b.service","mask":true}]},
 			"passwd":{"groups":[{"name":"team"}],"users":[{"name":"new","groups":["team"],"sshAuthorizedKeys":["ssh-ed25519 AAAA"]},{"name":"core","gecos":"Core"}]}`),
@@ -35,37 +35,37 @@ func killed() scenario {
 
 // After a kill at any time, the next run has the same result as an undisturbed run. If the next
 // run fails, it leaves the tree unchanged.
-func TestKilled(t *testing.T) {
-	s := killed()
-	good := written(t, s.config)
-	bad := written(t, storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`))
+func TestApplyResumesAfterKills(t *testing.T) {
+	s := killScenario()
+	good := writeConfig(t, s.config)
+	bad := writeConfig(t, storage(`"files":[{"path":"/etc/first"},{"path":"/etc/login.defs","contents":{"source":"data:,x"}}]`))
 
 	var original, final map[string]string
 	takes := time.Hour
 	for range 3 { // the shortest duration counts: kills after the end of a run test nothing
-		root := planted(t, s)
-		original = seen(t, root)
+		root := newTree(t, s)
+		original = listTree(t, root)
 		began := time.Now()
 		if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
 			t.Fatalf("without a kill: exit code %d\n%s", got.code, got.output)
 		}
 		takes = min(takes, time.Since(began))
-		final = seen(t, root)
+		final = listTree(t, root)
 	}
 
 	seed := rand.Uint64() //nolint:gosec // instants
 	t.Logf("seed %d; a run takes %v", seed, takes)
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // instants
 	takenBack := 0
-	for i := range kills {
+	for i := range killCount {
 		delay := time.Duration(random.Int64N(int64(takes)))
-		root := planted(t, s)
-		kill(t, delay, "apply", "--config", good, "--root", root)
+		root := newTree(t, s)
+		runAndKill(t, delay, "apply", "--config", good, "--root", root)
 		if i%2 == 0 {
 			if got := runAgent(t, "", "apply", "--config", good, "--root", root); got.code != 0 {
 				t.Errorf("after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
 			}
-			if diff := delta(final, seen(t, root)); diff != "" {
+			if diff := diffListings(final, listTree(t, root)); diff != "" {
 				t.Errorf("after a kill at %v and another run (-without a kill +with):\n%s", delay, diff)
 			}
 			continue
@@ -73,21 +73,21 @@ func TestKilled(t *testing.T) {
 		if got := runAgent(t, "", "apply", "--config", bad, "--root", root); got.code != 1 {
 			t.Errorf("a failing run after a kill at %v: exit code %d\n%s", delay, got.code, got.output)
 		}
-		after := seen(t, root)
-		if delta(final, after) == "" {
+		after := listTree(t, root)
+		if diffListings(final, after) == "" {
 			continue // the run was already complete
 		}
 		takenBack++
-		if diff := delta(original, after); diff != "" {
+		if diff := diffListings(original, after); diff != "" {
 			t.Errorf("after a kill at %v and a failing run (-original +got):\n%s", delay, diff)
 		}
 	}
-	if takenBack < kills/4 {
-		t.Errorf("only %d of %d killed runs were not done", takenBack, kills/2)
+	if takenBack < killCount/4 {
+		t.Errorf("only %d of %d killed runs were not done", takenBack, killCount/2)
 	}
 }
 
-func kill(t *testing.T, after time.Duration, args ...string) {
+func runAndKill(t *testing.T, after time.Duration, args ...string) {
 	t.Helper()
 	program, err := agent()
 	if err != nil {

@@ -57,21 +57,21 @@ func (o Oracle) ApplyCommand(ctx context.Context, config, root string) *exec.Cmd
 	return command
 }
 
-// patience is the timeout of a run of Ignition. Some mistakes, such as a pipe as parent
+// ignitionTimeout is the timeout of a run of Ignition. Some mistakes, such as a pipe as parent
 // directory, block it forever.
-const patience = time.Minute
+const ignitionTimeout = time.Minute
 
 // Apply runs ApplyCommand.
 func (o Oracle) Apply(ctx context.Context, config, root string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, ignitionTimeout)
 	defer cancel()
-	return judge(o.ApplyCommand(ctx, config, root))
+	return runIgnition(o.ApplyCommand(ctx, config, root))
 }
 
 // Boot runs the fetch and files stages as a first boot does. scratch is an empty directory for
 // Ignition's state.
 func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, ignitionTimeout)
 	defer cancel()
 	none := filepath.Join(scratch, "none")
 	if err := os.Mkdir(none, 0o700); err != nil {
@@ -89,16 +89,16 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 			"IGNITION_SYSTEM_CONFIG_DIR="+none, "IGNITION_SYSTEM_LOCAL_CONFIG_DIR="+none, "IGNITION_SYSTEM_RUNTIME_CONFIG_DIR="+none,
 			// sshd on RHEL does not read key fragments.
 			"IGNITION_WRITE_AUTHORIZED_KEYS_FRAGMENT=false")
-		if err := judge(command); err != nil {
+		if err := runIgnition(command); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// judge runs Ignition. After all writes, an instantiated unit makes Ignition query the version of
+// runIgnition runs Ignition. After all writes, an instantiated unit makes Ignition query the version of
 // the running systemd, which may not exist here.
-func judge(command *exec.Cmd) error {
+func runIgnition(command *exec.Cmd) error {
 	output, err := command.CombinedOutput()
 	if err == nil || bytes.Contains(output, []byte("unix /run/systemd/private")) {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// many returns n numbered copies of a text, separated by commas.
-func many(n int, format string) string {
+// repeatNumbered returns n numbered copies of a text, separated by commas.
+func repeatNumbered(n int, format string) string {
 	var all []string
 	for i := range n {
 		all = append(all, fmt.Sprintf(format, i))
@@ -30,16 +30,16 @@ func directories() []scenario {
 		{name: "there already, mode", tree: there, config: storage(`"directories":[{"path":"/srv/there","mode":448}]`)},
 		{name: "there already, owner", tree: there, config: storage(`"directories":[{"path":"/srv/there","group":{"name":"wheel"}}]`)},
 		{
-			name: "there already, overwritten", tree: there, differs: inode,
-			config:      storage(`"directories":[{"path":"/srv/there","overwrite":true}]`),
-			instead:     storage(`"directories":[{"path":"/srv/there"}]`),
-			insteadTree: []Node{{Path: "/srv/there/", Xattr: "kept"}},
+			name: "there already, overwritten", tree: there, difference: differsInode,
+			config:         storage(`"directories":[{"path":"/srv/there","overwrite":true}]`),
+			ignitionConfig: storage(`"directories":[{"path":"/srv/there"}]`),
+			ignitionTree:   []Node{{Path: "/srv/there/", Xattr: "kept"}},
 		},
 		{name: "there already, special bits", tree: []Node{{Path: "/srv/there/", Mode: 0o2775}}, config: storage(`"directories":[{"path":"/srv/there","user":{"id":3}}]`)},
 		{name: "below special bits", tree: []Node{{Path: "/srv/there/", Mode: 0o2775, GID: 8}}, config: storage(`"directories":[{"path":"/srv/there/new"}],"files":[{"path":"/srv/there/file"},{"path":"/srv/there/sub/file"}]`)},
-		{name: "a file in the way", tree: []Node{{Path: "/srv/there", Content: "x"}}, config: storage(`"directories":[{"path":"/srv/there"}]`), fails: "/srv/there"},
+		{name: "a file in the way", tree: []Node{{Path: "/srv/there", Content: "x"}}, config: storage(`"directories":[{"path":"/srv/there"}]`), bothFail: "/srv/there"},
 		{name: "a file is overwritten", tree: []Node{{Path: "/srv/there", Content: "x"}}, config: storage(`"directories":[{"path":"/srv/there","overwrite":true,"mode":448}]`)},
-		{name: "a link to a directory in the way", tree: append(there, Node{Path: "/srv/link", Link: "there"}), config: storage(`"directories":[{"path":"/srv/link"}]`), fails: "/srv/link"},
+		{name: "a link to a directory in the way", tree: append(there, Node{Path: "/srv/link", Link: "there"}), config: storage(`"directories":[{"path":"/srv/link"}]`), bothFail: "/srv/link"},
 		{name: "a link to a directory is overwritten", tree: append(there, Node{Path: "/srv/link", Link: "there"}), config: storage(`"directories":[{"path":"/srv/link","overwrite":true}]`)},
 	}
 }
@@ -59,24 +59,24 @@ func links() []scenario {
 		{name: "new, to a file that only looks like it", tree: target, config: storage(`"links":[{"path":"/srv/link","target":"gone/../target"}]`)},
 		{name: "there already", tree: link, config: storage(`"links":[{"path":"/srv/link","target":"target","user":{"id":3}}]`)},
 		{name: "there already, overwritten", tree: link, config: storage(`"links":[{"path":"/srv/link","target":"./target","overwrite":true,"user":{"id":3}}]`)},
-		{name: "another is there", tree: link, config: storage(`"links":[{"path":"/srv/link","target":"other"}]`), fails: "/srv/link"},
-		{name: "a file is there", tree: target, config: storage(`"links":[{"path":"/srv/target","target":"other"}]`), fails: "/srv/target"},
+		{name: "another is there", tree: link, config: storage(`"links":[{"path":"/srv/link","target":"other"}]`), bothFail: "/srv/link"},
+		{name: "a file is there", tree: target, config: storage(`"links":[{"path":"/srv/target","target":"other"}]`), bothFail: "/srv/target"},
 		{name: "a file is overwritten", tree: target, config: storage(`"links":[{"path":"/srv/target","target":"other","overwrite":true}]`)},
 		{name: "hard", tree: target, config: storage(`"links":[{"path":"/srv/a/hard","target":"/srv/target","hard":true}]`)},
 		{name: "hard, owner is not set", tree: target, config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true,"user":{"id":3},"group":{"id":3}}]`)},
 		{name: "hard, to a new file that is deeper", config: storage(`"files":[{"path":"/srv/a/b/c","mode":384,"contents":{"source":"data:,x"}}],"links":[{"path":"/hard","target":"/srv/a/b/c","hard":true}]`)},
-		{name: "hard, there already", tree: append(target, Node{Path: "/srv/hard", Hard: "/srv/target"}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true}]`)},
-		{name: "hard, another is there", tree: append(target, Node{Path: "/srv/hard", Content: "x"}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true}]`), fails: "/srv/hard"},
+		{name: "hard, there already", tree: append(target, Node{Path: "/srv/hard", HardLinkTo: "/srv/target"}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true}]`)},
+		{name: "hard, another is there", tree: append(target, Node{Path: "/srv/hard", Content: "x"}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true}]`), bothFail: "/srv/hard"},
 		{name: "hard, another is overwritten", tree: append(target, Node{Path: "/srv/hard", Content: "x"}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/target","hard":true,"overwrite":true}]`)},
-		{name: "hard, to nothing", config: storage(`"files":[{"path":"/srv/first"}],"links":[{"path":"/srv/hard","target":"/srv/gone","hard":true}]`), fails: "/srv/gone"},
+		{name: "hard, to nothing", config: storage(`"files":[{"path":"/srv/first"}],"links":[{"path":"/srv/hard","target":"/srv/gone","hard":true}]`), bothFail: "/srv/gone"},
 		{name: "hard, to a link", tree: link, config: storage(`"links":[{"path":"/srv/hard","target":"/srv/link","hard":true}]`)},
 		{name: "hard, to a new link", tree: target, config: storage(`"links":[{"path":"/srv/link","target":"target"},{"path":"/srv/hard","target":"/srv/link","hard":true}]`)},
-		{name: "hard, a link that is alike is there", tree: append(link, Node{Path: "/srv/hard", Link: "./target", UID: 5}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/link","hard":true}]`), fails: "/srv/hard"},
-		{name: "hard, to a directory", config: storage(`"links":[{"path":"/srv/hard","target":"/etc","hard":true}]`), fails: "/srv/hard"},
+		{name: "hard, a link that is alike is there", tree: append(link, Node{Path: "/srv/hard", Link: "./target", UID: 5}), config: storage(`"links":[{"path":"/srv/hard","target":"/srv/link","hard":true}]`), bothFail: "/srv/hard"},
+		{name: "hard, to a directory", config: storage(`"links":[{"path":"/srv/hard","target":"/etc","hard":true}]`), bothFail: "/srv/hard"},
 		{name: "hard, to an overwritten file", tree: target, config: storage(`"files":[{"path":"/srv/target","overwrite":true,"contents":{"source":"data:,new"}}],"links":[{"path":"/srv/hard","target":"/srv/target","hard":true}]`)},
 		{name: "hard, to a hard link", tree: target, config: storage(`"links":[{"path":"/srv/a","target":"/srv/target","hard":true},{"path":"/srv/b","target":"/srv/a","hard":true}]`)},
 		{name: "false is soft", config: storage(`"links":[{"path":"/srv/link","target":"gone","hard":false}]`)},
-		{name: "no target", config: spec("3.3.0", `"storage":{"links":[{"path":"/srv/link"}]}`), fails: "target"},
+		{name: "no target", config: spec("3.3.0", `"storage":{"links":[{"path":"/srv/link"}]}`), bothFail: "target"},
 	}
 }
 
@@ -100,11 +100,11 @@ func throughLinks() []scenario {
 		{name: "relative", tree: tree, config: storage(`"files":[{"path":"/rel/a/b"}]`)},
 		{name: "out of the root", tree: tree, config: storage(`"files":[{"path":"/up/a/b"}]`)},
 		{name: "to what is not there", tree: tree, config: storage(`"files":[{"path":"/gone/a"}]`)},
-		{name: "a link to a link", tree: tree, differs: chain, config: storage(`"files":[{"path":"/twice/a"}]`), instead: storage(`"files":[{"path":"/abs/a"}]`)},
-		{name: "to a file", tree: tree, config: storage(`"files":[{"path":"/tofile/a"}]`), fails: "/"},
-		{name: "to itself", tree: tree, config: storage(`"files":[{"path":"/loop/a"}]`), fails: "/"},
-		{name: "two ways to one file", tree: tree, config: storage(`"files":[{"path":"/abs/a"},{"path":"/rel/a"}]`), fails: "/var/real/a"},
-		{name: "two ways, file and directory", tree: tree, config: storage(`"directories":[{"path":"/abs/a"}],"files":[{"path":"/var/real/a"}]`), fails: "/var/real/a"},
+		{name: "a link to a link", tree: tree, difference: differsLinkChain, config: storage(`"files":[{"path":"/twice/a"}]`), ignitionConfig: storage(`"files":[{"path":"/abs/a"}]`)},
+		{name: "to a file", tree: tree, config: storage(`"files":[{"path":"/tofile/a"}]`), bothFail: "/"},
+		{name: "to itself", tree: tree, config: storage(`"files":[{"path":"/loop/a"}]`), bothFail: "/"},
+		{name: "two ways to one file", tree: tree, config: storage(`"files":[{"path":"/abs/a"},{"path":"/rel/a"}]`), bothFail: "/var/real/a"},
+		{name: "two ways, file and directory", tree: tree, config: storage(`"directories":[{"path":"/abs/a"}],"files":[{"path":"/var/real/a"}]`), bothFail: "/var/real/a"},
 		{name: "the last is not followed", tree: tree, config: storage(`"links":[{"path":"/abs","target":"/var/real"}],"files":[{"path":"/var/real/a"}]`)},
 		{name: "a hard link's target is", tree: tree, config: storage(`"files":[{"path":"/var/real/a"}],"links":[{"path":"/b","target":"/abs/a","hard":true}]`)},
 		{name: "a unit is", tree: []Node{{Path: "/usr/lib/systemd/local/"}, {Path: "/etc/systemd/system/a.service.d", Link: "/usr/lib/systemd/local"}}, config: spec("3.4.0", `"systemd":{"units":[{"name":"a.service","dropins":[{"name":"1.conf","contents":"[Service]\n"}]}]}`)},

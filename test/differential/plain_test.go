@@ -2,8 +2,8 @@
 
 package differential
 
-// plain returns the initial tree of every scenario, with the accounts and units of an image.
-func plain() []Node {
+// plainTree returns the initial tree of every scenario, with the accounts and units of an image.
+func plainTree() []Node {
 	return []Node{
 		{Path: "/etc/passwd", Content: "root:x:0:0:root:/root:/bin/bash\nbin:x:1:1:bin:/bin:/sbin/nologin\ncore:x:1000:1000::/home/core:/bin/bash\n"},
 		{Path: "/etc/group", Content: "root:x:0:\nbin:x:1:\nwheel:x:10:\nadm:x:4:\ncore:x:1000:\nstaff:x:50:core\n"},

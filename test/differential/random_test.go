@@ -24,7 +24,7 @@ func TestRandom(t *testing.T) {
 	for seed := range uint64(randomCases) {
 		bytes := decisions(seed)
 		t.Run(fmt.Sprintf("seed-%d", seed), func(t *testing.T) {
-			if judgeRandom(t, bytes) {
+			if compareRandom(t, bytes) {
 				applied++
 			} else {
 				failed++
@@ -52,29 +52,29 @@ func FuzzDifferential(f *testing.F) {
 		f.Add(decisions(seed + 1_000_000))
 	}
 	f.Fuzz(func(t *testing.T, bytes []byte) {
-		judgeRandom(t, bytes)
+		compareRandom(t, bytes)
 	})
 }
 
-// judgeRandom compares a random scenario and reports whether the config was applied.
-func judgeRandom(t testing.TB, bytes []byte) bool {
+// compareRandom compares a random scenario and reports whether the config was applied.
+func compareRandom(t testing.TB, bytes []byte) bool {
 	t.Helper()
 	g := generate(bytes)
 	s := g.scenario(t)
-	got, ourErr := ours(t, s)
-	wanted, theirErr := theirs(t, s)
+	got, ourErr := agentTree(t, s)
+	wanted, theirErr := ignitionResult(t, s)
 	for theirErr != nil && ourErr == nil {
 		// The agent may only succeed where Ignition fails if the file is already in the desired
 		// state.
-		index := alreadySo(t, g, theirErr)
+		index := satisfiedFile(t, g, theirErr)
 		if index < 0 {
 			break
 		}
 		g.config.Storage.Files = slices.Delete(slices.Clone(g.config.Storage.Files), index, index+1)
-		wanted, theirErr = theirs(t, g.scenario(t))
+		wanted, theirErr = ignitionResult(t, g.scenario(t))
 	}
 	story := func() string {
-		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(outline(s.tree), "\n      "), ourErr, theirErr)
+		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(describeTree(s.tree), "\n      "), ourErr, theirErr)
 	}
 	switch {
 	case ourErr != nil && strings.Contains(ourErr.Error(), "and is not followed"): // see differsUserLinks
@@ -82,7 +82,7 @@ func judgeRandom(t testing.TB, bytes []byte) bool {
 	case theirErr != nil || ourErr != nil:
 		t.Error("only one of the two fails")
 	default:
-		if diff := delta(wanted, got); diff != "" {
+		if diff := diffListings(wanted, got); diff != "" {
 			t.Errorf("(-Ignition +agent):\n%s", diff)
 		}
 	}
@@ -92,25 +92,25 @@ func judgeRandom(t testing.TB, bytes []byte) bool {
 	return ourErr == nil
 }
 
-var inTheWay = regexp.MustCompile(`error creating file "([^"]+)": A file exists there already and overwrite is false`)
+var existingFileError = regexp.MustCompile(`error creating file "([^"]+)": A file exists there already and overwrite is false`)
 
-// alreadySo returns the index of the config's file at which Ignition failed, if the file is
+// satisfiedFile returns the index of the config's file at which Ignition failed, if the file is
 // already in the desired state, or else -1.
-func alreadySo(t testing.TB, g generated, err error) int {
+func satisfiedFile(t testing.TB, g randomCase, err error) int {
 	t.Helper()
-	found := inTheWay.FindStringSubmatch(err.Error())
+	found := existingFileError.FindStringSubmatch(err.Error())
 	if found == nil {
 		return -1
 	}
-	before := seen(t, planted(t, scenario{tree: g.tree}))
+	before := listTree(t, newTree(t, scenario{tree: g.tree}))
 	return slices.IndexFunc(g.config.Storage.Files, func(f types.File) bool {
-		real := resolved(g.tree, f.Path)
-		return strings.HasSuffix(found[1], real) && before[real] != "" && isSo(before[real], f, g.config.Ignition.Version)
+		real := resolveLink(g.tree, f.Path)
+		return strings.HasSuffix(found[1], real) && before[real] != "" && matchesFile(before[real], f, g.config.Ignition.Version)
 	})
 }
 
-// resolved resolves one link in the parents of a path.
-func resolved(tree []Node, name string) string {
+// resolveLink resolves one link in the parents of a path.
+func resolveLink(tree []Node, name string) string {
 	for _, node := range tree {
 		if rest, below := strings.CutPrefix(name, node.Path+"/"); node.Link != "" && below {
 			target := node.Link
@@ -123,8 +123,8 @@ func resolved(tree []Node, name string) string {
 	return name
 }
 
-// isSo reports whether a line of a listing matches the desired state of the file.
-func isSo(line string, f types.File, version string) bool {
+// matchesFile reports whether a line of a listing matches the desired state of the file.
+func matchesFile(line string, f types.File, version string) bool {
 	content, known := map[string]string{
 		"data:,new": "new", "data:,old%0A": "old\n", "data:,": "", "": "", "data:;base64,bmV3": "new", data(string(gzipped("expanded\n"))): "expanded\n",
 	}[*f.Contents.Source]
@@ -142,11 +142,11 @@ func isSo(line string, f types.File, version string) bool {
 			return false
 		}
 	}
-	return owns(uid, f.User.ID, f.User.Name) && owns(gid, f.Group.ID, f.Group.Name)
+	return matchesID(uid, f.User.ID, f.User.Name) && matchesID(gid, f.Group.ID, f.Group.Name)
 }
 
-// owns reports whether a numeric ID matches the owner of an entry, if one is specified.
-func owns(number string, id *int, name *string) bool {
+// matchesID reports whether a numeric ID matches the owner of an entry, if one is specified.
+func matchesID(number string, id *int, name *string) bool {
 	switch {
 	case id != nil:
 		return number == strconv.Itoa(*id)

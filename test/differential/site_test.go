@@ -18,18 +18,18 @@ import (
 	"time"
 )
 
-// site has the servers that configs refer to: an HTTP server, an HTTPS server and a proxy.
-type site struct {
+// testServers has the servers that configs refer to: an HTTP server, an HTTPS server and a proxy.
+type testServers struct {
 	clear, tls, proxy *httptest.Server
 
-	lock  sync.Mutex
-	asked map[string]int
+	lock          sync.Mutex
+	requestCounts map[string]int
 }
 
-func newSite() *site {
-	s := &site{asked: map[string]int{}}
-	s.clear = httptest.NewServer(http.HandlerFunc(s.answer))
-	s.tls = httptest.NewTLSServer(http.HandlerFunc(s.answer))
+func newTestServers() *testServers {
+	s := &testServers{requestCounts: map[string]int{}}
+	s.clear = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.tls = httptest.NewTLSServer(http.HandlerFunc(s.serve))
 	s.proxy = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.IsAbs() && r.URL.Host == "nowhere.invalid" {
 			_, _ = io.WriteString(w, "through the proxy")
@@ -40,28 +40,28 @@ func newSite() *site {
 	return s
 }
 
-func (s *site) close() {
+func (s *testServers) close() {
 	s.clear.Close()
 	s.tls.Close()
 	s.proxy.Close()
 }
 
-// fill replaces the placeholders of the servers in a config. RUN is different for the two runs,
+// replacePlaceholders replaces the placeholders of the servers in a config. RUN is different for the two runs,
 // so that requests are counted separately.
-func (s *site) fill(config, run string) string {
-	authority := s.authority()
+func (s *testServers) replacePlaceholders(config, run string) string {
+	authority := s.caCertificate()
 	return strings.NewReplacer("HTTPS", s.tls.URL, "HTTP", s.clear.URL, "PROXY", s.proxy.URL, "RUN", run,
-		"AUTHORITYSUM", "sha512-"+sum(authority), "AUTHORITY", data(authority), "CONFIGSUM", "sha512-"+sum(merged), "GZCONFIG", data(string(gzipped(merged))), "MERGED", data(merged), "GZIPPED", data(string(gzipped("expanded\n"))),
+		"AUTHORITYSUM", "sha512-"+sum(authority), "AUTHORITY", data(authority), "CONFIGSUM", "sha512-"+sum(mergedConfig), "GZCONFIG", data(string(gzipped(mergedConfig))), "MERGED", data(mergedConfig), "GZIPPED", data(string(gzipped("expanded\n"))),
 		"SHA512", "sha512-"+sum("expanded\n")).Replace(config)
 }
 
-// authority returns the CA certificate of the HTTPS server.
-func (s *site) authority() string {
+// caCertificate returns the CA certificate of the HTTPS server.
+func (s *testServers) caCertificate() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.tls.Certificate().Raw}))
 }
 
-// merged is a config that other configs merge.
-const merged = `{"ignition":{"version":"3.1.0"},"storage":{"files":[` +
+// mergedConfig is a config that other configs merge.
+const mergedConfig = `{"ignition":{"version":"3.1.0"},"storage":{"files":[` +
 	`{"path":"/etc/child","mode":384,"contents":{"source":"data:,child"}},` +
 	`{"path":"/etc/both","mode":384,"contents":{"source":"data:,child"},"append":[{"source":"data:,c"}]}]},` +
 	`"systemd":{"units":[{"name":"b.service","dropins":[{"name":"20-child.conf","contents":"[Service]\n"}]}]}}`
@@ -83,18 +83,18 @@ func sum(content string) string {
 	return hex.EncodeToString(digest[:])
 }
 
-func (s *site) answer(w http.ResponseWriter, r *http.Request) {
+func (s *testServers) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/file":
 		_, _ = io.WriteString(w, "from the server")
 	case "/gzip":
 		_, _ = w.Write(gzipped("expanded\n"))
 	case "/config":
-		_, _ = io.WriteString(w, merged)
+		_, _ = io.WriteString(w, mergedConfig)
 	case "/gzip-config":
-		_, _ = w.Write(gzipped(merged))
+		_, _ = w.Write(gzipped(mergedConfig))
 	case "/authority":
-		_, _ = w.Write(gzipped(s.authority()))
+		_, _ = w.Write(gzipped(s.caCertificate()))
 	case "/bad-config":
 		_, _ = io.WriteString(w, "hello")
 	case "/seen": // returns the headers of the request
@@ -110,8 +110,8 @@ func (s *site) answer(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "late")
 	case "/flaky":
 		s.lock.Lock()
-		s.asked[r.URL.RawQuery]++
-		first := s.asked[r.URL.RawQuery] == 1
+		s.requestCounts[r.URL.RawQuery]++
+		first := s.requestCounts[r.URL.RawQuery] == 1
 		s.lock.Unlock()
 		if first {
 			http.Error(w, "busy", http.StatusServiceUnavailable)

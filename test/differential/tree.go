@@ -16,34 +16,34 @@ import (
 
 // Node is a file, directory or link of the initial tree.
 type Node struct {
-	Path     string // below the root, for example "/etc/passwd"
-	Content  string // of a file
-	Link     string // the target of a symbolic link
-	Hard     string // the path of an earlier node of which this is a hard link
-	Mode     uint32 // 0: 0755 for a directory, 0644 for a file
-	UID, GID int
-	Xattr    string // the value of user.test
-	Fifo     bool
+	Path       string // below the root, for example "/etc/passwd"
+	Content    string // of a file
+	Link       string // the target of a symbolic link
+	HardLinkTo string // the path of an earlier node of which this is a hard link
+	Mode       uint32 // 0: 0755 for a directory, 0644 for a file
+	UID, GID   int
+	Xattr      string // the value of user.test
+	Fifo       bool
 }
 
-// Dir reports whether the node is a directory: its path ends with a slash.
-func (n Node) Dir() bool { return strings.HasSuffix(n.Path, "/") }
+// IsDir reports whether the node is a directory: its path ends with a slash.
+func (n Node) IsDir() bool { return strings.HasSuffix(n.Path, "/") }
 
-// Plant creates the nodes and their parents below root.
-func Plant(root string, nodes []Node) error {
+// CreateTree creates the nodes and their parents below root.
+func CreateTree(root string, nodes []Node) error {
 	for _, node := range nodes {
-		if err := plant(filepath.Join(root, node.Path), root, node); err != nil {
+		if err := createNode(filepath.Join(root, node.Path), root, node); err != nil {
 			return fmt.Errorf("planting %s: %w", node.Path, err)
 		}
 	}
 	return nil
 }
 
-func plant(path, root string, node Node) error {
+func createNode(path, root string, node Node) error {
 	mode := node.Mode
 	if mode == 0 {
 		mode = 0o644
-		if node.Dir() {
+		if node.IsDir() {
 			mode = 0o755
 		}
 	}
@@ -52,15 +52,15 @@ func plant(path, root string, node Node) error {
 		return err
 	}
 	switch {
-	case node.Dir():
+	case node.IsDir():
 		err = os.MkdirAll(path, 0o755) //nolint:gosec // as in an image
 	case node.Link != "":
 		if err := os.Symlink(node.Link, path); err != nil {
 			return err
 		}
 		return os.Lchown(path, node.UID, node.GID)
-	case node.Hard != "":
-		return os.Link(filepath.Join(root, node.Hard), path)
+	case node.HardLinkTo != "":
+		return os.Link(filepath.Join(root, node.HardLinkTo), path)
 	case node.Fifo:
 		err = unix.Mkfifo(path, mode)
 	default:
@@ -87,9 +87,9 @@ func Listing(root string, skip ...string) (map[string]string, error) {
 	return list(root, false, skip)
 }
 
-// Stamps returns Listing and, except for directories, the inode and time. This detects files that
+// ListingWithTimes returns Listing and, except for directories, the inode and time. This detects files that
 // were rewritten with the same content.
-func Stamps(root string, skip ...string) (map[string]string, error) {
+func ListingWithTimes(root string, skip ...string) (map[string]string, error) {
 	return list(root, true, skip)
 }
 

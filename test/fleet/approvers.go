@@ -20,13 +20,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-// process is a running "approve --watch" with the rights of the manifests in deploy.
-type process struct {
+// approverProcess is a running "approve --watch" with the rights of the manifests in deploy.
+type approverProcess struct {
 	command *exec.Cmd
-	wire    *wire
+	proxy   *countingProxy
 	errors  *os.File
 	mu      sync.Mutex
-	told    []approver.Told
+	events  []approver.Event
 	done    chan struct{} // closed when all output is read
 }
 
@@ -38,12 +38,12 @@ type approverResult struct {
 	peak     float64 // peak memory in MiB
 }
 
-func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, claims string) (*process, error) {
-	w, err := newWire(plane.APIForward)
+func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, admin kubernetes.Interface, dir, claims string) (*approverProcess, error) {
+	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig, err := rights.Kubeconfig(ctx, admin, plane.Kubeconfig, w.server())
+	kubeconfig, err := rights.NewKubeconfig(ctx, admin, plane.Kubeconfig, w.server())
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, a
 	if err := errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("writing the approver's kubeconfig: %w", err)
 	}
-	p := &process{wire: w, done: make(chan struct{})}
+	p := &approverProcess{proxy: w, done: make(chan struct{})}
 	if p.errors, err = os.Create(filepath.Join(dir, filepath.Base(file.Name())+".log")); err != nil {
 		return nil, fmt.Errorf("making the approver's log: %w", err)
 	}
@@ -68,27 +68,27 @@ func startApprover(ctx context.Context, agent string, plane *bed.ControlPlane, a
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("starting an approver: %w", err)
 	}
-	go p.listen(out)
+	go p.readEvents(out)
 	return p, nil
 }
 
-func (p *process) listen(out io.Reader) {
+func (p *approverProcess) readEvents(out io.Reader) {
 	defer close(p.done)
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		var told approver.Told
+		var told approver.Event
 		if err := json.Unmarshal(lines.Bytes(), &told); err != nil {
 			told.Reason = "unreadable: " + lines.Text()
 		}
 		p.mu.Lock()
-		p.told = append(p.told, told)
+		p.events = append(p.events, told)
 		p.mu.Unlock()
 	}
 }
 
 // stop terminates the approver as systemd does and returns its result.
-func (p *process) stop() (approverResult, error) {
-	defer p.wire.listener.Close()
+func (p *approverProcess) stop() (approverResult, error) {
+	defer p.proxy.listener.Close()
 	defer p.errors.Close()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
 		return approverResult{}, fmt.Errorf("stopping an approver: %w", err)
@@ -98,14 +98,14 @@ func (p *process) stop() (approverResult, error) {
 		said, _ := os.ReadFile(p.errors.Name())
 		return approverResult{}, fmt.Errorf("an approver ended with %w: %s", err, said)
 	}
-	r := approverResult{received: p.wire.received.Load()}
+	r := approverResult{received: p.proxy.received.Load()}
 	state := p.command.ProcessState
 	r.cpu = (state.UserTime() + state.SystemTime()).Seconds()
 	if usage, known := state.SysUsage().(*syscall.Rusage); known {
 		r.peak = float64(usage.Maxrss) / 1024
 	}
-	for _, told := range p.told {
-		if told.Verdict == approver.Approve {
+	for _, told := range p.events {
+		if told.Outcome == approver.Approved {
 			r.approved++
 		}
 	}

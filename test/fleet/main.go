@@ -25,7 +25,7 @@ func main() {
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := all(ctx, *sizes, flag.Arg(0))
+	err := measureAll(ctx, *sizes, flag.Arg(0))
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "fleet:", err)
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-func all(ctx context.Context, sizes, agent string) error {
+func measureAll(ctx context.Context, sizes, agent string) error {
 	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
 		"nodes", "foreign", "asked", "issued", "approved", "approver", "approvers", "per node", "approver", "waiting node")
 	fmt.Printf("%6s %7s %9s %9s %11s %9s %11s %11s %10s %12s\n",
@@ -48,7 +48,7 @@ func all(ctx context.Context, sizes, agent string) error {
 			return fmt.Errorf("%d nodes: %w", count, err)
 		}
 		received := r.approvers[0].received + r.approvers[1].received
-		fmt.Printf("%6d %7d %9.1f %9.1f %11s %9.1f %8d kB %8.1f kB %10.1f %9.1f kB\n", count, r.foreign, r.asked.Seconds(), r.issued.Seconds(),
+		fmt.Printf("%6d %7d %9.1f %9.1f %11s %9.1f %8d kB %8.1f kB %10.1f %9.1f kB\n", count, r.foreign, r.submitted.Seconds(), r.issued.Seconds(),
 			fmt.Sprintf("%d+%d", r.approvers[0].approved, r.approvers[1].approved), max(r.approvers[0].cpu, r.approvers[1].cpu),
 			received/1000, float64(received)/1000/float64(count), max(r.approvers[0].peak, r.approvers[1].peak), float64(r.waiting)/1000)
 	}

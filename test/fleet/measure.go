@@ -18,16 +18,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/rights"
 )
 
-type measured struct {
+type measurement struct {
 	foreign   int           // CSRs that must not be approved
-	asked     time.Duration // until the last node had submitted its CSR
+	submitted time.Duration // until the last node had submitted its CSR
 	issued    time.Duration // from the first CSR until the last node had its certificate
 	approvers [2]approverResult
 	waiting   int64 // bytes received by a node that waited during the whole run
 }
 
 // measure runs one fleet against a control plane of its own.
-func measure(ctx context.Context, agent string, count int) (r measured, err error) {
+func measure(ctx context.Context, agent string, count int) (r measurement, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
 	defer cancel()
 	dir, err := os.MkdirTemp("", "fleet-")
@@ -40,7 +40,7 @@ func measure(ctx context.Context, agent string, count int) (r measured, err erro
 		return r, err
 	}
 	defer func() { err = errors.Join(err, plane.Close()) }()
-	f := &fleet{plane: plane, dir: dir, claims: filepath.Join(dir, "claims")}
+	f := &fleet{plane: plane, dir: dir, enrollmentDir: filepath.Join(dir, "claims")}
 	if err := f.prepare(ctx, count); err != nil {
 		return r, err
 	}
@@ -48,28 +48,28 @@ func measure(ctx context.Context, agent string, count int) (r measured, err erro
 }
 
 type fleet struct {
-	plane            *bed.ControlPlane
-	dir, claims      string
-	cluster          []ticket.Hash
-	nodes            []*node
-	waiting          *node
-	admin, bootstrap kubernetes.Interface
+	plane              *bed.ControlPlane
+	dir, enrollmentDir string
+	caHashes           []ticket.Hash
+	nodes              []*node
+	waiting            *node
+	admin, bootstrap   kubernetes.Interface
 }
 
 func (f *fleet) prepare(ctx context.Context, count int) error {
 	later := filepath.Join(f.dir, "later")
-	if err := errors.Join(os.MkdirAll(f.claims, 0o700), os.MkdirAll(later, 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(f.enrollmentDir, 0o700), os.MkdirAll(later, 0o700)); err != nil {
 		return fmt.Errorf("making folders: %w", err)
 	}
 	ca, err := os.ReadFile(f.plane.ClusterCA)
 	if err != nil {
 		return fmt.Errorf("reading the cluster's CA: %w", err)
 	}
-	if f.cluster, err = ticket.Authorities(ca); err != nil {
+	if f.caHashes, err = ticket.CAHashes(ca); err != nil {
 		return err
 	}
 	for n := range count {
-		made, err := newNode(fmt.Sprintf("fleet-%04d", n), ca, f.claims)
+		made, err := newNode(fmt.Sprintf("fleet-%04d", n), ca, f.enrollmentDir)
 		if err != nil {
 			return err
 		}
@@ -105,21 +105,21 @@ func connect(kubeconfig []byte) (kubernetes.Interface, error) {
 	return kubernetes.NewForConfig(config)
 }
 
-func (f *fleet) run(ctx context.Context, agent string) (r measured, err error) {
-	waiting, err := startWaiting(ctx, f.plane, f.waiting, f.cluster, f.dir)
+func (f *fleet) run(ctx context.Context, agent string) (r measurement, err error) {
+	waiting, err := startWaiting(ctx, f.plane, f.waiting, f.caHashes, f.dir)
 	if err != nil {
 		return r, err
 	}
-	defer waiting.wire.listener.Close()
-	var approvers [2]*process
+	defer waiting.proxy.listener.Close()
+	var approvers [2]*approverProcess
 	for i := range approvers {
-		if approvers[i], err = startApprover(ctx, agent, f.plane, f.admin, f.dir, f.claims); err != nil {
+		if approvers[i], err = startApprover(ctx, agent, f.plane, f.admin, f.dir, f.enrollmentDir); err != nil {
 			return r, err
 		}
 	}
 	begun := time.Now()
-	foreign, err := askAll(ctx, f.bootstrap, f.cluster, f.nodes)
-	r.asked, r.foreign = time.Since(begun), len(foreign)
+	foreign, err := submitAll(ctx, f.bootstrap, f.caHashes, f.nodes)
+	r.submitted, r.foreign = time.Since(begun), len(foreign)
 	if err != nil {
 		return r, err
 	}
@@ -128,14 +128,14 @@ func (f *fleet) run(ctx context.Context, agent string) (r measured, err error) {
 	}
 	r.issued = time.Since(begun)
 	// Add the enrollment of the node that has waited since the start.
-	name := f.waiting.name + ticket.ClaimSuffix
-	if err := os.Rename(filepath.Join(f.dir, "later", name), filepath.Join(f.claims, name)); err != nil {
+	name := f.waiting.name + ticket.EnrollmentSuffix
+	if err := os.Rename(filepath.Join(f.dir, "later", name), filepath.Join(f.enrollmentDir, name)); err != nil {
 		return r, fmt.Errorf("giving the last claim: %w", err)
 	}
 	if err := <-waiting.done; err != nil {
 		return r, fmt.Errorf("the waiting node: %w", err)
 	}
-	r.waiting = waiting.wire.received.Load()
+	r.waiting = waiting.proxy.received.Load()
 	for i, p := range approvers {
 		if r.approvers[i], err = p.stop(); err != nil {
 			return r, err
@@ -172,11 +172,11 @@ func (f *fleet) awaitIssued(ctx context.Context) error {
 }
 
 // check returns an error unless each node was approved exactly once and no other CSR was.
-func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*process) error {
+func (f *fleet) check(ctx context.Context, foreign []string, approvers [2]*approverProcess) error {
 	times := map[string]int{}
 	for _, p := range approvers {
-		for _, told := range p.told {
-			if told.Verdict == "approved" {
+		for _, told := range p.events {
+			if told.Outcome == "approved" {
 				times[told.CSR]++
 			}
 		}

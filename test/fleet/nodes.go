@@ -23,14 +23,14 @@ import (
 
 // node is a simulated node with its join token and the CSR that it submitted.
 type node struct {
-	name   string
-	ticket *ticket.Ticket
-	csr    string
+	name  string
+	token *ticket.Token
+	csr   string
 }
 
 // newNode creates a node's join token and writes the enrollment to a directory.
 func newNode(name string, ca []byte, claims string) (*node, error) {
-	made, claim, err := ticket.New(ticket.Wish{NodeName: name, ClusterCA: ca}, time.Now())
+	made, claim, err := ticket.New(ticket.Options{NodeName: name, ClusterCA: ca}, time.Now())
 	if err != nil {
 		return nil, err
 	}
@@ -38,21 +38,21 @@ func newNode(name string, ca []byte, claims string) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(claims, name+ticket.ClaimSuffix), content, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(claims, name+ticket.EnrollmentSuffix), content, 0o600); err != nil {
 		return nil, fmt.Errorf("writing the claim: %w", err)
 	}
-	return &node{name: name, ticket: made}, nil
+	return &node{name: name, token: made}, nil
 }
 
-// ask submits the node's client CSR with its join token, as join does. If withForeign is set, it
+// submitCSR submits the node's client CSR with its join token, as join does. If withForeign is set, it
 // also submits two CSRs that must not be approved: one without a token, and one with copied
 // annotations and another key.
-func (n *node) ask(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, withForeign bool) ([]string, error) {
+func (n *node) submitCSR(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, withForeign bool) ([]string, error) {
 	key, err := newKey()
 	if err != nil {
 		return nil, err
 	}
-	annotations, err := n.ticket.Prove(cluster, &key.PublicKey)
+	annotations, err := n.token.Sign(cluster, &key.PublicKey)
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +102,9 @@ func submit(ctx context.Context, client kubernetes.Interface, key *ecdsa.Private
 	return csr.Name, nil
 }
 
-// askAll submits the CSRs of all nodes, eight at a time. It returns the CSRs that must not be
+// submitAll submits the CSRs of all nodes, eight at a time. It returns the CSRs that must not be
 // approved.
-func askAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, nodes []*node) ([]string, error) {
+func submitAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.Hash, nodes []*node) ([]string, error) {
 	var mu sync.Mutex
 	var foreign []string
 	var errs []error
@@ -112,7 +112,7 @@ func askAll(ctx context.Context, client kubernetes.Interface, cluster []ticket.H
 	for worker := range 8 {
 		asking.Go(func() {
 			for n := worker; n < len(nodes); n += 8 {
-				more, err := nodes[n].ask(ctx, client, cluster, n%10 == 0)
+				more, err := nodes[n].submitCSR(ctx, client, cluster, n%10 == 0)
 				mu.Lock()
 				foreign, errs = append(foreign, more...), append(errs, err)
 				mu.Unlock()

@@ -20,17 +20,17 @@ import (
 
 // waitingNode runs the agent's own code to wait for approval while the fleet joins.
 type waitingNode struct {
-	wire *wire
-	done chan error
+	proxy *countingProxy
+	done  chan error
 }
 
-// waits is a sink of events that closes begun when the wait for approval begins.
-type waits struct{ begun chan struct{} }
+// approvalSink is a sink of events that closes begun when the wait for approval begins.
+type approvalSink struct{ waiting chan struct{} }
 
-func (w waits) Emit(event report.Event) {
+func (w approvalSink) Emit(event report.Event) {
 	if event.Kind == report.Waiting {
 		select {
-		case w.begun <- struct{}{}:
+		case w.waiting <- struct{}{}:
 		default:
 		}
 	}
@@ -38,7 +38,7 @@ func (w waits) Emit(event report.Event) {
 
 // startWaiting submits the node's CSR and returns when the node waits for approval.
 func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster []ticket.Hash, dir string) (*waitingNode, error) {
-	w, err := newWire(plane.APIForward)
+	w, err := newCountingProxy(plane.APIForward)
 	if err != nil {
 		return nil, err
 	}
@@ -52,18 +52,18 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 	}
 	paths := &ledger.Paths{Tree: tree}
 	book, err := ledger.Open(filepath.Join(dir, "state"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.Contents: &ledger.ContentsOf{Tree: tree},
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.Contents: &ledger.DirSnapshot{Tree: tree},
 	})
 	if err != nil {
 		return nil, errors.Join(err, tree.Close())
 	}
-	said := waits{begun: make(chan struct{}, 1)}
+	said := approvalSink{waiting: make(chan struct{}, 1)}
 	identity := &kubelet.Identity{
-		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), Bootstrap: bootstrap,
+		Dir: filepath.Join(dir, "kubelet", "pki"), Kubeconfig: filepath.Join(dir, "kubelet", "kubeconfig"), BootstrapKubeconfig: bootstrap,
 		NodeName: n.name, KeyDir: filepath.Join(dir, "state"), Ledger: book, Log: report.Log{Sink: said, Step: "identity"},
-		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.ticket.Prove(cluster, key) },
+		Annotate: func(key crypto.PublicKey) (map[string]string, error) { return n.token.Sign(cluster, key) },
 	}
-	node := &waitingNode{wire: w, done: make(chan error, 1)}
+	node := &waitingNode{proxy: w, done: make(chan error, 1)}
 	go func() {
 		defer tree.Close()
 		defer book.Close()
@@ -71,7 +71,7 @@ func startWaiting(ctx context.Context, plane *bed.ControlPlane, n *node, cluster
 		node.done <- err
 	}()
 	select {
-	case <-said.begun:
+	case <-said.waiting:
 		return node, nil
 	case err := <-node.done:
 		return nil, fmt.Errorf("the waiting node did not wait: %w", err)

@@ -21,10 +21,10 @@ type Terminal struct {
 	test   *testing.T
 	master *os.File
 
-	mutex sync.Mutex
-	more  *sync.Cond
-	shown []byte
-	ended bool
+	mutex   sync.Mutex
+	changed *sync.Cond
+	output  []byte
+	ended   bool
 }
 
 // Start runs a command on a terminal of this size until the test ends.
@@ -36,7 +36,7 @@ func Start(t *testing.T, columns, rows uint16, command *exec.Cmd) *Terminal {
 	}
 	defer slave.Close()
 	terminal := &Terminal{test: t, master: master}
-	terminal.more = sync.NewCond(&terminal.mutex)
+	terminal.changed = sync.NewCond(&terminal.mutex)
 	terminal.Resize(columns, rows)
 	command.Stdin, command.Stdout, command.Stderr = slave, slave, slave
 	command.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -93,9 +93,9 @@ func (t *Terminal) read() {
 	for {
 		n, err := t.master.Read(buffer)
 		t.mutex.Lock()
-		t.shown = append(t.shown, buffer[:n]...)
+		t.output = append(t.output, buffer[:n]...)
 		t.ended = err != nil
-		t.more.Broadcast()
+		t.changed.Broadcast()
 		t.mutex.Unlock()
 		if err != nil {
 			return
@@ -111,32 +111,32 @@ func (t *Terminal) Type(text string) {
 	}
 }
 
-// Until waits for output that matches pattern. It returns all output since the last call, up to
+// WaitFor waits for output that matches pattern. It returns all output since the last call, up to
 // the end of the match.
-func (t *Terminal) Until(pattern string) string {
+func (t *Terminal) WaitFor(pattern string) string {
 	t.test.Helper()
 	wanted := regexp.MustCompile(pattern)
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for {
-		if at := wanted.FindIndex(t.shown); at != nil {
-			shown := bytes.Clone(t.shown[:at[1]])
-			t.shown = t.shown[at[1]:]
+		if at := wanted.FindIndex(t.output); at != nil {
+			shown := bytes.Clone(t.output[:at[1]])
+			t.output = t.output[at[1]:]
 			return string(shown)
 		}
 		if t.ended {
-			t.test.Fatalf("the program has ended without %q:\n%q", pattern, t.shown)
+			t.test.Fatalf("the program has ended without %q:\n%q", pattern, t.output)
 		}
-		t.more.Wait()
+		t.changed.Wait()
 	}
 }
 
-// Rest waits until the command has ended and returns the remaining output.
-func (t *Terminal) Rest() string {
+// WaitEnd waits until the command has ended and returns the remaining output.
+func (t *Terminal) WaitEnd() string {
 	t.mutex.Lock()
 	defer t.mutex.Unlock()
 	for !t.ended {
-		t.more.Wait()
+		t.changed.Wait()
 	}
-	return string(t.shown)
+	return string(t.output)
 }

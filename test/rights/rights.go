@@ -61,27 +61,27 @@ func create(ctx context.Context, client kubernetes.Interface, document []byte) e
 	var err error
 	switch head.Kind {
 	case "ServiceAccount":
-		object, bad := read[corev1.ServiceAccount](document)
+		object, bad := parse[corev1.ServiceAccount](document)
 		_, err = client.CoreV1().ServiceAccounts(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	case "ConfigMap":
-		object, bad := read[corev1.ConfigMap](document)
+		object, bad := parse[corev1.ConfigMap](document)
 		_, err = client.CoreV1().ConfigMaps(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	case "ClusterRole":
-		object, bad := read[rbacv1.ClusterRole](document)
+		object, bad := parse[rbacv1.ClusterRole](document)
 		_, err = client.RbacV1().ClusterRoles().Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	case "ClusterRoleBinding":
-		object, bad := read[rbacv1.ClusterRoleBinding](document)
+		object, bad := parse[rbacv1.ClusterRoleBinding](document)
 		_, err = client.RbacV1().ClusterRoleBindings().Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	case "Role":
-		object, bad := read[rbacv1.Role](document)
+		object, bad := parse[rbacv1.Role](document)
 		_, err = client.RbacV1().Roles(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	case "RoleBinding":
-		object, bad := read[rbacv1.RoleBinding](document)
+		object, bad := parse[rbacv1.RoleBinding](document)
 		_, err = client.RbacV1().RoleBindings(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
 		err = errors.Join(bad, err)
 	default:
@@ -90,14 +90,14 @@ func create(ctx context.Context, client kubernetes.Interface, document []byte) e
 	return err
 }
 
-func read[T any](document []byte) (*T, error) {
+func parse[T any](document []byte) (*T, error) {
 	object := new(T)
 	return object, yaml.UnmarshalStrict(document, object)
 }
 
-// Kubeconfig returns a kubeconfig of the approver's service account, with a token that is valid
+// NewKubeconfig returns a kubeconfig of the approver's service account, with a token that is valid
 // for an hour. The CA is from the administrator's kubeconfig; server is the API server's URL.
-func Kubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
+func NewKubeconfig(ctx context.Context, client kubernetes.Interface, administrators, server string) ([]byte, error) {
 	hour := int64(3600)
 	token, err := client.CoreV1().ServiceAccounts("kube-system").CreateToken(ctx, "hcp-node-agent-approver",
 		&authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &hour}}, metav1.CreateOptions{})

@@ -12,8 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 )
 
-// Bench is a directory with repositories and a root directory.
-type Bench struct {
+// Environment is a directory with repositories and a root directory.
+type Environment struct {
 	Dir    string
 	Root   dnf.Host
 	Script string // scriptlets, such as %post, of the packages that are built next
@@ -22,7 +22,7 @@ type Bench struct {
 }
 
 // New creates an empty test environment. The test fails if rpm's or dnf's commands are missing.
-func New(t *testing.T) *Bench {
+func New(t *testing.T) *Environment {
 	t.Helper()
 	for _, program := range []string{"rpm", "dnf", "rpmbuild", "rpmsign", "createrepo_c", "modifyrepo_c", "gpg"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -35,7 +35,7 @@ func New(t *testing.T) *Bench {
 	dir := t.TempDir()
 	t.Setenv("HOME", dir) // location of Debian's rpm database and of files of rpmbuild and gpg
 	t.Setenv("GNUPGHOME", filepath.Join(dir, "gnupg"))
-	b := &Bench{t: t, Dir: dir, Root: dnf.Host{Root: filepath.Join(dir, "root"), Release: "9"}}
+	b := &Environment{t: t, Dir: dir, Root: dnf.Host{Root: filepath.Join(dir, "root"), Release: "9"}}
 	b.Write("root/etc/dnf/dnf.conf", "[main]\ngpgcheck=1\nskip_if_unavailable=False\nretries=1\ntimeout=5\n")
 	b.Write("root/etc/os-release", "ID=rhel\nVERSION_ID=9.4\nPLATFORM_ID=platform:el9\n")
 	b.Write("root/etc/yum.repos.d/.keep", "")
@@ -43,7 +43,7 @@ func New(t *testing.T) *Bench {
 }
 
 // Write writes a file below the directory and returns its path.
-func (b *Bench) Write(name, content string) string {
+func (b *Environment) Write(name, content string) string {
 	b.t.Helper()
 	file := filepath.Join(b.Dir, name)
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
@@ -56,7 +56,7 @@ func (b *Bench) Write(name, content string) string {
 }
 
 // Run runs a command that must succeed and returns its output.
-func (b *Bench) Run(name string, args ...string) string {
+func (b *Environment) Run(name string, args ...string) string {
 	b.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -65,8 +65,8 @@ func (b *Bench) Run(name string, args ...string) string {
 	return string(out)
 }
 
-// Key generates a temporary key and returns the path of its public key.
-func (b *Bench) Key(name string) string {
+// GenerateKey generates a temporary key and returns the path of its public key.
+func (b *Environment) GenerateKey(name string) string {
 	b.t.Helper()
 	if err := os.MkdirAll(os.Getenv("GNUPGHOME"), 0o700); err != nil {
 		b.t.Fatal(err)
@@ -77,7 +77,7 @@ func (b *Bench) Key(name string) string {
 }
 
 // Build builds RPMs in a repository's directory. Each nvr is NAME-VERSION-RELEASE.
-func (b *Bench) Build(repository string, nvrs ...string) {
+func (b *Environment) Build(repository string, nvrs ...string) {
 	b.t.Helper()
 	args := []string{
 		"-bb", "--quiet", "--define", "_topdir " + filepath.Join(b.Dir, "build"), "--define", "_rpmdir " + filepath.Join(b.Dir, repository),
@@ -98,7 +98,7 @@ It has nothing in it.
 }
 
 // Sign signs all packages of a repository with the named key.
-func (b *Bench) Sign(repository, key string) {
+func (b *Environment) Sign(repository, key string) {
 	b.t.Helper()
 	files, err := filepath.Glob(filepath.Join(b.Dir, repository, "noarch", "*.rpm"))
 	if err != nil || len(files) == 0 {
@@ -111,16 +111,16 @@ func (b *Bench) Sign(repository, key string) {
 	b.Run("rpmsign", append([]string{"--define", "_gpg_name " + key, "--define", "__gpg " + gpg, "--addsign"}, files...)...)
 }
 
-// Offer creates the metadata of a repository and adds the repository, with the given lines, to
+// AddRepository creates the metadata of a repository and adds the repository, with the given lines, to
 // the root's configuration.
-func (b *Bench) Offer(repository string, lines ...string) {
+func (b *Environment) AddRepository(repository string, lines ...string) {
 	b.t.Helper()
 	b.Run("createrepo_c", "--quiet", filepath.Join(b.Dir, repository))
-	b.Configure(repository, append(lines, "baseurl=file://"+filepath.Join(b.Dir, repository))...)
+	b.ConfigureRepository(repository, append(lines, "baseurl=file://"+filepath.Join(b.Dir, repository))...)
 }
 
-// Configure adds a repository to the root's configuration.
-func (b *Bench) Configure(id string, lines ...string) {
+// ConfigureRepository adds a repository to the root's configuration.
+func (b *Environment) ConfigureRepository(id string, lines ...string) {
 	b.t.Helper()
 	b.Write("root/etc/yum.repos.d/"+id+".repo", "["+id+"]\nname="+id+"\n"+strings.Join(lines, "\n")+"\n")
 }

@@ -12,7 +12,7 @@ import (
 
 // Reset restores the initial state of the cluster: no Node, no CSR, no pod of the tests, and an
 // Ignition server without faults.
-func (s *Scene) Reset(ctx context.Context) error {
+func (s *Environment) Reset(ctx context.Context) error {
 	if err := s.ControlPlane.Reset(ctx); err != nil {
 		return fmt.Errorf("resetting the ignition server: %w", err)
 	}
@@ -32,7 +32,7 @@ func (s *Scene) Reset(ctx context.Context) error {
 
 // RunPod runs the workload image and waits until the pod is Running, which proves that the node
 // works.
-func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
+func (s *Environment) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 	pods := s.Client.CoreV1().Pods("default")
 	grace := int64(1)
 	_, err := pods.Create(ctx, &corev1.Pod{
@@ -57,7 +57,7 @@ func (s *Scene) RunPod(ctx context.Context, name string) (*corev1.Pod, error) {
 }
 
 // DeletePods deletes the pods of the tests and waits until they no longer exist.
-func (s *Scene) DeletePods(ctx context.Context) error {
+func (s *Environment) DeletePods(ctx context.Context) error {
 	pods := s.Client.CoreV1().Pods("default")
 	if err := pods.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{}); err != nil {
 		return fmt.Errorf("deleting pods: %w", err)

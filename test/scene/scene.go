@@ -26,8 +26,8 @@ type Options struct {
 	Snapshot   bool      // load the machine from its snapshot, within seconds
 }
 
-// Scene is a running control plane and a running machine.
-type Scene struct {
+// Environment is a running control plane and a running machine.
+type Environment struct {
 	ControlPlane *bed.ControlPlane
 	Machine      *vm.Machine
 	Client       kubernetes.Interface // with the rights of the cluster administrator
@@ -35,25 +35,25 @@ type Scene struct {
 	repository string
 }
 
-// Node is the name of the machine and of its Node.
-const Node = "worker-0"
+// NodeName is the name of the machine and of its Node.
+const NodeName = "worker-0"
 
 // Paths in the machine of the two files that an administrator provides.
 const (
-	Stub     = "/root/stub.ign"
-	Approver = "/root/approver.kubeconfig"
+	UserDataPath           = "/root/stub.ign"
+	ApproverKubeconfigPath = "/root/approver.kubeconfig"
 )
 
 // Open starts a control plane and a machine in its network.
-func Open(ctx context.Context, options Options) (*Scene, error) {
-	s := &Scene{repository: options.Repository}
+func Open(ctx context.Context, options Options) (*Environment, error) {
+	s := &Environment{repository: options.Repository}
 	if err := s.open(ctx, options); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
-func (s *Scene) open(ctx context.Context, options Options) error {
+func (s *Environment) open(ctx context.Context, options Options) error {
 	var err error
 	s.ControlPlane, err = bed.Start(ctx, bed.Options{Dir: filepath.Join(options.Dir, "control-plane")})
 	if err != nil {
@@ -75,7 +75,7 @@ func (s *Scene) open(ctx context.Context, options Options) error {
 		start = vm.FromSnapshot
 	}
 	s.Machine, err = start(ctx, vm.Config{
-		Image: image, Name: Node, Dir: filepath.Join(options.Dir, "machine"),
+		Image: image, Name: NodeName, Dir: filepath.Join(options.Dir, "machine"),
 		Network: vm.Network{Namespace: s.ControlPlane.Netns, Bridge: s.ControlPlane.Bridge},
 	})
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *Scene) open(ctx context.Context, options Options) error {
 }
 
 // Install installs the agent and its unit in the machine, as the package does.
-func (s *Scene) Install(ctx context.Context) error {
+func (s *Environment) Install(ctx context.Context) error {
 	for _, file := range []struct {
 		from, to string
 		mode     os.FileMode
@@ -106,24 +106,24 @@ func (s *Scene) Install(ctx context.Context) error {
 	return err
 }
 
-// Deliver copies new user data and the approver's kubeconfig to the machine.
-func (s *Scene) Deliver(ctx context.Context) error {
-	stub, err := s.ControlPlane.CurrentStub(ctx)
+// CopyInputs copies new user data and the approver's kubeconfig to the machine.
+func (s *Environment) CopyInputs(ctx context.Context) error {
+	stub, err := s.ControlPlane.CurrentUserData(ctx)
 	if err != nil {
 		return fmt.Errorf("asking for a stub: %w", err)
 	}
-	approver, err := s.NodeSide(s.ControlPlane.ApproverKubeconfig)
+	approver, err := s.NodeSideKubeconfig(s.ControlPlane.ApproverKubeconfig)
 	if err != nil {
 		return err
 	}
-	if err := s.Machine.Put(ctx, Stub, bytes.NewReader(stub), 0o600); err != nil {
+	if err := s.Machine.Put(ctx, UserDataPath, bytes.NewReader(stub), 0o600); err != nil {
 		return err
 	}
-	return s.Machine.Put(ctx, Approver, bytes.NewReader(approver), 0o600)
+	return s.Machine.Put(ctx, ApproverKubeconfigPath, bytes.NewReader(approver), 0o600)
 }
 
-// NodeSide returns a kubeconfig with the API server's address in the machine's network.
-func (s *Scene) NodeSide(path string) ([]byte, error) {
+// NodeSideKubeconfig returns a kubeconfig with the API server's address in the machine's network.
+func (s *Environment) NodeSideKubeconfig(path string) ([]byte, error) {
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("reading kubeconfig: %w", err)
@@ -139,7 +139,7 @@ func (s *Scene) NodeSide(path string) ([]byte, error) {
 }
 
 // Close stops the machine and the control plane.
-func (s *Scene) Close() error {
+func (s *Environment) Close() error {
 	var errs []error
 	if s.Machine != nil {
 		errs = append(errs, s.Machine.Close())

@@ -20,7 +20,7 @@ func (m *Machine) Cable(nic int) *Cable { return m.cables[nic] }
 // cycle, but not after [Machine.Restore].
 func (c *Cable) Cut(ctx context.Context) error {
 	c.out = true
-	return c.connect(ctx)
+	return c.updateCarrier(ctx)
 }
 
 // Blackhole simulates a remote failure of the uplink's network: the carrier stays, and no packet
@@ -33,19 +33,19 @@ func (c *Cable) Restore(ctx context.Context) error {
 		return err
 	}
 	c.out = false
-	return c.connect(ctx)
+	return c.updateCarrier(ctx)
 }
 
-// connect sets the carrier of both ends to the desired state.
-func (c *Cable) connect(ctx context.Context) error {
-	if err := c.tap.setUp(ctx, !c.out); err != nil || c.machine.missing[c.nic] {
+// updateCarrier sets the carrier of both ends to the desired state.
+func (c *Cable) updateCarrier(ctx context.Context) error {
+	if err := c.tap.setLink(ctx, !c.out); err != nil || c.machine.missing[c.nic] {
 		return err
 	}
 	return c.machine.qmp.execute(ctx, "set_link", map[string]any{"name": uplinkDevice(c.nic), "up": !c.out}, nil)
 }
 
-// layCables creates the taps for a QEMU process that is about to start.
-func (m *Machine) layCables(ctx context.Context) ([]*os.File, error) {
+// createTaps creates the taps for a QEMU process that is about to start.
+func (m *Machine) createTaps(ctx context.Context) ([]*os.File, error) {
 	var files []*os.File
 	for i, nic := range m.cfg.nics() {
 		tap, err := newTap(ctx, nic.Network)
@@ -58,9 +58,9 @@ func (m *Machine) layCables(ctx context.Context) ([]*os.File, error) {
 	return files, nil
 }
 
-// connectCables unplugs the cables that must be unplugged. If restore is set, it also plugs in
+// updateCables unplugs the cables that must be unplugged. If restore is set, it also plugs in
 // the others.
-func (m *Machine) connectCables(ctx context.Context, restore bool) error {
+func (m *Machine) updateCables(ctx context.Context, restore bool) error {
 	for _, c := range m.cables {
 		var err error
 		switch {
@@ -92,7 +92,7 @@ func (m *Machine) BlackholeLink(ctx context.Context) error { return m.cables[0].
 // RestoreLink restores the initial state of every cable from Config.
 func (m *Machine) RestoreLink(ctx context.Context) error {
 	for i, nic := range m.cfg.nics() {
-		m.cables[i].out = nic.Loose
+		m.cables[i].out = nic.Unplugged
 	}
-	return m.connectCables(ctx, true)
+	return m.updateCables(ctx, true)
 }

@@ -18,10 +18,10 @@ import (
 // a new connection takes a second, and a command on an existing one a third of a second. Channel
 // connects on first use, and again after the connection is lost.
 type Channel struct {
-	enter   []string // command prefix that enters the namespace to connect from
-	options []string
-	address string
-	socket  string
+	namespaceCommand []string // command prefix that enters the namespace to connect from
+	options          []string
+	address          string
+	socket           string
 
 	mu     sync.Mutex
 	master *child.Child
@@ -31,9 +31,9 @@ type Channel struct {
 // dir, whose path must be short.
 func newChannel(image, dir, name string, enter []string, address, port string) *Channel {
 	return &Channel{
-		enter:   enter,
-		address: "root@" + address,
-		socket:  filepath.Join(dir, name),
+		namespaceCommand: enter,
+		address:          "root@" + address,
+		socket:           filepath.Join(dir, name),
 		options: []string{
 			"-F", "/dev/null", "-p", port, "-o", "BatchMode=yes",
 			"-i", filepath.Join(image, "id_ed25519"), "-o", "IdentitiesOnly=yes",
@@ -46,7 +46,7 @@ func newChannel(image, dir, name string, enter []string, address, port string) *
 }
 
 func (c *Channel) ssh(ctx context.Context, args ...string) *exec.Cmd {
-	args = append(append(append([]string{}, c.enter...), "ssh"), append(c.options, args...)...)
+	args = append(append(append([]string{}, c.namespaceCommand...), "ssh"), append(c.options, args...)...)
 	return exec.CommandContext(ctx, args[0], args[1:]...)
 }
 
@@ -56,9 +56,9 @@ func (c *Channel) Command() string {
 	return strings.Join(c.ssh(context.Background(), c.address).Args, " ")
 }
 
-// sshFailed is ssh's exit code for its own errors. A command's exit code 255 is
+// sshErrorCode is ssh's exit code for its own errors. A command's exit code 255 is
 // indistinguishable.
-const sshFailed = 255
+const sshErrorCode = 255
 
 // RunStream runs a shell command in the machine and returns its exit code. Each of in, out and
 // errs may be nil. It returns an error if the exit code is unknown: there was no connection, or
@@ -78,7 +78,7 @@ func (c *Channel) RunStream(ctx context.Context, command string, in io.Reader, o
 	switch {
 	case err == nil:
 		return 0, nil
-	case errors.As(err, &exit) && exit.ExitCode() != sshFailed:
+	case errors.As(err, &exit) && exit.ExitCode() != sshErrorCode:
 		return exit.ExitCode(), nil
 	default:
 		return -1, fmt.Errorf("running %q in the machine: the connection was lost: %w", command, err)

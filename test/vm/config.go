@@ -55,13 +55,13 @@ type Switch interface {
 // NIC is one of several network cards of a machine.
 type NIC struct {
 	Network
-	// Loose leaves the cable unplugged until Cable.Restore.
-	Loose bool
+	// Unplugged leaves the cable unplugged until Cable.Restore.
+	Unplugged bool
 }
 
-// complete returns c with the defaults filled in. It makes paths absolute, because QEMU stores
+// withDefaults returns c with the defaults filled in. It makes paths absolute, because QEMU stores
 // them in its disk images.
-func (c Config) complete() (Config, error) {
+func (c Config) withDefaults() (Config, error) {
 	if c.Image == "" {
 		return c, errors.New("vm: Config.Image is empty: give the folder that test/image/build.sh prints")
 	}

@@ -64,8 +64,8 @@ func (c *Channel) Connected() bool {
 	return c.master != nil && !c.master.Ended()
 }
 
-// lost waits until the machine has closed the connection.
-func (c *Channel) lost(ctx context.Context) error {
+// awaitClosed waits until the machine has closed the connection.
+func (c *Channel) awaitClosed(ctx context.Context) error {
 	c.mu.Lock()
 	master := c.master
 	c.mu.Unlock()

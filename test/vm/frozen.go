@@ -24,15 +24,15 @@ func FromSnapshot(ctx context.Context, cfg Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := m.thaw(ctx); err != nil {
+	if err := m.loadState(ctx); err != nil {
 		m.Close()
 		return nil, err
 	}
 	return m, nil
 }
 
-func (m *Machine) thaw(ctx context.Context) error {
-	frozen, err := m.frozen(ctx)
+func (m *Machine) loadState(ctx context.Context) error {
+	frozen, err := m.savedState(ctx)
 	if err != nil {
 		return fmt.Errorf("preparing the live state of %s: %w", m.cfg.Name, err)
 	}
@@ -42,7 +42,7 @@ func (m *Machine) thaw(ctx context.Context) error {
 	if err := m.RestoreLink(ctx); err != nil {
 		return err
 	}
-	if err := m.revive(ctx); err != nil {
+	if err := m.refreshGuest(ctx); err != nil {
 		return err
 	}
 	if _, err := m.Output(ctx, "nm-online -q -t 60"); err != nil {
@@ -51,8 +51,8 @@ func (m *Machine) thaw(ctx context.Context) error {
 	return nil
 }
 
-// frozen returns the directory with the saved state, and creates it if it does not exist.
-func (m *Machine) frozen(ctx context.Context) (string, error) {
+// savedState returns the directory with the saved state, and creates it if it does not exist.
+func (m *Machine) savedState(ctx context.Context) (string, error) {
 	version, err := exec.CommandContext(ctx, "qemu-system-x86_64", "--version").Output()
 	if err != nil {
 		return "", fmt.Errorf("asking for qemu's version: %w", err)
@@ -73,13 +73,13 @@ func (m *Machine) frozen(ctx context.Context) (string, error) {
 	now := time.Now()
 	err = os.Chtimes(folder, now, now) // marks it as used, because the image build removes unused ones
 	if errors.Is(err, os.ErrNotExist) {
-		err = m.freeze(ctx, folder)
+		err = m.saveState(ctx, folder)
 	}
 	return folder, err
 }
 
-// freeze boots a machine like m and saves its state in folder.
-func (m *Machine) freeze(ctx context.Context, folder string) error {
+// saveState boots a machine like m and saves its state in folder.
+func (m *Machine) saveState(ctx context.Context, folder string) error {
 	part := folder + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return err

@@ -12,7 +12,7 @@ import (
 )
 
 // The addresses of the control channel must match those in the image.
-func TestControlChannelIsTheImages(t *testing.T) {
+func TestControlChannelMatchesImage(t *testing.T) {
 	systemd := filepath.Join("..", "image", "overlay", "usr", "lib", "systemd")
 	for file, want := range map[string]string{
 		filepath.Join(systemd, "network", "10-control-channel.link"):                                         "PermanentMACAddress=" + controlMAC + "\n",
@@ -31,7 +31,7 @@ func TestControlChannelIsTheImages(t *testing.T) {
 }
 
 func TestArguments(t *testing.T) {
-	cfg, err := Config{Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br"}}.complete()
+	cfg, err := Config{Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br"}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,14 +53,14 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestSELinuxIsOffUnlessAskedFor(t *testing.T) {
+func TestSELinuxIsOffByDefault(t *testing.T) {
 	off, on := hardware{}.kernelArguments(), hardware{Config: Config{SELinux: true}}.kernelArguments()
 	if !strings.Contains(off, " lsm=yama ") || !strings.Contains(on, " lsm=selinux selinux=1 enforcing=0 ") {
 		t.Errorf("off: %s\non: %s", off, on)
 	}
 }
 
-func TestMACFollowsFromName(t *testing.T) {
+func TestMACIsDerivedFromName(t *testing.T) {
 	a, b := Config{Name: "worker-0"}.mac(0), Config{Name: "worker-1"}.mac(0)
 	if a == b || a == controlMAC || !strings.HasPrefix(a, "52:54:00:") {
 		t.Errorf("worker-0 has %s and worker-1 has %s", a, b)
@@ -70,13 +70,13 @@ func TestMACFollowsFromName(t *testing.T) {
 	}
 }
 
-func TestConfigNeeds(t *testing.T) {
+func TestConfigRequiresImageAndNetwork(t *testing.T) {
 	for name, cfg := range map[string]Config{
 		"image":   {Network: Network{Namespace: "/ns", Bridge: "br"}},
 		"network": {Image: "/image", Network: Network{Namespace: "/ns"}},
-		"either":  {Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br", Switch: noSwitch{}}},
+		"either":  {Image: "/image", Network: Network{Namespace: "/ns", Bridge: "br", Switch: fakeSwitch{}}},
 	} {
-		if _, err := cfg.complete(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {
+		if _, err := cfg.withDefaults(); err == nil || !strings.Contains(strings.ToLower(err.Error()), name) {
 			t.Errorf("without %s: %v", name, err)
 		}
 	}
@@ -84,8 +84,8 @@ func TestConfigNeeds(t *testing.T) {
 
 // The kernel names network cards in the order in which it finds them.
 func TestSeveralCards(t *testing.T) {
-	socket := Network{Namespace: "/ns", Switch: noSwitch{}}
-	cfg, err := Config{Image: "/image", NICs: []NIC{{Network: socket}, {Network: socket, Loose: true}}}.complete()
+	socket := Network{Namespace: "/ns", Switch: fakeSwitch{}}
+	cfg, err := Config{Image: "/image", NICs: []NIC{{Network: socket}, {Network: socket, Unplugged: true}}}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestSeveralCards(t *testing.T) {
 	}
 }
 
-type noSwitch struct{}
+type fakeSwitch struct{}
 
-func (noSwitch) Plug(context.Context, string) error   { return nil }
-func (noSwitch) Unplug(context.Context, string) error { return nil }
+func (fakeSwitch) Plug(context.Context, string) error   { return nil }
+func (fakeSwitch) Unplug(context.Context, string) error { return nil }

@@ -21,8 +21,8 @@ func newLAN(t *testing.T) vm.Network {
 	return lan.Network
 }
 
-// image returns the directory of the image, and builds the image if necessary.
-func image(t *testing.T) string {
+// buildImage returns the directory of the image, and builds the image if necessary.
+func buildImage(t *testing.T) string {
 	t.Helper()
 	folder, err := vm.BuildImage(t.Context(), filepath.Join("..", ".."), t.Output())
 	if err != nil {

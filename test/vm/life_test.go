@@ -17,7 +17,7 @@ import (
 // TestLife tests all operations on a machine in sequence.
 func TestLife(t *testing.T) {
 	ctx := testContext(t)
-	m := boot(ctx, t)
+	m := startBooted(ctx, t)
 	for _, step := range []struct {
 		name string
 		run  func(context.Context, *testing.T, *vm.Machine)
@@ -84,14 +84,14 @@ func testUplink(ctx context.Context, t *testing.T, m *vm.Machine) {
 			t.Error("a command got through without a link")
 		}
 	}
-	check(t, m.BlackholeLink(ctx))
+	failOnError(t, m.BlackholeLink(ctx))
 	carrier("1")
 	lost()
-	check(t, m.RestoreLink(ctx))
-	check(t, m.CutLink(ctx))
+	failOnError(t, m.RestoreLink(ctx))
+	failOnError(t, m.CutLink(ctx))
 	carrier("0")
 	lost()
-	check(t, m.RestoreLink(ctx))
+	failOnError(t, m.RestoreLink(ctx))
 	carrier("1")
 	output(ctx, t, m.Channel, "nm-online -q -t 60")
 	if output(ctx, t, uplink, "echo still here") != "still here" || !uplink.Connected() {
@@ -102,21 +102,21 @@ func testUplink(ctx context.Context, t *testing.T, m *vm.Machine) {
 func testSnapshot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, "echo before >/root/mark; echo before >/run/mark")
 	began := time.Now()
-	check(t, m.Snapshot(ctx, "a"))
+	failOnError(t, m.Snapshot(ctx, "a"))
 	t.Logf("the snapshot took %v", time.Since(began))
 	output(ctx, t, m.Channel, "echo after >/root/mark; echo after >/run/mark; sync")
 	random := output(ctx, t, m.Channel, "head -c 16 /dev/urandom | base64")
-	check(t, m.CutLink(ctx))
+	failOnError(t, m.CutLink(ctx))
 	time.Sleep(3 * time.Second) // time that passes after the snapshot
 	began = time.Now()
-	check(t, m.Restore(ctx, "a"))
+	failOnError(t, m.Restore(ctx, "a"))
 	t.Logf("the restore took %v", time.Since(began))
 
 	if got := output(ctx, t, m.Channel, "cat /root/mark /run/mark"); got != "before\nbefore" {
 		t.Errorf("disk and memory hold %q, want what was there at the snapshot", got)
 	}
 	now, err := strconv.ParseFloat(output(ctx, t, m.Channel, "date +%s.%N"), 64)
-	check(t, err)
+	failOnError(t, err)
 	if off := time.Since(time.UnixMilli(int64(now * 1000))).Abs(); off > 2*time.Second {
 		t.Errorf("the clock is off by %v", off)
 	}
@@ -131,9 +131,9 @@ func testSnapshot(ctx context.Context, t *testing.T, m *vm.Machine) {
 
 func testReboot(ctx context.Context, t *testing.T, m *vm.Machine) {
 	address, err := m.Address(ctx)
-	check(t, err)
+	failOnError(t, err)
 	before := output(ctx, t, m.Channel, "cat /etc/machine-id")
-	check(t, m.Reboot(ctx))
+	failOnError(t, m.Reboot(ctx))
 	if got := output(ctx, t, m.Channel, "cat /etc/machine-id"); got != before || len(got) != 32 {
 		t.Errorf("machine-id is %q after the reboot, %q before", got, before)
 	}
@@ -148,14 +148,14 @@ func testReboot(ctx context.Context, t *testing.T, m *vm.Machine) {
 // testPowerCut checks that exactly the flushed data survives a power cut.
 func testPowerCut(ctx context.Context, t *testing.T, m *vm.Machine) {
 	output(ctx, t, m.Channel, "echo kept >/root/flushed; sync; echo lost >/root/cached")
-	check(t, m.Kill(ctx))
+	failOnError(t, m.Kill(ctx))
 	if m.Running() {
 		t.Error("the machine runs without power")
 	}
 	if _, err := m.Run(ctx, "true"); err == nil {
 		t.Error("a command ran without power")
 	}
-	check(t, m.Boot(ctx))
+	failOnError(t, m.Boot(ctx))
 	if state, err := m.WaitBoot(ctx); err != nil || state != "running" {
 		t.Fatalf("boot after the power cut ended with %q, %v", state, err)
 	}
@@ -165,13 +165,13 @@ func testPowerCut(ctx context.Context, t *testing.T, m *vm.Machine) {
 }
 
 func testPowerOff(ctx context.Context, t *testing.T, m *vm.Machine) {
-	check(t, m.PowerOff(ctx))
+	failOnError(t, m.PowerOff(ctx))
 	if m.Running() {
 		t.Error("the machine still runs")
 	}
 }
 
-func check(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ type Machine struct {
 	cfg     Config
 	accel   accelerator
 	sockets string // short path for the sockets of ssh
-	scratch bool   // Dir is temporary; Close removes it
+	ownsDir bool   // Dir is temporary; Close removes it
 	control string // host port of the control channel while the machine runs
 	uplink  *Channel
 	// snapshots are the tags of the snapshots in the disk.
@@ -48,13 +48,13 @@ func Start(ctx context.Context, cfg Config) (*Machine, error) {
 
 // newMachine returns a machine without a disk.
 func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
-	cfg, err := cfg.complete()
+	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, err
 	}
 	m := &Machine{cfg: cfg, missing: map[int]bool{}}
 	for i, nic := range cfg.nics() {
-		m.cables = append(m.cables, &Cable{machine: m, nic: i, out: nic.Loose})
+		m.cables = append(m.cables, &Cable{machine: m, nic: i, out: nic.Unplugged})
 	}
 	if m.accel, err = chooseAccelerator(ctx, cfg.Image); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func newMachine(ctx context.Context, cfg Config) (*Machine, error) {
 		return nil, fmt.Errorf("making a folder for sockets: %w", err)
 	}
 	if m.cfg.Dir == "" {
-		m.cfg.Dir, m.scratch = m.sockets, true
+		m.cfg.Dir, m.ownsDir = m.sockets, true
 	}
 	if err := os.MkdirAll(m.cfg.Dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the machine's folder: %w", err)
@@ -80,7 +80,7 @@ func (m *Machine) start(ctx context.Context, base, format, state string) error {
 	if err := blankSeed(m.seed()); err != nil {
 		return err
 	}
-	return m.power(ctx, state)
+	return m.startQEMU(ctx, state)
 }
 
 // Boot starts a machine after [Machine.Kill] or [Machine.PowerOff], with the disk unchanged.
@@ -88,7 +88,7 @@ func (m *Machine) Boot(ctx context.Context) error {
 	if m.Running() {
 		return fmt.Errorf("vm: %s is running", m.cfg.Name)
 	}
-	return m.power(ctx, "")
+	return m.startQEMU(ctx, "")
 }
 
 // BootSELinux boots the machine with SELinux on or off.

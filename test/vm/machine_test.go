@@ -11,11 +11,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// boot starts a new machine and waits until it has booted.
-func boot(ctx context.Context, t *testing.T) *vm.Machine {
+// startBooted starts a new machine and waits until it has booted.
+func startBooted(ctx context.Context, t *testing.T) *vm.Machine {
 	t.Helper()
 	began := time.Now()
-	m, err := vm.Start(ctx, vm.Config{Image: image(t), Network: newLAN(t), Dir: t.TempDir()})
+	m, err := vm.Start(ctx, vm.Config{Image: buildImage(t), Network: newLAN(t), Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func testContext(t *testing.T) context.Context {
 // and not configured.
 func TestPlainHost(t *testing.T) {
 	ctx := testContext(t)
-	m := boot(ctx, t)
+	m := startBooted(ctx, t)
 
 	checks := []struct{ name, command, want string }{
 		{"host name", "hostname; cat /etc/hostname", "worker-0\nworker-0"},

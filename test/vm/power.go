@@ -30,7 +30,7 @@ func (m *Machine) Restart(ctx context.Context) error {
 		return err
 	}
 	// The old system accepts new connections until it has closed the existing one.
-	if err := m.lost(ctx); err != nil {
+	if err := m.awaitClosed(ctx); err != nil {
 		return fmt.Errorf("waiting for the machine to go down: %w", err)
 	}
 	if err := m.WaitSSH(ctx); err != nil {
@@ -85,7 +85,7 @@ func (m *Machine) Kill(ctx context.Context) error {
 func (m *Machine) Close() error {
 	m.stop()
 	err := errors.Join(os.RemoveAll(m.sockets), os.RemoveAll(m.disk()), os.RemoveAll(m.seed()))
-	if m.scratch {
+	if m.ownsDir {
 		err = errors.Join(err, os.RemoveAll(m.cfg.Dir))
 	}
 	return err
@@ -108,8 +108,8 @@ func (m *Machine) stop() {
 	}
 }
 
-// pause waits for d, or returns the error of ctx.
-func pause(ctx context.Context, d time.Duration) error {
+// sleep waits for d, or returns the error of ctx.
+func sleep(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -12,9 +12,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// power starts QEMU.
-func (m *Machine) power(ctx context.Context, state string) error {
-	taps, err := m.layCables(ctx)
+// startQEMU starts QEMU.
+func (m *Machine) startQEMU(ctx context.Context, state string) error {
+	taps, err := m.createTaps(ctx)
 	defer func() {
 		for _, file := range taps {
 			file.Close() // only QEMU uses it from now on
@@ -74,12 +74,12 @@ func (m *Machine) attach(ctx context.Context, state string) error {
 	}
 	m.control = net.JoinHostPort("127.0.0.1", port)
 	m.Channel = newChannel(m.cfg.Image, m.sockets, "control", nil, "127.0.0.1", port)
-	return m.connectCables(ctx, false)
+	return m.updateCables(ctx, false)
 }
 
 // controlPort queries QEMU for the host port of the control channel.
 func (m *Machine) controlPort(ctx context.Context) (string, error) {
-	table, err := m.qmp.human(ctx, "info usernet")
+	table, err := m.qmp.runHumanCommand(ctx, "info usernet")
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func (m *monitor) execute(ctx context.Context, command string, arguments, result
 	if err == nil {
 		return nil
 	}
-	var refused *refusal
+	var refused *commandError
 	if !errors.As(err, &refused) {
 		m.close()
 		if cause := context.Cause(ctx); cause != nil {
@@ -62,12 +62,12 @@ func (m *monitor) execute(ctx context.Context, command string, arguments, result
 	return fmt.Errorf("asking qemu to %s: %w", command, err)
 }
 
-// refusal is an error response of QEMU.
-type refusal struct {
+// commandError is an error response of QEMU.
+type commandError struct {
 	Description string `json:"desc"`
 }
 
-func (r *refusal) Error() string { return r.Description }
+func (r *commandError) Error() string { return r.Description }
 
 func (m *monitor) exchange(command string, arguments, result any) error {
 	request := struct {
@@ -80,7 +80,7 @@ func (m *monitor) exchange(command string, arguments, result any) error {
 	for {
 		var answer struct {
 			Return json.RawMessage
-			Error  *refusal
+			Error  *commandError
 		}
 		if err := m.in.Decode(&answer); err != nil {
 			return err
@@ -97,9 +97,9 @@ func (m *monitor) exchange(command string, arguments, result any) error {
 	}
 }
 
-// human runs a command of the human monitor and returns its output. Most commands print something
+// runHumanCommand runs a command of the human monitor and returns its output. Most commands print something
 // only if they fail.
-func (m *monitor) human(ctx context.Context, line string) (string, error) {
+func (m *monitor) runHumanCommand(ctx context.Context, line string) (string, error) {
 	var answer string
 	err := m.execute(ctx, "human-monitor-command", map[string]string{"command-line": line}, &answer)
 	return answer, err

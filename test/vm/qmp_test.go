@@ -36,7 +36,7 @@ func fakeQEMU(t *testing.T, batches ...string) *monitor {
 	return m
 }
 
-func TestMonitorSkipsEventsAndSurvivesRefusals(t *testing.T) {
+func TestMonitorSkipsEventsAndCommandErrors(t *testing.T) {
 	m := fakeQEMU(t,
 		`{"QMP":{"version":{}}}{"return":{}}`,
 		`{"event":"RESUME"}{"error":{"class":"GenericError","desc":"no such tag"}}`,
@@ -48,12 +48,12 @@ func TestMonitorSkipsEventsAndSurvivesRefusals(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "no such tag") {
 		t.Errorf("got %v, want QEMU's own words", err)
 	}
-	if answer, err := m.human(t.Context(), "two"); err != nil || answer != "said" {
+	if answer, err := m.runHumanCommand(t.Context(), "two"); err != nil || answer != "said" {
 		t.Errorf("got %q, %v; want what was said", answer, err)
 	}
 }
 
-func TestMonitorEndsWithItsContext(t *testing.T) {
+func TestMonitorClosesWithContext(t *testing.T) {
 	m := fakeQEMU(t, "")
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 // machine's disk.
 func (m *Machine) Snapshot(ctx context.Context, tag string) error {
 	m.Disconnect() // otherwise the snapshot would contain an open connection
-	if err := m.silent(ctx, "savevm "+tag); err != nil {
+	if err := m.runQuietCommand(ctx, "savevm "+tag); err != nil {
 		return err
 	}
 	m.snapshots = append(m.snapshots, tag)
@@ -31,18 +31,18 @@ func (m *Machine) Restore(ctx context.Context, tag string) error {
 	if m.uplink != nil {
 		m.uplink.Disconnect()
 	}
-	if err := m.silent(ctx, "loadvm "+tag); err != nil {
+	if err := m.runQuietCommand(ctx, "loadvm "+tag); err != nil {
 		return err
 	}
 	if err := m.RestoreLink(ctx); err != nil {
 		return err
 	}
-	return m.revive(ctx)
+	return m.refreshGuest(ctx)
 }
 
-// silent runs a command of the human monitor that prints something only if it fails.
-func (m *Machine) silent(ctx context.Context, line string) error {
-	answer, err := m.qmp.human(ctx, line)
+// runQuietCommand runs a command of the human monitor that prints something only if it fails.
+func (m *Machine) runQuietCommand(ctx context.Context, line string) error {
+	answer, err := m.qmp.runHumanCommand(ctx, line)
 	if err != nil {
 		return err
 	}
@@ -52,10 +52,10 @@ func (m *Machine) silent(ctx context.Context, line string) error {
 	return nil
 }
 
-// revive updates a restored guest. It sets the clock, before any certificate is checked, and
+// refreshGuest updates a restored guest. It sets the clock, before any certificate is checked, and
 // reseeds the random number generator (RNDRESEEDCRNG is 0x5207). Otherwise two restored machines
 // would generate the same keys.
-func (m *Machine) revive(ctx context.Context) error {
+func (m *Machine) refreshGuest(ctx context.Context) error {
 	if err := m.WaitSSH(ctx); err != nil {
 		return err
 	}

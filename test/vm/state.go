@@ -16,25 +16,25 @@ func (m *Machine) save(ctx context.Context, path string) error {
 	if err := m.qmp.execute(ctx, "migrate-set-parameters", map[string]any{"max-bandwidth": int64(8) << 30}, nil); err != nil {
 		return err
 	}
-	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + quote(path)}, nil); err != nil {
+	if err := m.qmp.execute(ctx, "migrate", map[string]any{"uri": "exec:cat >" + shellQuote(path)}, nil); err != nil {
 		return err
 	}
-	return m.migrated(ctx)
+	return m.awaitMigration(ctx)
 }
 
 // load loads a saved state into a QEMU process that waits for it.
 func (m *Machine) load(ctx context.Context, path string) error {
-	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + quote(path)}, nil); err != nil {
+	if err := m.qmp.execute(ctx, "migrate-incoming", map[string]any{"uri": "exec:cat " + shellQuote(path)}, nil); err != nil {
 		return err
 	}
-	if err := m.migrated(ctx); err != nil {
+	if err := m.awaitMigration(ctx); err != nil {
 		return err
 	}
 	return m.qmp.execute(ctx, "cont", nil, nil)
 }
 
-// migrated waits until the migration is complete.
-func (m *Machine) migrated(ctx context.Context) error {
+// awaitMigration waits until the migration is complete.
+func (m *Machine) awaitMigration(ctx context.Context) error {
 	for {
 		var progress struct {
 			Status      string `json:"status"`
@@ -49,7 +49,7 @@ func (m *Machine) migrated(ctx context.Context) error {
 		case "failed", "cancelled":
 			return errors.New("moving the machine's live state: " + progress.Description)
 		}
-		if err := pause(ctx, 20*time.Millisecond); err != nil {
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
 			return fmt.Errorf("moving the machine's live state: %w", err)
 		}
 	}

@@ -46,25 +46,25 @@ func newTap(ctx context.Context, network Network) (*tap, error) {
 		t.file.Close()
 		return nil, fmt.Errorf("making tap %s (needs root): %w", t.name, errno)
 	}
-	if err := t.join(ctx); err != nil {
+	if err := t.attachBridge(ctx); err != nil {
 		t.file.Close()
 		return nil, err
 	}
 	return t, nil
 }
 
-func (t *tap) join(ctx context.Context) error {
+func (t *tap) attachBridge(ctx context.Context) error {
 	if err := run(ctx, "ip", "link", "set", "dev", t.name, "netns", t.network.Namespace); err != nil {
 		return err
 	}
 	if err := t.plug(ctx); err != nil {
 		return err
 	}
-	return t.setUp(ctx, true)
+	return t.setLink(ctx, true)
 }
 
-// setUp enables or disables the host's end of the cable.
-func (t *tap) setUp(ctx context.Context, up bool) error {
+// setLink enables or disables the host's end of the cable.
+func (t *tap) setLink(ctx context.Context, up bool) error {
 	state := "down"
 	if up {
 		state = "up"

@@ -84,9 +84,9 @@ func (m *Machine) BootWithout(ctx context.Context, nic int) error {
 
 // InsertNIC hot-plugs the network card that BootWithout omitted.
 func (m *Machine) InsertNIC(ctx context.Context, nic int) error {
-	if err := m.silent(ctx, "device_add "+m.cfg.uplink(nic, m.cfg.NICs[nic])); err != nil {
+	if err := m.runQuietCommand(ctx, "device_add "+m.cfg.uplink(nic, m.cfg.NICs[nic])); err != nil {
 		return err
 	}
 	delete(m.missing, nic)
-	return m.cables[nic].connect(ctx)
+	return m.cables[nic].updateCarrier(ctx)
 }

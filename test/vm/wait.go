@@ -13,7 +13,7 @@ func (m *Machine) WaitSSH(ctx context.Context) error {
 	for began := time.Now(); ; {
 		// The limit is a tenth of the elapsed time: short while the guest boots, and sufficient
 		// on a busy host.
-		err := m.answers(ctx, max(time.Second, time.Since(began)/10))
+		err := m.checkSSHBanner(ctx, max(time.Second, time.Since(began)/10))
 		if err == nil {
 			err = m.Connect(ctx)
 		}
@@ -23,15 +23,15 @@ func (m *Machine) WaitSSH(ctx context.Context) error {
 		if m.qemu.Ended() {
 			return fmt.Errorf("waiting for ssh: qemu has ended: %w (see %s)", m.qemu.Err(), m.Console())
 		}
-		if pause(ctx, 100*time.Millisecond) != nil {
+		if sleep(ctx, 100*time.Millisecond) != nil {
 			return fmt.Errorf("waiting for ssh: %w; the last attempt: %w (see %s)", context.Cause(ctx), err, m.Console())
 		}
 	}
 }
 
-// answers returns an error unless sshd sends its banner within the limit. QEMU accepts the
+// checkSSHBanner returns an error unless sshd sends its banner within the limit. QEMU accepts the
 // connection in any case, and ssh would wait long for a guest that does not listen yet.
-func (m *Machine) answers(ctx context.Context, limit time.Duration) error {
+func (m *Machine) checkSSHBanner(ctx context.Context, limit time.Duration) error {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", m.control)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ func TestWatcher(t *testing.T) {
 	w := NewWatcher("ready")
 	said := func() bool {
 		select {
-		case <-w.Said:
+		case <-w.Seen:
 			return true
 		default:
 			return false

@@ -50,8 +50,8 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 
 // Apply changes groups and users, then the keys, and returns the changes that it
 // made. After an error too, the ledger knows them all.
-func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.Pending, error) {
-	if err := (&commands{in.Tree}).Tidy(ctx, nil); err != nil {
+func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.PlannedChange, error) {
+	if err := (&commands{in.Tree}).CleanUp(ctx, nil); err != nil {
 		return nil, err
 	}
 	in.Items = l.Items()
@@ -80,7 +80,7 @@ func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledg
 // have left. Records that a killed run has not completed are completed too.
 func applyAccounts(
 	ctx context.Context, l *ledger.Ledger, step string, in Input, changes []ledger.Change,
-) ([]ledger.Pending, error) {
+) ([]ledger.PlannedChange, error) {
 	pending, err := l.Diff(ctx, changes)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func applyAccounts(
 		known[c.Key()] = true
 		return again
 	})
-	end, err := l.Bracket(ctx, step, written...)
+	end, err := l.TrackExternal(ctx, step, written...)
 	if err != nil {
 		return nil, err
 	}
@@ -117,12 +117,12 @@ func applyAccounts(
 
 // record returns the change that records something that shadow-utils write.
 func record(kind ledger.Kind, target string) ledger.Change {
-	return ledger.Change{Kind: kind, Target: target, Why: "written by shadow-utils", Want: ledger.State{Present: true}}
+	return ledger.Change{Kind: kind, Target: target, Reason: "written by shadow-utils", Desired: ledger.State{Present: true}}
 }
 
 // writtenBy returns what the commands for some changes will write. An undo
 // restores it in the opposite order: homes, users, groups.
-func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, error) {
+func writtenBy(tree *host.Tree, pending []ledger.PlannedChange) ([]ledger.Change, error) {
 	db, err := readDatabase(tree)
 	if err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, erro
 	var groups, users, homes []ledger.Change
 	for _, p := range pending {
 		own, user := record(GroupAccount, p.Target), record(UserAccount, p.Target)
-		own.Want.Present, user.Want.Present = p.Want.Present, p.Want.Present
+		own.Desired.Present, user.Desired.Present = p.Desired.Present, p.Desired.Present
 		groups = append(groups, own) // of a user: the group of that name
 		if p.Kind == Group {
 			for _, name := range db.primaryOf(p.Target) {
@@ -148,10 +148,10 @@ func writtenBy(tree *host.Tree, pending []ledger.Pending) ([]ledger.Change, erro
 			continue
 		}
 		users = append(users, user)
-		for _, group := range append(db.groupsOf(p.Target), split(fields(p.Want.Names).get("groups"))...) {
+		for _, group := range append(db.groupsOf(p.Target), split(fields(p.Desired.Names).get("groups"))...) {
 			groups = append(groups, record(GroupAccount, db.groupName(group)))
 		}
-		if !p.Now.Present && p.Want.Present {
+		if !p.Now.Present && p.Desired.Present {
 			backups = append(backups, record(Memberships, p.Target))
 			home, err := homeOf(tree, p.Change)
 			if err != nil {
@@ -182,14 +182,14 @@ func homeOf(tree *host.Tree, c ledger.Change) ([]ledger.Change, error) {
 	}
 	written := []ledger.Change{record(Leftovers, path.Join(places["MAIL_DIR"], c.Target))}
 	home := path.Join(places["HOME"], c.Target)
-	if wanted := fields(c.Want.Names).get("home"); wanted != "" {
+	if wanted := fields(c.Desired.Names).get("home"); wanted != "" {
 		home = path.Clean(wanted)
 	}
 	missing, err := tree.MissingDirs(home)
-	if err != nil || len(missing) == 0 || slices.Contains(c.Want.Names, "no-create-home") {
+	if err != nil || len(missing) == 0 || slices.Contains(c.Desired.Names, "no-create-home") {
 		return written, err
 	}
-	written = append(written, record(ledger.Shared, missing[0]))
+	written = append(written, record(ledger.SharedContents, missing[0]))
 	skeleton, err := tree.Exists(places["SKEL"])
 	if err != nil || !skeleton {
 		return written, err

@@ -60,8 +60,8 @@ func (f fields) get(name string) string {
 // change returns the change to an account with these fields.
 func (f fields) change(kind ledger.Kind, name, hash string) ledger.Change {
 	return ledger.Change{
-		Kind: kind, Target: name, Why: fromConfig,
-		Want: ledger.State{Present: true, Value: strings.Join(f, "; "), Names: f, Content: []byte(hash)},
+		Kind: kind, Target: name, Reason: fromConfig,
+		Desired: ledger.State{Present: true, Value: strings.Join(f, "; "), Names: f, Content: []byte(hash)},
 	}
 }
 
@@ -96,7 +96,7 @@ func decide(passwd types.Passwd, db database, live bool) ([]ledger.Change, error
 		if err := valid(Group, g.Name, g.PasswordHash, db); err != nil {
 			return nil, err
 		}
-		change := ledger.Change{Kind: Group, Target: g.Name, Why: fromConfig}
+		change := ledger.Change{Kind: Group, Target: g.Name, Reason: fromConfig}
 		if !util.IsFalse(g.ShouldExist) {
 			f := fields{}.with("gid", idText(g.Gid)).with("password", digestOf(g.PasswordHash)).
 				withOption("system", g.System)
@@ -125,7 +125,7 @@ func decide(passwd types.Passwd, db database, live bool) ([]ledger.Change, error
 
 func userChange(u types.PasswdUser) ledger.Change {
 	if util.IsFalse(u.ShouldExist) {
-		return ledger.Change{Kind: User, Target: u.Name, Why: fromConfig}
+		return ledger.Change{Kind: User, Target: u.Name, Reason: fromConfig}
 	}
 	hash := u.PasswordHash
 	if hash != nil && *hash == "" {
@@ -166,13 +166,13 @@ func valid(kind ledger.Kind, name string, hash *string, db database) error {
 // restore them, and processes of the user can be running.
 func keepsFiles(c ledger.Change, db database) error {
 	name := report.ShellWord(c.Target)
-	if !c.Want.Present {
+	if !c.Desired.Present {
 		return report.Fail(report.Refused,
 			"userdel --remove "+name+" # deletes the home directory too; or exclude the user from the config",
 			"the user %s exists, and join removes no users", c.Target)
 	}
 	command := ""
-	missing := missingFields(c.Want.Names, db.fields(c))
+	missing := missingFields(c.Desired.Names, db.fields(c))
 	for _, option := range [][2]string{{"home", "--move-home --home"}, {"uid", "--uid"}, {"primary-group", "--gid"}} {
 		if value := missing.get(option[0]); value != "" {
 			command += " " + option[1] + " " + report.ShellWord(value)

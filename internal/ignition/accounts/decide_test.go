@@ -40,7 +40,7 @@ func TestDecide(t *testing.T) {
 			}
 			var texts []string
 			for _, c := range changes {
-				texts = append(texts, strings.TrimSuffix(c.Key()+" "+c.Want.Value, " "))
+				texts = append(texts, strings.TrimSuffix(c.Key()+" "+c.Desired.Value, " "))
 			}
 			if got := strings.Join(texts, " | "); got != strings.TrimSuffix(test.want, " ") {
 				t.Errorf("changes %q, want %q", got, test.want)

@@ -29,7 +29,7 @@ type commands struct{ tree *host.Tree }
 
 // fields returns the current values of the fields that a change names.
 func (db database) fields(c ledger.Change) fields {
-	now := fields(slices.Clone(c.Want.Names))
+	now := fields(slices.Clone(c.Desired.Names))
 	columns := map[string]int{"uid": colID, "gid": colID, "gecos": 4, "home": colHome, "shell": 6}
 	for i, field := range now {
 		name, wanted, isField := strings.Cut(field, "=")
@@ -62,8 +62,8 @@ func missingFields(wanted, now fields) fields {
 	return slices.DeleteFunc(slices.Clone(wanted), func(field string) bool { return slices.Contains(now, field) })
 }
 
-// Look returns the current values of the fields that the change names.
-func (d *commands) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
+// Get returns the current values of the fields that the change names.
+func (d *commands) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	db, err := readDatabase(d.tree)
 	if err != nil || !db.has(c.Kind, c.Target) {
 		return ledger.State{}, err
@@ -72,17 +72,17 @@ func (d *commands) Look(_ context.Context, c ledger.Change) (ledger.State, error
 	return ledger.State{Present: true, Value: strings.Join(now, "; "), Names: now}, nil
 }
 
-// Make runs the commands that the change needs.
-func (d *commands) Make(ctx context.Context, c ledger.Change, _ ledger.State) error {
-	now, err := d.Look(ctx, c)
+// Set runs the commands that the change needs.
+func (d *commands) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
+	now, err := d.Get(ctx, c)
 	if err != nil {
 		return err
 	}
-	missing := missingFields(c.Want.Names, now.Names)
+	missing := missingFields(c.Desired.Names, now.Names)
 	var args []string
 	command := string(c.Kind) + "mod"
 	switch {
-	case !c.Want.Present:
+	case !c.Desired.Present:
 		command = string(c.Kind) + "del"
 		if c.Kind == User { // in an image; it is refused on the running host
 			args = append(args, "--remove")
@@ -105,18 +105,18 @@ func (d *commands) Make(ctx context.Context, c ledger.Change, _ ledger.State) er
 			args = append(args, option[1], value)
 		}
 	}
-	if len(args) > 0 || now.Present != c.Want.Present {
+	if len(args) > 0 || now.Present != c.Desired.Present {
 		if err := d.run(ctx, nil, command, append(args, c.Target)...); err != nil {
 			return err
 		}
 	}
-	if hash := missing.get("password"); hash != "" && (now.Present || string(c.Want.Content) != locked) {
+	if hash := missing.get("password"); hash != "" && (now.Present || string(c.Desired.Content) != locked) {
 		command := map[ledger.Kind]string{User: "chpasswd", Group: "chgpasswd"}[c.Kind]
-		if err := d.run(ctx, []byte(c.Target+":"+string(c.Want.Content)+"\n"), command, "--encrypted"); err != nil {
+		if err := d.run(ctx, []byte(c.Target+":"+string(c.Desired.Content)+"\n"), command, "--encrypted"); err != nil {
 			return err
 		}
 	}
-	return d.Tidy(ctx, nil)
+	return d.CleanUp(ctx, nil)
 }
 
 // newArgs returns the arguments that only a new account gets.
@@ -124,14 +124,14 @@ func newArgs(c ledger.Change) []string {
 	var args []string
 	if c.Kind == User {
 		args = append(args, "--password", locked)
-		if !slices.Contains(c.Want.Names, "no-create-home") {
+		if !slices.Contains(c.Desired.Names, "no-create-home") {
 			args = append(args, "--create-home")
 		}
-		if home := fields(c.Want.Names).get("home"); home != "" {
+		if home := fields(c.Desired.Names).get("home"); home != "" {
 			args = append(args, "--home-dir", home)
 		}
 	}
-	for _, field := range c.Want.Names {
+	for _, field := range c.Desired.Names {
 		if !strings.Contains(field, "=") {
 			args = append(args, "--"+field)
 		}
@@ -165,9 +165,9 @@ func (d *commands) endTurn(lock *os.File) error {
 	return errors.Join(d.tree.Remove(turnFile), lock.Close())
 }
 
-// Tidy waits for the command of a killed run, and makes durable what the
+// CleanUp waits for the command of a killed run, and makes durable what the
 // commands wrote: they do not sync all of it.
-func (d *commands) Tidy(ctx context.Context, _ []ledger.Change) error {
+func (d *commands) CleanUp(ctx context.Context, _ []ledger.Change) error {
 	running, err := d.tree.Exists(turnFile)
 	if err != nil {
 		return err
@@ -192,25 +192,34 @@ func (d *commands) Tidy(ctx context.Context, _ []ledger.Change) error {
 // Restore does nothing.
 func (*commands) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Halfway returns true: the lines decide what is restored.
-func (*commands) Halfway(ledger.Change, ledger.State, ledger.State) (bool, error) { return true, nil }
+// IsPartiallyRestored returns true: the lines decide what is restored.
+func (*commands) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) { return true, nil }
 
 // leftovers is the driver of other files that shadow-utils write. An undo
 // restores those that no other process has changed since.
 type leftovers struct{ paths *ledger.Paths }
 
-// Look returns the current state of the file.
-func (d *leftovers) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
-	return d.paths.Look(ctx, c)
+// Get returns the current state of the file.
+func (d *leftovers) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
+	return d.paths.Get(ctx, c)
 }
 
-// Bracketed marks what others write.
-func (*leftovers) Bracketed() {}
+// External marks what others write.
+func (*leftovers) External() {}
 
-// Make does nothing.
-func (*leftovers) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+// Set does nothing.
+func (*leftovers) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // Restore restores the file.
 func (d *leftovers) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
 	return d.paths.Restore(ctx, c, before)
 }
+
+var (
+	_ ledger.ExternalDriver  = (*lines)(nil)
+	_ ledger.ExternalDriver  = (*leftovers)(nil)
+	_ ledger.PartialRestorer = (*lines)(nil)
+	_ ledger.PartialRestorer = (*commands)(nil)
+	_ ledger.Cleaner         = (*commands)(nil)
+	_ ledger.Cleaner         = (*keyFiles)(nil)
+)

@@ -125,7 +125,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	case dir.Type == host.Absent:
 		mode := uint32(0o700)
 		want := ledger.State{Present: true, Mode: &mode, UID: &uid, GID: &gid}
-		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Why: why, Want: want})
+		changes = append(changes, ledger.Change{Kind: KeysDir, Target: path.Dir(target), Reason: why, Desired: want})
 	case dir.Type != host.Directory:
 		return nil, refuseKeys(user, "# add the keys manually, or replace it with a directory",
 			"%s is a %s, which is not followed", path.Dir(target), dir.Type)
@@ -153,7 +153,7 @@ func keysOf(in Input, passwd table, user types.PasswdUser) ([]ledger.Change, err
 	} else {
 		want.Digest, want.Size = digest(string(want.Content)), int64(len(want.Content))
 	}
-	return append(changes, ledger.Change{Kind: Keys, Target: target, Why: why, Want: want}), nil
+	return append(changes, ledger.Change{Kind: Keys, Target: target, Reason: why, Desired: want}), nil
 }
 
 // keysContent returns a file as Ignition writes it.

@@ -157,9 +157,9 @@ func TestKeysAreNotLedAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		driver := Drivers(tree, nil)[Keys]
-		now, err := driver.Look(t.Context(), changes[1])
+		now, err := driver.Get(t.Context(), changes[1])
 		if err == nil {
-			err = driver.Make(t.Context(), changes[1], now)
+			err = driver.Set(t.Context(), changes[1], now)
 		}
 		if err == nil {
 			t.Errorf("%s: the link was not noticed", target)

@@ -36,7 +36,7 @@ func (d *keyFiles) open(c ledger.Change) (inner, error) {
 	if c.Kind == KeysDir {
 		in.change.Kind, in.change.Target = ledger.Directory, path.Dir("/"+keysFile)
 	}
-	in.change.Want.Names, in.change.Want.Value = nil, ""
+	in.change.Desired.Names, in.change.Desired.Value = nil, ""
 	home := path.Join("/", strings.TrimSuffix(c.Target, in.change.Target))
 	sub, _, err := d.tree.Sub(home)
 	if err != nil {
@@ -54,8 +54,8 @@ func gone(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR)
 }
 
-// Look returns the current state. Its value is about the desired lines that exist.
-func (d *keyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, error) {
+// Get returns the current state. Its value is about the desired lines that exist.
+func (d *keyFiles) Get(ctx context.Context, c ledger.Change) (ledger.State, error) {
 	in, err := d.open(c)
 	if gone(err) {
 		return ledger.State{}, nil
@@ -64,25 +64,25 @@ func (d *keyFiles) Look(ctx context.Context, c ledger.Change) (ledger.State, err
 		return ledger.State{}, err
 	}
 	defer in.paths.Tree.Close()
-	state, err := in.paths.Look(ctx, in.change)
-	if err != nil || c.Want.Value == "" || !state.Present {
+	state, err := in.paths.Get(ctx, in.change)
+	if err != nil || c.Desired.Value == "" || !state.Present {
 		return state, err
 	}
 	existing := keyLines(state.Content)
-	state.Value = keysValue(slices.DeleteFunc(slices.Clone(c.Want.Names), func(line string) bool {
+	state.Value = keysValue(slices.DeleteFunc(slices.Clone(c.Desired.Names), func(line string) bool {
 		return !slices.Contains(existing, line)
 	}))
 	return state, nil
 }
 
-// Make writes the file, or adds the lines that it lacks.
-func (d *keyFiles) Make(ctx context.Context, c ledger.Change, _ ledger.State) error {
+// Set writes the file, or adds the lines that it lacks.
+func (d *keyFiles) Set(ctx context.Context, c ledger.Change, _ ledger.State) error {
 	in, err := d.open(c)
 	if err != nil {
 		return err
 	}
 	defer in.paths.Tree.Close()
-	now, err := in.paths.Look(ctx, in.change)
+	now, err := in.paths.Get(ctx, in.change)
 	if err != nil {
 		return err
 	}
@@ -90,12 +90,12 @@ func (d *keyFiles) Make(ctx context.Context, c ledger.Change, _ ledger.State) er
 		if now.Present && now.Type != string(host.Regular) {
 			return fmt.Errorf("writing %s: it is a %s, which is not followed", c.Target, now.Type)
 		}
-		if now.Present && c.Want.Value != "" {
-			in.change.Want.Content = addKeys(now.Content, c.Want.Names)
+		if now.Present && c.Desired.Value != "" {
+			in.change.Desired.Content = addKeys(now.Content, c.Desired.Names)
 		}
-		in.change.Want.Digest = digest(string(in.change.Want.Content))
+		in.change.Desired.Digest = digest(string(in.change.Desired.Content))
 	}
-	return in.paths.Make(ctx, in.change, now)
+	return in.paths.Set(ctx, in.change, now)
 }
 
 // Restore restores the file. Lines that another process has added stay.
@@ -108,25 +108,25 @@ func (d *keyFiles) Restore(ctx context.Context, c ledger.Change, before ledger.S
 		return err
 	}
 	defer in.paths.Tree.Close()
-	if c.Kind == KeysDir || c.Want.Value == "" {
+	if c.Kind == KeysDir || c.Desired.Value == "" {
 		return in.paths.Restore(ctx, in.change, before)
 	}
-	now, err := in.paths.Look(ctx, in.change)
+	now, err := in.paths.Get(ctx, in.change)
 	if err != nil || !now.Present {
 		return err
 	}
-	rest := removeKeys(now.Content, c.Want.Names, keyLines(before.Content))
-	asWritten := bytes.Equal(now.Content, addKeys(before.Content, c.Want.Names))
+	rest := removeKeys(now.Content, c.Desired.Names, keyLines(before.Content))
+	asWritten := bytes.Equal(now.Content, addKeys(before.Content, c.Desired.Names))
 	if asWritten || (len(keyLines(rest)) == 0 && !before.Present) {
 		return in.paths.Restore(ctx, in.change, before)
 	}
-	in.change.Want = ledger.State{Present: true, Content: rest, Digest: digest(string(rest))}
-	return in.paths.Make(ctx, in.change, now)
+	in.change.Desired = ledger.State{Present: true, Content: rest, Digest: digest(string(rest))}
+	return in.paths.Set(ctx, in.change, now)
 }
 
-// Tidy removes the temporary files of killed runs, so that their directories can
+// CleanUp removes the temporary files of killed runs, so that their directories can
 // be removed.
-func (d *keyFiles) Tidy(ctx context.Context, changes []ledger.Change) error {
+func (d *keyFiles) CleanUp(ctx context.Context, changes []ledger.Change) error {
 	for _, c := range changes {
 		in, err := d.open(c)
 		if gone(err) {
@@ -135,7 +135,7 @@ func (d *keyFiles) Tidy(ctx context.Context, changes []ledger.Change) error {
 		if err != nil {
 			return err
 		}
-		err = in.paths.Tidy(ctx, []ledger.Change{in.change})
+		err = in.paths.CleanUp(ctx, []ledger.Change{in.change})
 		in.paths.Tree.Close()
 		if err != nil {
 			return err

@@ -148,11 +148,11 @@ func TestNextRunWaitsForTheCommand(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	driver := &commands{tree}
-	if err := driver.Tidy(ctx, nil); !errors.Is(err, context.Canceled) {
+	if err := driver.CleanUp(ctx, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("it does not wait: %v", err)
 	}
 	lock.Close()
-	if err := driver.Tidy(t.Context(), nil); err != nil {
+	if err := driver.CleanUp(t.Context(), nil); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(filepath.Join(m.root, turnFile)); !errors.Is(err, os.ErrNotExist) {

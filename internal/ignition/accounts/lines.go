@@ -18,10 +18,10 @@ import (
 // one of them since. All other lines stay as they are.
 type lines struct{ tree *host.Tree }
 
-// Look returns the lines, each behind its file, and the digests of those of each
+// Get returns the lines, each behind its file, and the digests of those of each
 // file in Names. The ledger keeps the lines that existed before; of those that a
 // step has left it has the digests.
-func (d *lines) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
+func (d *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	db, err := readDatabase(d.tree)
 	if err != nil {
 		return ledger.State{}, err
@@ -39,7 +39,7 @@ func (d *lines) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
 		}
 	}
 	for _, file := range filesOf(c.Kind) {
-		if !c.Want.Present { // to be removed: an undo needs its place
+		if !c.Desired.Present { // to be removed: an undo needs its place
 			state.Names = append(state.Names, strings.Join(db[file].preceding(c.Target), ","))
 		}
 	}
@@ -49,17 +49,17 @@ func (d *lines) Look(_ context.Context, c ledger.Change) (ledger.State, error) {
 	return state, nil
 }
 
-// Bracketed marks what others write.
-func (*lines) Bracketed() {}
+// External marks what others write.
+func (*lines) External() {}
 
-// Make does nothing.
-func (*lines) Make(context.Context, ledger.Change, ledger.State) error { return nil }
+// Set does nothing.
+func (*lines) Set(context.Context, ledger.Change, ledger.State) error { return nil }
 
-// Halfway reports whether the lines of each file are as they were before the step
+// IsPartiallyRestored reports whether the lines of each file are as they were before the step
 // or after it: an undo can be killed between two files.
-func (*lines) Halfway(c ledger.Change, before, now ledger.State) (bool, error) {
+func (*lines) IsPartiallyRestored(c ledger.Change, before, now ledger.State) (bool, error) {
 	for i, digest := range now.Names[:min(len(now.Names), len(filesOf(c.Kind)))] {
-		if digest != before.Names[i] && (i >= len(c.Want.Names) || digest != c.Want.Names[i]) {
+		if digest != before.Names[i] && (i >= len(c.Desired.Names) || digest != c.Desired.Names[i]) {
 			return false, nil
 		}
 	}

@@ -185,7 +185,7 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *host.Tree)) error {
 	}
 	defer tree.Close()
 	drivers := Drivers(tree, nil)
-	drivers[ledger.Shared] = &ledger.SharedOf{ContentsOf: &ledger.ContentsOf{Tree: tree}, Purge: m.purge}
+	drivers[ledger.SharedContents] = &ledger.SharedDirSnapshot{DirSnapshot: &ledger.DirSnapshot{Tree: tree}, Purge: m.purge}
 	if m.around != nil {
 		m.around(drivers)
 	}
@@ -198,7 +198,7 @@ func (m *machine) open(do func(l *ledger.Ledger, tree *host.Tree)) error {
 	return nil
 }
 
-func (m *machine) apply(passwd types.Passwd) (made []ledger.Pending, err error) {
+func (m *machine) apply(passwd types.Passwd) (made []ledger.PlannedChange, err error) {
 	m.t.Helper()
 	m.with(func(l *ledger.Ledger, tree *host.Tree) {
 		made, err = Apply(m.t.Context(), l, "files", Input{Passwd: passwd, Tree: tree, Live: m.live})
@@ -247,7 +247,7 @@ func oracle(t *testing.T, root string, commands ...string) {
 	}
 }
 
-func keysOnly(pending []ledger.Pending) []string {
+func keysOnly(pending []ledger.PlannedChange) []string {
 	var list []string
 	for _, p := range pending {
 		list = append(list, p.Key())

@@ -220,11 +220,11 @@ func TestUserMadeInPart(t *testing.T) {
 	m.around = endAfter(&left)
 	m.with(func(l *ledger.Ledger, tree *host.Tree) { // as Apply does until it runs useradd
 		changes := []ledger.Change{userChange(passwd.Users[0])}
-		written, err := writtenBy(tree, []ledger.Pending{{Change: changes[0]}})
+		written, err := writtenBy(tree, []ledger.PlannedChange{{Change: changes[0]}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := l.Bracket(t.Context(), "files", written...); err != nil {
+		if _, err := l.TrackExternal(t.Context(), "files", written...); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Apply(t.Context(), "files", changes); !errors.Is(err, errEnded) {
@@ -272,12 +272,12 @@ type ending struct {
 
 var errEnded = errors.New("the run was ended")
 
-func (e ending) Make(ctx context.Context, c ledger.Change, now ledger.State) error {
+func (e ending) Set(ctx context.Context, c ledger.Change, now ledger.State) error {
 	*e.left--
 	if *e.left < 0 {
 		return errEnded
 	}
-	return e.Driver.Make(ctx, c, now)
+	return e.Driver.Set(ctx, c, now)
 }
 
 func endAfter(left *int) func(map[ledger.Kind]ledger.Driver) {

@@ -12,16 +12,16 @@ import (
 // changes returns the changes from the tree to the overlay, including the ones that the tree
 // already has.
 func (d *decider) changes() ([]ledger.Change, error) {
-	changes, err := d.scene.removals()
+	changes, err := d.overlay.removals()
 	if err != nil {
 		return nil, err
 	}
 	var hard []ledger.Change
-	for _, t := range d.scene.touched {
-		if err := d.settle(t); err != nil {
+	for _, t := range d.overlay.touched {
+		if err := d.checkUnreplaced(t); err != nil {
 			return nil, err
 		}
-		list, err := d.scene.wish(t)
+		list, err := d.overlay.changesFor(t)
 		if err != nil {
 			return nil, err
 		}
@@ -34,43 +34,43 @@ func (d *decider) changes() ([]ledger.Change, error) {
 	return append(changes, hard...), nil
 }
 
-// settle adds a problem if Ignition's rules forbid a difference between the overlay and the tree
+// checkUnreplaced adds a problem if Ignition's rules forbid a difference between the overlay and the tree
 // at a path.
-func (d *decider) settle(t *touch) error {
-	if t.must == "" {
+func (d *decider) checkUnreplaced(t *touchedPath) error {
+	if t.conflict == "" {
 		return nil
 	}
-	n, err := d.scene.lstat(t.path)
+	n, err := d.overlay.lstat(t.path)
 	if err != nil {
 		return err
 	}
-	info, err := d.scene.before(t.path)
+	info, err := d.overlay.lstatTree(t.path)
 	if err != nil {
 		return err
 	}
-	same, err := d.scene.unchanged(t.path, n, info)
+	same, err := d.overlay.unchanged(t.path, n, info)
 	if err == nil && !same {
-		d.found.inTree("%s", t.must)
+		d.problems.addTree("%s", t.conflict)
 	}
 	return err
 }
 
 // removals returns the removals, deepest first: paths that do not exist in the overlay, and
 // paths that change between a directory and another type.
-func (s *scene) removals() ([]ledger.Change, error) {
+func (s *overlay) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
-	look := func(p string, info host.Info, t *touch) error {
+	look := func(p string, info host.Info, t *touchedPath) error {
 		n, err := s.lstat(p)
 		if err != nil || info.Type == host.Absent {
 			return err
 		}
 		if n.kind == host.Absent || (n.kind == host.Directory) != (info.Type == host.Directory) {
-			gone[p] = ledger.Change{Kind: kindOf(info.Type), Target: p, Why: t.why, Overwrite: true}
+			gone[p] = ledger.Change{Kind: changeKind(info.Type), Target: p, Reason: t.why, Overwrite: true}
 		}
 		return nil
 	}
 	for _, t := range s.touched {
-		info, err := s.before(t.path)
+		info, err := s.lstatTree(t.path)
 		if err != nil {
 			return nil, err
 		}
@@ -97,72 +97,72 @@ func (s *scene) removals() ([]ledger.Change, error) {
 	return list, nil
 }
 
-func kindOf(kind host.FileType) ledger.Kind {
+func changeKind(kind host.FileType) ledger.Kind {
 	switch kind {
 	case host.Directory:
 		return ledger.Directory
 	case host.Symlink:
-		return ledger.Link
+		return ledger.Symlink
 	}
 	return ledger.File
 }
 
-// wish returns the changes that create one path, none if the path does not exist in the overlay.
-func (s *scene) wish(t *touch) ([]ledger.Change, error) {
+// changesFor returns the changes that create one path, none if the path does not exist in the overlay.
+func (s *overlay) changesFor(t *touchedPath) ([]ledger.Change, error) {
 	n, err := s.lstat(t.path)
 	if err != nil || n.kind == host.Absent {
 		return nil, err
 	}
-	change := ledger.Change{Kind: kindOf(n.kind), Target: t.path, Why: t.why, Overwrite: t.overwrite, Want: n.state()}
+	change := ledger.Change{Kind: changeKind(n.kind), Target: t.path, Reason: t.why, Overwrite: t.overwrite, Desired: n.state()}
 	switch {
 	case t.implied:
-		return s.impliedWish(t, n, change)
-	case t.hard != "" && n.kind != host.Directory:
-		return s.hardWish(t, n, change)
+		return s.parentChanges(t, n, change)
+	case t.hardTarget != "" && n.kind != host.Directory:
+		return s.hardLinkChanges(t, n, change)
 	}
 	return []ledger.Change{change}, nil
 }
 
-// hardWish returns the changes for a hard link. The path is removed first if it is a hard link
+// hardLinkChanges returns the changes for a hard link. The path is removed first if it is a hard link
 // to a file that is replaced, because it would keep the old content. If another entry replaced
 // the link's target in the overlay, the path gets a copy: the ledger creates hard links last and
 // would link to the new target.
-func (s *scene) hardWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
-	named, err := s.lstat(t.hard)
+func (s *overlay) hardLinkChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
+	named, err := s.lstat(t.hardTarget)
 	if err != nil {
 		return nil, err
 	}
 	if named != n && n.kind == host.Symlink {
-		change.Want = ledger.State{Present: true, UID: &n.uid, GID: &n.gid, Link: n.link}
+		change.Desired = ledger.State{Present: true, UID: &n.uid, GID: &n.gid, Link: n.link}
 		return []ledger.Change{change}, nil
 	}
 	if named != n {
 		content, err := s.read(n)
-		change.Want = ledger.FileState(content, n.mode)
-		change.Want.UID, change.Want.GID = &n.uid, &n.gid
+		change.Desired = ledger.FileState(content, n.mode)
+		change.Desired.UID, change.Desired.GID = &n.uid, &n.gid
 		return []ledger.Change{change}, err
 	}
-	change.Kind, change.Want = ledger.HardLink, ledger.HardLinkState(t.hard, n.kind)
-	info, err := s.before(t.path)
+	change.Kind, change.Desired = ledger.HardLink, ledger.HardLinkState(t.hardTarget, n.kind)
+	info, err := s.lstatTree(t.path)
 	if err != nil {
 		return nil, err
 	}
-	target, err := s.before(t.hard)
+	target, err := s.lstatTree(t.hardTarget)
 	if err != nil {
 		return nil, err
 	}
 	if info.Type == n.kind && info.Device == target.Device && info.Inode == target.Inode && n.inode == (inode{}) {
-		remove := ledger.Change{Kind: ledger.File, Target: t.path, Why: t.why, Overwrite: true}
+		remove := ledger.Change{Kind: ledger.File, Target: t.path, Reason: t.why, Overwrite: true}
 		return []ledger.Change{remove, change}, nil
 	}
 	return []ledger.Change{change}, nil
 }
 
-// impliedWish returns the change for a parent directory that the ledger would create with other
+// parentChanges returns the change for a parent directory that the ledger would create with other
 // attributes, or that exists and would be removed. The ledger creates other missing parents
 // automatically.
-func (s *scene) impliedWish(t *touch, n *node, change ledger.Change) ([]ledger.Change, error) {
-	info, err := s.before(t.path)
+func (s *overlay) parentChanges(t *touchedPath, n *node, change ledger.Change) ([]ledger.Change, error) {
+	info, err := s.lstatTree(t.path)
 	if err != nil {
 		return nil, err
 	}
@@ -174,30 +174,30 @@ func (s *scene) impliedWish(t *touch, n *node, change ledger.Change) ([]ledger.C
 
 // state returns the desired state of a node.
 func (n *node) state() ledger.State {
-	state := n.given
-	if n.made {
+	state := n.explicit
+	if n.created {
 		state = ledger.State{Mode: &n.mode, UID: &n.uid, GID: &n.gid, Link: n.link}
 		if n.kind == host.Symlink {
 			state.Mode = nil
 		}
 	}
 	state.Present = true
-	if n.kind == host.Regular && (n.made || n.written) {
+	if n.kind == host.Regular && (n.created || n.written) {
 		file := ledger.FileState(n.content, n.mode)
 		state.Content, state.Digest, state.Size = file.Content, file.Digest, file.Size
 	}
 	return state
 }
 
-// clear removes an existing path before an entry is created there. On a running host, directory
+// removeExisting removes an existing path before an entry is created there. On a running host, directory
 // trees are never removed.
-func (d *decider) clear(p, why string) error {
-	there, err := d.scene.lstat(p)
+func (d *decider) removeExisting(p, why string) error {
+	there, err := d.overlay.lstat(p)
 	if err != nil {
 		return err
 	}
 	if there.kind == host.Directory && !d.in.Strict {
-		return inTheWay("%s is a directory, which is not removed on a running host for what the config has there", path.Clean(p))
+		return newObstacle("%s is a directory, which is not removed on a running host for what the config has there", path.Clean(p))
 	}
-	return d.scene.remove(p, why)
+	return d.overlay.remove(p, why)
 }

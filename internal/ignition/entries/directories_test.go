@@ -43,7 +43,7 @@ func TestDirectories(t *testing.T) {
 				d /e 0755 0:0`,
 		},
 		"on a host that joins overwrite leaves a directory's contents": {
-			join: true,
+			runningHost: true,
 			tree: `d /d 0700 5:6
 				f /d/f =x`,
 			config: `{"storage":{"directories":[{"path":"/d","overwrite":true,"mode":493}]}}`,

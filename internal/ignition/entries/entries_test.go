@@ -15,16 +15,16 @@ import (
 
 // scenario is a config on a tree, with the expected changes and the tree after them.
 type scenario struct {
-	tree   string
-	config string
-	join   bool
-	want   []string
-	after  string
+	tree        string
+	config      string
+	runningHost bool
+	want        []string
+	after       string
 
 	enabled []string // the units that systemctl reports as enabled
 
-	again  string // error of a second run, in which Ignition fails, too
-	undone string // the tree after an undo, if it differs from the original
+	secondRunError string // error of a second run, in which Ignition fails, too
+	undoneTree     string // the tree after an undo, if it differs from the original
 }
 
 // check also applies the changes, decides again (no change may remain) and undoes all changes.
@@ -38,30 +38,30 @@ func (c scenario) check(t *testing.T) {
 	before := listing(t, root)
 	changes, err := c.changes(t, tree)
 	must(t, err)
-	if diff := cmp.Diff(c.want, words(changes)); diff != "" {
+	if diff := cmp.Diff(c.want, formatChanges(changes)); diff != "" {
 		t.Errorf("changes (-want +got):\n%s", diff)
 	}
 	l := openLedger(t, tree)
 	_, err = l.Apply(ctx, "entries", changes)
 	must(t, err)
-	if diff := cmp.Diff(trimmed(c.after), trimmed(listing(t, root))); diff != "" {
+	if diff := cmp.Diff(trimmedLines(c.after), trimmedLines(listing(t, root))); diff != "" {
 		t.Errorf("tree after it (-want +got):\n%s", diff)
 	}
 	again, err := c.changes(t, tree)
-	if c.again == "" {
+	if c.secondRunError == "" {
 		must(t, err)
-	} else if err == nil || !strings.Contains(err.Error(), c.again) {
-		t.Errorf("a second run says %v, want %q", err, c.again)
+	} else if err == nil || !strings.Contains(err.Error(), c.secondRunError) {
+		t.Errorf("a second run says %v, want %q", err, c.secondRunError)
 	}
 	if left := pending(t, l, again); len(left) > 0 {
 		t.Errorf("a second run would still change %q", left)
 	}
 	_, err = l.Undo(ctx)
 	must(t, err)
-	if c.undone != "" {
-		before = c.undone
+	if c.undoneTree != "" {
+		before = c.undoneTree
 	}
-	if diff := cmp.Diff(trimmed(before), trimmed(listing(t, root))); diff != "" {
+	if diff := cmp.Diff(trimmedLines(before), trimmedLines(listing(t, root))); diff != "" {
 		t.Errorf("tree after undo (-before +after):\n%s", diff)
 	}
 }
@@ -69,8 +69,8 @@ func (c scenario) check(t *testing.T) {
 // changes returns all changes of the scenario. Those of the preset file of an image come last.
 func (c scenario) changes(t *testing.T, tree *host.Tree) ([]ledger.Change, error) {
 	t.Helper()
-	decision, err := Decide(inputOf(t, tree, c.config, !c.join))
-	if err != nil || c.join {
+	decision, err := Decide(inputOf(t, tree, c.config, !c.runningHost))
+	if err != nil || c.runningHost {
 		return changesOf(decision), err
 	}
 	preset, err := decision.Preset(func(unit string) (bool, error) { return slices.Contains(c.enabled, unit), nil })
@@ -127,11 +127,11 @@ func TestFiles(t *testing.T) {
 				f /c 0644 7:6 =old`,
 		},
 		"on a host that joins setuid stays": {
-			join:   true,
-			tree:   `f /a 4755 5:6 =old`,
-			config: `{"storage":{"files":[{"path":"/a"}]}}`,
-			want:   []string{"file /a"},
-			after:  `f /a 4755 5:6 =old`,
+			runningHost: true,
+			tree:        `f /a 4755 5:6 =old`,
+			config:      `{"storage":{"files":[{"path":"/a"}]}}`,
+			want:        []string{"file /a"},
+			after:       `f /a 4755 5:6 =old`,
 		},
 		"overwrite gives a new file, also over a link and a tree": {
 			tree: `f /a 0600 5:6 =old
@@ -169,7 +169,7 @@ func TestFiles(t *testing.T) {
 				f /c 0644 0:0 =new`,
 		},
 		"on a host that joins whole lines are appended once": {
-			join: true,
+			runningHost: true,
 			tree: `f /a 0600 5:6 =one
 				f /b =one\ntwo\nthree\n
 				f /c =one two\nthree`,
@@ -183,7 +183,7 @@ func TestFiles(t *testing.T) {
 				f /c 0644 0:0 =one two\nthree\ntwo\nthree\n`,
 		},
 		"on a host that joins files and links are replaced": {
-			join: true,
+			runningHost: true,
 			tree: `f /a 4755 5:6 =old
 				l /b =a`,
 			config: `{"storage":{"files":[{"path":"/a","contents":{"source":"data:,new"}},{"path":"/b","contents":{"source":"data:,new"}}]}}`,

@@ -15,7 +15,7 @@ const fileMode = 0o644 // of new files
 // file creates or replaces a file, or sets the mode and owner of an existing one and appends to
 // it.
 func (d *decider) file(e entry, file types.File) error {
-	t, there, err := d.start(e)
+	t, there, err := d.beginEntry(e)
 	if err != nil {
 		return err
 	}
@@ -24,38 +24,38 @@ func (d *decider) file(e entry, file types.File) error {
 	var n *node
 	switch {
 	case there.kind == host.Regular && !source:
-		n, err = d.oldFile(there, appended, d.in.Strict && e.path != PresetPath)
-	case there.kind == host.Regular && !d.in.Strict, d.absent(t, there, "a file"), there.kind == host.Symlink && source:
+		n, err = d.updatedFile(there, appended, d.in.Strict && e.path != PresetPath)
+	case there.kind == host.Regular && !d.in.Strict, d.canCreate(t, there, "a file"), there.kind == host.Symlink && source:
 		content := append([]byte{}, d.in.Contents[file.Path]...)
 		n, err = d.newFile(e, append(content, appended...))
 	default:
-		return inTheWay("%s shall be a file, but a %s is there", t.path, there)
+		return newObstacle("%s shall be a file, but a %s is there", t.path, there)
 	}
-	if err != nil || !d.own(n, e.node) {
+	if err != nil || !d.setOwner(n, e.node) {
 		return err
 	}
 	n.setMode(file.Mode)
-	return d.scene.put(e.path, n)
+	return d.overlay.setNode(e.path, n)
 }
 
-// absent reports whether an entry can be created as if the path did not exist. Ignition replaces
+// canCreate reports whether an entry can be created as if the path did not exist. Ignition replaces
 // nothing without overwrite. However, the existing path can equal the final result, even one of
 // another entry. Therefore the entry is created, and checkUnreplaced compares the result.
-func (d *decider) absent(t *touch, there *node, what string) bool {
+func (d *decider) canCreate(t *touchedPath, there *node, what string) bool {
 	if there.kind == host.Absent {
 		return true
 	}
 	if d.in.Strict {
-		t.must = fmt.Sprintf("%s shall be %s, but a %s is there that differs, and the entry does not say overwrite: true", t.path, what, there)
+		t.conflict = fmt.Sprintf("%s shall be %s, but a %s is there that differs, and the entry does not say overwrite: true", t.path, what, there)
 	}
 	return d.in.Strict
 }
 
 func (d *decider) newFile(e entry, content []byte) (*node, error) {
-	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return nil, err
 	}
-	n, err := d.scene.born(e.path, host.Regular, fileMode)
+	n, err := d.overlay.newNode(e.path, host.Regular, fileMode)
 	if err != nil {
 		return nil, err
 	}
@@ -63,18 +63,18 @@ func (d *decider) newFile(e entry, content []byte) (*node, error) {
 	return n, nil
 }
 
-// oldFile returns a node for an existing file with its content and the appended content. With
+// updatedFile returns a node for an existing file with its content and the appended content. With
 // atEnd, content is missing unless the file ends with it. Otherwise whole lines are compared, as
 // for the preset file, to which units append, too.
-func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, error) {
+func (d *decider) updatedFile(there *node, appended []byte, atEnd bool) (*node, error) {
 	n := *there
 	if d.in.Strict {
-		n.loseSetuid()
+		n.clearSetuid()
 	}
 	if len(appended) == 0 {
 		return &n, nil
 	}
-	content, err := d.scene.read(there)
+	content, err := d.overlay.read(there)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +85,7 @@ func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, erro
 		return &n, nil
 	}
 	if !hasLines(content, appended) {
-		n.write(append(wholeLines(content), appended...))
+		n.write(append(withFinalNewline(content), appended...))
 	}
 	return &n, nil
 }
@@ -93,24 +93,24 @@ func (d *decider) oldFile(there *node, appended []byte, atEnd bool) (*node, erro
 // write replaces the content of an existing file. The new file keeps all attributes except the
 // SELinux label, which the policy sets.
 func (n *node) write(content []byte) {
-	n.content, n.known, n.written, n.inode = content, true, true, inode{}
-	if n.given.Mode == nil {
-		n.given.Mode = &n.mode
+	n.content, n.contentKnown, n.written, n.inode = content, true, true, inode{}
+	if n.explicit.Mode == nil {
+		n.explicit.Mode = &n.mode
 	}
-	n.given.UID, n.given.GID, n.given.Xattrs = &n.uid, &n.gid, maps.Clone(n.xattrs)
-	delete(n.given.Xattrs, "security.selinux")
+	n.explicit.UID, n.explicit.GID, n.explicit.Xattrs = &n.uid, &n.gid, maps.Clone(n.xattrs)
+	delete(n.explicit.Xattrs, "security.selinux")
 }
 
-// loseSetuid clears the setuid and setgid bits as chown(2) does for an existing file, even if
+// clearSetuid clears the setuid and setgid bits as chown(2) does for an existing file, even if
 // the owner does not change. Ignition calls chown for every file.
-func (n *node) loseSetuid() {
+func (n *node) clearSetuid() {
 	const setuid, setgid, groupExecutes = 0o4000, 0o2000, 0o010
 	mode := n.mode &^ setuid
 	if mode&groupExecutes != 0 {
 		mode &^= setgid
 	}
 	if mode != n.mode {
-		n.mode, n.given.Mode = mode, &mode
+		n.mode, n.explicit.Mode = mode, &mode
 	}
 }
 
@@ -119,12 +119,12 @@ func hasLines(text, lines []byte) bool {
 	if bytes.HasSuffix(text, lines) {
 		return true
 	}
-	framed := func(b []byte) []byte { return append([]byte("\n"), wholeLines(b)...) }
+	framed := func(b []byte) []byte { return append([]byte("\n"), withFinalNewline(b)...) }
 	return bytes.Contains(framed(text), framed(lines))
 }
 
-// wholeLines returns a copy of text that ends with a newline, unless text is empty.
-func wholeLines(text []byte) []byte {
+// withFinalNewline returns a copy of text that ends with a newline, unless text is empty.
+func withFinalNewline(text []byte) []byte {
 	text = bytes.Clone(text)
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		text = append(text, '\n')

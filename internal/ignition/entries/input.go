@@ -55,11 +55,11 @@ type Decision struct {
 // anything then.
 func Decide(in Input) (*Decision, error) {
 	found := &problems{}
-	refuse(in, found)
-	if found.any() {
-		return nil, found.failure()
+	checkConfig(in, found)
+	if found.hasAny() {
+		return nil, found.asFailure()
 	}
-	d := &decider{in: in, scene: newScene(in.Tree), found: found}
+	d := &decider{in: in, overlay: newOverlay(in.Tree), problems: found}
 	for _, act := range []func() error{d.storage, d.units} {
 		if err := act(); err != nil {
 			return nil, err
@@ -74,10 +74,10 @@ func Decide(in Input) (*Decision, error) {
 
 // decider applies the entries of a config to an overlay.
 type decider struct {
-	in     Input
-	scene  *scene
-	found  *problems
-	preset *touch // an entry of the config for the preset file, until Preset makes the file
+	in       Input
+	overlay  *overlay
+	problems *problems
+	preset   *touchedPath // an entry of the config for the preset file, until Preset makes the file
 }
 
 // complete returns the changes, or an error if there are problems.
@@ -86,8 +86,8 @@ func (d *decider) complete() ([]ledger.Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.found.any() {
-		return nil, d.found.failure()
+	if d.problems.hasAny() {
+		return nil, d.problems.asFailure()
 	}
 	return changes, nil
 }

@@ -10,7 +10,7 @@ import (
 
 // link creates a symbolic link, or keeps an existing one with the same target.
 func (d *decider) link(e entry, link types.Link) error {
-	t, there, err := d.start(e)
+	t, there, err := d.beginEntry(e)
 	if err != nil {
 		return err
 	}
@@ -18,25 +18,25 @@ func (d *decider) link(e entry, link types.Link) error {
 	switch {
 	case there.kind == host.Symlink && path.Clean(there.link) == path.Clean(target):
 		n := *there
-		n.given.Link = there.link
-		return d.scene.put(e.path, &n)
-	case d.absent(t, there, "a link to "+target), there.kind == host.Symlink, there.kind == host.Regular:
+		n.explicit.Link = there.link
+		return d.overlay.setNode(e.path, &n)
+	case d.canCreate(t, there, "a link to "+target), there.kind == host.Symlink, there.kind == host.Regular:
 	default:
-		return inTheWay("%s shall be a link to %s, but a %s is there", t.path, target, there)
+		return newObstacle("%s shall be a link to %s, but a %s is there", t.path, target, there)
 	}
-	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return err
 	}
-	n := &node{kind: host.Symlink, link: target, made: true}
+	n := &node{kind: host.Symlink, link: target, created: true}
 	if d.in.Strict {
 		if err := d.ownerOfTarget(n, e.path); err != nil {
 			return err
 		}
 	}
-	if !d.own(n, e.node) {
+	if !d.setOwner(n, e.node) {
 		return nil
 	}
-	return d.scene.put(e.path, n)
+	return d.overlay.setNode(e.path, n)
 }
 
 // ownerOfTarget sets the owner of a new link to that of its target: Ignition stats the link to
@@ -46,11 +46,11 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 	if path.IsAbs(n.link) {
 		return nil
 	}
-	real, found, err := d.scene.walk(path.Dir(p)+"/"+n.link, true)
+	real, found, err := d.overlay.walk(path.Dir(p)+"/"+n.link, true)
 	if err != nil || !found {
-		return d.found.note(err)
+		return d.problems.collect(err)
 	}
-	target, err := d.scene.lstat(real)
+	target, err := d.overlay.lstat(real)
 	if err == nil && target.kind != host.Absent {
 		n.uid, n.gid = target.uid, target.gid
 	}
@@ -60,34 +60,34 @@ func (d *decider) ownerOfTarget(n *node, p string) error {
 // hardLink creates a hard link to a file or symbolic link, which the config itself may create. A
 // relative target is resolved from the root.
 func (d *decider) hardLink(e entry, target string) error {
-	t, there, err := d.start(e)
+	t, there, err := d.beginEntry(e)
 	if err != nil {
 		return err
 	}
-	real, err := d.scene.resolve(target)
+	real, err := d.overlay.resolve(target)
 	if err != nil {
 		return err
 	}
-	named, err := d.scene.lstat(real)
+	named, err := d.overlay.lstat(real)
 	if err != nil {
 		return err
 	}
 	switch {
-	case there.kind == host.Directory && there.same(named):
+	case there.kind == host.Directory && there.isSameFile(named):
 		return nil // Ignition makes no further checks
 	case named.kind == host.Absent:
-		return inTheWay("%s shall be a hard link to %s, where nothing is", t.path, target)
+		return newObstacle("%s shall be a hard link to %s, where nothing is", t.path, target)
 	case named.kind == host.Directory || named.kind == host.Other:
-		return inTheWay("%s shall be a hard link to %s, which is a %s", t.path, target, named)
-	case there.kind == host.Absent || there.same(named):
+		return newObstacle("%s shall be a hard link to %s, which is a %s", t.path, target, named)
+	case there.kind == host.Absent || there.isSameFile(named):
 	case !d.in.Strict && (there.kind == host.Symlink || there.kind == host.Regular):
 	default:
-		return inTheWay("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
+		return newObstacle("%s shall be a hard link to %s, but another %s is there", t.path, target, there)
 	}
-	if err := d.scene.parents(e.path, e.node.Path); err != nil {
+	if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 		return err
 	}
-	t.hard = real
-	d.scene.nodes[e.path] = named
+	t.hardTarget = real
+	d.overlay.nodes[e.path] = named
 	return nil
 }

@@ -48,7 +48,7 @@ func TestLinks(t *testing.T) {
 			want:   []string{"file /a 0644 u0 g0 =new", "no file /b", "hardlink /b -> /a"},
 			after: `f /a 0644 0:0 =new
 				h /b =/a`,
-			undone: `f /a 0644 0:0 =old
+			undoneTree: `f /a 0644 0:0 =old
 				f /b 0644 0:0 =old`, // the ledger keeps contents, not that two files were one
 		},
 		"a name of a unit that is replaced keeps the old content": {
@@ -60,7 +60,7 @@ func TestLinks(t *testing.T) {
 				d /etc/systemd/system 0755 0:0
 				f /etc/systemd/system/a.service 0644 0:0 =[Service]\n
 				f /old 0600 5:6 =[Unit]\n`,
-			again: "/old shall be a hard link to /etc/systemd/system/a.service, but another file is there",
+			secondRunError: "/old shall be a hard link to /etc/systemd/system/a.service, but another file is there",
 		},
 		"a hard link to a link is another name of that link": {
 			tree:   `l /l 5:6 =x`,
@@ -83,7 +83,7 @@ func TestLinks(t *testing.T) {
 			want:   []string{"link /l u0 g0 -> y", "no file /m", "hardlink /m -> /l"},
 			after: `l /l 0:0 =y
 				h /m =/l`,
-			undone: `l /l 5:6 =x
+			undoneTree: `l /l 5:6 =x
 				l /m 5:6 =x`,
 		},
 		"a link that is alike, and leads to the hard link's target": {
@@ -95,7 +95,7 @@ func TestLinks(t *testing.T) {
 				h /m =/l`,
 		},
 		"on a host that joins files and links are replaced": {
-			join: true,
+			runningHost: true,
 			tree: `f /a 5:6 =x
 				f /b 5:6 =y
 				l /c 5:6 =y`,

@@ -10,23 +10,23 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// mostRemoved limits the size of a directory tree that an entry replaces: the ledger backs up
+// maxRemoved limits the size of a directory tree that an entry replaces: the ledger backs up
 // each file of it.
-const mostRemoved = 100_000
+const maxRemoved = 100_000
 
 // touch returns the record of a path of the config, and creates it if necessary.
-func (s *scene) touch(p, why string) *touch {
-	t := s.at[p]
+func (s *overlay) touch(p, why string) *touchedPath {
+	t := s.touchedAt[p]
 	if t == nil {
-		t = &touch{path: p, why: why}
-		s.at[p] = t
+		t = &touchedPath{path: p, why: why}
+		s.touchedAt[p] = t
 		s.touched = append(s.touched, t)
 	}
 	return t
 }
 
 // parents creates missing parent directories, as mkdir -p does.
-func (s *scene) parents(p, why string) error {
+func (s *overlay) parents(p, why string) error {
 	dir := path.Dir(p)
 	if dir == "/" {
 		return nil
@@ -40,43 +40,43 @@ func (s *scene) parents(p, why string) error {
 		return nil
 	case host.Absent:
 	default:
-		return inTheWay("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
+		return newObstacle("%s is a %s, so that nothing can be below it, as %s shall", dir, n, p)
 	}
 	if err := s.parents(dir, why); err != nil {
 		return err
 	}
-	n, err = s.born(dir, host.Directory, 0o755)
+	n, err = s.newNode(dir, host.Directory, 0o755)
 	if err != nil {
 		return err
 	}
 	s.nodes[dir] = n
-	s.imply(dir, "parent of "+why)
+	s.touchParent(dir, "parent of "+why)
 	return nil
 }
 
-// imply records a parent directory before the paths below it.
-func (s *scene) imply(dir, why string) {
-	if s.at[dir] != nil {
+// touchParent records a parent directory before the paths below it.
+func (s *overlay) touchParent(dir, why string) {
+	if s.touchedAt[dir] != nil {
 		return
 	}
-	t := &touch{path: dir, why: why, implied: true}
-	s.at[dir] = t
-	at := slices.IndexFunc(s.touched, func(below *touch) bool { return host.Within(below.path, dir) })
+	t := &touchedPath{path: dir, why: why, implied: true}
+	s.touchedAt[dir] = t
+	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return host.Within(below.path, dir) })
 	if at < 0 {
 		at = len(s.touched)
 	}
 	s.touched = slices.Insert(s.touched, at, t)
 }
 
-// born returns a new node owned by root. A directory with the setgid bit passes on its group
+// newNode returns a new node owned by root. A directory with the setgid bit passes on its group
 // and, to directories, the bit.
-func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
+func (s *overlay) newNode(p string, kind host.FileType, mode uint32) (*node, error) {
 	const setgid = 0o2000
 	parent, err := s.lstat(path.Dir(p))
 	if err != nil {
 		return nil, err
 	}
-	n := &node{kind: kind, mode: mode, made: true, known: true}
+	n := &node{kind: kind, mode: mode, created: true, contentKnown: true}
 	if parent.mode&setgid != 0 {
 		n.gid = parent.gid
 		if kind == host.Directory {
@@ -86,11 +86,11 @@ func (s *scene) born(p string, kind host.FileType, mode uint32) (*node, error) {
 	return n, nil
 }
 
-// put sets the node at a path. If the node equals the file in the tree, the node gets the inode
+// setNode sets the node at a path. If the node equals the file in the tree, the node gets the inode
 // of the file, so that hard links to the file still match.
-func (s *scene) put(p string, n *node) error {
+func (s *overlay) setNode(p string, n *node) error {
 	s.nodes[p] = n
-	info, err := s.before(p)
+	info, err := s.lstatTree(p)
 	if err != nil || (n.kind != host.Regular && n.kind != host.Symlink) || n.inode != (inode{}) {
 		return err
 	}
@@ -102,7 +102,7 @@ func (s *scene) put(p string, n *node) error {
 }
 
 // unchanged reports whether a node equals the file at a path of the tree.
-func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
+func (s *overlay) unchanged(p string, n *node, info host.Info) (bool, error) {
 	if n.kind != info.Type || n.uid != info.UID || n.gid != info.GID || n.link != info.Link {
 		return false, nil
 	}
@@ -112,7 +112,7 @@ func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
 	if n.mode != info.Mode {
 		return false, nil
 	}
-	if n.kind != host.Regular || !n.known {
+	if n.kind != host.Regular || !n.contentKnown {
 		return true, nil
 	}
 	if int64(len(n.content)) != info.Size {
@@ -123,17 +123,17 @@ func (s *scene) unchanged(p string, n *node, info host.Info) (bool, error) {
 }
 
 // remove removes a path, for a directory with its contents.
-func (s *scene) remove(p, why string) error {
+func (s *overlay) remove(p, why string) error {
 	n, err := s.lstat(p)
 	if err != nil || n.kind == host.Absent {
 		return err
 	}
-	info, err := s.before(p)
+	info, err := s.lstatTree(p)
 	if err != nil {
 		return err
 	}
 	if info.Type == host.Other {
-		return inTheWay("%s is a special file, which could not be given back", p)
+		return newObstacle("%s is a special file, which could not be given back", p)
 	}
 	if info.Type == host.Directory && !s.cleared[p] {
 		if err := s.removable(p, info.Device); err != nil {
@@ -151,24 +151,24 @@ func (s *scene) remove(p, why string) error {
 
 // removable returns an error if a directory tree is too large to remove, contains a special
 // file, which cannot be restored, or contains a mount point.
-func (s *scene) removable(p string, device uint64) error {
+func (s *overlay) removable(p string, device uint64) error {
 	mounts, err := s.tree.Mounts(p)
 	if err != nil {
 		return err
 	}
 	if len(mounts) > 0 {
-		return inTheWay("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
+		return newObstacle("the directory %s would be removed, but something is mounted at %s", p, mounts[0])
 	}
 	count := 0
 	return s.tree.Walk(p, func(inner string, info host.Info) error {
 		count++
 		switch {
-		case count > mostRemoved:
-			return inTheWay("the directory %s would be removed, but it holds more than %d entries", p, mostRemoved)
+		case count > maxRemoved:
+			return newObstacle("the directory %s would be removed, but it holds more than %d entries", p, maxRemoved)
 		case info.Device != device:
-			return inTheWay("the directory %s would be removed, but something is mounted at %s", p, inner)
+			return newObstacle("the directory %s would be removed, but something is mounted at %s", p, inner)
 		case info.Type == host.Other:
-			return inTheWay("the directory %s would be removed, but %s is a special file, which could not be given back", p, inner)
+			return newObstacle("the directory %s would be removed, but %s is a special file, which could not be given back", p, inner)
 		}
 		return nil
 	})

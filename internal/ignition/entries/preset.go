@@ -68,8 +68,8 @@ func (d *decider) presetFile() error {
 	return d.unitFile(PresetPath, content.String())
 }
 
-// Disables reports whether Preset calls its argument.
-func (d *Decision) Disables() bool {
+// DisablesUnits reports whether Preset calls its argument.
+func (d *Decision) DisablesUnits() bool {
 	return slices.ContainsFunc(presetLines(d.decider.in.Units), func(l presetLine) bool { return !l.enabled })
 }
 
@@ -78,10 +78,10 @@ func (d *Decision) Disables() bool {
 // returns that the unit was enabled until then. The changes of the decision must have been made:
 // the unit files decide which units are enabled.
 func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)) ([]ledger.Change, error) {
-	s := d.decider.scene
-	s.touched, s.at = nil, map[string]*touch{}
+	s := d.decider.overlay
+	s.touched, s.touchedAt = nil, map[string]*touchedPath{}
 	if t := d.decider.preset; t != nil {
-		s.touched, s.at[t.path] = []*touch{t}, t
+		s.touched, s.touchedAt[t.path] = []*touchedPath{t}, t
 	}
 	for _, line := range presetLines(d.decider.in.Units) {
 		if !line.enabled {
@@ -93,7 +93,7 @@ func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)
 				continue
 			}
 		}
-		if err := d.decider.found.note(d.decider.appendPreset(line.String())); err != nil {
+		if err := d.decider.problems.collect(d.decider.appendPreset(line.String())); err != nil {
 			return nil, err
 		}
 	}
@@ -104,14 +104,14 @@ func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)
 // that hold them, which are what `systemctl disable` removes. Directories follow their contents,
 // so that an undo restores them first.
 func (d *Decision) UnitLinks() ([]ledger.Change, error) {
-	dir, err := d.decider.scene.follow(UnitDir)
+	dir, err := d.decider.overlay.follow(UnitDir)
 	if err != nil {
 		return nil, err
 	}
 	var links []ledger.Change
 	err = d.decider.in.Tree.Walk(dir, func(p string, info host.Info) error {
 		if info.Type == host.Symlink || info.Type == host.Directory {
-			links = append(links, ledger.Change{Kind: kindOf(info.Type), Target: p, Why: "disabled units"})
+			links = append(links, ledger.Change{Kind: changeKind(info.Type), Target: p, Reason: "disabled units"})
 		}
 		return nil
 	})
@@ -122,14 +122,14 @@ func (d *Decision) UnitLinks() ([]ledger.Change, error) {
 // appendPreset appends a line to the preset file, or to the target of its symbolic link, unless
 // the file contains the line.
 func (d *decider) appendPreset(line string) error {
-	real, err := d.scene.follow(PresetPath)
+	real, err := d.overlay.follow(PresetPath)
 	if err != nil {
 		return err
 	}
-	if d.in.forbidden(real) {
-		return inTheWay("%s is not possible, as symbolic links lead to %s", PresetPath, real)
+	if d.in.isForbidden(real) {
+		return newObstacle("%s is not possible, as symbolic links lead to %s", PresetPath, real)
 	}
-	there, err := d.scene.lstat(real)
+	there, err := d.overlay.lstat(real)
 	if err != nil {
 		return err
 	}
@@ -138,28 +138,28 @@ func (d *decider) appendPreset(line string) error {
 		return d.unitFile(real, string(appended))
 	}
 	if there.kind != host.Regular {
-		return inTheWay("%s shall be a file, but a %s is there", real, there)
+		return newObstacle("%s shall be a file, but a %s is there", real, there)
 	}
-	content, err := d.scene.read(there)
+	content, err := d.overlay.read(there)
 	if err != nil || hasLines(content, appended) {
 		return err
 	}
-	d.scene.touch(real, why(PresetPath, real)).overwrite = true
+	d.overlay.touch(real, changeReason(PresetPath, real)).overwrite = true
 	n := *there
-	n.write(append(wholeLines(content), appended...))
-	return d.scene.put(real, &n)
+	n.write(append(withFinalNewline(content), appended...))
+	return d.overlay.setNode(real, &n)
 }
 
-// holdPreset removes the preset file of an image from the changes if Preset creates it.
-func (d *decider) holdPreset() error {
+// deferPreset removes the preset file of an image from the changes if Preset creates it.
+func (d *decider) deferPreset() error {
 	if len(presetLines(d.in.Units)) == 0 {
 		return nil
 	}
-	real, err := d.scene.follow(PresetPath)
+	real, err := d.overlay.follow(PresetPath)
 	if err != nil {
 		return err
 	}
-	d.preset = d.scene.at[real]
-	d.scene.touched = slices.DeleteFunc(d.scene.touched, func(t *touch) bool { return t == d.preset })
+	d.preset = d.overlay.touchedAt[real]
+	d.overlay.touched = slices.DeleteFunc(d.overlay.touched, func(t *touchedPath) bool { return t == d.preset })
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mostProblems is the maximum number of problems in one error.
-const mostProblems = 5
+// maxProblems is the maximum number of problems in one error.
+const maxProblems = 5
 
 // problems collects all problems, to report them in one error.
 type problems struct {
@@ -20,17 +20,17 @@ type problems struct {
 	link   string   // the first path below a symbolic link that is not followed
 }
 
-func (p *problems) inConfig(format string, args ...any) {
+func (p *problems) addConfig(format string, args ...any) {
 	p.config = append(p.config, fmt.Sprintf(format, args...))
 }
 
-func (p *problems) inTree(format string, args ...any) {
+func (p *problems) addTree(format string, args ...any) {
 	p.tree = append(p.tree, fmt.Sprintf(format, args...))
 }
 
-func (p *problems) any() bool { return len(p.config)+len(p.tree) > 0 }
+func (p *problems) hasAny() bool { return len(p.config)+len(p.tree) > 0 }
 
-func (p *problems) failure() error {
+func (p *problems) asFailure() error {
 	code, remedy := report.Failed, "# move what is in the way to another place, or set overwrite: true for the entry in the config"
 	if p.link != "" {
 		remedy = fmt.Sprintf("namei -l %s # shows the owner of each part; replace the link with a directory, or change the path in the config", report.ShellWord(p.link))
@@ -40,8 +40,8 @@ func (p *problems) failure() error {
 	}
 	list := append(append([]string{}, p.config...), p.tree...)
 	rest := ""
-	if more := len(list) - mostProblems; more > 0 {
-		list, rest = list[:mostProblems], fmt.Sprintf("; and %d more", more)
+	if more := len(list) - maxProblems; more > 0 {
+		list, rest = list[:maxProblems], fmt.Sprintf("; and %d more", more)
 	}
 	return report.Fail(code, remedy, "nothing was changed, as the config cannot be applied: %s%s", strings.Join(list, "; "), rest)
 }
@@ -54,11 +54,13 @@ type obstacle struct {
 
 func (o *obstacle) Error() string { return o.text }
 
-func inTheWay(format string, args ...any) error { return &obstacle{text: fmt.Sprintf(format, args...)} }
+func newObstacle(format string, args ...any) error {
+	return &obstacle{text: fmt.Sprintf(format, args...)}
+}
 
-// asObstacle returns an obstacle for an error about a symbolic link above p that is not
+// linkObstacle returns an obstacle for an error about a symbolic link above p that is not
 // followed, and other errors unchanged.
-func asObstacle(p string, err error) error {
+func linkObstacle(p string, err error) error {
 	var unsafe *host.UnsafeLinkError
 	if !errors.As(err, &unsafe) {
 		return err
@@ -66,12 +68,12 @@ func asObstacle(p string, err error) error {
 	return &obstacle{text: fmt.Sprintf("%s: %v", p, err), link: unsafe.Path}
 }
 
-// note collects an obstacle and returns nil. It returns other errors unchanged, because they end
+// collect collects an obstacle and returns nil. It returns other errors unchanged, because they end
 // the decision.
-func (p *problems) note(err error) error {
+func (p *problems) collect(err error) error {
 	var o *obstacle
 	if errors.As(err, &o) {
-		p.inTree("%s", o.text)
+		p.addTree("%s", o.text)
 		p.link = cmp.Or(p.link, o.link)
 		return nil
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mounted is a tree with a mount point.
-type mounted struct {
+// mountedTree is a tree with a mount point.
+type mountedTree struct {
 	*host.Tree
 	at string
 }
 
-func (m mounted) Mounts(p string) ([]string, error) {
+func (m mountedTree) Mounts(p string) ([]string, error) {
 	if host.Within(m.at, p) {
 		return []string{m.at}, nil
 	}
@@ -29,7 +29,7 @@ type fullTree struct{ *host.Tree }
 
 func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
 	info, err := f.Lstat(p)
-	for range mostRemoved + 1 {
+	for range maxRemoved + 1 {
 		if err == nil {
 			err = visit(p+"/x", info)
 		}
@@ -37,18 +37,18 @@ func (f fullTree) Walk(p string, visit func(string, host.Info) error) error {
 	return err
 }
 
-// otherDevice is a tree with a directory on another file system that the mount table lists under
+// otherDeviceTree is a tree with a directory on another file system that the mount table lists under
 // another name.
-type otherDevice struct{ *host.Tree }
+type otherDeviceTree struct{ *host.Tree }
 
-func (o otherDevice) Walk(p string, visit func(string, host.Info) error) error {
+func (o otherDeviceTree) Walk(p string, visit func(string, host.Info) error) error {
 	return o.Tree.Walk(p, func(p string, info host.Info) error {
 		info.Device++
 		return visit(p, info)
 	})
 }
 
-func TestProblems(t *testing.T) {
+func TestDecideReportsProblems(t *testing.T) {
 	const overFile = `{"storage":{"files":[{"path":"/d","overwrite":true,"contents":{"source":"data:,x"}}]}}`
 	for name, c := range map[string]struct {
 		tree, config string
@@ -138,12 +138,12 @@ func TestProblems(t *testing.T) {
 		},
 		"a mount in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
-			around: func(tree *host.Tree) Tree { return mounted{tree, "/d/m"} },
+			around: func(tree *host.Tree) Tree { return mountedTree{tree, "/d/m"} },
 			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
 		},
 		"another file system in a directory that would go": {
 			tree: "d /d/m", config: overFile, code: report.Failed,
-			around: func(tree *host.Tree) Tree { return otherDevice{tree} },
+			around: func(tree *host.Tree) Tree { return otherDeviceTree{tree} },
 			want:   []string{"the directory /d would be removed, but something is mounted at /d/m"},
 		},
 		"too large a directory": {
@@ -173,7 +173,7 @@ func TestProblems(t *testing.T) {
 			changes := changesOf(decision)
 			var failure *report.Failure
 			if !errors.As(err, &failure) || changes != nil {
-				t.Fatalf("got %v, %v", words(changes), err)
+				t.Fatalf("got %v, %v", formatChanges(changes), err)
 			}
 			if failure.Code != c.code || failure.Remedy == "" {
 				t.Errorf("code %d, remedy %q", failure.Code, failure.Remedy)
@@ -194,7 +194,7 @@ func TestProblems(t *testing.T) {
 }
 
 // Names that Ignition's own parser accepts.
-func TestNamesWithASlashAreRefused(t *testing.T) {
+func TestNamesWithSlashAreRejected(t *testing.T) {
 	tree, _ := newTree(t, "")
 	contents := "[Unit]\n"
 	_, err := Decide(Input{Tree: tree, Strict: true, Units: []types.Unit{
@@ -209,7 +209,7 @@ func TestNamesWithASlashAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInTheConfigIsRefused(t *testing.T) {
+func TestRemoteContentsAreRejected(t *testing.T) {
 	tree, _ := newTree(t, "")
 	source := "http://example.com/x"
 	_, err := Decide(Input{Tree: tree, Strict: true, Storage: types.Storage{Files: []types.File{
@@ -228,14 +228,14 @@ func TestWhatIsNotInTheConfigIsRefused(t *testing.T) {
 }
 
 // An account that the config creates has no ID yet when a plan is printed.
-func TestAnOwnerThatIsToBeMade(t *testing.T) {
+func TestOwnerWithoutIDIsAccepted(t *testing.T) {
 	tree, _ := newTree(t, "")
 	in := inputOf(t, tree, `{"storage":{"files":[{"path":"/a","user":{"name":"new"}}]}}`, true)
 	in.User = func(string) (int, bool) { return -1, true }
 	decision, err := Decide(in)
 	must(t, err)
 	changes := decision.Changes
-	if len(changes) != 1 || *changes[0].Want.UID != -1 {
-		t.Errorf("got %v", words(changes))
+	if len(changes) != 1 || *changes[0].Desired.UID != -1 {
+		t.Errorf("got %v", formatChanges(changes))
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
-// scene is the final state of the tree: the tree itself, overlaid by created and removed nodes.
+// overlay is the final state of the tree: the tree itself, overlaid by created and removed nodes.
 // Its paths are real paths, without symbolic links in their parents.
-type scene struct {
-	tree    Tree
-	seen    map[string]host.Info // cache of Lstat of the tree
-	nodes   map[string]*node     // changed nodes, and cached ones
-	cleared map[string]bool      // directories of the tree that were removed with their contents
-	touched []*touch
-	at      map[string]*touch
+type overlay struct {
+	tree      Tree
+	treeInfo  map[string]host.Info // cache of Lstat of the tree
+	nodes     map[string]*node     // changed nodes, and cached ones
+	cleared   map[string]bool      // directories of the tree that were removed with their contents
+	touched   []*touchedPath
+	touchedAt map[string]*touchedPath
 }
 
 // node is one file, directory or link in the overlay.
@@ -28,49 +28,49 @@ type node struct {
 	link     string // of a symbolic link
 	xattrs   map[string][]byte
 
-	content []byte // of a regular file, if contentKnown
-	known   bool
-	from    string // path in the tree, for an existing file
-	inode   inode  // of an existing file
+	content      []byte // of a regular file, if contentKnown
+	contentKnown bool
+	treePath     string // path in the tree, for an existing file
+	inode        inode  // of an existing file
 
-	made    bool         // created by the config; otherwise only explicit attributes are set
-	given   ledger.State // explicit mode and owner
-	written bool         // the content is set, too
+	created  bool         // created by the config; otherwise only explicit attributes are set
+	explicit ledger.State // explicit mode and owner
+	written  bool         // the content is set, too
 }
 
 type inode struct{ device, number uint64 }
 
-// touch is a path that the config affects.
-type touch struct {
-	path      string
-	why       string
-	overwrite bool
-	implied   bool   // only a parent of an entry
-	must      string // problem to report if the overlay differs from the tree
-	hard      string // target of a hard link
+// touchedPath is a path that the config affects.
+type touchedPath struct {
+	path       string
+	why        string
+	overwrite  bool
+	implied    bool   // only a parent of an entry
+	conflict   string // problem to report if the overlay differs from the tree
+	hardTarget string // target of a hard link
 }
 
-func newScene(tree Tree) *scene {
-	return &scene{
-		tree: tree, seen: map[string]host.Info{}, nodes: map[string]*node{},
-		cleared: map[string]bool{}, at: map[string]*touch{},
+func newOverlay(tree Tree) *overlay {
+	return &overlay{
+		tree: tree, treeInfo: map[string]host.Info{}, nodes: map[string]*node{},
+		cleared: map[string]bool{}, touchedAt: map[string]*touchedPath{},
 	}
 }
 
-// before returns the file information of the tree itself.
-func (s *scene) before(p string) (host.Info, error) {
-	if info, seen := s.seen[p]; seen {
+// lstatTree returns the file information of the tree itself.
+func (s *overlay) lstatTree(p string) (host.Info, error) {
+	if info, seen := s.treeInfo[p]; seen {
 		return info, nil
 	}
 	info, err := s.tree.Lstat(p)
 	if err == nil {
-		s.seen[p] = info
+		s.treeInfo[p] = info
 	}
 	return info, err
 }
 
 // lstat returns the node at a real path. The node of a missing path has kind Absent.
-func (s *scene) lstat(p string) (*node, error) {
+func (s *overlay) lstat(p string) (*node, error) {
 	if p == "/" {
 		return &node{kind: host.Directory, mode: 0o755}, nil
 	}
@@ -82,37 +82,37 @@ func (s *scene) lstat(p string) (*node, error) {
 			return &node{}, nil
 		}
 	}
-	info, err := s.before(p)
+	info, err := s.lstatTree(p)
 	if err != nil {
 		return nil, err
 	}
 	n := &node{
 		kind: info.Type, mode: info.Mode, uid: info.UID, gid: info.GID, link: info.Link, xattrs: info.Xattrs,
-		from: p, inode: inode{info.Device, info.Inode},
+		treePath: p, inode: inode{info.Device, info.Inode},
 	}
 	s.nodes[p] = n
 	return n, nil
 }
 
 // read returns the content of a regular file.
-func (s *scene) read(n *node) ([]byte, error) {
-	if !n.known {
-		content, _, err := s.tree.ReadFile(n.from)
+func (s *overlay) read(n *node) ([]byte, error) {
+	if !n.contentKnown {
+		content, _, err := s.tree.ReadFile(n.treePath)
 		if err != nil {
 			return nil, err
 		}
-		n.content, n.known = content, true
+		n.content, n.contentKnown = content, true
 	}
 	return n.content, nil
 }
 
-// mostLinks is the maximum number of symbolic links in the resolution of a path, as in the
+// maxLinks is the maximum number of symbolic links in the resolution of a path, as in the
 // kernel.
-const mostLinks = 40
+const maxLinks = 40
 
 // resolve returns the real path of p. Symbolic links in parents are followed inside the tree,
 // the last component is not. Missing components are treated as directories.
-func (s *scene) resolve(p string) (string, error) {
+func (s *overlay) resolve(p string) (string, error) {
 	p = path.Clean("/" + p)
 	if p == "/" {
 		return p, nil
@@ -122,7 +122,7 @@ func (s *scene) resolve(p string) (string, error) {
 }
 
 // follow returns the real path of the target of p, which may be missing.
-func (s *scene) follow(p string) (string, error) {
+func (s *overlay) follow(p string) (string, error) {
 	real, _, err := s.walk(p, false)
 	return real, err
 }
@@ -130,7 +130,7 @@ func (s *scene) follow(p string) (string, error) {
 // walk resolves all components of p. If there is true, p must exist: found is false at a
 // component that is missing or below no directory. Links of unprivileged users are followed only
 // to existing files of the same user, as in host.Tree.
-func (s *scene) walk(p string, there bool) (real string, found bool, err error) {
+func (s *overlay) walk(p string, there bool) (real string, found bool, err error) {
 	real, links := "/", 0
 	guard := s.tree.GuardLinks(p)
 	rest := strings.Split(p, "/")
@@ -143,12 +143,12 @@ func (s *scene) walk(p string, there bool) (real string, found bool, err error) 
 			return "", false, err
 		}
 		if n.kind == host.Symlink {
-			if links++; links > mostLinks {
-				return "", false, inTheWay("%s leads over more than %d symbolic links", p, mostLinks)
+			if links++; links > maxLinks {
+				return "", false, newObstacle("%s leads over more than %d symbolic links", p, maxLinks)
 			}
 			holder, err := s.lstat(real)
 			if err == nil {
-				err = asObstacle(p, guard.Follow(name, holder.uid, n.uid, len(rest)))
+				err = linkObstacle(p, guard.Follow(name, holder.uid, n.uid, len(rest)))
 			}
 			if err != nil {
 				return "", false, err
@@ -163,23 +163,23 @@ func (s *scene) walk(p string, there bool) (real string, found bool, err error) 
 			return "", false, nil
 		}
 		real = next
-		if err := guard.Arrive(n.owner(), len(rest)); err != nil {
-			return "", false, asObstacle(p, err)
+		if err := guard.Arrive(n.ownerUID(), len(rest)); err != nil {
+			return "", false, linkObstacle(p, err)
 		}
 	}
 	return real, true, nil
 }
 
-// owner returns the owner's UID, -1 for a missing file.
-func (n *node) owner() int {
+// ownerUID returns the owner's UID, -1 for a missing file.
+func (n *node) ownerUID() int {
 	if n.kind == host.Absent {
 		return -1
 	}
 	return n.uid
 }
 
-// same reports whether two nodes are the same file.
-func (n *node) same(other *node) bool {
+// isSameFile reports whether two nodes are the same file.
+func (n *node) isSameFile(other *node) bool {
 	return n == other || (n.inode != inode{} && n.inode == other.inode)
 }
 

@@ -13,11 +13,11 @@ import (
 
 // entry is one directory, file or link of the config.
 type entry struct {
-	node types.Node
-	path string // real path
-	why  string
-	last bool
-	make func(e entry) error
+	node       types.Node
+	path       string // real path
+	why        string
+	isHardLink bool
+	make       func(e entry) error
 }
 
 // storage creates the entries in Ignition's order: it resolves all paths first, then creates the
@@ -29,18 +29,18 @@ func (d *decider) storage() error {
 	}
 	slices.SortStableFunc(list, func(a, b entry) int {
 		switch {
-		case a.last != b.last && a.last:
+		case a.isHardLink != b.isHardLink && a.isHardLink:
 			return 1
-		case a.last != b.last:
+		case a.isHardLink != b.isHardLink:
 			return -1
-		case a.last:
+		case a.isHardLink:
 			return 0
 		}
 		depth := cmp.Compare(strings.Count(a.path, "/"), strings.Count(b.path, "/"))
 		return cmp.Or(depth, cmp.Compare(a.path, b.path))
 	})
 	for _, e := range list {
-		if err := d.found.note(e.make(e)); err != nil {
+		if err := d.problems.collect(e.make(e)); err != nil {
 			return err
 		}
 	}
@@ -58,26 +58,26 @@ func (d *decider) entries() ([]entry, error) {
 	for _, link := range d.in.Storage.Links {
 		one := entry{node: link.Node, make: func(e entry) error { return d.link(e, link) }}
 		if link.Hard != nil && *link.Hard {
-			one.last, one.make = true, func(e entry) error { return d.hardLink(e, *link.Target) }
+			one.isHardLink, one.make = true, func(e entry) error { return d.hardLink(e, *link.Target) }
 		}
 		list = append(list, one)
 	}
 	taken := map[string]string{}
 	var good []entry
 	for _, e := range list {
-		real, err := d.scene.resolve(e.node.Path)
-		if err := d.found.note(err); err != nil {
+		real, err := d.overlay.resolve(e.node.Path)
+		if err := d.problems.collect(err); err != nil {
 			return nil, err
 		}
 		if err != nil {
 			continue
 		}
-		e.path, e.why = real, why(e.node.Path, real)
+		e.path, e.why = real, changeReason(e.node.Path, real)
 		switch other, twice := taken[real]; {
 		case twice:
-			d.found.inConfig("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
-		case d.in.forbidden(real):
-			d.found.inTree("an entry at %s is not possible, as symbolic links lead to %s", e.node.Path, real)
+			d.problems.addConfig("%s and %s are the same path, %s, by symbolic links", other, e.node.Path, real)
+		case d.in.isForbidden(real):
+			d.problems.addTree("an entry at %s is not possible, as symbolic links lead to %s", e.node.Path, real)
 		default:
 			taken[real] = e.node.Path
 			good = append(good, e)
@@ -86,36 +86,36 @@ func (d *decider) entries() ([]entry, error) {
 	return good, nil
 }
 
-// why returns the reason of a change.
-func why(wished, real string) string {
+// changeReason returns the reason of a change.
+func changeReason(wished, real string) string {
 	if wished == real {
 		return "payload"
 	}
 	return fmt.Sprintf("payload, as %s", wished)
 }
 
-// start records an entry. With overwrite, it removes the existing path, except for a directory
+// beginEntry records an entry. With overwrite, it removes the existing path, except for a directory
 // tree on a running host.
-func (d *decider) start(e entry) (*touch, *node, error) {
-	t := d.scene.touch(e.path, e.why)
-	t.overwrite, t.implied = yes(e.node.Overwrite), false
+func (d *decider) beginEntry(e entry) (*touchedPath, *node, error) {
+	t := d.overlay.touch(e.path, e.why)
+	t.overwrite, t.implied = isTrue(e.node.Overwrite), false
 	if t.overwrite {
-		if err := d.clear(e.path, e.why); err != nil {
+		if err := d.removeExisting(e.path, e.why); err != nil {
 			return nil, nil, err
 		}
 	}
-	n, err := d.scene.lstat(e.path)
+	n, err := d.overlay.lstat(e.path)
 	return t, n, err
 }
 
 // directory creates a directory, or sets mode and owner of an existing one.
 func (d *decider) directory(e entry, mode *int) error {
-	if there, err := d.scene.lstat(e.path); err != nil {
+	if there, err := d.overlay.lstat(e.path); err != nil {
 		return err
 	} else if !d.in.Strict && there.kind == host.Directory {
 		e.node.Overwrite = nil // its contents belong to the host
 	}
-	t, n, err := d.start(e)
+	t, n, err := d.beginEntry(e)
 	if err != nil {
 		return err
 	}
@@ -123,19 +123,19 @@ func (d *decider) directory(e entry, mode *int) error {
 	case n.kind == host.Directory:
 		copied := *n
 		n = &copied
-	case d.absent(t, n, "a directory"):
-		if err := d.scene.parents(e.path, e.node.Path); err != nil {
+	case d.canCreate(t, n, "a directory"):
+		if err := d.overlay.parents(e.path, e.node.Path); err != nil {
 			return err
 		}
-		if n, err = d.scene.born(e.path, host.Directory, 0o755); err != nil {
+		if n, err = d.overlay.newNode(e.path, host.Directory, 0o755); err != nil {
 			return err
 		}
 	default:
-		return inTheWay("%s shall be a directory, but a %s is there", t.path, n)
+		return newObstacle("%s shall be a directory, but a %s is there", t.path, n)
 	}
-	if !d.own(n, e.node) {
+	if !d.setOwner(n, e.node) {
 		return nil
 	}
 	n.setMode(mode)
-	return d.scene.put(e.path, n)
+	return d.overlay.setNode(e.path, n)
 }

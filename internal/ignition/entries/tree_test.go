@@ -34,7 +34,7 @@ func newTree(t *testing.T, lines string) (*host.Tree, string) {
 	must(t, os.Mkdir(root, 0o755)) //nolint:gosec // as the root of a host
 	for line := range strings.Lines(lines) {
 		if line = strings.TrimSpace(line); line != "" {
-			plant(t, root, line)
+			createPath(t, root, line)
 		}
 	}
 	tree, err := host.OpenTree(root)
@@ -43,7 +43,7 @@ func newTree(t *testing.T, lines string) (*host.Tree, string) {
 	return tree, root
 }
 
-func plant(t *testing.T, root, line string) {
+func createPath(t *testing.T, root, line string) {
 	t.Helper()
 	head, content, _ := strings.Cut(line, "=")
 	words := strings.Fields(head)
@@ -136,10 +136,10 @@ func inputOf(t *testing.T, tree *host.Tree, config string, strict bool) Input {
 	}
 	for _, file := range parsed.Storage.Files {
 		if file.Contents.Source != nil {
-			in.Contents[file.Path] = decode(t, file.Contents)
+			in.Contents[file.Path] = decodeResource(t, file.Contents)
 		}
 		for _, one := range file.Append {
-			in.Appends[file.Path] = append(in.Appends[file.Path], decode(t, one)...)
+			in.Appends[file.Path] = append(in.Appends[file.Path], decodeResource(t, one)...)
 		}
 	}
 	users, groups, err := accounts.Names(tree)
@@ -148,7 +148,7 @@ func inputOf(t *testing.T, tree *host.Tree, config string, strict bool) Input {
 	return in
 }
 
-func decode(t *testing.T, resource types.Resource) []byte {
+func decodeResource(t *testing.T, resource types.Resource) []byte {
 	t.Helper()
 	if *resource.Source == "" {
 		return []byte{}
@@ -163,36 +163,36 @@ func openLedger(t *testing.T, tree *host.Tree) *ledger.Ledger {
 	t.Helper()
 	paths := &ledger.Paths{Tree: tree}
 	l, err := ledger.Open(filepath.Join(t.TempDir(), "ledger"), map[ledger.Kind]ledger.Driver{
-		ledger.File: paths, ledger.Directory: paths, ledger.Link: paths, ledger.HardLink: paths,
+		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
 	})
 	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
 
-// words formats changes: kind, path and desired state.
-func words(changes []ledger.Change) []string {
+// formatChanges formats changes: kind, path and desired state.
+func formatChanges(changes []ledger.Change) []string {
 	list := make([]string, 0, len(changes))
 	for _, c := range changes {
 		text := fmt.Sprintf("%s %s", c.Kind, c.Target)
-		if !c.Want.Present {
+		if !c.Desired.Present {
 			list = append(list, "no "+text)
 			continue
 		}
-		if c.Want.Mode != nil {
-			text += fmt.Sprintf(" %04o", *c.Want.Mode)
+		if c.Desired.Mode != nil {
+			text += fmt.Sprintf(" %04o", *c.Desired.Mode)
 		}
-		if c.Want.UID != nil {
-			text += fmt.Sprintf(" u%d", *c.Want.UID)
+		if c.Desired.UID != nil {
+			text += fmt.Sprintf(" u%d", *c.Desired.UID)
 		}
-		if c.Want.GID != nil {
-			text += fmt.Sprintf(" g%d", *c.Want.GID)
+		if c.Desired.GID != nil {
+			text += fmt.Sprintf(" g%d", *c.Desired.GID)
 		}
-		if c.Want.Link != "" {
-			text += " -> " + c.Want.Link
+		if c.Desired.Link != "" {
+			text += " -> " + c.Desired.Link
 		}
-		if c.Want.Digest != "" {
-			text += " =" + strings.Trim(strconv.Quote(string(c.Want.Content)), `"`)
+		if c.Desired.Digest != "" {
+			text += " =" + strings.Trim(strconv.Quote(string(c.Desired.Content)), `"`)
 		}
 		list = append(list, text)
 	}
@@ -218,8 +218,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// trimmed returns the lines of a text without indentation, sorted.
-func trimmed(text string) []string {
+// trimmedLines returns the lines of a text without indentation, sorted.
+func trimmedLines(text string) []string {
 	var list []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {

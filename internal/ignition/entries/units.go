@@ -13,21 +13,21 @@ const (
 	UnitDir    = "/etc/systemd/system"
 	PresetPath = "/etc/systemd/system-preset/20-ignition.preset" // the preset file of Ignition
 
-	nowhere = "/dev/null" // target of the link that masks a unit
+	maskTarget = "/dev/null" // target of the link that masks a unit
 )
 
 // units creates the units one by one, then the preset file of a running host. Each path is
 // resolved just before its unit is created, so that symbolic links of the config apply.
 func (d *decider) units() error {
 	for _, u := range d.in.Units {
-		if err := d.found.note(d.unit(u)); err != nil {
+		if err := d.problems.collect(d.unit(u)); err != nil {
 			return err
 		}
 	}
 	if d.in.Strict {
-		return d.found.note(d.holdPreset())
+		return d.problems.collect(d.deferPreset())
 	}
-	return d.found.note(d.presetFile())
+	return d.problems.collect(d.presetFile())
 }
 
 // unit creates the drop-ins of a unit, then its contents, then its mask, which replaces the
@@ -57,16 +57,16 @@ func (d *decider) unit(u types.Unit) error {
 }
 
 // unitPath resolves the path of a unit's file.
-func (d *decider) unitPath(p string) (string, *touch, error) {
-	real, err := d.scene.resolve(p)
+func (d *decider) unitPath(p string) (string, *touchedPath, error) {
+	real, err := d.overlay.resolve(p)
 	if err != nil {
 		return "", nil, err
 	}
-	if d.in.forbidden(real) {
-		return "", nil, inTheWay("%s is not possible, as symbolic links lead to %s", p, real)
+	if d.in.isForbidden(real) {
+		return "", nil, newObstacle("%s is not possible, as symbolic links lead to %s", p, real)
 	}
-	t := d.scene.touch(real, why(p, real))
-	t.overwrite, t.implied, t.hard = true, false, ""
+	t := d.overlay.touch(real, changeReason(p, real))
+	t.overwrite, t.implied, t.hardTarget = true, false, ""
 	return real, t, nil
 }
 
@@ -76,22 +76,22 @@ func (d *decider) unitFile(p, content string) error {
 	if err != nil {
 		return err
 	}
-	there, err := d.scene.lstat(real)
+	there, err := d.overlay.lstat(real)
 	if err != nil {
 		return err
 	}
 	if there.kind == host.Directory || there.kind == host.Other {
-		return inTheWay("%s shall be a file, but a %s is there", real, there)
+		return newObstacle("%s shall be a file, but a %s is there", real, there)
 	}
-	if err := d.scene.parents(real, p); err != nil {
+	if err := d.overlay.parents(real, p); err != nil {
 		return err
 	}
-	n, err := d.scene.born(real, host.Regular, fileMode)
+	n, err := d.overlay.newNode(real, host.Regular, fileMode)
 	if err != nil {
 		return err
 	}
 	n.content = []byte(content)
-	return d.scene.put(real, n)
+	return d.overlay.setNode(real, n)
 }
 
 func (d *decider) mask(p string) error {
@@ -99,29 +99,29 @@ func (d *decider) mask(p string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.scene.parents(real, p); err != nil {
+	if err := d.overlay.parents(real, p); err != nil {
 		return err
 	}
-	if err := d.clear(real, t.why); err != nil {
+	if err := d.removeExisting(real, t.why); err != nil {
 		return err
 	}
-	n, err := d.scene.born(real, host.Symlink, 0)
+	n, err := d.overlay.newNode(real, host.Symlink, 0)
 	if err != nil {
 		return err
 	}
-	n.link = nowhere
-	return d.scene.put(real, n)
+	n.link = maskTarget
+	return d.overlay.setNode(real, n)
 }
 
 // unmask removes a symbolic link to exactly /dev/null, and nothing else.
 func (d *decider) unmask(p string) error {
-	real, err := d.scene.resolve(p)
+	real, err := d.overlay.resolve(p)
 	if err != nil {
 		return err
 	}
-	there, err := d.scene.lstat(real)
-	if err != nil || there.kind != host.Symlink || there.link != nowhere {
+	there, err := d.overlay.lstat(real)
+	if err != nil || there.kind != host.Symlink || there.link != maskTarget {
 		return err
 	}
-	return d.clear(real, why(p, real))
+	return d.removeExisting(real, changeReason(p, real))
 }

@@ -72,7 +72,7 @@ func TestUnits(t *testing.T) {
 				f /etc/systemd/system-preset/20-ignition.preset 0644 0:0 =disable *\nenable a.service\n`,
 		},
 		"on a host that joins the preset file is replaced, and links are systemd's": {
-			join: true,
+			runningHost: true,
 			tree: `f /etc/systemd/system-preset/20-ignition.preset =enable b.service\n
 				l /etc/systemd/system/x.target.wants/b.service =/usr/lib/systemd/system/b.service`,
 			config: `{"systemd":{"units":[{"name":"a.service","enabled":true},{"name":"b.service","enabled":false}]}}`,

@@ -10,7 +10,7 @@ import (
 
 // Entries below a directory that a user can write to are not created at the target of that
 // user's symbolic links.
-func TestLinksOfUsersAreNotFollowedToWhatIsNotTheirs(t *testing.T) {
+func TestUserLinksToForeignFilesAreNotFollowed(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("giving files to other owners needs root")
 	}
@@ -44,8 +44,8 @@ func TestLinksOfUsersAreNotFollowedToWhatIsNotTheirs(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || !strings.HasPrefix(strings.Join(words(changes), "; "), c.want) {
-				t.Errorf("%s: %q, %v", name, words(changes), err)
+			if err != nil || !strings.HasPrefix(strings.Join(formatChanges(changes), "; "), c.want) {
+				t.Errorf("%s: %q, %v", name, formatChanges(changes), err)
 				continue
 			}
 			_, err = openLedger(t, tree).Apply(t.Context(), "files", changes)

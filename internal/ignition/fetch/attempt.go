@@ -16,7 +16,7 @@ import (
 
 // Try sends a request once and follows redirects.
 func (c *Client) Try(ctx context.Context, r Request) (*Response, *Error) {
-	response, failed := c.try(ctx, r)
+	response, failed := c.attempt(ctx, r)
 	if failed == nil && c.Check != nil {
 		failed = c.Check(response)
 	}
@@ -26,7 +26,7 @@ func (c *Client) Try(ctx context.Context, r Request) (*Response, *Error) {
 	return response, failed
 }
 
-func (c *Client) try(ctx context.Context, r Request) (*Response, *Error) {
+func (c *Client) attempt(ctx context.Context, r Request) (*Response, *Error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
 	target, headers, address, unencrypted := r.URL, r.Headers, c.ConnectTo, false
@@ -55,7 +55,7 @@ func (c *Client) try(ctx context.Context, r Request) (*Response, *Error) {
 		target, headers, address = next, nil, ""
 	}
 	return nil, &Error{
-		Kind: Redirect, Code: report.Usage, What: fmt.Sprintf("it redirects more than %d times", maxRedirects), Remedy: "# check the URL",
+		Kind: Redirect, Code: report.Usage, Message: fmt.Sprintf("it redirects more than %d times", maxRedirects), Remedy: "# check the URL",
 	}
 }
 
@@ -119,18 +119,18 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 	if location == "" {
 		return nil, nil //nolint:nilnil // no redirect
 	}
-	failed := &Error{Kind: Redirect, Code: report.Usage, What: "it redirects to what is no URL", Remedy: "# check the URL"}
+	failed := &Error{Kind: Redirect, Code: report.Usage, Message: "it redirects to what is no URL", Remedy: "# check the URL"}
 	next, err := target.Parse(location)
 	if err != nil {
 		return nil, failed
 	}
 	if next.Scheme != "http" && next.Scheme != "https" || next.Hostname() == "" {
-		failed.What = fmt.Sprintf("it redirects to %s, which is neither http nor https", Place(next))
+		failed.Message = fmt.Sprintf("it redirects to %s, which is neither http nor https", RedactURL(next))
 		return nil, failed
 	}
 	if c.CheckRedirect != nil {
 		if err := c.CheckRedirect(next); err != nil {
-			failed.What = fmt.Sprintf("it redirects to %s, which is not allowed: %s", Place(next), err)
+			failed.Message = fmt.Sprintf("it redirects to %s, which is not allowed: %s", RedactURL(next), err)
 			return nil, failed
 		}
 	}
@@ -149,49 +149,49 @@ func (c *Client) read(response *http.Response, limit int64, cancel context.Cance
 		return nil, statusError(response, got.Skew)
 	}
 	stall := stallTimeout
-	if c.Stall > 0 {
-		stall = c.Stall
+	if c.StallTimeout > 0 {
+		stall = c.StallTimeout
 	}
 	stalled := time.AfterFunc(stall, cancel)
 	defer stalled.Stop()
 	var err error
-	if got.Body, err = io.ReadAll(io.LimitReader(&progress{response.Body, stalled, stall}, limit+1)); err != nil {
-		return nil, Cut(got, err)
+	if got.Body, err = io.ReadAll(io.LimitReader(&stallReader{response.Body, stalled, stall}, limit+1)); err != nil {
+		return nil, NewTruncatedError(got, err)
 	}
 	if int64(len(got.Body)) > limit {
 		return nil, &Error{
-			Kind: TooLarge, Code: report.Usage, What: "what it sends has more than " + Size(limit),
+			Kind: TooLarge, Code: report.Usage, Message: "what it sends has more than " + FormatSize(limit),
 			Remedy: "# put large contents into a package or an image",
 		}
 	}
 	return got, nil
 }
 
-// progress is a reader that restarts a timer with each read.
-type progress struct {
+// stallReader is a reader that restarts a timer with each read.
+type stallReader struct {
 	io.Reader
-	timer *time.Timer
-	limit time.Duration
+	timer   *time.Timer
+	timeout time.Duration
 }
 
-func (p *progress) Read(b []byte) (int, error) {
+func (p *stallReader) Read(b []byte) (int, error) {
 	n, err := p.Reader.Read(b)
 	if n > 0 {
-		p.timer.Reset(p.limit)
+		p.timer.Reset(p.timeout)
 	}
 	return n, err
 }
 
-// Place returns a URL without parts that may be secret: user, password, query and fragment.
-func Place(u *url.URL) string {
+// RedactURL returns a URL without parts that may be secret: user, password, query and fragment.
+func RedactURL(u *url.URL) string {
 	shown := *u
 	shown.User, shown.RawQuery, shown.ForceQuery = nil, "", false
 	shown.Fragment, shown.RawFragment = "", ""
 	return shown.String()
 }
 
-// Size returns a number of bytes as text.
-func Size(n int64) string {
+// FormatSize returns a number of bytes as text.
+func FormatSize(n int64) string {
 	if n >= 1<<20 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}

@@ -33,7 +33,7 @@ const (
 	Handshake        Kind = "handshake" // refused by the server
 	UnknownAuthority Kind = "unknown authority"
 	WrongName        Kind = "wrong name"
-	OutOfTime        Kind = "out of time" // a certificate that has expired or is not valid yet
+	OutsideValidity  Kind = "out of time" // a certificate that has expired or is not valid yet
 	Unverified       Kind = "unverified"  // certificate not verified for another reason
 	Status           Kind = "status"      // an HTTP status
 	Redirect         Kind = "redirect"
@@ -45,7 +45,7 @@ const (
 // Error is a request that failed.
 type Error struct {
 	Kind      Kind
-	What      string // one clause that follows "fetching URL:"
+	Message   string // one clause that follows "fetching URL:"
 	Remedy    string
 	Code      report.Code
 	Temporary bool // a retry can succeed
@@ -64,9 +64,9 @@ type Error struct {
 
 func (e *Error) Error() string {
 	if e.attempts > 1 {
-		return fmt.Sprintf("%s (%d tries in %s)", e.What, e.attempts, e.took.Round(100*time.Millisecond))
+		return fmt.Sprintf("%s (%d tries in %s)", e.Message, e.attempts, e.took.Round(100*time.Millisecond))
 	}
-	return e.What
+	return e.Message
 }
 
 // Unwrap returns the cause.
@@ -75,9 +75,9 @@ func (e *Error) Unwrap() error { return e.Cause }
 // Failure returns the error with its exit code and remedy.
 func (e *Error) Failure() error { return report.Fail(e.Code, e.Remedy, "%w", e) }
 
-// failure returns the error with its exit code and remedy. If ctx ended the retries, the error
+// failureOf returns the error with its exit code and remedy. If ctx ended the retries, the error
 // includes the reason.
-func (e *Error) failure(ctx context.Context) error {
+func (e *Error) failureOf(ctx context.Context) error {
 	if err := ctx.Err(); err != nil && e.Temporary {
 		return report.Fail(e.Code, e.Remedy, "%w; last seen: %w", err, e)
 	}
@@ -93,14 +93,14 @@ func statusError(response *http.Response, skew time.Duration) *Error {
 	status := response.StatusCode
 	e := &Error{
 		Kind: Status, Code: report.Usage, Status: status, FirstLine: line, Skew: skew,
-		What: fmt.Sprintf("it answers HTTP %d %s", status, http.StatusText(status)), Remedy: "# check the URL in the config",
+		Message: fmt.Sprintf("it answers HTTP %d %s", status, http.StatusText(status)), Remedy: "# check the URL in the config",
 	}
 	switch {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden:
 		e.Code = report.CredentialRefused
 		e.Remedy = "# check the credential in the config (httpHeaders, a signed URL): it may be missing, wrong or expired"
 	case status == http.StatusProxyAuthRequired:
-		e.Code, e.What = report.CredentialRefused, "the proxy wants a user and a password (HTTP 407)"
+		e.Code, e.Message = report.CredentialRefused, "the proxy wants a user and a password (HTTP 407)"
 		e.Remedy = "# add them to the proxy's URL in ignition.proxy, or add the host to ignition.proxy.noProxy"
 	case status >= 500, status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
 		e.Code, e.Temporary, e.Remedy = report.Failed, true, "# check that the server runs"
@@ -108,15 +108,15 @@ func statusError(response *http.Response, skew time.Duration) *Error {
 	return e
 }
 
-// Cut returns the error for a response that ended before its announced size.
-func Cut(got *Response, cause error) *Error {
+// NewTruncatedError returns the error for a response that ended before its announced size.
+func NewTruncatedError(got *Response, cause error) *Error {
 	received := fmt.Sprintf("%d bytes", len(got.Body))
 	if got.Size > 0 {
 		received = fmt.Sprintf("%d of %d bytes", len(got.Body), got.Size)
 	}
 	return &Error{
 		Kind: Truncated, Code: report.Failed, Temporary: true, Cause: cause,
-		What: "it stopped sending after " + received, Remedy: "# check the link to the server",
+		Message: "it stopped sending after " + received, Remedy: "# check the link to the server",
 	}
 }
 
@@ -134,29 +134,29 @@ func Classify(target *url.URL, address string, err error) *Error {
 		}
 		e.Address = net.JoinHostPort(target.Hostname(), port)
 	}
-	var answer *proxyAnswer
+	var answer *proxyError
 	var name *net.DNSError
 	var operation *net.OpError
 	isOperation := errors.As(err, &operation)
 	switch {
 	case errors.As(err, &answer):
-		e.Kind, e.What, e.Code, e.Temporary = ProxyRefused, answer.Error(), report.Refused, answer.status >= 500
+		e.Kind, e.Message, e.Code, e.Temporary = ProxyRefused, answer.Error(), report.Refused, answer.status >= 500
 		e.Remedy = "# let the proxy connect to it, or add it to ignition.proxy.noProxy of the config that names the proxy"
 	case errors.As(err, &name) && name.IsNotFound:
 		// Temporary: a network that is only coming up can report the same.
-		e.Kind, e.Host, e.What = UnknownName, name.Name, fmt.Sprintf("the name %s does not exist in DNS", name.Name)
+		e.Kind, e.Host, e.Message = UnknownName, name.Name, fmt.Sprintf("the name %s does not exist in DNS", name.Name)
 		e.Remedy = "# check the name in the config, and DNS:\ngetent hosts " + name.Name
 	case errors.As(err, &name):
-		e.Kind, e.What = NoNameServer, fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err)
+		e.Kind, e.Message = NoNameServer, fmt.Sprintf("no name server answers for %s (%s)", name.Name, name.Err)
 		e.Remedy = "# check the name servers of this host: resolvectl status, or cat /etc/resolv.conf"
 	case e.classifyTLS(target, err):
 		e.Code, e.Temporary = report.Refused, false
 	case isOperation && operation.Op == "proxyconnect":
-		e.Kind, e.What = ProxyUnreachable, "the proxy cannot be reached: "+innermost(err).Error()
+		e.Kind, e.Message = ProxyUnreachable, "the proxy cannot be reached: "+innermost(err).Error()
 		e.Remedy = "# check ignition.proxy of the config that names the proxy"
 	default:
-		e.Kind, e.What = connection(e.Address, operation, err)
-		e.Remedy = "# check the way to it:\ncurl -v " + Place(target)
+		e.Kind, e.Message = classifyConnection(e.Address, operation, err)
+		e.Remedy = "# check the way to it:\ncurl -v " + RedactURL(target)
 		if e.Kind == NoRoute {
 			e.Remedy = "# check the routes of this host:\nip route; ip -6 route"
 		}
@@ -164,8 +164,8 @@ func Classify(target *url.URL, address string, err error) *Error {
 	return e
 }
 
-// connection describes a failure to connect, or a connection that was closed early.
-func connection(to string, operation *net.OpError, err error) (Kind, string) {
+// classifyConnection describes a failure to connect, or a connection that was closed early.
+func classifyConnection(to string, operation *net.OpError, err error) (Kind, string) {
 	dialling := operation != nil && operation.Op == "dial"
 	if dialling && operation.Addr != nil {
 		to = fmt.Sprintf("%s (%s)", to, operation.Addr)
@@ -194,11 +194,11 @@ func (e *Error) classifyTLS(target *url.URL, err error) bool {
 	var operation *net.OpError
 	switch {
 	case errors.As(err, &record):
-		e.Kind, e.What, e.Remedy = NoTLS, fmt.Sprintf("%s does not speak TLS", e.Address), "# check the URL in the config"
+		e.Kind, e.Message, e.Remedy = NoTLS, fmt.Sprintf("%s does not speak TLS", e.Address), "# check the URL in the config"
 	case errors.As(err, &unverified):
 		e.classifyCertificate(target, unverified)
 	case errors.As(err, &operation) && operation.Op == "remote error": // an alert of the server, in crypto/tls
-		e.Kind, e.What = Handshake, fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err)
+		e.Kind, e.Message = Handshake, fmt.Sprintf("it refuses the TLS handshake: %s", operation.Err)
 		e.Remedy = fmt.Sprintf("# check with:\nopenssl s_client -connect %s -servername %s </dev/null", e.Address, target.Hostname())
 	default:
 		return false
@@ -207,7 +207,7 @@ func (e *Error) classifyTLS(target *url.URL, err error) bool {
 }
 
 func (e *Error) classifyCertificate(target *url.URL, unverified *tls.CertificateVerificationError) {
-	e.Kind, e.What, e.Remedy = Unverified, "its certificate cannot be verified: "+unverified.Err.Error(), "# check the server's certificate"
+	e.Kind, e.Message, e.Remedy = Unverified, "its certificate cannot be verified: "+unverified.Err.Error(), "# check the server's certificate"
 	if len(unverified.UnverifiedCertificates) == 0 {
 		return
 	}
@@ -218,18 +218,18 @@ func (e *Error) classifyCertificate(target *url.URL, unverified *tls.Certificate
 	switch {
 	case errors.As(unverified.Err, &unknown):
 		e.Kind = UnknownAuthority
-		e.What = fmt.Sprintf("its certificate is signed by %q, which neither this host nor the config trusts", e.Certificate.Issuer)
+		e.Message = fmt.Sprintf("its certificate is signed by %q, which neither this host nor the config trusts", e.Certificate.Issuer)
 		e.Remedy = "# if it is the right server, add its CA to ignition.security.tls.certificateAuthorities of the config"
 	case errors.As(unverified.Err, &name):
 		e.Kind = WrongName
-		e.What = fmt.Sprintf("its certificate is for %s and not for %s", Names(e.Certificate), target.Hostname())
+		e.Message = fmt.Sprintf("its certificate is for %s and not for %s", CertificateNames(e.Certificate), target.Hostname())
 		e.Remedy = "# use the name of its certificate in the URL"
 	case errors.As(unverified.Err, &invalid) && invalid.Reason == x509.Expired:
 		if invalid.Cert != nil {
 			e.Certificate = invalid.Cert
 		}
-		e.Kind = OutOfTime
-		e.What, e.Remedy = outOfTime(e.Certificate, time.Now()), "# check this host's clock: timedatectl; chronyc tracking"
+		e.Kind = OutsideValidity
+		e.Message, e.Remedy = validityProblem(e.Certificate, time.Now()), "# check this host's clock: timedatectl; chronyc tracking"
 	}
 }
 
@@ -245,14 +245,14 @@ func innermost(err error) error {
 	}
 }
 
-// proxyAnswer is the response of a proxy that refuses to connect.
-type proxyAnswer struct {
+// proxyError is the response of a proxy that refuses to connect.
+type proxyError struct {
 	proxy  string // its URL, without a password
 	target string // HOST:PORT
 	status int
 }
 
-func (p *proxyAnswer) Error() string {
+func (p *proxyError) Error() string {
 	return fmt.Sprintf("the proxy %s refuses to connect to %s: %d %s", p.proxy, p.target, p.status, http.StatusText(p.status))
 }
 
@@ -262,5 +262,5 @@ func checkConnect(_ context.Context, proxy *url.URL, request *http.Request, resp
 	if response.StatusCode == http.StatusOK {
 		return nil
 	}
-	return &proxyAnswer{proxy: proxy.Redacted(), target: request.Host, status: response.StatusCode}
+	return &proxyError{proxy: proxy.Redacted(), target: request.Host, status: response.StatusCode}
 }

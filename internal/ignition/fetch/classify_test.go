@@ -19,10 +19,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestPauseDoublesUpToItsMaximum(t *testing.T) {
-	for attempts, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: maxPause, 500: maxPause} {
+func TestBackoffDoublesUpToMaximum(t *testing.T) {
+	for attempts, most := range map[int]time.Duration{1: time.Second, 2: 2 * time.Second, 4: 8 * time.Second, 5: maxBackoff, 500: maxBackoff} {
 		for range 100 {
-			if pause := (&Client{}).pause(attempts); pause < most/2 || pause > most {
+			if pause := (&Client{}).backoff(attempts); pause < most/2 || pause > most {
 				t.Errorf("pause after %d attempts is %s, want %s to %s", attempts, pause, most/2, most)
 			}
 		}
@@ -58,15 +58,15 @@ func TestClassify(t *testing.T) {
 		"closed":           {wrap(io.ErrUnexpectedEOF), Unreachable, report.Failed, true, "host:443 closed the connection without an answer"},
 		"another error":    {wrap(errors.New("strange")), Unreachable, report.Failed, true, "asking host:443 failed: strange"},
 		"no proxy":         {wrap(&net.OpError{Op: "proxyconnect", Err: io.EOF}), ProxyUnreachable, report.Failed, true, "the proxy cannot be reached: EOF"},
-		"proxy refuses":    {wrap(&proxyAnswer{proxy: "http://p", target: "host:443", status: 403}), ProxyRefused, report.Refused, false, "the proxy http://p refuses to connect to host:443: 403 Forbidden"},
-		"proxy overloaded": {wrap(&proxyAnswer{status: 503}), ProxyRefused, report.Refused, true, "503 Service Unavailable"},
+		"proxy refuses":    {wrap(&proxyError{proxy: "http://p", target: "host:443", status: 403}), ProxyRefused, report.Refused, false, "the proxy http://p refuses to connect to host:443: 403 Forbidden"},
+		"proxy overloaded": {wrap(&proxyError{status: 503}), ProxyRefused, report.Refused, true, "503 Service Unavailable"},
 		"no TLS":           {wrap(tls.RecordHeaderError{}), NoTLS, report.Refused, false, "host:443 does not speak TLS"},
 		"TLS alert":        {wrap(&net.OpError{Op: "remote error", Err: errors.New("handshake failure")}), Handshake, report.Refused, false, "it refuses the TLS handshake: handshake failure"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := Classify(target, "", test.err)
-			if e.Kind != test.kind || e.Code != test.code || e.Temporary != test.temporary || !strings.HasPrefix(e.What, test.want) && !strings.HasSuffix(e.What, test.want) {
-				t.Errorf("%s, code %d, temporary %t, %q", e.Kind, e.Code, e.Temporary, e.What)
+			if e.Kind != test.kind || e.Code != test.code || e.Temporary != test.temporary || !strings.HasPrefix(e.Message, test.want) && !strings.HasSuffix(e.Message, test.want) {
+				t.Errorf("%s, code %d, temporary %t, %q", e.Kind, e.Code, e.Temporary, e.Message)
 			}
 			if e.Remedy == "" || strings.Contains(e.Error()+e.Remedy, "hunter2") {
 				t.Errorf("%q, remedy %q", e, e.Remedy)
@@ -84,14 +84,14 @@ func TestClassify(t *testing.T) {
 func TestCertificates(t *testing.T) {
 	now := time.Now()
 	shown := certificate(t, now)
-	if got := Names(shown); got != "a.example.com, 192.0.2.7" {
+	if got := CertificateNames(shown); got != "a.example.com, 192.0.2.7" {
 		t.Errorf("names %q", got)
 	}
-	if got := Names(&x509.Certificate{}); got != "no name at all" {
+	if got := CertificateNames(&x509.Certificate{}); got != "no name at all" {
 		t.Errorf("names %q", got)
 	}
 	for want, at := range map[string]time.Time{"is valid only from": now.Add(-2 * time.Hour), "has expired on": now.Add(2 * time.Hour)} {
-		if what := outOfTime(shown, at); !strings.Contains(what, want) {
+		if what := validityProblem(shown, at); !strings.Contains(what, want) {
 			t.Errorf("%q, want %q", what, want)
 		}
 	}
@@ -107,7 +107,7 @@ func TestCertificates(t *testing.T) {
 
 func certificate(t *testing.T, now time.Time) *x509.Certificate {
 	t.Helper()
-	return certtest.NewAuthority(t, "a CA").Serve(t, "a.example.com", func(c *x509.Certificate) {
+	return certtest.NewCA(t, "a CA").IssueServing(t, "a.example.com", func(c *x509.Certificate) {
 		c.NotBefore, c.NotAfter = now.Add(-time.Hour), now.Add(time.Hour)
 		c.IPAddresses = []net.IP{net.IPv4(192, 0, 2, 7)}
 	}).Leaf

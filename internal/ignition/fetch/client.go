@@ -33,20 +33,20 @@ const Accept = "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"
 const UserAgent = "hcp-node-agent"
 
 const (
-	defaultBudget  = 2 * time.Minute
-	firstPause     = time.Second
-	maxPause       = 15 * time.Second
-	dialTimeout    = 10 * time.Second
-	attemptTimeout = 10 * time.Minute
-	stallTimeout   = 30 * time.Second // without a byte of the body
-	maxRedirects   = 10               // as Ignition
+	defaultRetryTimeout = 2 * time.Minute
+	initialBackoff      = time.Second
+	maxBackoff          = 15 * time.Second
+	dialTimeout         = 10 * time.Second
+	attemptTimeout      = 10 * time.Minute
+	stallTimeout        = 30 * time.Second // without a byte of the body
+	maxRedirects        = 10               // as Ignition
 )
 
 // Client gets resources. The zero value trusts the host's CAs and uses no proxy.
 type Client struct {
 	Log           report.Log
-	Budget        time.Duration // attempts start within this time; 0 means two minutes
-	Total         time.Duration // limit for all attempts, replaces RetryTimeout; 0 means no limit
+	RetryTimeout  time.Duration // attempts start within this time; 0 means two minutes
+	TotalTimeout  time.Duration // limit for all attempts, replaces RetryTimeout; 0 means no limit
 	HeaderTimeout time.Duration // for the response headers of an attempt; 0 means no limit
 	Roots         *x509.CertPool
 	Proxy         Proxy
@@ -62,8 +62,8 @@ type Client struct {
 	Explain       func(*Error)            // sets the text, the remedy, the exit code and Temporary for the server
 
 	// Shorter times and another dialer, for tests.
-	Pause, Stall time.Duration
-	Dial         func(ctx context.Context, network, address string) (net.Conn, error)
+	InitialBackoff, StallTimeout time.Duration
+	Dial                         func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Proxy is the proxy configuration of a config. No has the form of the items of NO_PROXY.
@@ -100,14 +100,14 @@ type Response struct {
 // not temporary, RetryTimeout has passed, or ctx ends. An error is a report.Failure around an
 // *Error.
 func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
-	began, budget, limited := time.Now(), c.Budget, ctx
+	began, budget, limited := time.Now(), c.RetryTimeout, ctx
 	if budget == 0 {
-		budget = defaultBudget
+		budget = defaultRetryTimeout
 	}
-	if c.Total > 0 {
-		budget = c.Total
+	if c.TotalTimeout > 0 {
+		budget = c.TotalTimeout
 		var cancel context.CancelFunc
-		limited, cancel = context.WithTimeout(ctx, c.Total)
+		limited, cancel = context.WithTimeout(ctx, c.TotalTimeout)
 		defer cancel()
 	}
 	deadline := began.Add(budget)
@@ -123,27 +123,27 @@ func (c *Client) Get(ctx context.Context, r Request) (*Response, error) {
 		last = failed
 		failed.attempts, failed.took = attempt, time.Since(began)
 		if !failed.Temporary || limited.Err() != nil || time.Now().After(deadline) {
-			return nil, failed.failure(ctx)
+			return nil, failed.failureOf(ctx)
 		}
-		next := min(c.pause(attempt), time.Until(deadline))
-		c.Log.Again(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.What, deadline.Format(time.TimeOnly)), failed.Remedy, next)
+		next := min(c.backoff(attempt), time.Until(deadline))
+		c.Log.WaitForRetry(fmt.Sprintf("%s: %s; retrying until %s", r.Name, failed.Message, deadline.Format(time.TimeOnly)), failed.Remedy, next)
 		select {
 		case <-time.After(next):
 		case <-limited.Done():
-			return nil, failed.failure(ctx)
+			return nil, failed.failureOf(ctx)
 		}
 	}
 }
 
-// pause returns the backoff after a number of attempts. It doubles up to maxBackoff, and half of
+// backoff returns the backoff after a number of attempts. It doubles up to maxBackoff, and half of
 // it is random, so that hosts that booted together do not send their requests together.
-func (c *Client) pause(attempts int) time.Duration {
-	pause := firstPause
-	if c.Pause > 0 {
-		pause = c.Pause
+func (c *Client) backoff(attempts int) time.Duration {
+	pause := initialBackoff
+	if c.InitialBackoff > 0 {
+		pause = c.InitialBackoff
 	}
 	for range attempts - 1 {
-		if pause = min(2*pause, maxPause); pause == maxPause {
+		if pause = min(2*pause, maxBackoff); pause == maxBackoff {
 			break
 		}
 	}

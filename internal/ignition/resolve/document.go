@@ -23,11 +23,11 @@ func newDocument() *Document {
 	return &Document{Contents: map[string][]byte{}, Appends: map[string][]byte{}}
 }
 
-// keep adds the content of a reference. A file without a source has no content; an empty source
+// addContent adds the content of a reference. A file without a source has no content; an empty source
 // is an empty content.
-func (d *Document) keep(reference reference, content []byte) {
+func (d *Document) addContent(reference resourceRef, content []byte) {
 	switch {
-	case reference.addition:
+	case reference.isAppended:
 		d.Appends[reference.file] = append(d.Appends[reference.file], content...)
 	case reference.file != "" && reference.resource.Source != nil:
 		d.Contents[reference.file] = content

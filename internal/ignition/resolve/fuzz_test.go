@@ -13,22 +13,22 @@ import (
 // Any input is resolved or rejected with an exit code and a remedy. A resolved config is
 // complete: resolving it again does not change it.
 func FuzzInline(f *testing.F) {
-	f.Add([]byte(config("", file("/a", at(data("a"), hash256("a"))))))
-	f.Add([]byte(config(merge(at(data(config("", file("/a", at("data:,a")))))), file("/a", at("s3://bucket/a")))))
-	f.Add([]byte(config(replace(at(data(config("")))), file("/a", at("http://host/a")))))
-	f.Add([]byte(config(`"proxy":{"httpProxy":"http://p","noProxy":["a"]},"timeouts":{"httpTotal":1},` + trusting(at("https://host/ca")))))
+	f.Add([]byte(configWith("", fileEntry("/a", resourceAt(dataResource("a"), hash256("a"))))))
+	f.Add([]byte(configWith(mergeSetting(resourceAt(dataResource(configWith("", fileEntry("/a", resourceAt("data:,a")))))), fileEntry("/a", resourceAt("s3://bucket/a")))))
+	f.Add([]byte(configWith(replaceSetting(resourceAt(dataResource(configWith("")))), fileEntry("/a", resourceAt("http://host/a")))))
+	f.Add([]byte(configWith(`"proxy":{"httpProxy":"http://p","noProxy":["a"]},"timeouts":{"httpTotal":1},` + caSetting(resourceAt("https://host/ca")))))
 	f.Add([]byte(`{"ignition":{"version":"3.2.0"},"storage":{"luks":[{"name":"a","device":"/dev/a","keyFile":{"source":"tftp://a"}}]}}`))
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte(`{"ignition":{"version":"3.4.0"},"storage":{"files":[{"path":"/a","contents":{"source":"ftp://a"}}]}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		d, err := Inline(raw, "config", "")
+		d, err := Offline(raw, "config", "")
 		if err != nil {
 			if report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error without code or remedy: %v", err)
 			}
 			return
 		}
-		again, err := Inline(d.Raw, "config", "")
+		again, err := Offline(d.Raw, "config", "")
 		if err != nil {
 			t.Fatalf("the document is not whole: %v", err)
 		}
@@ -50,7 +50,7 @@ func FuzzDataURL(f *testing.F) {
 			r.Verification.Hash = &hash
 		}
 		const limit = 1 << 16
-		content, err := NewUnpacker(limit).Inline(r)
+		content, err := NewUnpacker(limit).Decode(r)
 		if err == nil && len(content) > limit {
 			t.Errorf("%d bytes", len(content))
 		}

@@ -9,9 +9,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// mistaken returns an error for common mistakes in the choice of the file. The parser would only
+// detectWrongFormat returns an error for common mistakes in the choice of the file. The parser would only
 // report that the file is not JSON, or has no version. JSON with a version is accepted.
-func mistaken(raw []byte, hasVersion bool) error {
+func detectWrongFormat(raw []byte, hasVersion bool) error {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 {
 		return errors.New("it is empty")

@@ -31,11 +31,11 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	if keys := bytes.Count(raw, []byte(`":`)); keys > maxKeys {
 		return config, "", nil, fmt.Errorf("it has %d keys; configs of up to %d keys can be read", keys, maxKeys)
 	}
-	if config, version, found, ok := parseGuessed(raw); ok {
-		return config, version, said(found), nil
+	if config, version, found, ok := parseWithFirstVersion(raw); ok {
+		return config, version, firstWarnings(found), nil
 	}
 	parsed, found, err := util.GetConfigVersion(raw)
-	if wrong := mistaken(raw, err == nil); wrong != nil {
+	if wrong := detectWrongFormat(raw, err == nil); wrong != nil {
 		return config, "", nil, wrong
 	}
 	if err == nil && parsed.Major == 2 {
@@ -59,25 +59,25 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	case err != nil && len(found.Entries) == 0:
 		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %w", err)
 	case err != nil:
-		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", some(fatal(found)))
+		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %s", joinFirst(fatalProblems(found)))
 	}
-	return config, parsed.String(), said(found), nil
+	return config, parsed.String(), firstWarnings(found), nil
 }
 
-// said returns the first warnings of the parser, sorted, because Ignition reports unknown keys
+// firstWarnings returns the first warnings of the parser, sorted, because Ignition reports unknown keys
 // in random order.
-func said(found vreport.Report) []string {
+func firstWarnings(found vreport.Report) []string {
 	var warnings []string
 	for _, entry := range found.Entries {
 		warnings = append(warnings, entry.String())
 	}
 	slices.Sort(warnings)
-	return few(warnings)
+	return firstProblems(warnings)
 }
 
-// Check validates a merged config and returns an error that lists the problems. Two valid
+// Validate validates a merged config and returns an error that lists the problems. Two valid
 // configs can be invalid when merged, such as a file in one at the path of a unit in the other.
-func Check(config types.Config) error {
+func Validate(config types.Config) error {
 	found := validate.ValidateWithContext(config, nil)
 	if !found.IsFatal() {
 		return nil
@@ -85,15 +85,15 @@ func Check(config types.Config) error {
 	var list []string
 	for _, entry := range found.Entries {
 		if entry.Kind.IsFatal() {
-			list = append(list, trim(entry)+named(config, entry.Context.Path))
+			list = append(list, trimErrorPrefix(entry)+entryPath(config, entry.Context.Path))
 		}
 	}
-	return errors.New(some(list))
+	return errors.New(joinFirst(list))
 }
 
-// named returns the path of the storage entry that a problem refers to. The index of the entry
+// entryPath returns the path of the storage entry that a problem refers to. The index of the entry
 // in the merged config is not in any file of the administrator.
-func named(config types.Config, path []any) string {
+func entryPath(config types.Config, path []any) string {
 	if len(path) < 3 || path[0] != "storage" {
 		return ""
 	}
@@ -112,14 +112,14 @@ func named(config types.Config, path []any) string {
 	return fmt.Sprintf(" (%s)", name)
 }
 
-// fatal returns the fatal entries of a validation report.
-func fatal(found vreport.Report) []string {
+// fatalProblems returns the fatal entries of a validation report.
+func fatalProblems(found vreport.Report) []string {
 	var list []string
 	for _, entry := range found.Entries {
 		if !entry.Kind.IsFatal() {
 			continue
 		}
-		problem := trim(entry)
+		problem := trimErrorPrefix(entry)
 		if entry.Message == ignerrors.ErrInvalidScheme.Error() {
 			problem += " (possible are data, http and https)"
 		}
@@ -128,13 +128,13 @@ func fatal(found vreport.Report) []string {
 	return list
 }
 
-func trim(entry vreport.Entry) string { return strings.TrimPrefix(entry.String(), "error ") }
+func trimErrorPrefix(entry vreport.Entry) string { return strings.TrimPrefix(entry.String(), "error ") }
 
-// some joins the first problems of a list.
-func some(list []string) string { return strings.Join(few(list), "; ") }
+// joinFirst joins the first problems of a list.
+func joinFirst(list []string) string { return strings.Join(firstProblems(list), "; ") }
 
-// few returns the first problems of a list, and the number of the remaining ones.
-func few(list []string) []string {
+// firstProblems returns the first problems of a list, and the number of the remaining ones.
+func firstProblems(list []string) []string {
 	if more := len(list) - maxProblems; more > 0 {
 		return append(list[:maxProblems:maxProblems], fmt.Sprintf("and %d more", more))
 	}

@@ -19,7 +19,7 @@ func withUnknownKeys(n int) []byte {
 	return []byte(text.String())
 }
 
-func TestParseRefusesAConfigOfTooManyKeys(t *testing.T) {
+func TestParseRejectsConfigWithTooManyKeys(t *testing.T) {
 	const known = 2 // ignition and its version
 	if _, _, _, err := Parse(withUnknownKeys(maxKeys - known)); err != nil {
 		t.Errorf("%d keys: %v", maxKeys, err)

@@ -7,9 +7,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// Place returns a source without parts that may be secret: user, password, query, and the
+// RedactSource returns a source without parts that may be secret: user, password, query, and the
 // content of a data URL.
-func Place(source string) string {
+func RedactSource(source string) string {
 	if strings.HasPrefix(source, "data:") {
 		return "a data URL"
 	}
@@ -17,7 +17,7 @@ func Place(source string) string {
 	if err != nil {
 		return "a URL that cannot be read"
 	}
-	return fetch.Place(parsed)
+	return fetch.RedactURL(parsed)
 }
 
 // scheme returns the scheme of a source, "" for no scheme and for an invalid URL.

@@ -13,80 +13,82 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// reference is a resource of a config and its purpose.
-type reference struct {
-	what     string
-	resource *types.Resource
+// resourceRef is a resource of a config and its purpose.
+type resourceRef struct {
+	description string
+	resource    *types.Resource
 
-	file     string // the path of the file that the resource is a content of, "" for none
-	addition bool   // appended to the file
+	file       string // the path of the file that the resource is a content of, "" for none
+	isAppended bool   // appended to the file
 }
 
-// need describes the resource, as "file /etc/a at https://host/a".
-func (r reference) need() string { return r.what + " at " + Place(*r.resource.Source) }
+// describe describes the resource, as "file /etc/a at https://host/a".
+func (r resourceRef) describe() string {
+	return r.description + " at " + RedactSource(*r.resource.Source)
+}
 
-// remote reports whether the resource must be fetched.
-func (r reference) remote() bool {
+// isRemote reports whether the resource must be fetched.
+func (r resourceRef) isRemote() bool {
 	return r.resource.Source != nil && *r.resource.Source != "" && scheme(*r.resource.Source) != "data"
 }
 
-// contents returns the contents of the entries of a config.
-func contents(config *types.Config) []reference {
-	var list []reference
+// contentRefs returns the contents of the entries of a config.
+func contentRefs(config *types.Config) []resourceRef {
+	var list []resourceRef
 	for i := range config.Storage.Files {
 		file := &config.Storage.Files[i]
-		list = append(list, reference{what: "file " + file.Path, resource: &file.Contents, file: file.Path})
+		list = append(list, resourceRef{description: "file " + file.Path, resource: &file.Contents, file: file.Path})
 		for j := range file.Append {
-			list = append(list, reference{
-				what: fmt.Sprintf("addition %d to file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, addition: true,
+			list = append(list, resourceRef{
+				description: fmt.Sprintf("addition %d to file %s", j+1, file.Path), resource: &file.Append[j], file: file.Path, isAppended: true,
 			})
 		}
 	}
 	for i := range config.Storage.Luks {
 		luks := &config.Storage.Luks[i]
-		list = append(list, reference{what: "key file of encrypted disk " + luks.Name, resource: &luks.KeyFile})
+		list = append(list, resourceRef{description: "key file of encrypted disk " + luks.Name, resource: &luks.KeyFile})
 	}
 	return list
 }
 
-// nested returns the other configs that a config refers to. A replacement makes the rest of the
+// nestedConfigs returns the other configs that a config refers to. A replacement makes the rest of the
 // config void.
-func nested(ignition *types.Ignition) []reference {
+func nestedConfigs(ignition *types.Ignition) []resourceRef {
 	if ignition.Config.Replace.Source != nil {
-		return []reference{{what: "the config that replaces it", resource: &ignition.Config.Replace}}
+		return []resourceRef{{description: "the config that replaces it", resource: &ignition.Config.Replace}}
 	}
-	var list []reference
+	var list []resourceRef
 	for i := range ignition.Config.Merge {
-		list = append(list, reference{what: fmt.Sprintf("merged config %d", i+1), resource: &ignition.Config.Merge[i]})
+		list = append(list, resourceRef{description: fmt.Sprintf("merged config %d", i+1), resource: &ignition.Config.Merge[i]})
 	}
 	return list
 }
 
-func authorities(ignition *types.Ignition) []reference {
-	var list []reference
+func caRefs(ignition *types.Ignition) []resourceRef {
+	var list []resourceRef
 	for i := range ignition.Security.TLS.CertificateAuthorities {
-		list = append(list, reference{what: fmt.Sprintf("certificate authority %d", i+1), resource: &ignition.Security.TLS.CertificateAuthorities[i]})
+		list = append(list, resourceRef{description: fmt.Sprintf("certificate authority %d", i+1), resource: &ignition.Security.TLS.CertificateAuthorities[i]})
 	}
 	return list
 }
 
-// possible returns an error that lists the references that can never be fetched.
-func possible(list []reference) error {
+// checkSupported returns an error that lists the references that can never be fetched.
+func checkSupported(list []resourceRef) error {
 	var problems []string
 	for _, r := range list {
-		if problem := r.unsupported(); problem != "" {
-			problems = append(problems, r.what+" "+problem)
+		if problem := r.unsupportedReason(); problem != "" {
+			problems = append(problems, r.description+" "+problem)
 		}
 	}
 	if len(problems) == 0 {
 		return nil
 	}
 	return report.Fail(report.Usage, "# put the content into the config as a data URL, or on a web server",
-		"it refers to what cannot be fetched: %s", some(problems))
+		"it refers to what cannot be fetched: %s", joinFirst(problems))
 }
 
-func (r reference) unsupported() string {
-	if !r.remote() {
+func (r resourceRef) unsupportedReason() string {
+	if !r.isRemote() {
 		return ""
 	}
 	source, err := url.Parse(*r.resource.Source)
@@ -94,22 +96,22 @@ func (r reference) unsupported() string {
 	case err != nil:
 		return "is at a URL that cannot be read"
 	case source.Scheme != "http" && source.Scheme != "https":
-		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, fetch.Place(source))
+		return fmt.Sprintf("is to come by %s, from %s; possible are data, http and https", source.Scheme, fetch.RedactURL(source))
 	case source.Hostname() == "":
-		return fmt.Sprintf("is at %s, which names no host", fetch.Place(source))
+		return fmt.Sprintf("is at %s, which names no host", fetch.RedactURL(source))
 	}
 	return ""
 }
 
 // headers returns the config's headers for the resource. If several headers have the same name,
 // the last one applies.
-func (r reference) headers() (http.Header, error) {
+func (r resourceRef) headers() (http.Header, error) {
 	headers := http.Header{}
 	for _, header := range r.resource.HTTPHeaders {
 		if header.Value == nil {
 			// In a merge, a header without a value removes the parent's header. If there is none
 			// to remove, Ignition fails, too.
-			return nil, fmt.Errorf("%s: its header %q has no value", r.need(), header.Name)
+			return nil, fmt.Errorf("%s: its header %q has no value", r.describe(), header.Name)
 		}
 		headers.Set(header.Name, *header.Value)
 	}
@@ -117,40 +119,40 @@ func (r reference) headers() (http.Header, error) {
 }
 
 // get returns the content of a resource, expanded and verified.
-func (r *resolver) get(ctx context.Context, reference reference) ([]byte, error) {
-	if !reference.remote() {
-		content, err := r.unpacker.Inline(*reference.resource)
+func (r *resolver) get(ctx context.Context, reference resourceRef) ([]byte, error) {
+	if !reference.isRemote() {
+		content, err := r.unpacker.Decode(*reference.resource)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", reference.what, err)
+			return nil, fmt.Errorf("%s: %w", reference.description, err)
 		}
 		return content, nil
 	}
 	source, err := url.Parse(*reference.resource.Source)
 	if err != nil {
-		return nil, fmt.Errorf("%s is at a URL that cannot be read", reference.what)
+		return nil, fmt.Errorf("%s is at a URL that cannot be read", reference.description)
 	}
 	headers, err := reference.headers()
 	if err != nil {
 		return nil, err
 	}
-	response, err := r.client.Get(ctx, fetch.Request{Name: fetch.Place(source), URL: source, Headers: headers, Limit: r.unpacker.left})
+	response, err := r.client.Get(ctx, fetch.Request{Name: fetch.RedactURL(source), URL: source, Headers: headers, Limit: r.unpacker.remaining})
 	if err != nil {
-		return nil, fmt.Errorf("%s: fetching %s: %w", reference.what, fetch.Place(source), err)
+		return nil, fmt.Errorf("%s: fetching %s: %w", reference.description, fetch.RedactURL(source), err)
 	}
 	content, err := r.unpacker.unpack(response.Body, *reference.resource)
 	if err != nil {
-		return nil, report.Fail(report.Usage, "# check the content on the server, and correct it or the config", "%s: %w", reference.need(), err)
+		return nil, report.Fail(report.Usage, "# check the content on the server, and correct it or the config", "%s: %w", reference.describe(), err)
 	}
-	if response.Unencrypted && text(reference.resource.Verification.Hash) == "" {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.need()))
+	if response.Unencrypted && stringValue(reference.resource.Verification.Hash) == "" {
+		r.warnings = append(r.warnings, fmt.Sprintf("%s came unencrypted and without a verification: anybody on the way can change it", reference.describe()))
 	}
 	return content, nil
 }
 
-// inlined returns the resource with its content as a data URL. Its hash remains valid, because
+// asDataURL returns the resource with its content as a data URL. Its hash remains valid, because
 // it is the hash of the decoded content.
-func (r *resolver) inlined(reference reference, content []byte) types.Resource {
-	if !reference.remote() {
+func (r *resolver) asDataURL(reference resourceRef, content []byte) types.Resource {
+	if !reference.isRemote() {
 		return *reference.resource
 	}
 	r.changed = true
@@ -158,7 +160,7 @@ func (r *resolver) inlined(reference reference, content []byte) types.Resource {
 	return types.Resource{Source: &source, Verification: reference.resource.Verification}
 }
 
-func text(s *string) string {
+func stringValue(s *string) string {
 	if s == nil {
 		return ""
 	}

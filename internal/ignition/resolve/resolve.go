@@ -32,12 +32,12 @@ type Options struct {
 	// proxy, timeouts and certificate authorities apply if the config has none.
 	Parent types.Ignition
 
-	Log      report.Log
-	Budget   time.Duration // for the retries of each URL without httpTotal; 0 means two minutes
-	MaxBytes int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
+	Log          report.Log
+	RetryTimeout time.Duration // for the retries of each URL without httpTotal; 0 means two minutes
+	MaxBytes     int64         // of all configs and contents together, decoded; 0 means MaxDecodedBytes
 
-	pause, stall time.Duration // shorter in tests
-	dial         func(ctx context.Context, network, address string) (net.Conn, error)
+	initialBackoff, stallTimeout time.Duration // shorter in tests
+	dial                         func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Resolve parses a config, merges or replaces it as specified, and fetches, decodes and verifies
@@ -53,9 +53,9 @@ func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 		o.Remedy = "# correct the config"
 	}
 	if o.MaxBytes == 0 {
-		o.MaxBytes = MaxExpanded
+		o.MaxBytes = MaxDecodedBytes
 	}
-	r := &resolver{options: o, unpacker: NewUnpacker(o.MaxBytes), known: map[string][]byte{}}
+	r := &resolver{options: o, unpacker: NewUnpacker(o.MaxBytes), caContents: map[string][]byte{}}
 	document, err := r.resolve(ctx, raw)
 	if err != nil {
 		code, remedy := report.Usage, o.Remedy
@@ -67,23 +67,23 @@ func Resolve(ctx context.Context, raw []byte, o Options) (*Document, error) {
 	return document, nil
 }
 
-// Inline resolves a complete config without the network. An error lists each resource that needs
+// Offline resolves a complete config without the network. An error lists each resource that needs
 // the network.
-func Inline(raw []byte, name, remedy string) (*Document, error) {
+func Offline(raw []byte, name, remedy string) (*Document, error) {
 	return Resolve(context.Background(), raw, Options{Name: name, Remedy: remedy, Offline: true})
 }
 
 // resolver holds the state of one call of Resolve.
 type resolver struct {
-	options  Options
-	client   *fetch.Client
-	unpacker *Unpacker
-	known    map[string][]byte // CAs by source: each is fetched once, as in Ignition
+	options    Options
+	client     *fetch.Client
+	unpacker   *Unpacker
+	caContents map[string][]byte // CAs by source: each is fetched once, as in Ignition
 
-	configs  int
-	changed  bool // the result differs from the text of the config
-	warnings []string
-	outside  []string // resources that need the network while Offline is set
+	configs         int
+	changed         bool // the result differs from the text of the config
+	warnings        []string
+	remoteResources []string // resources that need the network while Offline is set
 }
 
 // resolve combines two stages of Ignition: fetch, which merges the configs, and files, which
@@ -95,25 +95,25 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 		return nil, err
 	}
 	r.warnings = warnings
-	if err := r.connect(ctx, config.Ignition); err != nil {
+	if err := r.configureClient(ctx, config.Ignition); err != nil {
 		return nil, err
 	}
 	merged, err := r.merge(ctx, config, 0)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.inlineAuthorities(ctx, &merged.Ignition); err != nil {
+	if err := r.inlineCAs(ctx, &merged.Ignition); err != nil {
 		return nil, err
 	}
-	list := contents(&merged)
-	if err := r.check(list); err != nil {
+	list := contentRefs(&merged)
+	if err := r.checkContents(list); err != nil {
 		return nil, err
 	}
 	if r.changed {
-		if err := Check(merged); err != nil {
+		if err := Validate(merged); err != nil {
 			return nil, fmt.Errorf("merged, its configs are not a valid Ignition config: %w", err)
 		}
-		if err := r.connect(ctx, merged.Ignition); err != nil {
+		if err := r.configureClient(ctx, merged.Ignition); err != nil {
 			return nil, err
 		}
 	}
@@ -122,12 +122,12 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 		if err != nil {
 			return nil, err
 		}
-		document.keep(reference, content)
-		*reference.resource = r.inlined(reference, content)
+		document.addContent(reference, content)
+		*reference.resource = r.asDataURL(reference, content)
 	}
 	document.Raw, document.Version, document.Config, document.Warnings = raw, version, merged, r.warnings
 	if r.changed {
-		document.Raw, err = encode(merged)
+		document.Raw, err = encodeConfig(merged)
 	}
 	return document, err
 }
@@ -136,17 +136,17 @@ func (r *resolver) resolve(ctx context.Context, raw []byte) (*Document, error) {
 // one takes precedence, or the config that replaces it. References that can never be fetched are
 // errors before any request, even if a merged config would replace them.
 func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (types.Config, error) {
-	others, merged := nested(&config.Ignition), config
+	others, merged := nestedConfigs(&config.Ignition), config
 	if config.Ignition.Config.Replace.Source != nil {
 		merged = types.Config{Ignition: types.Ignition{Version: config.Ignition.Version}}
 	}
-	if err := possible(slices.Concat(others, authorities(&merged.Ignition), contents(&merged))); err != nil {
+	if err := checkSupported(slices.Concat(others, caRefs(&merged.Ignition), contentRefs(&merged))); err != nil {
 		return types.Config{}, err
 	}
 	for _, reference := range others {
 		r.changed = true
-		if r.options.Offline && reference.remote() {
-			r.outside = append(r.outside, reference.need())
+		if r.options.Offline && reference.isRemote() {
+			r.remoteResources = append(r.remoteResources, reference.describe())
 			continue
 		}
 		if r.configs++; r.configs > maxConfigs {
@@ -165,7 +165,7 @@ func (r *resolver) merge(ctx context.Context, config types.Config, depth int) (t
 }
 
 // child fetches another config and merges the configs that it refers to.
-func (r *resolver) child(ctx context.Context, reference reference, depth int) (types.Config, error) {
+func (r *resolver) child(ctx context.Context, reference resourceRef, depth int) (types.Config, error) {
 	raw, err := r.get(ctx, reference)
 	if err != nil {
 		return types.Config{}, err
@@ -173,36 +173,38 @@ func (r *resolver) child(ctx context.Context, reference reference, depth int) (t
 	config, _, warnings, err := Parse(raw)
 	if err == nil {
 		for _, warning := range warnings {
-			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", reference.need(), warning))
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: %s", reference.describe(), warning))
 		}
 		config, err = r.merge(ctx, config, depth+1)
 	}
 	if err != nil {
-		return types.Config{}, within(reference, err)
+		return types.Config{}, wrapError(reference, err)
 	}
 	return config, nil
 }
 
-// check returns an error that lists all contents that cannot be fetched.
-func (r *resolver) check(list []reference) error {
-	if err := possible(list); err != nil || !r.options.Offline {
+// checkContents returns an error that lists all contents that cannot be fetched.
+func (r *resolver) checkContents(list []resourceRef) error {
+	if err := checkSupported(list); err != nil || !r.options.Offline {
 		return err
 	}
 	for _, reference := range list {
-		if reference.remote() {
-			r.outside = append(r.outside, reference.need())
+		if reference.isRemote() {
+			r.remoteResources = append(r.remoteResources, reference.describe())
 		}
 	}
-	if len(r.outside) > 0 {
+	if len(r.remoteResources) > 0 {
 		return report.Fail(report.Usage, "# give it a config that has all in it (contents as data URLs), or let it use the network",
-			"it needs the network, which is not to be used: %s", some(r.outside))
+			"it needs the network, which is not to be used: %s", joinFirst(r.remoteResources))
 	}
 	return nil
 }
 
-func within(reference reference, err error) error { return fmt.Errorf("%s: %w", reference.need(), err) }
+func wrapError(reference resourceRef, err error) error {
+	return fmt.Errorf("%s: %w", reference.describe(), err)
+}
 
-func encode(config types.Config) ([]byte, error) {
+func encodeConfig(config types.Config) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)

@@ -12,16 +12,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// connect creates the client with the settings of a config, and of the parent if the config has
+// configureClient creates the client with the settings of a config, and of the parent if the config has
 // none. Certificate authorities are fetched with the other settings and the CAs that this host
 // trusts.
-func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
+func (r *resolver) configureClient(ctx context.Context, ignition types.Ignition) error {
 	// Only the settings: a merge of whole configs would copy all entries.
 	ignition = v3_6.Merge(types.Config{Ignition: r.options.Parent}, types.Config{Ignition: ignition}).Ignition
 	c := &fetch.Client{
-		Log: r.options.Log, Budget: r.options.Budget, HeaderTimeout: headerTimeout,
-		Proxy: fetch.Proxy{HTTP: text(ignition.Proxy.HTTPProxy), HTTPS: text(ignition.Proxy.HTTPSProxy)},
-		Pause: r.options.pause, Stall: r.options.stall, Dial: r.options.dial,
+		Log: r.options.Log, RetryTimeout: r.options.RetryTimeout, HeaderTimeout: headerTimeout,
+		Proxy:          fetch.Proxy{HTTP: stringValue(ignition.Proxy.HTTPProxy), HTTPS: stringValue(ignition.Proxy.HTTPSProxy)},
+		InitialBackoff: r.options.initialBackoff, StallTimeout: r.options.stallTimeout, Dial: r.options.dial,
 	}
 	for _, item := range ignition.Proxy.NoProxy {
 		c.Proxy.No = append(c.Proxy.No, string(item))
@@ -30,16 +30,16 @@ func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 		c.HeaderTimeout = time.Duration(*t) * time.Second
 	}
 	if t := ignition.Timeouts.HTTPTotal; t != nil {
-		c.Total = time.Duration(*t) * time.Second
+		c.TotalTimeout = time.Duration(*t) * time.Second
 	}
 	c.Explain = func(e *fetch.Error) {
 		if e.Kind == fetch.TooLarge {
-			e.What += ", or all contents together have"
+			e.Message += ", or all contents together have"
 		}
 	}
 	r.client = c
-	list := authorities(&ignition)
-	if err := possible(list); err != nil || len(list) == 0 {
+	list := caRefs(&ignition)
+	if err := checkSupported(list); err != nil || len(list) == 0 {
 		return err
 	}
 	pool, err := x509.SystemCertPool()
@@ -47,10 +47,10 @@ func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 		return fmt.Errorf("reading this host's certificate authorities: %w", err)
 	}
 	for _, reference := range list {
-		if r.options.Offline && reference.remote() {
+		if r.options.Offline && reference.isRemote() {
 			continue // reported by inlineCAs
 		}
-		content, err := r.authority(ctx, reference)
+		content, err := r.getCA(ctx, reference)
 		if err != nil {
 			return err
 		}
@@ -60,10 +60,10 @@ func (r *resolver) connect(ctx context.Context, ignition types.Ignition) error {
 	return nil
 }
 
-// authority returns a certificate authority.
-func (r *resolver) authority(ctx context.Context, reference reference) ([]byte, error) {
+// getCA returns a certificate authority.
+func (r *resolver) getCA(ctx context.Context, reference resourceRef) ([]byte, error) {
 	source := *reference.resource.Source
-	if content, known := r.known[source]; known {
+	if content, known := r.caContents[source]; known {
 		return content, nil
 	}
 	content, err := r.get(ctx, reference)
@@ -71,29 +71,29 @@ func (r *resolver) authority(ctx context.Context, reference reference) ([]byte, 
 		return nil, err
 	}
 	if err := fetch.CheckCA(content); err != nil {
-		return nil, within(reference, err)
+		return nil, wrapError(reference, err)
 	}
-	r.known[source] = content
+	r.caContents[source] = content
 	return content, nil
 }
 
-// inlineAuthorities completes the settings of a merged config: it removes the references to
+// inlineCAs completes the settings of a merged config: it removes the references to
 // other configs and turns the certificate authorities into data URLs. A CA that several URLs
 // provide is listed once.
-func (r *resolver) inlineAuthorities(ctx context.Context, ignition *types.Ignition) error {
+func (r *resolver) inlineCAs(ctx context.Context, ignition *types.Ignition) error {
 	ignition.Config = types.IgnitionConfig{}
 	listed := map[string]bool{}
 	var list []types.Resource
-	for _, reference := range authorities(ignition) {
-		if r.options.Offline && reference.remote() {
-			r.outside = append(r.outside, reference.need())
+	for _, reference := range caRefs(ignition) {
+		if r.options.Offline && reference.isRemote() {
+			r.remoteResources = append(r.remoteResources, reference.describe())
 			continue
 		}
-		content, err := r.authority(ctx, reference)
+		content, err := r.getCA(ctx, reference)
 		if err != nil {
 			return err
 		}
-		if resource := r.inlined(reference, content); !listed[*resource.Source] {
+		if resource := r.asDataURL(reference, content); !listed[*resource.Source] {
 			listed[*resource.Source] = true
 			list = append(list, resource)
 		}

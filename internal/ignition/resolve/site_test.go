@@ -27,8 +27,8 @@ import (
 // canary represents a secret, which no error, warning or message may contain.
 const canary = "hunter2"
 
-// site is a test web server on loopback. It records its requests.
-type site struct {
+// testServer is a test web server on loopback. It records its requests.
+type testServer struct {
 	*httptest.Server
 	ca []byte // PEM
 
@@ -36,26 +36,26 @@ type site struct {
 	requests []*http.Request
 }
 
-// visit starts a server. Paths without a handler return 404.
-func visit(t *testing.T, pages map[string]http.HandlerFunc) *site {
+// startServer starts a server. Paths without a handler return 404.
+func startServer(t *testing.T, pages map[string]http.HandlerFunc) *testServer {
 	t.Helper()
-	s := newSite(pages)
+	s := newTestServer(pages)
 	s.Start()
 	t.Cleanup(s.Close)
 	return s
 }
 
-// visitTLS starts a server with its own CA, for 127.0.0.1 and the names.
-func visitTLS(t *testing.T, pages map[string]http.HandlerFunc, names ...string) *site {
+// startTLSServer starts a server with its own CA, for 127.0.0.1 and the names.
+func startTLSServer(t *testing.T, pages map[string]http.HandlerFunc, names ...string) *testServer {
 	t.Helper()
-	return visitUntil(t, time.Now().Add(time.Hour), pages, names...)
+	return startTLSServerUntil(t, time.Now().Add(time.Hour), pages, names...)
 }
 
-func visitUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc, names ...string) *site {
+func startTLSServerUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc, names ...string) *testServer {
 	t.Helper()
-	s := newSite(pages)
-	ca := certtest.NewAuthority(t, "a CA of a test")
-	leaf := ca.Serve(t, "127.0.0.1", func(c *x509.Certificate) { c.NotAfter, c.DNSNames = until, names })
+	s := newTestServer(pages)
+	ca := certtest.NewCA(t, "a CA of a test")
+	leaf := ca.IssueServing(t, "127.0.0.1", func(c *x509.Certificate) { c.NotAfter, c.DNSNames = until, names })
 	s.ca = ca.PEM
 	s.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}, MinVersion: tls.VersionTLS12}
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // some tests cause refused handshakes
@@ -64,8 +64,8 @@ func visitUntil(t *testing.T, until time.Time, pages map[string]http.HandlerFunc
 	return s
 }
 
-func newSite(pages map[string]http.HandlerFunc) *site {
-	s := &site{}
+func newTestServer(pages map[string]http.HandlerFunc) *testServer {
+	s := &testServer{}
 	s.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.mutex.Lock()
 		s.requests = append(s.requests, r)
@@ -79,33 +79,33 @@ func newSite(pages map[string]http.HandlerFunc) *site {
 	return s
 }
 
-func (s *site) got() []*http.Request {
+func (s *testServer) recorded() []*http.Request {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return append([]*http.Request{}, s.requests...)
 }
 
-// asked returns the requested paths.
-func (s *site) asked() string {
+// requestedPaths returns the requested paths.
+func (s *testServer) requestedPaths() string {
 	var paths []string
-	for _, r := range s.got() {
+	for _, r := range s.recorded() {
 		paths = append(paths, r.URL.Path)
 	}
 	return strings.Join(paths, " ")
 }
 
-// says returns a handler that sends a content.
-func says(content string) http.HandlerFunc {
+// respondWith returns a handler that sends a content.
+func respondWith(content string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, content) }
 }
 
-// fails returns a handler that sends a status.
-func fails(status int) http.HandlerFunc {
+// respondWithStatus returns a handler that sends a status.
+func respondWithStatus(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no: "+canary, status) }
 }
 
-// inTurn passes each request to the next handler, and all further requests to the last one.
-func inTurn(pages ...http.HandlerFunc) http.HandlerFunc {
+// inOrder passes each request to the next handler, and all further requests to the last one.
+func inOrder(pages ...http.HandlerFunc) http.HandlerFunc {
 	var mutex sync.Mutex
 	n := 0
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -117,44 +117,44 @@ func inTurn(pages ...http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-func leadsTo(to string) http.HandlerFunc {
+func redirectTo(to string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) }
 }
 
-// file returns an entry of storage.files with a content.
-func file(path, resource string) string {
+// fileEntry returns an entry of storage.files with a content.
+func fileEntry(path, resource string) string {
 	return fmt.Sprintf(`{"path":%q,"contents":%s}`, path, resource)
 }
 
-// at returns a resource with a source and more JSON members.
-func at(source string, more ...string) string {
+// resourceAt returns a resource with a source and more JSON members.
+func resourceAt(source string, more ...string) string {
 	return "{" + strings.Join(append([]string{fmt.Sprintf(`"source":%q`, source)}, more...), ",") + "}"
 }
 
-// config returns a config of spec 3.4 with files; ignition has more members of its ignition
+// configWith returns a config of spec 3.4 with files; ignition has more members of its ignition
 // section.
-func config(ignition string, files ...string) string {
+func configWith(ignition string, files ...string) string {
 	if ignition != "" {
 		ignition = "," + ignition
 	}
 	return fmt.Sprintf(`{"ignition":{"version":"3.4.0"%s},"storage":{"files":[%s]}}`, ignition, strings.Join(files, ","))
 }
 
-func merge(resources ...string) string {
+func mergeSetting(resources ...string) string {
 	return `"config":{"merge":[` + strings.Join(resources, ",") + `]}`
 }
 
-func replace(resource string) string { return `"config":{"replace":` + resource + `}` }
+func replaceSetting(resource string) string { return `"config":{"replace":` + resource + `}` }
 
-func trusting(resources ...string) string {
+func caSetting(resources ...string) string {
 	return `"security":{"tls":{"certificateAuthorities":[` + strings.Join(resources, ",") + `]}}`
 }
 
-func data(content string) string {
+func dataResource(content string) string {
 	return "data:;base64," + base64.StdEncoding.EncodeToString([]byte(content))
 }
 
-func zip(t *testing.T, content string) string {
+func gzipData(t *testing.T, content string) string {
 	t.Helper()
 	var out bytes.Buffer
 	writer := gzip.NewWriter(&out)
@@ -177,7 +177,7 @@ func hash256(content string) string {
 	return `"verification":{"hash":"sha256-` + hex.EncodeToString(sum[:]) + `"}`
 }
 
-const gzipped = `"compression":"gzip"`
+const gzipCompression = `"compression":"gzip"`
 
 // events collects the reported events.
 type events struct {
@@ -197,19 +197,23 @@ func (e *events) text() string {
 	return strings.Join(e.list, "\n")
 }
 
-// patient returns options with which retries last until the server succeeds. quick returns
+// patientOptions returns options with which retries last until the server succeeds. quick returns
 // options with a short timeout.
-func patient() Options { return Options{Budget: time.Minute, pause: time.Millisecond} }
-func quick() Options   { return Options{Budget: 30 * time.Millisecond, pause: time.Millisecond} }
+func patientOptions() Options {
+	return Options{RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
+}
+func quickOptions() Options {
+	return Options{RetryTimeout: 30 * time.Millisecond, initialBackoff: time.Millisecond}
+}
 
-// resolved returns the document of a config and checks that the document is complete.
-func resolved(t *testing.T, raw string, o Options) *Document {
+// resolveComplete returns the document of a config and checks that the document is complete.
+func resolveComplete(t *testing.T, raw string, o Options) *Document {
 	t.Helper()
 	document, err := Resolve(t.Context(), []byte(raw), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := Inline(document.Raw, "document", "")
+	again, err := Offline(document.Raw, "document", "")
 	if err != nil {
 		t.Fatalf("the document is not whole: %v", err)
 	}
@@ -233,9 +237,9 @@ func contentsOf(t *testing.T, d *Document) map[string]string {
 	return list
 }
 
-// refused returns the error of a config that cannot be resolved, after checking its code and
+// resolveError returns the error of a config that cannot be resolved, after checking its code and
 // texts.
-func refused(t *testing.T, raw string, o Options, code report.Code, wants ...string) string {
+func resolveError(t *testing.T, raw string, o Options, code report.Code, wants ...string) string {
 	t.Helper()
 	_, err := Resolve(t.Context(), []byte(raw), o)
 	if err == nil {

@@ -17,27 +17,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/fetch"
 )
 
-// MaxExpanded is the maximum size of all decoded contents of a config, in bytes: a few kilobytes
+// MaxDecodedBytes is the maximum size of all decoded contents of a config, in bytes: a few kilobytes
 // of gzip can contain gigabytes.
-const MaxExpanded = 64 << 20
+const MaxDecodedBytes = 64 << 20
 
 // errRemote means that a content must be fetched.
 var errRemote = errors.New("its content is not in the config")
 
 // Unpacker decodes the contents of resources, up to a total size.
-type Unpacker struct{ limit, left int64 }
+type Unpacker struct{ limit, remaining int64 }
 
 // NewUnpacker returns an Unpacker with a total limit in bytes.
-func NewUnpacker(limit int64) *Unpacker { return &Unpacker{limit: limit, left: limit} }
+func NewUnpacker(limit int64) *Unpacker { return &Unpacker{limit: limit, remaining: limit} }
 
-// Inline decodes a data URL, decompresses its content, and verifies the hash of the decompressed
+// Decode decodes a data URL, decompresses its content, and verifies the hash of the decompressed
 // content. As in Ignition, a resource without a source has an empty content, whatever its hash.
-func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
+func (u *Unpacker) Decode(r types.Resource) ([]byte, error) {
 	if r.Source == nil || *r.Source == "" {
 		return nil, nil
 	}
 	if scheme(*r.Source) != "data" {
-		return nil, fmt.Errorf("%w but at %s", errRemote, Place(*r.Source))
+		return nil, fmt.Errorf("%w but at %s", errRemote, RedactSource(*r.Source))
 	}
 	content, err := decode(*r.Source)
 	if err != nil {
@@ -49,14 +49,14 @@ func (u *Unpacker) Inline(r types.Resource) ([]byte, error) {
 // Contents returns the decoded contents of the files of a config, and the joined contents to
 // append to them, both by path.
 func Contents(config types.Config) (own, appends map[string][]byte, err error) {
-	unpacker := NewUnpacker(MaxExpanded)
+	unpacker := NewUnpacker(MaxDecodedBytes)
 	document := newDocument()
-	for _, reference := range contents(&config) {
-		content, err := unpacker.Inline(*reference.resource)
+	for _, reference := range contentRefs(&config) {
+		content, err := unpacker.Decode(*reference.resource)
 		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", reference.what, err)
+			return nil, nil, fmt.Errorf("%s: %w", reference.description, err)
 		}
-		document.keep(reference, content)
+		document.addContent(reference, content)
 	}
 	return document.Contents, document.Appends, nil
 }
@@ -65,17 +65,17 @@ func Contents(config types.Config) (own, appends map[string][]byte, err error) {
 func (u *Unpacker) unpack(content []byte, r types.Resource) ([]byte, error) {
 	if r.Compression != nil && *r.Compression == "gzip" {
 		var err error
-		if content, err = expand(content, u.left); err != nil {
+		if content, err = gunzip(content, u.remaining); err != nil {
 			return nil, err
 		}
 	}
-	if u.left -= int64(len(content)); u.left < 0 {
-		return nil, fmt.Errorf("the contents together have more than %s", fetch.Size(u.limit))
+	if u.remaining -= int64(len(content)); u.remaining < 0 {
+		return nil, fmt.Errorf("the contents together have more than %s", fetch.FormatSize(u.limit))
 	}
-	return content, verify(content, r.Verification.Hash)
+	return content, verifyHash(content, r.Verification.Hash)
 }
 
-func expand(compressed []byte, limit int64) ([]byte, error) {
+func gunzip(compressed []byte, limit int64) ([]byte, error) {
 	reader, err := gzip.NewReader(bytes.NewReader(compressed))
 	if err != nil {
 		return nil, fmt.Errorf("expanding gzip: %w", err)
@@ -87,7 +87,7 @@ func expand(compressed []byte, limit int64) ([]byte, error) {
 	return content, nil
 }
 
-func verify(content []byte, want *string) error {
+func verifyHash(content []byte, want *string) error {
 	if want == nil || *want == "" {
 		return nil
 	}

@@ -34,11 +34,11 @@ import (
 // a config of spec 3.2, as clusters serve, that took two thirds of the time.
 func parseAs(version string, raw []byte) (types.Config, vreport.Report, error) {
 	from5 := to36.Translate
-	from4 := after(to35.Translate, from5)
-	from3 := after(to34.Translate, from4)
-	from2 := after(to33.Translate, from3)
-	from1 := after(to32.Translate, from2)
-	from0 := after(to31.Translate, from1)
+	from4 := composeTranslations(to35.Translate, from5)
+	from3 := composeTranslations(to34.Translate, from4)
+	from2 := composeTranslations(to33.Translate, from3)
+	from1 := composeTranslations(to32.Translate, from2)
+	from0 := composeTranslations(to31.Translate, from1)
 	switch version {
 	case types.MaxVersion.String():
 		return v3_6.Parse(raw)
@@ -58,14 +58,14 @@ func parseAs(version string, raw []byte) (types.Config, vreport.Report, error) {
 	return types.Config{}, vreport.Report{}, ignerrors.ErrUnknownVersion
 }
 
-// beginning is the number of bytes in which generated configs contain their version.
-const beginning = 4 << 10
+// versionSearchLimit is the number of bytes in which generated configs contain their version.
+const versionSearchLimit = 4 << 10
 
-// parseGuessed parses a config with the first version that the text contains. A reliable search
+// parseWithFirstVersion parses a config with the first version that the text contains. A reliable search
 // would decode the text twice. The parser of each spec rejects other versions, so a wrong guess
 // is detected. parseGuessed reports false for a wrong guess and for an invalid config.
-func parseGuessed(raw []byte) (config types.Config, version string, found vreport.Report, ok bool) {
-	guess := regexp.MustCompile(`"version"\s*:\s*"(3\.\d+\.0)"`).FindSubmatch(raw[:min(len(raw), beginning)])
+func parseWithFirstVersion(raw []byte) (config types.Config, version string, found vreport.Report, ok bool) {
+	guess := regexp.MustCompile(`"version"\s*:\s*"(3\.\d+\.0)"`).FindSubmatch(raw[:min(len(raw), versionSearchLimit)])
 	if guess == nil {
 		return config, "", found, false
 	}
@@ -83,7 +83,7 @@ func parse[C any](raw []byte, read func([]byte) (C, vreport.Report, error), tran
 	return translate(config), found, nil
 }
 
-// after returns the composition of two translations.
-func after[A, B, C any](first func(A) B, then func(B) C) func(A) C {
+// composeTranslations returns the composition of two translations.
+func composeTranslations[A, B, C any](first func(A) B, then func(B) C) func(A) C {
 	return func(old A) C { return then(first(old)) }
 }

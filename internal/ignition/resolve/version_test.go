@@ -43,7 +43,7 @@ func variants(version string) []string {
 
 // The parser of a config's own spec has the same result as the newest one: the same config,
 // report and error.
-func TestParseAsIsParseCompatibleVersion(t *testing.T) {
+func TestParseAsMatchesParseCompatibleVersion(t *testing.T) {
 	read, refused := 0, 0
 	for _, version := range []string{"3.0.0", "3.1.0", "3.2.0", "3.3.0", "3.4.0", "3.5.0", "3.6.0", "3.2.1", "3.6.0-experimental", "3.7.0", "3.2.0+a"} {
 		for _, raw := range variants(version) {
@@ -69,14 +69,14 @@ func TestParseAsOfRealPayloads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, _, guessed := parseGuessed(raw); !guessed || !sameAsCompatible(t, name, raw) {
+		if _, _, _, guessed := parseWithFirstVersion(raw); !guessed || !sameAsCompatible(t, name, raw) {
 			t.Errorf("%s is not read, or its version is not guessed", name)
 		}
 	}
 }
 
 // A version at the start of the text that is not the config's version is not used.
-func TestParseGuessedChecksTheGuess(t *testing.T) {
+func TestWrongFirstVersionIsRejected(t *testing.T) {
 	for _, raw := range []string{
 		`{"passwd":{"users":[{"name":"\"version\":\"3.2.0\""}]},"ignition":{"version":"3.4.0"}}`,
 		`{"x":{"version":"3.2.0"},"ignition":{"version":"3.4.0"}}`,
@@ -111,21 +111,21 @@ func sameAsCompatible(t *testing.T, name string, raw []byte) bool {
 	if fmt.Sprint(wantErr) != fmt.Sprint(err) {
 		t.Errorf("%s: error %v, want %v", name, err, wantErr)
 	}
-	if !slices.Equal(lines(wantFound), lines(found)) {
+	if !slices.Equal(reportLines(wantFound), reportLines(found)) {
 		t.Errorf("%s: another report", name)
 	}
 	if !cmp.Equal(want, config) {
 		t.Errorf("%s: another config", name)
 	}
-	config, guessed, found, ok := parseGuessed(raw)
-	if ok && (wantErr != nil || guessed != version.String() || !cmp.Equal(want, config) || !slices.Equal(lines(wantFound), lines(found))) {
+	config, guessed, found, ok := parseWithFirstVersion(raw)
+	if ok && (wantErr != nil || guessed != version.String() || !cmp.Equal(want, config) || !slices.Equal(reportLines(wantFound), reportLines(found))) {
 		t.Errorf("%s: as spec %s, which was guessed, it is another config (%v)", name, guessed, wantErr)
 	}
 	return err == nil
 }
 
-// lines returns the sorted entries of a report, because unknown keys are reported in random
+// reportLines returns the sorted entries of a report, because unknown keys are reported in random
 // order.
-func lines(found vreport.Report) []string {
+func reportLines(found vreport.Report) []string {
 	return slices.Sorted(strings.SplitSeq(found.String(), "\n"))
 }

@@ -33,8 +33,8 @@ type Driver struct {
 }
 
 var (
-	_ ledger.Driver  = (*Driver)(nil)
-	_ ledger.Bearing = (*Driver)(nil)
+	_ ledger.Driver         = (*Driver)(nil)
+	_ ledger.CriticalDriver = (*Driver)(nil)
 )
 
 // Prepare gives what a move needs beyond the change itself: who to tell, and
@@ -52,10 +52,10 @@ func (d *Driver) rollbackTimeout() time.Duration {
 	return defaultRollbackTimeout
 }
 
-// Look tells whether br-ex is there and right. When it is not, Value holds the
+// Get tells whether br-ex is there and right. When it is not, Value holds the
 // Origin, which is all that Restore needs. A move that was not finished counts
 // as absent. A host that cannot have br-ex is no error here: Make refuses it.
-func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error) {
+func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
 		return ledger.State{}, err
@@ -70,9 +70,9 @@ func (d *Driver) Look(ctx context.Context, _ ledger.Change) (ledger.State, error
 	return stateOf(facts, d.options)
 }
 
-// Make moves the uplink into br-ex. Every failure gives the network back; its
+// Set moves the uplink into br-ex. Every failure gives the network back; its
 // error then has the code NetworkRolledBack.
-func (d *Driver) Make(ctx context.Context, _ ledger.Change, _ ledger.State) error {
+func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error {
 	if err := d.Recover(ctx); err != nil {
 		return err
 	}
@@ -132,9 +132,9 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	return d.restoreUplink(ctx, origin)
 }
 
-// Bears tells that the host hangs on br-ex: while it is there Open vSwitch must
+// IsCritical tells that the host hangs on br-ex: while it is there Open vSwitch must
 // not be stopped.
-func (d *Driver) Bears() bool { return true }
+func (d *Driver) IsCritical() bool { return true }
 
 // Recover gives the network back after a move that was not finished: its run
 // was killed, or the machine lost its power. Call it before anything else

@@ -31,13 +31,13 @@ func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
 	return state, err
 }
 
-// Halfway tells that a br-ex that is not as a move leaves it can still be this
+// IsPartiallyRestored tells that a br-ex that is not as a move leaves it can still be this
 // agent's: a way back that was killed is not somebody else's change.
-func (d *Driver) Halfway(_ ledger.Change, _, now ledger.State) (bool, error) {
+func (d *Driver) IsPartiallyRestored(_ ledger.Change, _, now ledger.State) (bool, error) {
 	return now.Type == stateUnfinished, nil
 }
 
-var _ ledger.Halfway = (*Driver)(nil)
+var _ ledger.PartialRestorer = (*Driver)(nil)
 
 // withCurrentName gives an origin the name that its NIC has since a boot, by br-ex or
 // its profile, when the one that the origin names is not there. A profile of the

@@ -96,7 +96,7 @@ func TestStateOf(t *testing.T) {
 // by the next leave, and not taken for somebody else's.
 func TestHalfway(t *testing.T) {
 	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
-		got, err := (&Driver{}).Halfway(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
+		got, err := (&Driver{}).IsPartiallyRestored(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
 		if err != nil || got != want {
 			t.Errorf("%q: %t, %v; want %t", state, got, err, want)
 		}

@@ -52,7 +52,7 @@ func measure(ctx context.Context, agent string, runs int) error {
 	if _, there, err := servedFile(); err != nil {
 		return err
 	} else if there {
-		sizes = append([]int{asServed}, sizes...)
+		sizes = append([]int{servedPayload}, sizes...)
 	}
 	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "config", "agent", "Ignition", "ratio", "again", "agent", "Ignition")
 	fmt.Printf("%-34s %10s %10s %6s %10s %12s %12s\n", "", "ms", "ms", "", "ms", "peak MiB", "peak MiB")
@@ -66,7 +66,7 @@ func measure(ctx context.Context, agent string, runs int) error {
 			return fmt.Errorf("%s: %w", name(files), err)
 		}
 		fmt.Printf("%-34s %10.1f %10.1f %6.2f %10.1f %12.0f %12.0f\n", name(files),
-			median(b.ours), median(b.theirs), median(b.ours)/median(b.theirs), median(b.again), slices.Max(b.ourPeak), slices.Max(b.theirPeak))
+			median(b.agentTimes), median(b.ignitionTimes), median(b.agentTimes)/median(b.ignitionTimes), median(b.agentRerun), slices.Max(b.agentPeak), slices.Max(b.ignitionPeak))
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ type bench struct {
 	agent  string
 	oracle differential.Oracle
 
-	ours, theirs, again, ourPeak, theirPeak []float64
+	agentTimes, ignitionTimes, agentRerun, agentPeak, ignitionPeak []float64
 }
 
 func (b *bench) compare(files, runs int) error {
@@ -100,7 +100,7 @@ func (b *bench) compare(files, runs int) error {
 			if err := os.RemoveAll(root); err != nil {
 				return err
 			}
-			if err := differential.Plant(root, tree()); err != nil {
+			if err := differential.CreateTree(root, tree()); err != nil {
 				return err
 			}
 		}
@@ -126,8 +126,8 @@ func (b *bench) compare(files, runs int) error {
 		if i == 0 {
 			continue // the first run has cold caches
 		}
-		b.ours, b.theirs, b.again = append(b.ours, found[true].ms), append(b.theirs, found[false].ms), append(b.again, again.ms)
-		b.ourPeak, b.theirPeak = append(b.ourPeak, found[true].mib), append(b.theirPeak, found[false].mib)
+		b.agentTimes, b.ignitionTimes, b.agentRerun = append(b.agentTimes, found[true].ms), append(b.ignitionTimes, found[false].ms), append(b.agentRerun, again.ms)
+		b.agentPeak, b.ignitionPeak = append(b.agentPeak, found[true].mib), append(b.ignitionPeak, found[false].mib)
 	}
 	return nil
 }

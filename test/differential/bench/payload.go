@@ -14,11 +14,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/differential"
 )
 
-// asServed selects the payload of a real cluster; other values are numbers of generated files.
-const asServed = 0
+// servedPayload selects the payload of a real cluster; other values are numbers of generated files.
+const servedPayload = 0
 
 func name(files int) string {
-	if files == asServed {
+	if files == servedPayload {
 		return "OpenShift 4.18, as served"
 	}
 	return fmt.Sprintf("%d files, 20 units", files)
@@ -28,7 +28,7 @@ func name(files int) string {
 // inherits the peak memory of its parent.
 func write(files int, to string) error {
 	config := generated(files)
-	if files == asServed {
+	if files == servedPayload {
 		var err error
 		if config, err = served(); err != nil {
 			return err

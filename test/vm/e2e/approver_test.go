@@ -13,19 +13,19 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 )
 
-// approverUnit starts the packaged approver as described in docs/csr-approval.md, with
+// startApproverUnit starts the packaged approver as described in docs/csr-approval.md, with
 // enrollments in a directory that only root can read. A cleanup removes everything it creates.
-func approverUnit(ctx context.Context, t *testing.T) {
+func startApproverUnit(ctx context.Context, t *testing.T) {
 	t.Helper()
-	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
 	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
-	kubeconfig, err := stage.NodeSide(stage.ControlPlane.Kubeconfig)
+	kubeconfig, err := environment.NodeSideKubeconfig(environment.ControlPlane.Kubeconfig)
 	must(t, err)
-	must(t, stage.Machine.Put(ctx, "/etc/hcp-node-agent/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
+	must(t, environment.Machine.Put(ctx, "/etc/hcp-node-agent/approver.kubeconfig", bytes.NewReader(kubeconfig), 0o600))
 
-	if result, err := stage.Machine.Run(ctx, "systemctl start hcp-node-agent-approver"); err != nil || result.ExitCode == 0 {
+	if result, err := environment.Machine.Run(ctx, "systemctl start hcp-node-agent-approver"); err != nil || result.ExitCode == 0 {
 		t.Errorf("the approver starts without a folder of claims (%v)", err)
 	}
 	mustOutput(ctx, t, `set -e

@@ -13,43 +13,43 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// TestAroundTheBridge checks required endpoints, the output about br-ex, and the actions at every
+// TestBridgeConsumersAndBoots checks required endpoints, the output about br-ex, and the actions at every
 // boot.
-func TestAroundTheBridge(t *testing.T) {
-	ctx := fresh(t)
+func TestBridgeConsumersAndBoots(t *testing.T) {
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	api, err := url.Parse(stage.ControlPlane.NodeSideServer)
+	api, err := url.Parse(environment.ControlPlane.NodeSideServer)
 	must(t, err)
 
-	plan := agent(ctx, t, report.Done, "plan --user-data /root/stub.ign")
-	wants(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
+	plan := runAgent(ctx, t, report.Success, "plan --user-data /root/stub.ign")
+	checkContains(t, plan.Stdout, "+ br-ex (ovs-bridge, br-ex): MTU 1500, bridge-uplink=eth0", "+ ovs-if-phys0 (802-3-ethernet, eth0): in ovs-port-phys0",
 		"+ ovs-if-br-ex (ovs-interface, br-ex): in ovs-port-br-ex, MAC ")
 
 	// A required endpoint that is unreachable before the change prevents the change.
-	refused := agent(ctx, t, report.Refused, joining+" --verify-reach "+api.Hostname()+":9")
-	wants(t, refused.Stdout, "peer "+api.Hostname(), "nothing was changed")
+	refused := runAgent(ctx, t, report.Refused, joinCommand+" --verify-reach "+api.Hostname()+":9")
+	checkContains(t, refused.Stdout, "peer "+api.Hostname(), "nothing was changed")
 	if bridges := mustOutput(ctx, t, "ovs-vsctl list-br; ip route show default | grep -c 'dev eth0'"); bridges != "1" {
 		t.Errorf("the network was changed: %s", bridges)
 	}
 
 	timer := ""
-	out := untilSaid(ctx, t, "hcp-node-agent "+joining+" --network-timeout 2m --verify-reach "+api.Host, "for br-ex to come up with a copy", func() {
+	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinCommand+" --network-timeout 2m --verify-reach "+api.Host, "for br-ex to come up with a copy", func() {
 		timer = mustOutput(ctx, t, "systemctl show -P TimersMonotonic hcp-node-agent-network-guard.timer")
 	})
 	t.Log(out)
-	wants(t, out, "peer "+api.Hostname()+" answers", "is Ready and schedulable")
+	checkContains(t, out, "peer "+api.Hostname()+" answers", "is Ready and schedulable")
 	if !strings.Contains(timer, "OnActiveUSec=2min 5s") {
 		t.Errorf("the timer that guards the change: %s", timer)
 	}
 
-	wants(t, agent(ctx, t, report.Done, "plan").Stdout, "nothing is left to do", "br-ex is there already, with eth0 in it")
-	wants(t, agent(ctx, t, report.Done, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
+	checkContains(t, runAgent(ctx, t, report.Success, "plan").Stdout, "nothing is left to do", "br-ex is there already, with eth0 in it")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "ports ", "eth0 (system)", "MTU 1500, node IP 192.0.2.", "NetworkManager profile ovs-if-br-ex is activated, in /etc/", "eth0 was moved on ", "; gap ")
 	var status bootstrap.StatusDocument
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "status --output json").Stdout), &status))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "status --output json").Stdout), &status))
 	if b := status.Bridge; b == nil || b.Made == nil || b.Made.Gap == nil || b.Made.Uplink != "eth0" || b.Profile == nil || len(b.Ports) < 2 || len(b.NodeIPs) == 0 {
 		t.Errorf("status of br-ex: %+v", b)
 	}
-	wants(t, agent(ctx, t, report.Done, "node-ip").Stdout, ", as before")
+	checkContains(t, runAgent(ctx, t, report.Success, "node-ip").Stdout, ", as before")
 
 	// After the next boot the host has another address, and Open vSwitch contains settings that
 	// another component has left there.
@@ -57,7 +57,7 @@ func TestAroundTheBridge(t *testing.T) {
 	const now = "192.0.2.201"
 	mustOutput(ctx, t, `nmcli connection modify ovs-if-br-ex ipv4.method manual ipv4.addresses `+now+`/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 &&
 		ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=ssl:192.0.2.99:6642`)
-	must(t, stage.Machine.Reboot(ctx))
+	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
 	told := mustOutput(ctx, t, `systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'; systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
 		cat /run/nodeip-configuration/primary-ip; echo; cat /run/nodeip-configuration/ipv4; echo; ls /run/nodeip-configuration; ovs-vsctl get Open_vSwitch . external_ids:ovn-remote
@@ -72,7 +72,7 @@ func TestAroundTheBridge(t *testing.T) {
 	if order != "before crio\nbefore kubelet" {
 		t.Errorf("the address was told %q", order)
 	}
-	agent(ctx, t, report.Done, "status")
+	runAgent(ctx, t, report.Success, "status")
 
 	// kubelet starts even if the agent's binary is missing.
 	mustOutput(ctx, t, "mv /usr/bin/hcp-node-agent /root/; systemctl stop kubelet crio hcp-node-agent-node-ip; systemctl start hcp-node-agent-node-ip kubelet; true")
@@ -80,16 +80,16 @@ func TestAroundTheBridge(t *testing.T) {
 		t.Errorf("without the agent's program: %q", failed)
 	}
 
-	agent(ctx, t, report.Done, "leave --no-drain")
-	sameHost(ctx, t, before)
+	runAgent(ctx, t, report.Success, "leave --no-drain")
+	checkHostState(ctx, t, before)
 }
 
 // Without the cluster's own unit, the agent's unit clears ovn-remote once per boot. An
 // administrator at the console can remove br-ex without the agent.
 func TestBridgeWithoutTheClustersUnit(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	wants(t, agent(ctx, t, report.Done, joining+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand+" --until kubelet --payload-drop ovs-configuration.service").Stdout, "the ignition server answers")
 	cleared := mustOutput(ctx, t, `set=external_ids:ovn-remote; unit=hcp-node-agent-ovn-remote.service; systemctl is-enabled $unit; systemctl is-active $unit
 		ovs-vsctl set Open_vSwitch . $set=ssl:a; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set
 		ovs-vsctl set Open_vSwitch . $set=ssl:b; systemctl start $unit; ovs-vsctl get Open_vSwitch . $set; ovs-vsctl remove Open_vSwitch . external_ids ovn-remote`)
@@ -105,11 +105,11 @@ func TestBridgeWithoutTheClustersUnit(t *testing.T) {
 	if !found {
 		t.Fatal("docs/br-ex.md has no script")
 	}
-	must(t, stage.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
+	must(t, environment.Machine.Put(ctx, "/root/by-hand.sh", strings.NewReader(script), 0o700))
 	after := mustOutput(ctx, t, `sh /root/by-hand.sh >&2; ovs-vsctl list-br; ip -4 route show default | grep -o 'dev [^ ]*'; nmcli -g NAME,DEVICE connection show --active | grep eth0; rm /root/by-hand.sh`)
 	if after != "dev eth0\nWired connection 1:eth0" {
 		t.Errorf("after the way back by hand: %q", after)
 	}
-	agent(ctx, t, report.Done, "leave --no-drain")
-	sameHost(ctx, t, before)
+	runAgent(ctx, t, report.Success, "leave --no-drain")
+	checkHostState(ctx, t, before)
 }

@@ -20,10 +20,10 @@ import (
 // awaitReadyNode waits until the node is Ready since this boot and schedulable.
 func awaitReadyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
-	boot, err := stage.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
+	boot, err := environment.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 	must(t, err)
 	err = wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+		node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
@@ -39,10 +39,10 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 	}
 }
 
-// decide approves or denies every pending CSR, as an administrator does.
-func decide(ctx context.Context, t *testing.T, verdict certificatesv1.RequestConditionType) int {
+// decideCSRs approves or denies every pending CSR, as an administrator does.
+func decideCSRs(ctx context.Context, t *testing.T, verdict certificatesv1.RequestConditionType) int {
 	t.Helper()
-	csrs := stage.Client.CertificatesV1().CertificateSigningRequests()
+	csrs := environment.Client.CertificatesV1().CertificateSigningRequests()
 	list, err := csrs.List(ctx, metav1.ListOptions{})
 	must(t, err)
 	decided := 0
@@ -60,11 +60,11 @@ func decide(ctx context.Context, t *testing.T, verdict certificatesv1.RequestCon
 	return decided
 }
 
-// noSecrets checks that the token and the pull secret are not readable by others: in the journal,
+// checkNoSecrets checks that the token and the pull secret are not readable by others: in the journal,
 // in command lines, or in files that are not restricted to root.
-func noSecrets(ctx context.Context, t *testing.T) {
+func checkNoSecrets(ctx context.Context, t *testing.T) {
 	t.Helper()
-	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	stub, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	var document struct {
 		Ignition struct {
@@ -85,8 +85,8 @@ func noSecrets(ctx context.Context, t *testing.T) {
 	if token == "" {
 		t.Fatal("the stub has no token to look for")
 	}
-	must(t, stage.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
-	found, err := stage.Machine.Output(ctx, `
+	must(t, environment.Machine.Put(ctx, "/root/needle", strings.NewReader(token), 0o600))
+	found, err := environment.Machine.Output(ctx, `
 		journalctl -b --no-pager | grep -cFf /root/needle
 		find /etc /var /run -xdev -type f -perm /044 -size -10M -exec grep -lFf /root/needle {} + 2>/dev/null
 		ls /var/lib/hcp-node-agent/stub.ign 2>/dev/null

@@ -12,12 +12,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// doctorOfFresh runs doctor on a machine that has never joined, without and with user data. It
+// testDoctorBeforeJoin runs doctor on a machine that has never joined, without and with user data. It
 // must find no obstacle to a join.
-func doctorOfFresh(ctx context.Context, t *testing.T) {
+func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
-	wants(t, agent(ctx, t, report.Done, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
-	asked := agent(ctx, t, report.Done, "doctor --user-data "+scene.Stub)
+	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
+	asked := runAgent(ctx, t, report.Success, "doctor --user-data "+scene.UserDataPath)
 	if strings.Contains(asked.Stdout, "was not asked") {
 		t.Error("with a stub the ignition server was not asked")
 	}
@@ -26,11 +26,11 @@ func doctorOfFresh(ctx context.Context, t *testing.T) {
 	}
 }
 
-// doctorOfJoined runs doctor on a healthy node.
-func doctorOfJoined(ctx context.Context, t *testing.T) {
+// testDoctorOfHealthyNode runs doctor on a healthy node.
+func testDoctorOfHealthyNode(ctx context.Context, t *testing.T) {
 	t.Helper()
-	out := agent(ctx, t, report.Done, "doctor").Stdout
-	wants(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
+	out := runAgent(ctx, t, report.Success, "doctor").Stdout
+	checkContains(t, out, "joined NodePool clusters/", "running: NetworkManager.service, openvswitch.service, crio.service, kubelet.service", "eth0 is in br-ex with 192.0.2.",
 		"changes are as the join left them", "kubelet's client certificate of CN=system:node:worker-0", "kubelet's serving certificate of CN=system:node:worker-0",
 		"ok       admission ", "Node worker-0 is Ready and schedulable")
 	for _, text := range []string{"problem ", "could not be looked at", "was left", "not seen"} {
@@ -39,25 +39,25 @@ func doctorOfJoined(ctx context.Context, t *testing.T) {
 		}
 	}
 	asUser := mustOutput(ctx, t, "setpriv --reuid 65534 --regid 65534 --clear-groups hcp-node-agent doctor")
-	wants(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
+	checkContains(t, asUser, "without root much is not seen", "not seen without root: reading the state of the join")
 }
 
-// canary is a file with a secret that no name identifies as one.
-const canary = "/etc/systemd/system/crio.service.d/99-canary.conf"
+// canaryFile is a file with a secret that no name identifies as one.
+const canaryFile = "/etc/systemd/system/crio.service.d/99-canary.conf"
 
-// doctorOfStopped runs doctor on a node whose kubelet does not run, and creates a support bundle,
+// testDoctorOfStoppedKubelet runs doctor on a node whose kubelet does not run, and creates a support bundle,
 // which must contain no secret of the host. It starts kubelet again.
-func doctorOfStopped(ctx context.Context, t *testing.T) {
+func testDoctorOfStoppedKubelet(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, "systemctl stop kubelet")
-	out := agent(ctx, t, report.Failed, "doctor").Stdout
-	wants(t, out, "problem  units         kubelet.service does not run (inactive", "systemctl start kubelet")
+	out := runAgent(ctx, t, report.Failed, "doctor").Stdout
+	checkContains(t, out, "problem  units         kubelet.service does not run (inactive", "systemctl start kubelet")
 
 	mustOutput(ctx, t, `umask 077; cd /root
 		jq -r '.ignition.config.merge[].httpHeaders[] | select(.name == "Authorization") | .value' stub.ign | sed 's/^Bearer //' >needles
 		jq -r '.auths[] | .auth, (.auth | @base64d), (.auth | @base64d | sub("^[^:]*:"; ""))' /var/lib/kubelet/config.json | grep . >>needles
 		sed -n '/PRIVATE KEY/,/PRIVATE KEY/p' /var/lib/kubelet/pki/kubelet-client-current.pem | grep -v -- ----- >>needles
-		sed 's/^/# /' needles >`+canary)
+		sed 's/^/# /' needles >`+canaryFile)
 	var document struct {
 		ExitCode report.Code
 		Phase    string
@@ -68,7 +68,7 @@ func doctorOfStopped(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Failed, "doctor --bundle /root/b.tar.gz --output json").Stdout), &document))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Failed, "doctor --bundle /root/b.tar.gz --output json").Stdout), &document))
 	if document.ExitCode != report.Failed || document.Phase != "joined" || document.Bundle == nil {
 		t.Errorf("%+v", document)
 	}
@@ -79,15 +79,15 @@ func doctorOfStopped(ctx context.Context, t *testing.T) {
 	for _, name := range []string{
 		"doctor.txt", "doctor.json", "state/join.json", "state/ledger.json", "journal/kubelet.log", "journal/crio.log", "journal/networkmanager.log",
 		"units/show.txt", "units/etc/systemd/system/kubelet.service", "network/addresses.json", "network/openvswitch.txt", "network/nm-devices.txt",
-		"certificates.json", "cluster/node.json", "cluster/csr.json", "units" + canary,
+		"certificates.json", "cluster/node.json", "cluster/csr.json", "units" + canaryFile,
 	} {
 		if !there[name] {
 			t.Errorf("the bundle has no %s", name)
 		}
 	}
 	found := mustOutput(ctx, t, `cd /root; stat -c '%a' b.tar.gz; mkdir b; tar -xzf b.tar.gz -C b; [ "$(wc -l <needles)" -ge 5 ] && echo there are needles
-		grep -rlFf needles /root/b || echo and none of them is in it; grep -c '^# \*\*\*$' b/units`+canary+`; jq -r .metadata.name b/cluster/node.json
-		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json; hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canary)
+		grep -rlFf needles /root/b || echo and none of them is in it; grep -c '^# \*\*\*$' b/units`+canaryFile+`; jq -r .metadata.name b/cluster/node.json
+		jq -r .exitCode b/doctor.json; jq -r .kind b/manifest.json; hcp-node-agent doctor --bundle /root/b.tar.gz 2>&1 | head -n1; rm -rf b b.tar.gz needles `+canaryFile)
 	lines := strings.SplitN(found, "\n", 5)
 	want := []string{"600", "there are needles", "and none of them is in it"}
 	if len(lines) < 5 || strings.Join(lines[:3], "\n") != strings.Join(want, "\n") || lines[3] == "0" ||

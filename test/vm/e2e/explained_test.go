@@ -19,14 +19,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// checked are the steps of an earlier join that the test skips.
-const checked = "preflight,admission,packages,files,host,network,runtime,identity"
+// skippedSteps are the steps of an earlier join that the test skips.
+const skippedSteps = "preflight,admission,packages,files,host,network,runtime,identity"
 
 // A problem that prevents a node from becoming Ready is explained in one message. After it is
 // fixed, the join resumes automatically.
 func TestExplained(t *testing.T) {
-	ctx := fresh(t)
-	server := stage.ControlPlane.Switchboard
+	ctx := newContext(t)
+	server := environment.ControlPlane.AdminClient
 	must(t, server.SetNetwork(ctx, false))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // the context of the test has ended
@@ -37,65 +37,65 @@ func TestExplained(t *testing.T) {
 	// The unit belongs to a package that is not installed.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/crio.service.d
 		printf '[Unit]\nRequires=no-such.service\n' >/etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload`)
-	result := agent(ctx, t, report.Failed, joining)
-	wants(t, result.Stdout, "no-such.service, which crio.service needs, does not exist on this host (Unit no-such.service not found)",
+	result := runAgent(ctx, t, report.Failed, joinCommand)
+	checkContains(t, result.Stdout, "no-such.service, which crio.service needs, does not exist on this host (Unit no-such.service not found)",
 		"dnf provides '*/no-such.service'")
 	mustOutput(ctx, t, "rm /etc/systemd/system/crio.service.d/90-site.conf && systemctl daemon-reload")
 
 	// The network is deployed late, one of its pods has an image that does not exist, and the
 	// Node has an additional taint.
-	repository, _, _ := strings.Cut(stage.ControlPlane.WorkloadImage, "@")
+	repository, _, _ := strings.Cut(environment.ControlPlane.WorkloadImage, "@")
 	image := repository + ":none"
 	registry, _, _ := strings.Cut(image, "/")
-	told := inTurn(ctx, t, "hcp-node-agent "+joining,
-		turn{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + scene.Node, func() {
-			taint(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
-			unpullable(ctx, t, image)
+	told := runWithActions(ctx, t, "hcp-node-agent "+joinCommand,
+		outputAction{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + scene.NodeName, func() {
+			setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
+			createUnpullablePod(ctx, t, image)
 		}},
-		turn{"pod openshift-ovn-kubernetes/unpullable is not up: image " + image + " cannot be pulled: " + registry + " does not have it", func() {
+		outputAction{"pod openshift-ovn-kubernetes/unpullable is not up: image " + image + " cannot be pulled: " + registry + " does not have it", func() {
 			must(t, server.SetNetwork(ctx, true))
 		}},
-		turn{"Node " + scene.Node + " takes no pods: taint team=blue:NoSchedule", func() { taint(ctx, t, "null") }},
+		outputAction{"Node " + scene.NodeName + " takes no pods: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
 	)
-	wants(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
-		"oc adm taint node "+scene.Node+" team-", scene.Node+" is Ready and schedulable")
+	checkContains(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
+		"oc adm taint node "+scene.NodeName+" team-", scene.NodeName+" is Ready and schedulable")
 
 	// A taint that is not removed causes a failure that names it.
-	taint(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
-	result = agent(ctx, t, report.Failed, "join --timeout 30s --skip "+checked+",kubelet,serving,ready")
-	wants(t, result.Stdout, "fail  schedulable Node "+scene.Node+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
-		"oc adm taint node "+scene.Node+" node.cloudprovider.kubernetes.io/uninitialized-")
-	taint(ctx, t, "null")
+	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
+	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving,ready")
+	checkContains(t, result.Stdout, "fail  schedulable Node "+scene.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+		"oc adm taint node "+scene.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
+	setTaints(ctx, t, "null")
 
 	// kubelet's version differs from that of its unit; systemd and the journal report the cause.
 	mustOutput(ctx, t, `install -d /etc/systemd/system/kubelet.service.d
 		printf '[Service]\nExecStart=\nExecStart=/usr/bin/kubelet --no-such-flag\n' >/etc/systemd/system/kubelet.service.d/90-site.conf`)
-	result = agent(ctx, t, report.Failed, "join --skip "+checked)
-	wants(t, result.Stdout, "kubelet.service does not run (it ends soon after each start): it does not know the flag --no-such-flag of its unit: "+
+	result = runAgent(ctx, t, report.Failed, "join --skip "+skippedSteps)
+	checkContains(t, result.Stdout, "kubelet.service does not run (it ends soon after each start): it does not know the flag --no-such-flag of its unit: "+
 		"the installed kubelet is not of the payload's release", "install the kubelet of the payload's release", "kubelet --version")
 	mustOutput(ctx, t, "rm /etc/systemd/system/kubelet.service.d/90-site.conf")
-	agent(ctx, t, report.Done, "join --skip "+checked)
+	runAgent(ctx, t, report.Success, "join --skip "+skippedSteps)
 }
 
-// taint sets the Node's taints, as an administrator does. The node lifecycle controller adds its
+// setTaints sets the Node's taints, as an administrator does. The node lifecycle controller adds its
 // own taints again.
-func taint(ctx context.Context, t *testing.T, taints string) {
+func setTaints(ctx context.Context, t *testing.T, taints string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":%s}}`, taints)
-	_, err := stage.Client.CoreV1().Nodes().Patch(ctx, scene.Node, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, scene.NodeName, types.MergePatchType, patch, metav1.PatchOptions{})
 	must(t, err)
 }
 
-// unpullable creates a pod on the node that resembles one of the network plugin and can never
+// createUnpullablePod creates a pod on the node that resembles one of the network plugin and can never
 // start.
-func unpullable(ctx context.Context, t *testing.T, image string) {
+func createUnpullablePod(ctx context.Context, t *testing.T, image string) {
 	t.Helper()
 	noToken, now := false, int64(0)
-	pods := stage.Client.CoreV1().Pods("openshift-ovn-kubernetes")
+	pods := environment.Client.CoreV1().Pods("openshift-ovn-kubernetes")
 	_, err := pods.Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "unpullable"},
 		Spec: corev1.PodSpec{
-			NodeName: scene.Node, HostNetwork: true, AutomountServiceAccountToken: &noToken,
+			NodeName: scene.NodeName, HostNetwork: true, AutomountServiceAccountToken: &noToken,
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers:  []corev1.Container{{Name: "main", Image: image}},
 		},
@@ -108,14 +108,14 @@ func unpullable(ctx context.Context, t *testing.T, image string) {
 	})
 }
 
-// turn is a text in a command's output and the action to run when it is printed.
-type turn struct {
+// outputAction is a text in a command's output and the action to run when it is printed.
+type outputAction struct {
 	text string
 	then func()
 }
 
-// inTurn runs a command in the machine, which must succeed, and runs the actions in order.
-func inTurn(ctx context.Context, t *testing.T, command string, turns ...turn) string {
+// runWithActions runs a command in the machine, which must succeed, and runs the actions in order.
+func runWithActions(ctx context.Context, t *testing.T, command string, turns ...outputAction) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
@@ -132,12 +132,12 @@ func inTurn(ctx context.Context, t *testing.T, command string, turns ...turn) st
 	ended := make(chan ending, 1)
 	all := io.MultiWriter(writers...)
 	go func() {
-		code, err := stage.Machine.RunStream(ctx, command, nil, all, all)
+		code, err := environment.Machine.RunStream(ctx, command, nil, all, all)
 		ended <- ending{code, err}
 	}()
 	for n, turn := range turns {
 		select {
-		case <-watchers[n].Said:
+		case <-watchers[n].Seen:
 			turn.then()
 		case end := <-ended:
 			t.Fatalf("%s ended (%d, %v) before it said %q:\n%s", command, end.code, end.err, turn.text, watchers[0])

@@ -20,13 +20,13 @@ import (
 // provides it. No command is run on the machine, except that the service is stopped, which is no
 // failure, and killed, after which it must resume.
 func TestFirstBootByCloudInit(t *testing.T) {
-	ctx := fresh(t)
-	bare(ctx, t)
-	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	ctx := newContext(t)
+	removeAgent(ctx, t)
+	stub, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: first-boot\n",
-		"user-data": example(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
+		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
 	})
 	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^identity: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
@@ -38,33 +38,33 @@ func TestFirstBootByCloudInit(t *testing.T) {
 	await(ctx, t, waits)
 	mustOutput(ctx, t, "systemctl kill -s TERM hcp-node-agent")
 	await(ctx, t, "systemctl show -P NRestarts hcp-node-agent | grep -qx 1")
-	approved(ctx, t, 2)
+	approveCSRs(ctx, t, 2)
 	awaitReadyNode(ctx, t)
-	_, err = stage.RunPod(ctx, "first-boot")
+	_, err = environment.RunPod(ctx, "first-boot")
 	must(t, err)
 	t.Log(mustOutput(ctx, t, `cloud-init status --wait --long || exit
 		for i in $(seq 120); do systemctl is-active -q hcp-node-agent && break; sleep 1; done
 		systemctl status --no-pager --lines 0 hcp-node-agent && journalctl -b --no-pager -o cat -u hcp-node-agent`))
-	wants(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
+	checkContains(t, mustOutput(ctx, t, "journalctl -b --no-pager -o cat _SYSTEMD_UNIT=hcp-node-agent.service STEP=schedulable"), "no taint keeps pods away from worker-0")
 	if left := mustOutput(ctx, t, "ls -A /etc/hcp-node-agent"); strings.Contains(left, "stub.ign") {
 		t.Errorf("the stub is still there: %s", left)
 	}
 }
 
-// TestFirstBootWithATicket joins without manual approval, with an address and a host name that
+// TestFirstBootWithJoinToken joins without manual approval, with an address and a host name that
 // cloud-init has set, and through the cluster's proxy.
-func TestFirstBootWithATicket(t *testing.T) {
-	ctx := fresh(t)
-	bare(ctx, t)
-	ticket(ctx, t)
-	gateway, err := netip.ParsePrefix(stage.ControlPlane.HostAddress)
+func TestFirstBootWithJoinToken(t *testing.T) {
+	ctx := newContext(t)
+	removeAgent(ctx, t)
+	createJoinToken(ctx, t)
+	gateway, err := netip.ParsePrefix(environment.ControlPlane.HostAddress)
 	must(t, err)
-	through, err := proxy.Start(ctx, stage.ControlPlane.Netns, gateway, t.TempDir())
+	through, err := proxy.Start(ctx, environment.ControlPlane.Netns, gateway, t.TempDir())
 	must(t, err)
 	defer through.Stop()
-	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	stub, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
-	stub, err = through.Through(stub)
+	stub, err = through.UserData(stub)
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
@@ -72,8 +72,8 @@ func TestFirstBootWithATicket(t *testing.T) {
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-ticket\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
-		"user-data": example(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(stub),
-			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", scene.Node),
+		"user-data": exampleUserData(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(stub),
+			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", scene.NodeName),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.ticket")
 	awaitReadyNode(ctx, t)
@@ -81,9 +81,9 @@ func TestFirstBootWithATicket(t *testing.T) {
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
 		t.Errorf("br-ex has %s", address)
 	}
-	asked, err := through.Asked()
+	asked, err := through.Log()
 	must(t, err)
-	wants(t, asked, "CONNECT "+stage.ControlPlane.IgnitionEndpoint)
+	checkContains(t, asked, "CONNECT "+environment.ControlPlane.IgnitionEndpoint)
 }
 
 // bootWithSeed reboots the machine as if it had never run cloud-init, with the modules that
@@ -102,15 +102,15 @@ cloud_final_modules: [package-update-upgrade-install, scripts-user, final-messag
 system_info: {distro: rhel, paths: {cloud_dir: /var/lib/cloud, templates_dir: /etc/cloud/templates}, network: {renderers: [network-manager]}}
 CFG
 		rm -f /etc/cloud/cloud.cfg.d/*; cloud-init clean --logs; sync`)
-	must(t, stage.Machine.PowerOff(ctx))
-	must(t, stage.Machine.Seed(ctx, files))
-	must(t, stage.Machine.Boot(ctx))
-	must(t, stage.Machine.WaitSSH(ctx))
+	must(t, environment.Machine.PowerOff(ctx))
+	must(t, environment.Machine.Seed(ctx, files))
+	must(t, environment.Machine.Boot(ctx))
+	must(t, environment.Machine.WaitSSH(ctx))
 }
 
-// example returns the user data of examples/cloud-init with the machine's repository. pairs are
+// exampleUserData returns the user data of examples/cloud-init with the machine's repository. pairs are
 // placeholders and their replacements.
-func example(t *testing.T, name string, pairs ...string) string {
+func exampleUserData(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../../examples/cloud-init/" + name)
 	must(t, err)
@@ -125,15 +125,15 @@ func example(t *testing.T, name string, pairs ...string) string {
 	return string(content)
 }
 
-// approved approves pending CSRs, as an administrator does, until requests CSRs are approved.
-func approved(ctx context.Context, t *testing.T, requests int) {
+// approveCSRs approves pending CSRs, as an administrator does, until requests CSRs are approved.
+func approveCSRs(ctx context.Context, t *testing.T, requests int) {
 	t.Helper()
 	deadline := time.Now().Add(8 * time.Minute)
 	for done := 0; done < requests; {
 		if time.Now().After(deadline) {
 			t.Fatalf("%d of %d requests were there to approve", done, requests)
 		}
-		done += decide(ctx, t, certificatesv1.CertificateApproved)
+		done += decideCSRs(ctx, t, certificatesv1.CertificateApproved)
 		time.Sleep(time.Second)
 	}
 }

@@ -39,13 +39,13 @@ ip rule | sed 's/^/rule /'
 // hostState returns the state of the machine as comparable lines.
 func hostState(ctx context.Context, t *testing.T) []string {
 	t.Helper()
-	out, err := stage.Machine.Output(ctx, hostScript)
+	out, err := environment.Machine.Output(ctx, hostScript)
 	must(t, err)
 	return strings.Split(out, "\n")
 }
 
-// sameHost fails the test if the state of the machine differs from before.
-func sameHost(ctx context.Context, t *testing.T, before []string) {
+// checkHostState fails the test if the state of the machine differs from before.
+func checkHostState(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	if diff := cmp.Diff(before, hostState(ctx, t)); diff != "" {
 		t.Errorf("the host is not as it was (-before +now):\n%s", diff)

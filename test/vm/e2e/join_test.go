@@ -14,45 +14,45 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// TestJoinAgainRebootLeaveAndJoin tests the life cycle of a node.
-func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
-	ctx := fresh(t)
+// TestNodeLifeCycle tests the life cycle of a node.
+func TestNodeLifeCycle(t *testing.T) {
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	doctorOfFresh(ctx, t)
+	testDoctorBeforeJoin(ctx, t)
 
-	session, err := stage.Machine.Uplink(ctx) // over the interface that is attached to br-ex
+	session, err := environment.Machine.Uplink(ctx) // over the interface that is attached to br-ex
 	must(t, err)
 	must(t, session.Connect(ctx))
-	agent(ctx, t, report.Done, joining)
-	if who, err := session.Output(ctx, "hostname"); err != nil || who != scene.Node || !session.Connected() {
+	runAgent(ctx, t, report.Success, joinCommand)
+	if who, err := session.Output(ctx, "hostname"); err != nil || who != scene.NodeName || !session.Connected() {
 		t.Errorf("the session over the uplink did not survive: %q, %v", who, err)
 	}
 	session.Disconnect()
-	pod, err := stage.RunPod(ctx, "first")
+	pod, err := environment.RunPod(ctx, "first")
 	must(t, err)
-	if pod.Spec.NodeName != scene.Node {
+	if pod.Spec.NodeName != scene.NodeName {
 		t.Errorf("the pod runs on %q", pod.Spec.NodeName)
 	}
 
-	again := agent(ctx, t, report.Done, "join")
-	wants(t, again.Stdout, "nothing was changed")
+	again := runAgent(ctx, t, report.Success, "join")
+	checkContains(t, again.Stdout, "nothing was changed")
 	var document struct {
 		Changed bool
 		Steps   []struct{ Name, Result string }
 	}
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "join --output json").Stdout), &document))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "join --output json").Stdout), &document))
 	if document.Changed || len(document.Steps) != 14 {
 		t.Errorf("a third join says %+v", document)
 	}
-	agent(ctx, t, report.Done, "status")
+	runAgent(ctx, t, report.Success, "status")
 	var plan struct{ Changes []any }
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if len(plan.Changes) != 0 {
 		t.Errorf("the plan of a joined host is not empty: %v", plan.Changes)
 	}
-	noSecrets(ctx, t)
-	doctorOfJoined(ctx, t)
-	doctorOfStopped(ctx, t)
+	checkNoSecrets(ctx, t)
+	testDoctorOfHealthyNode(ctx, t)
+	testDoctorOfStoppedKubelet(ctx, t)
 
 	// Check the settings that OVN-Kubernetes reads, and that they survive a restart of
 	// NetworkManager.
@@ -61,58 +61,58 @@ func TestJoinAgainRebootLeaveAndJoin(t *testing.T) {
 	if bridge != "eth0\nsystem\n1" {
 		t.Errorf("br-ex after a restart of NetworkManager: %s", bridge)
 	}
-	must(t, stage.Machine.Reboot(ctx))
+	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
-	_, err = stage.RunPod(ctx, "after-reboot")
+	_, err = environment.RunPod(ctx, "after-reboot")
 	must(t, err)
-	agent(ctx, t, report.Done, "status")
+	runAgent(ctx, t, report.Success, "status")
 
-	must(t, stage.DeletePods(ctx))
-	renewed(ctx, t)
-	changedBySomebody(ctx, t)
-	left := agent(ctx, t, report.Done, "leave")
-	wants(t, left.Stdout, "oc delete node "+scene.Node)
-	theirsStays(ctx, t, left.Stdout)
-	sameHost(ctx, t, before)
+	must(t, environment.DeletePods(ctx))
+	renewUserData(ctx, t)
+	makeManualChanges(ctx, t)
+	left := runAgent(ctx, t, report.Success, "leave")
+	checkContains(t, left.Stdout, "oc delete node "+scene.NodeName)
+	checkManualChangesKept(ctx, t, left.Stdout)
+	checkHostState(ctx, t, before)
 
-	must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
-	agent(ctx, t, report.Done, joining)
-	_, err = stage.RunPod(ctx, "second")
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
+	runAgent(ctx, t, report.Success, joinCommand)
+	_, err = environment.RunPod(ctx, "second")
 	must(t, err)
 
-	must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
-	wants(t, agent(ctx, t, report.Failed, "doctor").Stdout, "Node "+scene.Node+" was deleted from the cluster")
-	agent(ctx, t, report.Done, "join")
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+scene.NodeName+" was deleted from the cluster")
+	runAgent(ctx, t, report.Success, "join")
 	awaitReadyNode(ctx, t)
 }
 
-// renewed gives a joined host without a client certificate new user data, as doctor recommends.
+// renewUserData gives a joined host without a client certificate new user data, as doctor recommends.
 // The agent fetches the payload again for its bootstrap credential.
-func renewed(ctx context.Context, t *testing.T) {
+func renewUserData(ctx context.Context, t *testing.T) {
 	t.Helper()
-	must(t, stage.ControlPlane.RotateToken(ctx))
-	stub, err := stage.ControlPlane.CurrentStub(ctx)
+	must(t, environment.ControlPlane.RotateToken(ctx))
+	stub, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
-	must(t, stage.Machine.Put(ctx, scene.Stub, bytes.NewReader(stub), 0o600))
+	must(t, environment.Machine.Put(ctx, scene.UserDataPath, bytes.NewReader(stub), 0o600))
 	mustOutput(ctx, t, "systemctl stop kubelet && rm /var/lib/kubelet/pki/kubelet-client-*")
-	result := agent(ctx, t, report.Done, joining)
-	wants(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
-	noSecrets(ctx, t)
-	wants(t, agent(ctx, t, report.Done, joining).Stdout, "kept from an earlier run", "nothing was changed")
+	result := runAgent(ctx, t, report.Success, joinCommand)
+	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
+	checkNoSecrets(ctx, t)
+	checkContains(t, runAgent(ctx, t, report.Success, joinCommand).Stdout, "kept from an earlier run", "nothing was changed")
 }
 
-// changedBySomebody makes changes that an administrator can make on a node: it edits a file of
+// makeManualChanges makes changes that an administrator can make on a node: it edits a file of
 // the payload that replaced a file of the host, and creates a podman network.
-func changedBySomebody(ctx context.Context, t *testing.T) {
+func makeManualChanges(ctx context.Context, t *testing.T) {
 	t.Helper()
 	mustOutput(ctx, t, `echo '# mine' >>/etc/containers/registries.conf && mkdir -p /etc/cni/net.d && touch /etc/cni/net.d/mine.conflist`)
 }
 
-// theirsStays checks that leave has kept these changes and the original file, and that leave
+// checkManualChangesKept checks that leave has kept these changes and the original file, and that leave
 // reports them. It then removes them for the comparison of the host state.
-func theirsStays(ctx context.Context, t *testing.T, said string) {
+func checkManualChangesKept(ctx context.Context, t *testing.T, said string) {
 	t.Helper()
-	wants(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
+	checkContains(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
 	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
 		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf &&
 		rm /etc/cni/net.d/mine.conflist && rmdir -p --ignore-fail-on-non-empty /etc/cni/net.d`)

@@ -15,14 +15,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// stage is the environment that all tests use in sequence.
-var stage *scene.Scene
+// environment is the environment that all tests use in sequence.
+var environment *scene.Environment
 
-// installed is the machine's snapshot after the installation of the agent.
-const installed = "installed"
+// installedSnapshot is the machine's snapshot after the installation of the agent.
+const installedSnapshot = "installed"
 
 func TestMain(m *testing.M) {
-	code, err := play(m)
+	code, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "setting the scene:", err)
 		code = 1
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func play(m *testing.M) (int, error) {
+func runTests(m *testing.M) (int, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Minute)
 	defer cancel()
 	repository, err := filepath.Abs("../../..")
@@ -42,15 +42,15 @@ func play(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
-	stage, err = scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	environment, err = scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
 	if err != nil {
 		return 1, err
 	}
-	defer stage.Close()
-	if err := stage.Install(ctx); err != nil {
+	defer environment.Close()
+	if err := environment.Install(ctx); err != nil {
 		return 1, err
 	}
-	if err := stage.Machine.Snapshot(ctx, installed); err != nil {
+	if err := environment.Machine.Snapshot(ctx, installedSnapshot); err != nil {
 		return 1, err
 	}
 	fmt.Printf("control plane and machine ready in %.1f s; logs: %s\n", time.Since(began).Seconds(), dir)

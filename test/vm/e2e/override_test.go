@@ -14,16 +14,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// ownedHost creates accounts and files on the host before the join.
-const ownedHost = `set -e
+// ownedHostScript creates accounts and files on the host before the join.
+const ownedHostScript = `set -e
 useradd -m olga && install -d -m 700 -o olga -g olga ~olga/.ssh
 echo 'ssh-ed25519 AAAAold olga' >~olga/.ssh/authorized_keys && chown olga: ~olga/.ssh/authorized_keys
 useradd retired
 install -d /etc/site && echo 'kept = yes' >/etc/site/kept.conf
 cat >/root/site.ign`
 
-// site is an override with one of each kind of entry that payloads of a release do not have.
-const site = `{"ignition": {"version": "3.6.0"},
+// overrideConfig is an override with one of each kind of entry that payloads of a release do not have.
+const overrideConfig = `{"ignition": {"version": "3.6.0"},
 "kernelArguments": {"shouldExist": ["site.probe=1"]},
 "passwd": {
   "groups": [{"name": "probes", "gid": 4711}],
@@ -45,13 +45,13 @@ const site = `{"ignition": {"version": "3.6.0"},
 // retiring removes a user of the host.
 const retiring = `{"ignition": {"version": "3.6.0"}, "passwd": {"users": [{"name": "retired", "shouldExist": false}]}}`
 
-// made prints the result of overrideConfig.
-const made = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
+// overrideResultScript prints the result of overrideConfig.
+const overrideResultScript = `id -G probe | tr ' ' '\n' | grep -qx 4711 && getent passwd probe | cut -d: -f6-
 cat ~probe/.ssh/authorized_keys; cat ~olga/.ssh/authorized_keys
 cd /etc/site; stat -c '%n %a %U:%G %h' spool owned.conf kept.conf link; cat owned.conf kept.conf; echo; tail -n1 /etc/hosts
 systemctl is-enabled site@a.service e2scrub_all.timer; ls /etc/sysctl.d/inotify.conf 2>&1 || true`
 
-const madeSo = `/home/probe:/bin/sh
+const overrideResult = `/home/probe:/bin/sh
 ssh-ed25519 AAAAprobe
 ssh-ed25519 AAAAold olga
 ssh-ed25519 AAAAnew
@@ -71,46 +71,46 @@ ls: cannot access '/etc/sysctl.d/inotify.conf': No such file or directory`
 // files. The join ends after kubelet: the guest's policy does not have the types of containers,
 // so no pod can run.
 func TestOverrideAndDrop(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	bootSELinux(ctx, t)
-	if code, err := stage.Machine.RunStream(ctx, ownedHost, strings.NewReader(site), nil, os.Stderr); err != nil || code != 0 {
+	if code, err := environment.Machine.RunStream(ctx, ownedHostScript, strings.NewReader(overrideConfig), nil, os.Stderr); err != nil || code != 0 {
 		t.Fatalf("preparing the host: exit code %d, %v", code, err)
 	}
 	mustOutput(ctx, t, labelTree)
-	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labels)
+	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labelScript)
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
-	refused := agent(ctx, t, report.Refused, "plan --user-data "+scene.Stub+" --ignition-override /root/retiring.ign")
-	wants(t, refused.Stdout+refused.Stderr, "join removes no users", "userdel --remove retired")
+	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+scene.UserDataPath+" --ignition-override /root/retiring.ign")
+	checkContains(t, refused.Stdout+refused.Stderr, "join removes no users", "userdel --remove retired")
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
-	planned := agent(ctx, t, report.Done, "plan --diff --user-data "+scene.Stub+with)
-	wants(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
+	planned := runAgent(ctx, t, report.Success, "plan --diff --user-data "+scene.UserDataPath+with)
+	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")
 	}
 	// restorecon does nothing here: the label must be correct before the file gets its name.
 	// Otherwise a program that starts in between reads an unlabelled file.
 	mustOutput(ctx, t, "mount --bind /bin/true $(command -v restorecon)")
-	agent(ctx, t, report.Done, joining+" --until kubelet"+with)
-	hasPolicysLabels(ctx, t)
-	if now := mustOutput(ctx, t, made); now != madeSo {
-		t.Errorf("the host has\n%s\nand not\n%s", now, madeSo)
+	runAgent(ctx, t, report.Success, joinCommand+" --until kubelet"+with)
+	checkLabels(ctx, t)
+	if now := mustOutput(ctx, t, overrideResultScript); now != overrideResult {
+		t.Errorf("the host has\n%s\nand not\n%s", now, overrideResult)
 	}
 	// Without the override files: the merged override is saved with the join.
 	mustOutput(ctx, t, "rm /root/site.ign")
-	wants(t, agent(ctx, t, report.Done, "join --until kubelet").Stdout, "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --until kubelet").Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if !plan.Empty {
 		t.Error("the plan of the joined host is not empty")
 	}
 
-	agent(ctx, t, report.Done, "leave --no-drain")
+	runAgent(ctx, t, report.Success, "leave --no-drain")
 	mustOutput(ctx, t, "umount $(command -v restorecon)")
-	sameHost(ctx, t, before)
-	now := mustOutput(ctx, t, labels)
+	checkHostState(ctx, t, before)
+	now := mustOutput(ctx, t, labelScript)
 	if diff := cmp.Diff(strings.Split(labelled, "\n"), strings.Split(now, "\n")); diff != "" {
 		t.Errorf("labels after leave (-before +now):\n%s", diff)
 	}

@@ -18,9 +18,9 @@ import (
 // TestRefusedAndNothingChanged checks that invalid input causes one clear message and the correct
 // exit code, and that the host remains unchanged.
 func TestRefusedAndNothingChanged(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	server := stage.ControlPlane.Switchboard
+	server := environment.ControlPlane.AdminClient
 	for name, test := range map[string]struct {
 		spoil func() error
 		args  string
@@ -60,7 +60,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			[]string{"2.2.0"},
 		},
 		"unit of a package that is not installed": {
-			func() error { return server.ReplacePayload(ctx, withUnit(t, "smartd.service")) }, "",
+			func() error { return server.ReplacePayload(ctx, payloadWithUnit(t, "smartd.service")) }, "",
 			report.Refused,
 			[]string{"smartd.service"},
 		},
@@ -77,11 +77,11 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			must(t, server.Reset(ctx))
-			must(t, stage.Deliver(ctx))
+			must(t, environment.CopyInputs(ctx))
 			must(t, test.spoil())
-			result := agent(ctx, t, test.code, joining+" "+test.args)
-			wants(t, result.Stdout+result.Stderr, test.says...)
-			sameHost(ctx, t, before)
+			result := runAgent(ctx, t, test.code, joinCommand+" "+test.args)
+			checkContains(t, result.Stdout+result.Stderr, test.says...)
+			checkHostState(ctx, t, before)
 			// An error before any change must not even create the directory.
 			if left := mustOutput(ctx, t, "test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1"); left != "" {
 				t.Errorf("the agent left in its own directory: %s", left)
@@ -90,8 +90,8 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	}
 }
 
-// withUnit returns the control plane's payload with one more enabled unit.
-func withUnit(t *testing.T, name string) []byte {
+// payloadWithUnit returns the control plane's payload with one more enabled unit.
+func payloadWithUnit(t *testing.T, name string) []byte {
 	t.Helper()
 	payload := readPayload(t)
 	systemd, _ := payload["systemd"].(map[string]any)
@@ -103,39 +103,39 @@ func withUnit(t *testing.T, name string) []byte {
 }
 
 func TestDeniedRequest(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	out := untilSaid(ctx, t, "hcp-node-agent "+byStub+"; echo exit code $?", "oc adm certificate approve node-csr-", func() {
-		if n := decide(ctx, t, certificatesv1.CertificateDenied); n != 1 {
+	out := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData+"; echo exit code $?", "oc adm certificate approve node-csr-", func() {
+		if n := decideCSRs(ctx, t, certificatesv1.CertificateDenied); n != 1 {
 			t.Errorf("%d requests to deny", n)
 		}
 	})
 	t.Log(out)
-	wants(t, out, "denied", "decided by the test", "exit code 5")
-	agent(ctx, t, report.Done, "leave")
-	sameHost(ctx, t, before)
+	checkContains(t, out, "denied", "decided by the test", "exit code 5")
+	runAgent(ctx, t, report.Success, "leave")
+	checkHostState(ctx, t, before)
 }
 
 // TestLateApprovalTimesOut checks that a missing approval has its own exit code, and that the
 // same command resumes later.
 func TestLateApprovalTimesOut(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	const approve = "oc adm certificate approve node-csr-"
-	first := untilSaid(ctx, t, "hcp-node-agent "+byStub, approve, func() {
-		_, err := stage.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
+	first := runUntilOutput(ctx, t, "hcp-node-agent "+joinByUserData, approve, func() {
+		_, err := environment.Machine.Run(ctx, "kill -9 $(pidof hcp-node-agent)")
 		must(t, err)
 	})
 	// All steps before the approval are done, so the timeout expires during the wait.
-	result := agent(ctx, t, report.ApprovalMissing, "join --timeout 60s")
+	result := runAgent(ctx, t, report.ApprovalMissing, "join --timeout 60s")
 	_, request, _ := strings.Cut(first, approve)
 	request, _, _ = strings.Cut(request, "\n")
-	wants(t, result.Stdout, approve+request) // the same CSR, not a new one
-	wants(t, agent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "identity"`,
+	checkContains(t, result.Stdout, approve+request) // the same CSR, not a new one
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, `has not ended: its last step that ended is "runtime", the next is "identity"`,
 		"the client CSR node-csr-"+request+" (key SHA256:", " has waited for approval for ", approve+request, "eth0 is in br-ex with 192.0.2.")
-	if n := decide(ctx, t, certificatesv1.CertificateApproved); n != 1 {
+	if n := decideCSRs(ctx, t, certificatesv1.CertificateApproved); n != 1 {
 		t.Fatalf("%d requests to approve", n)
 	}
-	agent(ctx, t, report.Done, "join --until identity")
+	runAgent(ctx, t, report.Success, "join --until identity")
 	if state := mustOutput(ctx, t, "systemctl is-active kubelet || true"); state != "inactive" {
 		t.Errorf("kubelet is %s after --until identity", state)
 	}
@@ -144,7 +144,7 @@ func TestLateApprovalTimesOut(t *testing.T) {
 // readPayload returns the payload that the control plane serves.
 func readPayload(t *testing.T) map[string]any {
 	t.Helper()
-	content, err := os.ReadFile(stage.ControlPlane.Payload)
+	content, err := os.ReadFile(environment.ControlPlane.Payload)
 	must(t, err)
 	var payload map[string]any
 	must(t, json.Unmarshal(content, &payload))
@@ -153,7 +153,7 @@ func readPayload(t *testing.T) map[string]any {
 
 func mustOutput(ctx context.Context, t *testing.T, command string) string {
 	t.Helper()
-	out, err := stage.Machine.Output(ctx, command)
+	out, err := environment.Machine.Output(ctx, command)
 	must(t, err)
 	return out
 }

@@ -24,9 +24,9 @@ var repositories = sync.OnceValues(func() (string, error) {
 	return out, build.Run()
 })
 
-// bare removes the files that Install copied to the machine, and puts the package repositories
+// removeAgent removes the files that Install copied to the machine, and puts the package repositories
 // into /srv. dnf gets stand-ins for the dependencies that RHEL provides.
-func bare(ctx context.Context, t *testing.T) {
+func removeAgent(ctx context.Context, t *testing.T) {
 	t.Helper()
 	dir, err := repositories()
 	must(t, err)
@@ -34,7 +34,7 @@ func bare(ctx context.Context, t *testing.T) {
 	archive := tar.NewWriter(&content)
 	must(t, archive.AddFS(os.DirFS(dir)))
 	must(t, archive.Close())
-	must(t, stage.Machine.Put(ctx, "/root/repositories.tar", &content, 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/repositories.tar", &content, 0o600))
 	mustOutput(ctx, t, `systemctl disable --quiet hcp-node-agent
 		rm /usr/bin/hcp-node-agent /usr/lib/systemd/system/hcp-node-agent.service
 		systemctl daemon-reload
@@ -43,8 +43,8 @@ func bare(ctx context.Context, t *testing.T) {
 		printf '[standins]\nname=standins\nbaseurl=file:///srv/standins\ngpgcheck=0\n' >/etc/yum.repos.d/standins.repo`)
 }
 
-// fromRepository selects the version of the package that dnf finds.
-func fromRepository(ctx context.Context, t *testing.T, version string) {
+// selectVersion selects the version of the package that dnf finds.
+func selectVersion(ctx context.Context, t *testing.T, version string) {
 	t.Helper()
 	mustOutput(ctx, t, "sed 's,^baseurl=.*,baseurl=file:///srv/"+version+",; s,^gpgkey=.*,gpgkey=file:///srv/"+version+
 		"/RPM-GPG-KEY,' /srv/"+version+"/hcp-node-agent.repo >/etc/yum.repos.d/hcp-node-agent.repo; dnf clean metadata >/dev/null")

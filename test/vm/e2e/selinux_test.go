@@ -13,24 +13,24 @@ import (
 // a kernel without SELinux. Volatile files are omitted.
 const labelTree = "restorecon -R -F /etc /usr/local /var/lib /root /opt /srv"
 
-// labels prints the label of every file that a join can change, except /etc/resolv.conf, which
+// labelScript prints the label of every file that a join can change, except /etc/resolv.conf, which
 // NetworkManager rewrites.
-const labels = `find /etc /opt /srv /usr/local /var/lib -xdev \
+const labelScript = `find /etc /opt /srv /usr/local /var/lib -xdev \
   \( -path /etc/openvswitch -o -path /var/lib/NetworkManager -o -path /var/lib/systemd -o -path /var/lib/hcp-node-agent \
      -o -path /var/lib/openvswitch -o -path /var/lib/dbus -o -path /etc/.pwd.lock -o -path /etc/resolv.conf \) -prune -o -printf '%p %Z\n' | sort`
 
 // written prints the existing paths in the ledger; verify compares each label with the policy.
 const (
-	written = `sed 's/^[0-9a-f]* //' /var/lib/hcp-node-agent/ledger.log |
+	ledgerPathsScript = `sed 's/^[0-9a-f]* //' /var/lib/hcp-node-agent/ledger.log |
   jq -r 'select(.entries) | .entries[] | select(.kind == "file" or .kind == "directory" or .kind == "link") | select(.want.present) | .target' | sort -u`
-	verify = written + ` | xargs -d '\n' matchpathcon -V`
+	verify = ledgerPathsScript + ` | xargs -d '\n' matchpathcon -V`
 )
 
 // bootSELinux boots the machine with SELinux in permissive mode and labels its files. A cleanup
 // boots it without SELinux.
 func bootSELinux(ctx context.Context, t *testing.T) {
 	t.Helper()
-	machine := stage.Machine
+	machine := environment.Machine
 	must(t, machine.PowerOff(ctx))
 	must(t, machine.BootSELinux(ctx, true))
 	t.Cleanup(func() {
@@ -48,13 +48,13 @@ func bootSELinux(ctx context.Context, t *testing.T) {
 	}
 }
 
-// hasPolicysLabels checks the label of every path in the ledger.
-func hasPolicysLabels(ctx context.Context, t *testing.T) {
+// checkLabels checks the label of every path in the ledger.
+func checkLabels(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if n := len(strings.Fields(mustOutput(ctx, t, written))); n < 80 {
+	if n := len(strings.Fields(mustOutput(ctx, t, ledgerPathsScript))); n < 80 {
 		t.Fatalf("the ledger has only %d paths", n)
 	}
-	result, err := stage.Machine.Run(ctx, verify)
+	result, err := environment.Machine.Run(ctx, verify)
 	must(t, err)
 	for line := range strings.Lines(result.Stdout) {
 		line = strings.TrimSpace(line)

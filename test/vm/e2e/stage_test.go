@@ -16,17 +16,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// fresh returns a context after it has prepared a machine that has never joined, a cluster
+// newContext returns a context after it has prepared a machine that has never joined, a cluster
 // without nodes, and new user data in the machine. The context ends before the deadline of the
 // test.
-func fresh(t *testing.T) context.Context {
+func newContext(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 25*time.Minute)
 	t.Cleanup(cancel)
-	must(t, stage.Reset(ctx))
-	must(t, stage.Machine.Restore(ctx, installed))
-	must(t, stage.Deliver(ctx))
-	t.Cleanup(func() { evidence(t) })
+	must(t, environment.Reset(ctx))
+	must(t, environment.Machine.Restore(ctx, installedSnapshot))
+	must(t, environment.CopyInputs(ctx))
+	t.Cleanup(func() { saveJournalOnFailure(t) })
 	return ctx
 }
 
@@ -37,29 +37,29 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// evidence saves the machine's journal if the test failed.
-func evidence(t *testing.T) {
+// saveJournalOnFailure saves the machine's journal if the test failed.
+func saveJournalOnFailure(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	journal, err := stage.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
+	journal, err := environment.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
 	if err != nil {
-		t.Logf("the machine does not give its journal: %v; its console is %s", err, stage.Machine.Console())
+		t.Logf("the machine does not give its journal: %v; its console is %s", err, environment.Machine.Console())
 		return
 	}
-	name := filepath.Join(filepath.Dir(filepath.Dir(stage.Machine.Console())), strings.ReplaceAll(t.Name(), "/", "_")+".journal")
+	name := filepath.Join(filepath.Dir(filepath.Dir(environment.Machine.Console())), strings.ReplaceAll(t.Name(), "/", "_")+".journal")
 	if err := os.WriteFile(name, []byte(journal), 0o600); err != nil {
 		t.Log(err)
 	}
 	t.Logf("journal of the machine: %s", name)
 }
 
-// agent runs the agent in the machine, logs its output and checks the exit code.
-func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.Result {
+// runAgent runs the agent in the machine, logs its output and checks the exit code.
+func runAgent(ctx context.Context, t *testing.T, want report.Code, args string) vm.Result {
 	t.Helper()
-	result, err := stage.Machine.Run(ctx, "hcp-node-agent "+args)
+	result, err := environment.Machine.Run(ctx, "hcp-node-agent "+args)
 	must(t, err)
 	t.Logf("hcp-node-agent %s\n%s%s", args, result.Stdout, result.Stderr)
 	if result.ExitCode != int(want) {
@@ -68,27 +68,27 @@ func agent(ctx context.Context, t *testing.T, want report.Code, args string) vm.
 	return result
 }
 
-// byStub is a join by user data. Under emulation beside other machines, the migration into br-ex
+// joinByUserData is a join by user data. Under emulation beside other machines, the migration into br-ex
 // can take longer than the default timeout.
-const byStub = "join --network-timeout 5m --user-data " + scene.Stub
+const joinByUserData = "join --network-timeout 5m --user-data " + scene.UserDataPath
 
-// joining is the command of an administrator who has an approver's kubeconfig.
-const joining = byStub + " --approve-with " + scene.Approver
+// joinCommand is the command of an administrator who has an approver's kubeconfig.
+const joinCommand = joinByUserData + " --approve-with " + scene.ApproverKubeconfigPath
 
-// untilSaid runs a command in the machine and calls then as soon as the command prints text. It
+// runUntilOutput runs a command in the machine and calls then as soon as the command prints text. It
 // returns the output when the command has ended.
-func untilSaid(ctx context.Context, t *testing.T, command, text string, then func()) string {
+func runUntilOutput(ctx context.Context, t *testing.T, command, text string, then func()) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
 	watch := vm.NewWatcher(text)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := stage.Machine.RunStream(ctx, command, nil, watch, watch)
+		_, err := environment.Machine.RunStream(ctx, command, nil, watch, watch)
 		ended <- err
 	}()
 	select {
-	case <-watch.Said:
+	case <-watch.Seen:
 		then()
 		<-ended // the connection may be lost with the machine
 	case err := <-ended:
@@ -97,8 +97,8 @@ func untilSaid(ctx context.Context, t *testing.T, command, text string, then fun
 	return watch.String()
 }
 
-// wants fails the test for each text that where does not contain.
-func wants(t *testing.T, where string, texts ...string) {
+// checkContains fails the test for each text that where does not contain.
+func checkContains(t *testing.T, where string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {
 		if !strings.Contains(where, text) {
@@ -107,4 +107,4 @@ func wants(t *testing.T, where string, texts ...string) {
 	}
 }
 
-func line(step string) string { return fmt.Sprintf("%-11s", step) }
+func stepLine(step string) string { return fmt.Sprintf("%-11s", step) }

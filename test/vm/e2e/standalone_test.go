@@ -25,67 +25,67 @@ import (
 // workersCA is the path in the machine of the machine-config server's CA. workersUserData is the
 // path of the content of Secret worker-user-data.
 const (
-	workersCA   = "/root/machine-config-ca.crt"
-	workersStub = "/root/worker.ign"
-	firstBoot   = "/etc/ignition-machine-config-encapsulated.json"
+	workersCA       = "/root/machine-config-ca.crt"
+	workersUserData = "/root/worker.ign"
+	firstBoot       = "/etc/ignition-machine-config-encapsulated.json"
 )
 
 // A worker of a standalone cluster joins with its machine-config server: without a token, and
 // with the given CA. All files that the machine-config daemon checks must be exactly as served.
 func TestStandaloneCluster(t *testing.T) {
-	ctx := fresh(t)
+	ctx := newContext(t)
 	before := hostState(ctx, t)
-	for from, to := range map[string]string{stage.ControlPlane.MachineConfigCA: workersCA, stage.ControlPlane.WorkerStub: workersStub} {
+	for from, to := range map[string]string{environment.ControlPlane.MachineConfigCA: workersCA, environment.ControlPlane.WorkerUserData: workersUserData} {
 		content, err := os.ReadFile(from)
 		must(t, err)
-		must(t, stage.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
+		must(t, environment.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
 	}
-	mustOutput(ctx, t, "rm "+scene.Stub) // no file of the hosted cluster is needed
+	mustOutput(ctx, t, "rm "+scene.UserDataPath) // no file of the hosted cluster is needed
 	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
 	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
-	byValues := "join --network-timeout 5m --endpoint " + stage.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + scene.Approver
-	joined := agent(ctx, t, report.Done, byValues)
-	wants(t, joined.Stdout, "joins by api-int.", "is Ready and schedulable")
+	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + scene.ApproverKubeconfigPath
+	joined := runAgent(ctx, t, report.Success, byValues)
+	checkContains(t, joined.Stdout, "joins by api-int.", "is Ready and schedulable")
 	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "bootstrap credential is removed"} {
 		if strings.Contains(joined.Stdout, wrong) {
 			t.Errorf("it says %q of a standalone cluster", wrong)
 		}
 	}
-	_, err := stage.RunPod(ctx, "standalone")
+	_, err := environment.RunPod(ctx, "standalone")
 	must(t, err)
-	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if pool, labelled := node.Labels[kubelet.NodePoolLabel]; labelled {
 		t.Errorf("the Node is labelled with the NodePool %q", pool)
 	}
-	asServed(ctx, t)
-	askedWithoutToken(t)
+	checkFilesAsServed(ctx, t)
+	checkRequestsWithoutToken(t)
 
 	// The cluster's own user data has the same result.
-	wants(t, agent(ctx, t, report.Done, "join --user-data "+workersStub+" --approve-with "+scene.Approver).Stdout, "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+workersUserData+" --approve-with "+scene.ApproverKubeconfigPath).Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
-	must(t, json.Unmarshal([]byte(agent(ctx, t, report.Done, "plan --output json").Stdout), &plan))
+	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if !plan.Empty {
 		t.Error("the plan of the joined host is not empty")
 	}
-	wants(t, agent(ctx, t, report.Done, "status").Stdout, "joined the workers of https://api-int.")
+	checkContains(t, runAgent(ctx, t, report.Success, "status").Stdout, "joined the workers of https://api-int.")
 
-	must(t, stage.Machine.Reboot(ctx))
+	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
-	asServed(ctx, t)
-	must(t, stage.DeletePods(ctx))
-	agent(ctx, t, report.Done, "leave --no-drain")
-	mustOutput(ctx, t, "rm "+workersCA+" "+workersStub)
-	sameHost(ctx, t, before)
+	checkFilesAsServed(ctx, t)
+	must(t, environment.DeletePods(ctx))
+	runAgent(ctx, t, report.Success, "leave --no-drain")
+	mustOutput(ctx, t, "rm "+workersCA+" "+workersUserData)
+	checkHostState(ctx, t, before)
 }
 
-// asServed compares the content and the mode of every file, unit and drop-in of the machine with
+// checkFilesAsServed compares the content and the mode of every file, unit and drop-in of the machine with
 // the served configuration, as the machine-config daemon does (machine-config-operator,
 // pkg/daemon/on_disk_validation.go).
-func asServed(ctx context.Context, t *testing.T) {
+func checkFilesAsServed(ctx context.Context, t *testing.T) {
 	t.Helper()
-	raw, err := os.ReadFile(stage.ControlPlane.WorkerConfig)
+	raw, err := os.ReadFile(environment.ControlPlane.WorkerConfig)
 	must(t, err)
 	served, err := ignition.LoadPayload(raw)
 	must(t, err)
@@ -113,7 +113,7 @@ func asServed(ctx context.Context, t *testing.T) {
 	if !slices.Contains(paths, "/etc/machine-config-daemon/node-annotations.json") || !slices.Contains(paths, "/etc/systemd/system/nodeip-configuration.service") {
 		t.Fatalf("what is served lacks what this test is about: %v", paths)
 	}
-	must(t, stage.Machine.Put(ctx, "/root/paths", strings.NewReader(strings.Join(paths, "\n")+"\n"), 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/paths", strings.NewReader(strings.Join(paths, "\n")+"\n"), 0o600))
 	found := mustOutput(ctx, t, `while read -r path; do
 		echo "$path $(stat -c %a "$path") $(sha256sum <"$path" | cut -d' ' -f1)"
 	done </root/paths 2>&1; rm /root/paths; [ -e `+firstBoot+` ] && echo a first boot is still to come; true`)
@@ -138,10 +138,10 @@ func asServed(ctx context.Context, t *testing.T) {
 	}
 }
 
-// askedWithoutToken checks the requests that the machine-config server has received.
-func askedWithoutToken(t *testing.T) {
+// checkRequestsWithoutToken checks the requests that the machine-config server has received.
+func checkRequestsWithoutToken(t *testing.T) {
 	t.Helper()
-	said, err := os.ReadFile(filepath.Join(stage.ControlPlane.Logs, "machine-config-server.log"))
+	said, err := os.ReadFile(filepath.Join(environment.ControlPlane.Logs, "machine-config-server.log"))
 	must(t, err)
 	const asked = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
 	if !strings.Contains(string(said), asked) {

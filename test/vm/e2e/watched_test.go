@@ -21,15 +21,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// TestTicketAndWatch joins with a join token and without manual approval: the approver accepts
+// TestJoinTokenAndService joins with a join token and without manual approval: the approver accepts
 // the node because of its enrollment. Then the service watches the node. It reports new and
 // resolved findings to systemd, in the journal, as an Event and in the metrics, uses little
 // memory, and ends with leave.
-func TestTicketAndWatch(t *testing.T) {
-	ctx := fresh(t)
-	ticket(ctx, t)
-	agent(ctx, t, report.Done, byStub+" --ticket /root/worker-0.ticket")
-	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+func TestJoinTokenAndService(t *testing.T) {
+	ctx := newContext(t)
+	createJoinToken(ctx, t)
+	runAgent(ctx, t, report.Success, joinByUserData+" --ticket /root/worker-0.ticket")
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {
 		t.Errorf("the Node has the labels %v", node.Labels)
@@ -39,13 +39,13 @@ func TestTicketAndWatch(t *testing.T) {
 	}
 	await(ctx, t, "systemctl is-active hcp-node-agent && systemctl show -P StatusText hcp-node-agent | grep -qx 'worker-0 is Ready and schedulable'")
 
-	taint(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
+	setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 	await(ctx, t, "systemctl show -P StatusText hcp-node-agent | grep -q 'taint team=blue:NoSchedule'")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 1' /run/hcp-node-agent/metrics.prom`)
-	event(ctx, t, corev1.EventTypeWarning, "taint team=blue:NoSchedule")
-	taint(ctx, t, "null")
+	checkEvent(ctx, t, corev1.EventTypeWarning, "taint team=blue:NoSchedule")
+	setTaints(ctx, t, "null")
 	await(ctx, t, "journalctl -u hcp-node-agent -o cat | grep -q 'no longer: .*taint team=blue:NoSchedule'")
-	event(ctx, t, corev1.EventTypeNormal, "no longer: ")
+	checkEvent(ctx, t, corev1.EventTypeNormal, "no longer: ")
 	await(ctx, t, `grep -qx 'hcp_node_agent_findings{severity="problem"} 0' /run/hcp-node-agent/metrics.prom`)
 
 	out := mustOutput(ctx, t, `
@@ -53,21 +53,21 @@ func TestTicketAndWatch(t *testing.T) {
 		systemctl show -p CPUUsageNSec -p MemoryCurrent -p ActiveEnterTimestamp hcp-node-agent; date; cat /run/hcp-node-agent/metrics.prom
 		journalctl -u hcp-node-agent -o cat`)
 	t.Logf("the service after some minutes:\n%s", out)
-	if own := number(t, out, "RssAnon:"); own > 25*1024 {
+	if own := numberAfter(t, out, "RssAnon:"); own > 25*1024 {
 		t.Errorf("it has %d kB of its own", own)
 	}
 
-	agent(ctx, t, report.Done, "leave --no-drain")
+	runAgent(ctx, t, report.Success, "leave --no-drain")
 	if state := mustOutput(ctx, t, "systemctl show -P Result hcp-node-agent; systemctl show -P ActiveState hcp-node-agent"); strings.Join(strings.Fields(state), " ") != "success inactive" {
 		t.Errorf("after leave the service is %s", state)
 	}
 }
 
-// ticket creates a join token and copies it to the machine. The approver runs with the enrollment
+// createJoinToken creates a join token and copies it to the machine. The approver runs with the enrollment
 // until the test ends.
-func ticket(ctx context.Context, t *testing.T) {
+func createJoinToken(ctx context.Context, t *testing.T) {
 	t.Helper()
-	maps := stage.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
+	maps := environment.Client.CoreV1().ConfigMaps(approver.DefaultNamespace)
 	_, err := maps.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: approver.DefaultConfigMap}}, metav1.CreateOptions{})
 	must(t, err)
 	t.Cleanup(func() { _ = maps.Delete(context.Background(), approver.DefaultConfigMap, metav1.DeleteOptions{}) })
@@ -77,12 +77,12 @@ func ticket(ctx context.Context, t *testing.T) {
 		command.Stdout, command.Stderr = t.Output(), t.Output()
 		return command
 	}
-	kubeconfig := stage.ControlPlane.Kubeconfig
-	must(t, own(ctx, "ticket", "create", "--node", scene.Node, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+	kubeconfig := environment.ControlPlane.Kubeconfig
+	must(t, own(ctx, "ticket", "create", "--node", scene.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
-	content, err := os.ReadFile(filepath.Join(dir, scene.Node+".ticket"))
+	content, err := os.ReadFile(filepath.Join(dir, scene.NodeName+".ticket"))
 	must(t, err)
-	must(t, stage.Machine.Put(ctx, "/root/worker-0.ticket", bytes.NewReader(content), 0o600))
+	must(t, environment.Machine.Put(ctx, "/root/worker-0.ticket", bytes.NewReader(content), 0o600))
 	ctx, stop := context.WithCancel(ctx)
 	approve := own(ctx, "approve", "--claims", dir, "--watch", "--kubeconfig", kubeconfig)
 	approve.Cancel = func() error { return approve.Process.Signal(os.Interrupt) }
@@ -96,19 +96,19 @@ func ticket(ctx context.Context, t *testing.T) {
 // await waits until a command succeeds in the machine. The service checks the node once a minute.
 func await(ctx context.Context, t *testing.T, command string) {
 	t.Helper()
-	result, err := stage.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
+	result, err := environment.Machine.Run(ctx, "for i in $(seq 240); do ( "+command+" ) >/dev/null && exit 0; sleep 1; done; exit 1")
 	must(t, err)
 	if result.ExitCode != 0 {
 		t.Fatalf("it did not come to this: %s", command)
 	}
 }
 
-// event checks that "oc describe node" prints a text.
-func event(ctx context.Context, t *testing.T, kind, text string) {
+// checkEvent checks that "oc describe node" prints a text.
+func checkEvent(ctx context.Context, t *testing.T, kind, text string) {
 	t.Helper()
 	deadline := time.Now().Add(time.Minute) // the Event follows the journal entry
 	for {
-		list, err := stage.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent"})
+		list, err := environment.Client.CoreV1().Events("default").List(ctx, metav1.ListOptions{FieldSelector: "involvedObject.uid=worker-0,source=hcp-node-agent"})
 		must(t, err)
 		for _, e := range list.Items {
 			if e.Type == kind && strings.Contains(e.Message, text) {
@@ -123,7 +123,7 @@ func event(ctx context.Context, t *testing.T, kind, text string) {
 	}
 }
 
-func number(t *testing.T, text, after string) int {
+func numberAfter(t *testing.T, text, after string) int {
 	t.Helper()
 	_, rest, _ := strings.Cut(text, after)
 	fields := strings.Fields(rest)

@@ -19,10 +19,10 @@ func (l *Lab) Arrange(ctx context.Context, setup Setup) error {
 		l.StopServices(vlan)
 	}
 	l.setup = setup
-	if err := l.Heal(ctx); err != nil {
+	if err := l.RemoveFaults(ctx); err != nil {
 		return err
 	}
-	if err := l.wire(ctx); err != nil {
+	if err := l.addPorts(ctx); err != nil {
 		return err
 	}
 	mtu := setup.MTU

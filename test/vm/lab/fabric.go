@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
-// fabric is the switch: Open vSwitch with the userspace datapath, because the test host's kernel
+// virtualSwitch is the switch: Open vSwitch with the userspace datapath, because the test host's kernel
 // may support neither Open vSwitch nor VLANs nor bonds. It has its own database and sockets,
 // separate from an Open vSwitch of the host. No interface in its namespace has an address,
 // because the kernel also receives the frames and would respond to them.
-type fabric struct {
+type virtualSwitch struct {
 	namespace
 	dir              string
 	database, daemon *child.Child
@@ -22,7 +22,7 @@ type fabric struct {
 
 const bridge = "switch"
 
-func (f *fabric) start(ctx context.Context, dir string) error {
+func (f *virtualSwitch) start(ctx context.Context, dir string) error {
 	f.dir = dir
 	if err := f.sysctl(ctx, "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1"); err != nil {
 		return err
@@ -32,7 +32,7 @@ func (f *fabric) start(ctx context.Context, dir string) error {
 		return err
 	}
 	var err error
-	f.database, err = f.serve("ovsdb-server", f.file("conf.db"), "--remote=punix:"+f.file("db.sock"))
+	f.database, err = f.startDaemon("ovsdb-server", f.file("conf.db"), "--remote=punix:"+f.file("db.sock"))
 	if err != nil {
 		return err
 	}
@@ -42,36 +42,36 @@ func (f *fabric) start(ctx context.Context, dir string) error {
 		}
 		time.Sleep(20 * time.Millisecond) // until the daemon listens
 	}
-	f.daemon, err = f.serve("ovs-vswitchd", "unix:"+f.file("db.sock"), "--disable-system")
+	f.daemon, err = f.startDaemon("ovs-vswitchd", "unix:"+f.file("db.sock"), "--disable-system")
 	if err != nil {
 		return err
 	}
 	return f.vsctl(ctx, "add-br", bridge, "--", "set", "Bridge", bridge, "datapath_type=netdev")
 }
 
-func (f *fabric) file(name string) string { return filepath.Join(f.dir, name) }
+func (f *virtualSwitch) file(name string) string { return filepath.Join(f.dir, name) }
 
-// serve starts one of the daemons.
-func (f *fabric) serve(name string, args ...string) (*child.Child, error) {
+// startDaemon starts one of the daemons.
+func (f *virtualSwitch) startDaemon(name string, args ...string) (*child.Child, error) {
 	args = append(args, "--unixctl="+f.file(name+".ctl"), "--log-file="+f.file(name+".log"),
 		"--verbose=console:off", "--verbose=syslog:off")
-	return child.Start(f.ours(f.command(context.Background(), name, args...)))
+	return child.Start(f.setEnvironment(f.command(context.Background(), name, args...)))
 }
 
-// ours sets the environment that separates a command of Open vSwitch from the host's own
+// setEnvironment sets the environment that separates a command of Open vSwitch from the host's own
 // instance.
-func (f *fabric) ours(cmd *exec.Cmd) *exec.Cmd {
+func (f *virtualSwitch) setEnvironment(cmd *exec.Cmd) *exec.Cmd {
 	cmd.Env = append(cmd.Environ(), "OVS_RUNDIR="+f.dir, "OVS_DBDIR="+f.dir, "OVS_SYSCONFDIR="+f.dir, "OVS_LOGDIR="+f.dir)
 	return cmd
 }
 
-func (f *fabric) vsctl(ctx context.Context, args ...string) error {
+func (f *virtualSwitch) vsctl(ctx context.Context, args ...string) error {
 	_, err := f.tool(ctx, "ovs-vsctl", append([]string{"--timeout=20", "--db=unix:" + f.file("db.sock")}, args...)...)
 	return err
 }
 
-func (f *fabric) tool(ctx context.Context, name string, args ...string) (string, error) {
-	out, err := f.ours(f.command(ctx, name, args...)).CombinedOutput()
+func (f *virtualSwitch) tool(ctx context.Context, name string, args ...string) (string, error) {
+	out, err := f.setEnvironment(f.command(ctx, name, args...)).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("running %s %v: %w: %s", name, args, err, out)
 	}
@@ -79,11 +79,11 @@ func (f *fabric) tool(ctx context.Context, name string, args ...string) (string,
 }
 
 // appctl runs ovs-appctl on the switch daemon.
-func (f *fabric) appctl(ctx context.Context, args ...string) (string, error) {
+func (f *virtualSwitch) appctl(ctx context.Context, args ...string) (string, error) {
 	return f.tool(ctx, "ovs-appctl", append([]string{"--target=" + f.file("ovs-vswitchd.ctl")}, args...)...)
 }
 
-func (f *fabric) stop() {
+func (f *virtualSwitch) stop() {
 	for _, c := range []*child.Child{f.daemon, f.database} {
 		if c != nil {
 			c.Kill()

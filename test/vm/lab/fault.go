@@ -23,8 +23,8 @@ func (l *Lab) drop(ctx context.Context, socket string) error {
 	return l.ofctl(ctx, "--names", "add-flow", l.management(), fmt.Sprintf("priority=100,in_port=%q,actions=drop", socket))
 }
 
-// Heal removes all drop rules.
-func (l *Lab) Heal(ctx context.Context) error {
+// RemoveFaults removes all drop rules.
+func (l *Lab) RemoveFaults(ctx context.Context) error {
 	if err := l.ofctl(ctx, "del-flows", l.management()); err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (l *Lab) ofctl(ctx context.Context, args ...string) error {
 	return err
 }
 
-// Aggregation returns the switch's LACP status of the machine's ports.
-func (l *Lab) Aggregation(ctx context.Context) (string, error) {
+// LACPStatus returns the switch's LACP status of the machine's ports.
+func (l *Lab) LACPStatus(ctx context.Context) (string, error) {
 	return l.fabric.appctl(ctx, "lacp/show")
 }

@@ -18,7 +18,7 @@ import (
 // Lab is a running lab. Its methods are not safe for concurrent use.
 type Lab struct {
 	dir     string
-	fabric  fabric
+	fabric  virtualSwitch
 	router  namespace
 	peer    namespace
 	ports   []*port
@@ -26,8 +26,8 @@ type Lab struct {
 	setup   Setup
 }
 
-// Ports is the number of switch ports for a machine.
-const Ports = 2
+// PortCount is the number of switch ports for a machine.
+const PortCount = 2
 
 // Open creates a lab without any services; see [Lab.Arrange].
 func Open(ctx context.Context) (*Lab, error) {
@@ -51,7 +51,7 @@ func (l *Lab) open(ctx context.Context) error {
 	if err := l.fabric.start(ctx, l.dir); err != nil {
 		return err
 	}
-	for i := range Ports {
+	for i := range PortCount {
 		l.ports = append(l.ports, &port{lab: l, number: i})
 	}
 	for _, s := range Segments() {
@@ -70,7 +70,7 @@ func (l *Lab) open(ctx context.Context) error {
 func (l *Lab) NICs() []vm.NIC {
 	var nics []vm.NIC
 	for i, p := range l.ports {
-		nics = append(nics, vm.NIC{Network: vm.Network{Namespace: l.fabric.path, Switch: p}, Loose: i > 0})
+		nics = append(nics, vm.NIC{Network: vm.Network{Namespace: l.fabric.path, Switch: p}, Unplugged: i > 0})
 	}
 	return nics
 }

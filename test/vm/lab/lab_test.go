@@ -20,16 +20,16 @@ func TestLab(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
 	defer cancel()
 	image, err := vm.BuildImage(ctx, filepath.Join("..", "..", ".."), t.Output())
-	check(t, err)
+	failOnError(t, err)
 	l, err := lab.Open(ctx)
-	check(t, err)
-	t.Cleanup(func() { check(t, l.Close()) })
+	failOnError(t, err)
+	t.Cleanup(func() { failOnError(t, l.Close()) })
 	plain := lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}
-	check(t, l.Arrange(ctx, plain))
+	failOnError(t, l.Arrange(ctx, plain))
 	m, err := vm.FromSnapshot(ctx, vm.Config{Image: image, NICs: l.NICs(), Dir: t.TempDir()})
-	check(t, err)
+	failOnError(t, err)
 	t.Cleanup(func() { m.Close() })
-	check(t, m.Snapshot(ctx, "booted"))
+	failOnError(t, m.Snapshot(ctx, "booted"))
 
 	for _, test := range []struct {
 		name  string
@@ -40,11 +40,11 @@ func TestLab(t *testing.T) {
 		{"advertisements and DHCPv6", lab.Setup{Services: map[int]lab.Services{0: {SLAAC: true}, 100: {DHCPv6: true}}}, testIPv6},
 		{"jumbo frames", lab.Setup{Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}, MTU: 9000}, testJumbo},
 		{"aggregation", lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}, Wiring: lab.Wiring{LACP: true}}, testAggregation},
-		{"a card that comes late", plain, testLate},
+		{"a card that comes late", plain, testHotplug},
 	} {
 		if !t.Run(test.name, func(t *testing.T) {
-			check(t, l.Arrange(ctx, test.setup))
-			check(t, m.Restore(ctx, "booted"))
+			failOnError(t, l.Arrange(ctx, test.setup))
+			failOnError(t, m.Restore(ctx, "booted"))
 			test.run(ctx, t, l, m)
 		}) {
 			t.FailNow()
@@ -52,7 +52,7 @@ func TestLab(t *testing.T) {
 	}
 }
 
-func check(t *testing.T, err error) {
+func failOnError(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func check(t *testing.T, err error) {
 func run(ctx context.Context, t *testing.T, m *vm.Machine, command string) string {
 	t.Helper()
 	out, err := m.Output(ctx, command)
-	check(t, err)
+	failOnError(t, err)
 	return out
 }
 
@@ -74,42 +74,42 @@ func testFaults(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	}
 	run(ctx, t, m, "curl -sk --http0.9 --max-time 20 https://peer.lab.example:9443 | grep -q hello")
 	address, err := m.Address(ctx)
-	check(t, err)
-	calm := probe(t, l, address, func() { time.Sleep(time.Second) })
-	if calm.Sent < 50 || calm.Silent {
+	failOnError(t, err)
+	calm := probeDuring(t, l, address, func() { time.Sleep(time.Second) })
+	if calm.Sent < 50 || calm.Unanswered {
 		t.Errorf("with nothing wrong: %v", calm)
 	}
 	t.Logf("calm: %v", calm)
-	check(t, l.DropGateway(ctx, 0))
+	failOnError(t, l.DropGateway(ctx, 0))
 	if run(ctx, t, m, "ping -q -c 2 -W 1 -i 0.2 192.0.2.1 >/dev/null; echo $?; ping -q -c 2 -w 10 192.0.2.2 >/dev/null; echo $?") != "1\n0" {
 		t.Error("the gateway answers, or the peer does not")
 	}
-	check(t, l.DropAll(ctx, 0))
-	cut := probe(t, l, address, func() { time.Sleep(time.Second); check(t, l.Heal(ctx)); time.Sleep(time.Second) })
+	failOnError(t, l.DropAll(ctx, 0))
+	cut := probeDuring(t, l, address, func() { time.Sleep(time.Second); failOnError(t, l.RemoveFaults(ctx)); time.Sleep(time.Second) })
 	t.Logf("healed: %v", cut)
-	if cut.Silent || cut.Lost == 0 {
+	if cut.Unanswered || cut.Lost == 0 {
 		t.Errorf("over the end of a fault: %v", cut)
 	}
 	run(ctx, t, m, "ping -q -c 1 -w 10 192.0.2.1")
-	check(t, m.Cable(0).Cut(ctx))
+	failOnError(t, m.Cable(0).Cut(ctx))
 	if run(ctx, t, m, "cat /sys/class/net/eth0/carrier /sys/class/net/eth1/carrier") != "0\n0" {
 		t.Error("a pulled cable has a carrier")
 	}
-	check(t, m.Cable(1).Restore(ctx))
+	failOnError(t, m.Cable(1).Restore(ctx))
 	if run(ctx, t, m, "cat /sys/class/net/eth0/carrier /sys/class/net/eth1/carrier") != "0\n1" {
 		t.Error("the cables are not what they should be")
 	}
 	l.StopServices(0)
 	run(ctx, t, m, "nmcli -w 15 connection add type ethernet con-name late ifname eth1 ipv4.dhcp-timeout 5 ipv6.method disabled; ! nmcli -w 20 connection up late")
-	check(t, l.StartServices(ctx, 0))
+	failOnError(t, l.StartServices(ctx, 0))
 	run(ctx, t, m, "nmcli -w 60 connection up late")
 }
 
-// probe returns the interruptions that the peer measures while do runs.
-func probe(t *testing.T, l *lab.Lab, target netip.Addr, do func()) lab.Gaps {
+// probeDuring returns the interruptions that the peer measures while do runs.
+func probeDuring(t *testing.T, l *lab.Lab, target netip.Addr, do func()) lab.Interruptions {
 	t.Helper()
 	p, err := l.Probe(target)
-	check(t, err)
+	failOnError(t, err)
 	do()
 	return p.Stop()
 }
@@ -126,7 +126,7 @@ func testIPv6(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	run(ctx, t, m, "ping -q -c 2 -w 10 2001:db8:1::2; ping -q -c 2 -w 10 2001:db8:100::2")
 	run(ctx, t, m, "getent ahostsv6 peer.lab.example | grep -q 2001:db8:1")
 	target := run(ctx, t, m, "ip -6 -json address show dev eth0.100 scope global | jq -r '.[0].addr_info[0].local'")
-	if seen := probe(t, l, netip.MustParseAddr(target), func() { time.Sleep(time.Second) }); seen.Silent || seen.Sent < 50 {
+	if seen := probeDuring(t, l, netip.MustParseAddr(target), func() { time.Sleep(time.Second) }); seen.Unanswered || seen.Sent < 50 {
 		t.Errorf("IPv6 on a VLAN, from outside: %v", seen)
 	}
 }
@@ -139,33 +139,33 @@ func testJumbo(ctx context.Context, t *testing.T, _ *lab.Lab, m *vm.Machine) {
 
 func testAggregation(ctx context.Context, t *testing.T, l *lab.Lab, m *vm.Machine) {
 	kinds, err := uplink.Find("bond-lacp")
-	check(t, err)
-	check(t, kinds[0].Set(ctx, m))
+	failOnError(t, err)
+	failOnError(t, kinds[0].Configure(ctx, m))
 	run(ctx, t, m, "ping -q -c 2 -w 20 192.0.2.1")
 	table := run(ctx, t, m, "cat /proc/net/bonding/bond0")
 	if strings.Count(table, "Number of ports: 2") != 1 {
 		t.Errorf("the machine has not bundled its ports:\n%s", table)
 	}
-	state, err := l.Aggregation(ctx)
-	check(t, err)
+	state, err := l.LACPStatus(ctx)
+	failOnError(t, err)
 	if strings.Count(state, "may_enable: true") != 2 {
 		t.Errorf("the switch has not bundled its ports:\n%s", state)
 	}
 	// The loss of one of two cables only interrupts traffic until it is detected.
-	check(t, m.Cable(0).Cut(ctx))
+	failOnError(t, m.Cable(0).Cut(ctx))
 	run(ctx, t, m, "ping -q -c 2 -w 20 192.0.2.1")
 }
 
-func testLate(ctx context.Context, t *testing.T, _ *lab.Lab, m *vm.Machine) {
-	check(t, m.Kill(ctx))
-	check(t, m.BootWithout(ctx, 0))
-	check(t, m.Cable(1).Cut(ctx))
-	check(t, m.WaitSSH(ctx))
+func testHotplug(ctx context.Context, t *testing.T, _ *lab.Lab, m *vm.Machine) {
+	failOnError(t, m.Kill(ctx))
+	failOnError(t, m.BootWithout(ctx, 0))
+	failOnError(t, m.Cable(1).Cut(ctx))
+	failOnError(t, m.WaitSSH(ctx))
 	cards := func() string { return run(ctx, t, m, "ls /sys/class/net | grep -c '^eth'") }
 	if cards() != "1" {
 		t.Error("a card that was left out is there")
 	}
-	check(t, m.InsertNIC(ctx, 0))
+	failOnError(t, m.InsertNIC(ctx, 0))
 	run(ctx, t, m, "for i in $(seq 100); do ip -4 address | grep -q 'inet 192.0.2' && exit; sleep 0.3; done; exit 1")
 	if cards() != "2" {
 		t.Error("a card that was put in is not there")

@@ -34,7 +34,7 @@ func (p *port) Plug(ctx context.Context, tap string) error {
 		return err
 	}
 	p.tap = tap
-	return p.lab.wire(ctx)
+	return p.lab.addPorts(ctx)
 }
 
 // Unplug implements [vm.Switch].
@@ -42,18 +42,18 @@ func (p *port) Unplug(ctx context.Context, tap string) error {
 	if tap == "" || p.tap != tap {
 		return nil
 	}
-	err := p.lab.unwire(ctx)
+	err := p.lab.removePorts(ctx)
 	p.tap = ""
 	if err != nil {
 		return err
 	}
-	return p.lab.wire(ctx)
+	return p.lab.addPorts(ctx)
 }
 
 const group = "machine" // the link aggregation group's name
 
-// unwire removes all of the machine's ports from the switch.
-func (l *Lab) unwire(ctx context.Context) error {
+// removePorts removes all of the machine's ports from the switch.
+func (l *Lab) removePorts(ctx context.Context) error {
 	args := []string{"--if-exists", "del-port", bridge, group}
 	for _, p := range l.ports {
 		if p.tap != "" {
@@ -63,9 +63,9 @@ func (l *Lab) unwire(ctx context.Context) error {
 	return l.fabric.vsctl(ctx, args...)
 }
 
-// wire adds the plugged ports to the switch as the setup defines.
-func (l *Lab) wire(ctx context.Context) error {
-	if err := l.unwire(ctx); err != nil {
+// addPorts adds the plugged ports to the switch as the setup defines.
+func (l *Lab) addPorts(ctx context.Context) error {
+	if err := l.removePorts(ctx); err != nil {
 		return err
 	}
 	var plugged, args []string

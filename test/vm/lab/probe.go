@@ -13,7 +13,7 @@ import (
 const (
 	probeEvery = 10 * time.Millisecond
 	// A later response counts as lost: it has waited in a queue.
-	probeLimit = 150 * time.Millisecond
+	responseTimeout = 150 * time.Millisecond
 )
 
 // Probe sends a hundred ICMP or ICMPv6 echo requests per second from the peer to a machine.
@@ -24,31 +24,31 @@ type Probe struct {
 	stop     chan struct{}
 	finished sync.WaitGroup
 	mu       sync.Mutex
-	sent     []probed
+	sent     []probeRequest
 }
 
-type probed struct {
+type probeRequest struct {
 	at       time.Time
 	answered bool
 }
 
-// Gaps are the interruptions that a Probe has measured.
-type Gaps struct {
+// Interruptions are the interruptions that a Probe has measured.
+type Interruptions struct {
 	Sent, Lost int
-	// Gaps is the number of interruptions. Consecutive lost responses count as one.
-	Gaps int
+	// Count is the number of interruptions. Consecutive lost responses count as one.
+	Count int
 	// Longest is the longest time between two answered requests.
 	Longest time.Duration
-	// Silent reports whether the last requests were not answered.
-	Silent bool
+	// Unanswered reports whether the last requests were not answered.
+	Unanswered bool
 }
 
 // Answered returns the number of answered requests.
-func (g Gaps) Answered() int { return g.Sent - g.Lost }
+func (g Interruptions) Answered() int { return g.Sent - g.Lost }
 
-func (g Gaps) String() string {
-	s := fmt.Sprintf("%v (%d of %d lost, %d gaps)", g.Longest.Round(time.Millisecond), g.Lost, g.Sent, g.Gaps)
-	if g.Silent {
+func (g Interruptions) String() string {
+	s := fmt.Sprintf("%v (%d of %d lost, %d gaps)", g.Longest.Round(time.Millisecond), g.Lost, g.Sent, g.Count)
+	if g.Unanswered {
 		s += ", silent at the end"
 	}
 	return s
@@ -69,46 +69,46 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 		return nil, fmt.Errorf("opening a socket for echos: %w", err)
 	}
 	p.finished.Add(2)
-	go p.ask()
-	go p.hear()
+	go p.send()
+	go p.receive()
 	return p, nil
 }
 
 // Stop stops the probe and returns the result.
-func (p *Probe) Stop() Gaps {
-	time.Sleep(probeLimit) // for outstanding responses
+func (p *Probe) Stop() Interruptions {
+	time.Sleep(responseTimeout) // for outstanding responses
 	close(p.stop)
 	p.conn.Close()
 	p.finished.Wait()
-	return gapsOf(p.sent, time.Now())
+	return summarize(p.sent, time.Now())
 }
 
-// gapsOf summarizes the requests. It ignores requests at the end that can still be answered.
-func gapsOf(sent []probed, now time.Time) Gaps {
-	var gaps Gaps
+// summarize summarizes the requests. It ignores requests at the end that can still be answered.
+func summarize(sent []probeRequest, now time.Time) Interruptions {
+	var gaps Interruptions
 	var last time.Time
 	for _, r := range sent {
-		if !r.answered && now.Sub(r.at) < probeLimit {
+		if !r.answered && now.Sub(r.at) < responseTimeout {
 			break
 		}
 		gaps.Sent++
 		if !r.answered {
 			gaps.Lost++
-			if !gaps.Silent {
-				gaps.Gaps++
+			if !gaps.Unanswered {
+				gaps.Count++
 			}
-			gaps.Silent = true
+			gaps.Unanswered = true
 			continue
 		}
-		if gaps.Silent && !last.IsZero() {
+		if gaps.Unanswered && !last.IsZero() {
 			gaps.Longest = max(gaps.Longest, r.at.Sub(last))
 		}
-		last, gaps.Silent = r.at, false
+		last, gaps.Unanswered = r.at, false
 	}
 	return gaps
 }
 
-func (p *Probe) ask() {
+func (p *Probe) send() {
 	defer p.finished.Done()
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()
@@ -121,13 +121,13 @@ func (p *Probe) ask() {
 		}
 		p.mu.Lock()
 		sequence := len(p.sent)
-		p.sent = append(p.sent, probed{at: time.Now()})
+		p.sent = append(p.sent, probeRequest{at: time.Now()})
 		p.mu.Unlock()
 		_, _ = p.conn.WriteTo(echo(p.target.Is6(), p.id, uint32(sequence)), target) //nolint:gosec // that it fails is what is measured
 	}
 }
 
-func (p *Probe) hear() {
+func (p *Probe) receive() {
 	defer p.finished.Done()
 	answer := byte(0)
 	if p.target.Is6() {
@@ -144,7 +144,7 @@ func (p *Probe) hear() {
 		}
 		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
 		p.mu.Lock()
-		if sequence < len(p.sent) && time.Since(p.sent[sequence].at) < probeLimit {
+		if sequence < len(p.sent) && time.Since(p.sent[sequence].at) < responseTimeout {
 			p.sent[sequence].answered = true
 		}
 		p.mu.Unlock()

@@ -34,7 +34,7 @@ func (l *Lab) StartServices(ctx context.Context, vlan int) error {
 		}
 		l.StopServices(vlan)
 		server, err := child.Start(l.router.command(context.WithoutCancel(ctx), "dnsmasq",
-			l.setup.Services[vlan].arguments(s, l.dir)...))
+			l.setup.Services[vlan].dnsmasqArguments(s, l.dir)...))
 		if err != nil {
 			return err
 		}
@@ -53,8 +53,8 @@ func (l *Lab) StopServices(vlan int) {
 	}
 }
 
-// arguments returns the arguments of dnsmasq.
-func (o Services) arguments(s Segment, dir string) []string {
+// dnsmasqArguments returns the arguments of dnsmasq.
+func (o Services) dnsmasqArguments(s Segment, dir string) []string {
 	link := s.link()
 	args := []string{
 		// A change of the user or group would clear the parent-death signal.

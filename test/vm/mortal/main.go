@@ -22,10 +22,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// mortal is a sink of events that runs command, or kills the process, when at is reported.
-type mortal struct{ at, command string }
+// faultSink is a sink of events that runs command, or kills the process, when at is reported.
+type faultSink struct{ at, command string }
 
-func (m mortal) Emit(event report.Event) {
+func (m faultSink) Emit(event report.Event) {
 	fmt.Printf("%s\t%s\n", event.Kind, event.Message)
 	if m.at == "" || event.Kind != report.Waiting || !strings.Contains(event.Message, m.at) {
 		return
@@ -40,7 +40,7 @@ func (m mortal) Emit(event report.Event) {
 
 func main() {
 	flags := pflag.NewFlagSet("mortal", pflag.ContinueOnError)
-	of := mortal{}
+	of := faultSink{}
 	flags.StringVar(&of.at, "at", "", "die when `TEXT` is said")
 	flags.StringVar(&of.command, "run", "", "run `COMMAND` instead of dying, and go on")
 	leave := flags.Bool("leave", false, "give the uplink back")
@@ -53,7 +53,7 @@ func main() {
 	case *leave:
 		_, err = bootstrap.Leave(ctx, bootstrap.LeaveOptions{Options: bootstrap.Options{StateDir: bootstrap.StateDir, Sink: of}})
 	default:
-		err = move(ctx, flags, of)
+		err = migrate(ctx, flags, of)
 	}
 	stop()
 	if err != nil {
@@ -62,12 +62,12 @@ func main() {
 	os.Exit(int(report.CodeOf(err)))
 }
 
-func move(ctx context.Context, flags *pflag.FlagSet, of mortal) error {
-	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Given: flags})
+func migrate(ctx context.Context, flags *pflag.FlagSet, of faultSink) error {
+	join, err := config.Load(config.Source{File: config.DefaultFile, Lookup: os.LookupEnv, Flags: flags})
 	if err != nil {
 		return err
 	}
-	_, err = bootstrap.Only(ctx, bootstrap.Options{
+	_, err = bootstrap.RunOnly(ctx, bootstrap.Options{
 		Config: join, StateDir: bootstrap.StateDir, Sink: of,
 	}, []string{"network"})
 	return err

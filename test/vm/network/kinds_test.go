@@ -10,10 +10,10 @@ import "testing"
 func TestKinds(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
-			ctx, h := fresh(t, kind)
-			h.answers(ctx, t)
-			h.keeps(ctx, t, "a little later")
-			h.untouched(ctx, t, "a little later")
+			ctx, h := newHost(t, kind)
+			h.checkReachable(ctx, t)
+			h.checkState(ctx, t, "a little later")
+			h.checkFullState(ctx, t, "a little later")
 			for _, line := range h.state {
 				t.Log(line)
 			}

@@ -26,7 +26,7 @@ import (
 // around and machine are the lab and the machine that all tests use in sequence. logs is the
 // directory for the journals of failed tests.
 var (
-	around  *lab.Lab
+	testLab *lab.Lab
 	machine *vm.Machine
 	logs    string
 )
@@ -34,11 +34,11 @@ var (
 // kinds are the selected kinds.
 var kinds []uplink.Kind
 
-// installed is the machine's snapshot after the installation of the agent.
-const installed = "installed"
+// installedSnapshot is the machine's snapshot after the installation of the agent.
+const installedSnapshot = "installed"
 
 func TestMain(m *testing.M) {
-	code, err := play(m)
+	code, err := runTests(m)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "setting up the lab:", err)
 		code = 1
@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-func play(m *testing.M) (code int, err error) {
+func runTests(m *testing.M) (code int, err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	repository, err := filepath.Abs("../../..")
@@ -64,15 +64,15 @@ func play(m *testing.M) (code int, err error) {
 	if err != nil {
 		return 1, err
 	}
-	if around, err = lab.Open(ctx); err != nil {
+	if testLab, err = lab.Open(ctx); err != nil {
 		return 1, err
 	}
-	defer func() { err = errors.Join(err, around.Close()) }()
+	defer func() { err = errors.Join(err, testLab.Close()) }()
 	// A machine that is restored from its saved state waits for an address.
-	if err := around.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
+	if err := testLab.Arrange(ctx, lab.Setup{Services: map[int]lab.Services{0: {DHCP: true}}}); err != nil {
 		return 1, err
 	}
-	machine, err = vm.FromSnapshot(ctx, vm.Config{Image: image, NICs: around.NICs(), Dir: filepath.Join(logs, "machine")})
+	machine, err = vm.FromSnapshot(ctx, vm.Config{Image: image, NICs: testLab.NICs(), Dir: filepath.Join(logs, "machine")})
 	if err != nil {
 		return 1, err
 	}
@@ -80,7 +80,7 @@ func play(m *testing.M) (code int, err error) {
 	if err := install(ctx, repository); err != nil {
 		return 1, err
 	}
-	if err := machine.Snapshot(ctx, installed); err != nil {
+	if err := machine.Snapshot(ctx, installedSnapshot); err != nil {
 		return 1, err
 	}
 	code = m.Run()

@@ -14,24 +14,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/uplink"
 )
 
-// moving is the migration, with a timeout for an emulated machine.
-const moving = "join --only network --network-timeout 5m "
+// migrationCommand is the migration, with a timeout for an emulated machine.
+const migrationCommand = "join --only network --network-timeout 5m "
 
-// quick shortens the safeguards' timeouts. Half a minute would be too short on a busy host.
-const quick = " --network-timeout 60s "
+// shortTimeout shortens the safeguards' timeouts. Half a minute would be too short on a busy host.
+const shortTimeout = " --network-timeout 60s "
 
-// thorough reports whether THOROUGH requests every fault at every step of the migration, with the
+// isThorough reports whether THOROUGH requests every fault at every step of the migration, with the
 // full timeouts of the safeguards. Otherwise each fault is tested once.
-func thorough() bool { return os.Getenv("THOROUGH") != "" }
+func isThorough() bool { return os.Getenv("THOROUGH") != "" }
 
-// faulty returns the kinds that faults are tested with, unless KINDS selects others.
-func faulty(t *testing.T) []uplink.Kind {
+// faultKinds returns the kinds that faults are tested with, unless KINDS selects others.
+func faultKinds(t *testing.T) []uplink.Kind {
 	t.Helper()
 	if os.Getenv("KINDS") != "" && os.Getenv("KINDS") != "usual" {
 		return kinds
 	}
 	names := "dhcp4"
-	if thorough() {
+	if isThorough() {
 		names = "dhcp4,bond-backup"
 	}
 	found, err := uplink.Find(names)
@@ -39,14 +39,14 @@ func faulty(t *testing.T) []uplink.Kind {
 	return found
 }
 
-// delicate is the step at which only the timer can recover the host if the agent is killed.
+// criticalStep is the step at which only the timer can recover the host if the agent is killed.
 // Received packets arrive on br-ex, and sent packets leave by the NIC.
-const delicate = "given to its new profile"
+const criticalStep = "given to its new profile"
 
-// parts runs a migration with mortal and returns the text that announces each step.
-func parts(ctx context.Context, t *testing.T, h host) []string {
+// migrationSteps runs a migration with mortal and returns the text that announces each step.
+func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 	t.Helper()
-	said, err := machine.Output(ctx, "mortal"+quick+h.Flags)
+	said, err := machine.Output(ctx, "mortal"+shortTimeout+h.Flags)
 	must(t, err)
 	var found []string
 	for line := range strings.Lines(said) {
@@ -60,9 +60,9 @@ func parts(ctx context.Context, t *testing.T, h host) []string {
 	return found
 }
 
-// during runs the migration and calls do when text is reported, before the announced step begins.
+// runDuring runs the migration and calls do when text is reported, before the announced step begins.
 // It returns the exit code of the migration.
-func during(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
+func runDuring(ctx context.Context, t *testing.T, h host, text string, do func()) report.Code {
 	t.Helper()
 	const halt = "rm -f /run/go-on; for i in $(seq 600); do [ -e /run/go-on ] && exit; sleep 0.05; done; exit 1"
 	watch := vm.NewWatcher(text)
@@ -72,11 +72,11 @@ func during(ctx context.Context, t *testing.T, h host, text string, do func()) r
 	}
 	ended := make(chan end, 1)
 	go func() {
-		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+quick+h.Flags, nil, watch, watch)
+		code, err := machine.RunStream(ctx, "mortal --at '"+text+"' --run '"+halt+"' "+shortTimeout+h.Flags, nil, watch, watch)
 		ended <- end{code, err}
 	}()
 	select {
-	case <-watch.Said:
+	case <-watch.Seen:
 		do()
 		_, err := machine.Output(ctx, "touch /run/go-on")
 		must(t, err)
@@ -92,8 +92,8 @@ func during(ctx context.Context, t *testing.T, h host, text string, do func()) r
 	return report.Code(e.code)
 }
 
-// givenBack waits until the safeguards have rolled back, and checks the network.
-func (h host) givenBack(ctx context.Context, t *testing.T) {
+// awaitRollback waits until the safeguards have rolled back, and checks the network.
+func (h host) awaitRollback(ctx context.Context, t *testing.T) {
 	t.Helper()
 	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
 		// The timer is removed after the rollback.
@@ -103,14 +103,14 @@ func (h host) givenBack(ctx context.Context, t *testing.T) {
 			break
 		}
 	}
-	h.answers(ctx, t)
-	h.untouched(ctx, t, "after the guards' time")
+	h.checkReachable(ctx, t)
+	h.checkFullState(ctx, t, "after the guards' time")
 }
 
-// answers checks that the host is reachable from outside.
-func (h host) answers(ctx context.Context, t *testing.T) {
+// checkReachable checks that the host is reachable from outside.
+func (h host) checkReachable(ctx context.Context, t *testing.T) {
 	t.Helper()
-	if gaps := h.watch(ctx, t, func() { time.Sleep(time.Second) }); gaps.Silent {
+	if gaps := h.probeDuring(ctx, t, func() { time.Sleep(time.Second) }); gaps.Unanswered {
 		t.Errorf("the host cannot be reached: %v", gaps)
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"text/tabwriter"
 )
 
-// row is the result for one kind.
-type row struct {
+// resultRow is the result for one kind.
+type resultRow struct {
 	kind, change, leave string
 	afterMove, afterBoot, afterLeave,
 	test string
 }
 
 // rows are the results of this run in order.
-var rows []*row
+var rows []*resultRow
 
-func newRow(t *testing.T, kind string) *row {
-	r := &row{kind: kind, change: "-", leave: "-", afterMove: "-", afterBoot: "-", afterLeave: "-"}
+func newRow(t *testing.T, kind string) *resultRow {
+	r := &resultRow{kind: kind, change: "-", leave: "-", afterMove: "-", afterBoot: "-", afterLeave: "-"}
 	rows = append(rows, r)
 	t.Cleanup(func() {
 		r.test = "passed"
@@ -31,18 +31,18 @@ func newRow(t *testing.T, kind string) *row {
 	return r
 }
 
-// changed records the worst result of several checks.
-func (r *row) changed(same bool) bool {
-	if r.afterMove != word(false) {
-		r.afterMove = word(same)
+// setChanged records the worst result of several checks.
+func (r *resultRow) setChanged(same bool) bool {
+	if r.afterMove != stateWord(false) {
+		r.afterMove = stateWord(same)
 	}
 	return same
 }
 
-func (r *row) rebooted(same bool) { r.afterBoot = word(same) }
-func (r *row) left(same bool)     { r.afterLeave = word(same) }
+func (r *resultRow) setRebooted(same bool) { r.afterBoot = stateWord(same) }
+func (r *resultRow) setLeft(same bool)     { r.afterLeave = stateWord(same) }
 
-func word(same bool) string {
+func stateWord(same bool) string {
 	if same {
 		return "same"
 	}

@@ -17,41 +17,41 @@ func TestServiceStopped(t *testing.T) {
 		{"NetworkManager killed", "systemctl kill -s KILL NetworkManager"},
 		{"Open vSwitch stopped", "systemctl stop openvswitch ovs-vswitchd ovsdb-server"},
 	} {
-		for _, kind := range faulty(t) {
-			ctx, h := fresh(t, kind)
-			for _, part := range parts(ctx, t, h) {
-				if !thorough() && !strings.Contains(part, delicate) {
+		for _, kind := range faultKinds(t) {
+			ctx, h := newHost(t, kind)
+			for _, part := range migrationSteps(ctx, t, h) {
+				if !isThorough() && !strings.Contains(part, criticalStep) {
 					continue
 				}
 				t.Run(kind.Name+", "+fault.name+", "+part, func(t *testing.T) {
-					ctx, h := fresh(t, kind)
+					ctx, h := newHost(t, kind)
 					row := newRow(t, kind.Name+", "+fault.name+" "+part)
 					var code report.Code
-					row.change = h.watch(ctx, t, func() {
-						code = during(ctx, t, h, part, func() {
+					row.change = h.probeDuring(ctx, t, func() {
+						code = runDuring(ctx, t, h, part, func() {
 							if _, err := machine.Output(ctx, fault.command); err != nil {
 								t.Error(err)
 							}
 						})
-						if code != report.Done {
-							h.givenBack(ctx, t)
+						if code != report.Success {
+							h.awaitRollback(ctx, t)
 						}
 					}).String()
-					if code == report.Done {
-						row.changed(h.keeps(ctx, t, "after the move"))
+					if code == report.Success {
+						row.setChanged(h.checkState(ctx, t, "after the move"))
 					}
-					mended(ctx, t, h, row)
+					rerunAndLeave(ctx, t, h, row)
 				})
 			}
 		}
 	}
 }
 
-// mended runs the agent again, which must succeed, and then leave.
-func mended(ctx context.Context, t *testing.T, h host, row *row) {
+// rerunAndLeave runs the agent again, which must succeed, and then leave.
+func rerunAndLeave(ctx context.Context, t *testing.T, h host, row *resultRow) {
 	t.Helper()
-	agent(ctx, t, moving+h.Flags)
-	row.changed(h.keeps(ctx, t, "after the next run"))
-	agent(ctx, t, "leave --no-drain")
-	row.left(h.untouched(ctx, t, "after leave"))
+	runAgent(ctx, t, migrationCommand+h.Flags)
+	row.setChanged(h.checkState(ctx, t, "after the next run"))
+	runAgent(ctx, t, "leave --no-drain")
+	row.setLeft(h.checkFullState(ctx, t, "after leave"))
 }

@@ -16,65 +16,65 @@ import (
 // TestGatewaySilent drops all packets of the gateway as soon as the NIC is attached. The agent
 // must roll back, although this does not help, and the peer must reach the host.
 func TestGatewaySilent(t *testing.T) {
-	for _, kind := range faulty(t) {
+	for _, kind := range faultKinds(t) {
 		t.Run(kind.Name, func(t *testing.T) {
-			ctx, h := fresh(t, kind)
+			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", gateway silent")
-			row.change = h.watch(ctx, t, func() {
-				code := during(ctx, t, h, "to be plugged into", func() {
+			row.change = h.probeDuring(ctx, t, func() {
+				code := runDuring(ctx, t, h, "to be plugged into", func() {
 					for vlan := range kind.Lab.Services {
-						must(t, around.DropGateway(ctx, vlan))
+						must(t, testLab.DropGateway(ctx, vlan))
 					}
 				})
 				if code != report.NetworkRolledBack {
 					t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
 				}
-				h.answers(ctx, t) // the peer is not the gateway
-				h.held(ctx, t)
-				must(t, around.Heal(ctx))
+				h.checkReachable(ctx, t) // the peer is not the gateway
+				h.checkKeptWithoutDHCP(ctx, t)
+				must(t, testLab.RemoveFaults(ctx))
 			}).String()
-			h.letGo(ctx, t, row)
+			h.followRemedy(ctx, t, row)
 		})
 	}
 }
 
-// TestDHCPSilent stops the DHCP server before the host requests a lease on br-ex. The host must
+// TestDHCPServerUnreachable stops the DHCP server before the host requests a lease on br-ex. The host must
 // keep its addresses, also during the rollback.
-func TestDHCPSilent(t *testing.T) {
-	for _, kind := range faulty(t) {
+func TestDHCPServerUnreachable(t *testing.T) {
+	for _, kind := range faultKinds(t) {
 		t.Run(kind.Name, func(t *testing.T) {
-			ctx, h := fresh(t, kind)
+			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", DHCP server gone")
-			row.change = h.watch(ctx, t, func() {
-				code := during(ctx, t, h, "to be plugged into", func() {
+			row.change = h.probeDuring(ctx, t, func() {
+				code := runDuring(ctx, t, h, "to be plugged into", func() {
 					for vlan := range kind.Lab.Services {
-						around.StopServices(vlan)
+						testLab.StopServices(vlan)
 					}
 				})
 				if code != report.NetworkRolledBack {
 					t.Errorf("exit code %d, want %d", code, report.NetworkRolledBack)
 				}
-				h.answers(ctx, t)
-				h.held(ctx, t)
+				h.checkReachable(ctx, t)
+				h.checkKeptWithoutDHCP(ctx, t)
 				for vlan := range kind.Lab.Services {
-					must(t, around.StartServices(ctx, vlan))
+					must(t, testLab.StartServices(ctx, vlan))
 				}
 			}).String()
-			h.letGo(ctx, t, row)
+			h.followRemedy(ctx, t, row)
 		})
 	}
 }
 
-// held checks that the host keeps its network while no DHCP server responds, and that the next
+// checkKeptWithoutDHCP checks that the host keeps its network while no DHCP server responds, and that the next
 // run reports what it waits for. A default route that the agent sets has no source address.
-func (h host) held(ctx context.Context, t *testing.T) {
+func (h host) checkKeptWithoutDHCP(ctx context.Context, t *testing.T) {
 	t.Helper()
 	now, err := h.State(ctx, machine)
 	must(t, err)
 	if diff := cmp.Diff(withoutSource(h.state), withoutSource(now)); diff != "" {
 		t.Errorf("without DHCP the network is not as it was (-before +now):\n%s", diff)
 	}
-	result, err := machine.Run(ctx, "hcp-node-agent "+moving+h.Flags)
+	result, err := machine.Run(ctx, "hcp-node-agent "+migrationCommand+h.Flags)
 	must(t, err)
 	if result.ExitCode != int(report.Refused) || !strings.Contains(result.Stdout, h.remedy()) {
 		t.Errorf("the next run ends with %d:\n%s", result.ExitCode, result.Stdout)
@@ -93,12 +93,12 @@ func withoutSource(state []string) []string {
 	return lines
 }
 
-// letGo runs the printed command. The host must be as before, and the migration must succeed.
-func (h host) letGo(ctx context.Context, t *testing.T, row *row) {
+// followRemedy runs the printed command. The host must be as before, and the migration must succeed.
+func (h host) followRemedy(ctx context.Context, t *testing.T, row *resultRow) {
 	t.Helper()
 	_, err := machine.Output(ctx, h.remedy())
 	must(t, err)
 	must(t, h.Await(ctx, machine))
-	row.changed(h.untouched(ctx, t, "after the way back"))
-	mended(ctx, t, h, row)
+	row.setChanged(h.checkFullState(ctx, t, "after the way back"))
+	rerunAndLeave(ctx, t, h, row)
 }

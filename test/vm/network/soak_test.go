@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// number returns the value of an environment variable.
-func number(t *testing.T, name string, fallback uint64) uint64 {
+// environmentNumber returns the value of an environment variable.
+func environmentNumber(t *testing.T, name string, fallback uint64) uint64 {
 	t.Helper()
 	text := os.Getenv(name)
 	if text == "" {
@@ -26,12 +26,12 @@ func number(t *testing.T, name string, fallback uint64) uint64 {
 
 // TestReboots reboots a host whose uplink is attached to br-ex, REBOOTS times (default 10).
 func TestReboots(t *testing.T) {
-	times := number(t, "REBOOTS", 10)
+	times := environmentNumber(t, "REBOOTS", 10)
 	for _, kind := range kinds {
 		t.Run(kind.Name, func(t *testing.T) {
-			ctx, h := fresh(t, kind)
+			ctx, h := newHost(t, kind)
 			row := newRow(t, kind.Name+", rebooted")
-			agent(ctx, t, moving+kind.Flags)
+			runAgent(ctx, t, migrationCommand+kind.Flags)
 			good := uint64(0)
 			for range times {
 				func() {
@@ -39,7 +39,7 @@ func TestReboots(t *testing.T) {
 					defer cancel()
 					must(t, machine.Reboot(ctx))
 					must(t, kind.Await(ctx, machine))
-					if h.keeps(ctx, t, "after a reboot") {
+					if h.checkState(ctx, t, "after a reboot") {
 						good++
 					}
 				}()
@@ -53,17 +53,17 @@ func TestReboots(t *testing.T) {
 // After the boot the host must have its network, by its own profile or through br-ex, and the
 // next run must complete the migration. SEED reproduces a run.
 func TestPowerCuts(t *testing.T) {
-	times := number(t, "CUTS", 20)
-	seed := number(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
+	times := environmentNumber(t, "CUTS", 20)
+	seed := environmentNumber(t, "SEED", uint64(time.Now().UnixNano())) //nolint:gosec // any number will do
 	t.Logf("SEED=%d", seed)
 	for _, kind := range kinds {
 		name := fnv.New64()
 		_, _ = name.Write([]byte(kind.Name))              // never fails
 		dice := rand.New(rand.NewPCG(seed, name.Sum64())) //nolint:gosec // to be repeated
 		t.Run(kind.Name, func(t *testing.T) {
-			ctx, _ := fresh(t, kind)
+			ctx, _ := newHost(t, kind)
 			began := time.Now()
-			agent(ctx, t, moving+kind.Flags)
+			runAgent(ctx, t, migrationCommand+kind.Flags)
 			whole := time.Since(began)
 			row := newRow(t, kind.Name+", power cut, SEED="+strconv.FormatUint(seed, 10))
 			good := uint64(0)
@@ -71,10 +71,10 @@ func TestPowerCuts(t *testing.T) {
 				// Slightly longer than a migration takes, to include the last writes.
 				moment := time.Duration(dice.Int64N(int64(whole + whole/4)))
 				if t.Run(moment.String(), func(t *testing.T) {
-					ctx, h := fresh(t, kind)
-					h.cutAfter(ctx, t, moment)
-					agent(ctx, t, moving+kind.Flags)
-					h.keeps(ctx, t, "after the next run")
+					ctx, h := newHost(t, kind)
+					h.cutPowerAfter(ctx, t, moment)
+					runAgent(ctx, t, migrationCommand+kind.Flags)
+					h.checkState(ctx, t, "after the next run")
 				}) {
 					good++
 				}
@@ -88,8 +88,8 @@ func count(good, of uint64) string {
 	return strconv.FormatUint(good, 10) + " of " + strconv.FormatUint(of, 10)
 }
 
-// cutAfter starts a migration, cuts the power after moment, and boots.
-func (h host) cutAfter(ctx context.Context, t *testing.T, moment time.Duration) {
+// cutPowerAfter starts a migration, cuts the power after moment, and boots.
+func (h host) cutPowerAfter(ctx context.Context, t *testing.T, moment time.Duration) {
 	t.Helper()
 	ended := make(chan struct{})
 	go func() {
@@ -103,6 +103,6 @@ func (h host) cutAfter(ctx context.Context, t *testing.T, moment time.Duration) 
 	_, err := machine.WaitBoot(ctx)
 	must(t, err)
 	must(t, h.Await(ctx, machine))
-	h.keeps(ctx, t, "after the power cut")
-	h.answers(ctx, t)
+	h.checkState(ctx, t, "after the power cut")
+	h.checkReachable(ctx, t)
 }

@@ -22,27 +22,27 @@ import (
 type host struct {
 	uplink.Kind
 	// state and whole are the initial network state.
-	state, whole []string
+	state, fullState []string
 }
 
-// fresh configures the machine with a kind of uplink; the agent has never run on it. The context
+// newHost configures the machine with a kind of uplink; the agent has never run on it. The context
 // ends before the deadline of the test.
-func fresh(t *testing.T, kind uplink.Kind) (context.Context, host) {
+func newHost(t *testing.T, kind uplink.Kind) (context.Context, host) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	t.Cleanup(cancel)
-	must(t, around.Arrange(ctx, kind.Lab))
+	must(t, testLab.Arrange(ctx, kind.Lab))
 	if !machine.Running() { // an earlier test has cut its power and failed
 		must(t, machine.Boot(ctx))
 	}
-	must(t, machine.Restore(ctx, installed))
-	must(t, kind.Set(ctx, machine))
-	t.Cleanup(func() { evidence(t) })
+	must(t, machine.Restore(ctx, installedSnapshot))
+	must(t, kind.Configure(ctx, machine))
+	t.Cleanup(func() { saveJournalOnFailure(t) })
 	h := host{Kind: kind}
 	var err error
 	h.state, err = kind.State(ctx, machine)
 	must(t, err)
-	h.whole, err = kind.Whole(ctx, machine)
+	h.fullState, err = kind.FullState(ctx, machine)
 	must(t, err)
 	return ctx, h
 }
@@ -54,8 +54,8 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// evidence saves the machine's journal if the test failed.
-func evidence(t *testing.T) {
+// saveJournalOnFailure saves the machine's journal if the test failed.
+func saveJournalOnFailure(t *testing.T) {
 	if !t.Failed() {
 		return
 	}
@@ -73,24 +73,24 @@ func evidence(t *testing.T) {
 	t.Logf("journal of the machine: %s", name)
 }
 
-// agent runs the agent, which must succeed.
-func agent(ctx context.Context, t *testing.T, args string) {
+// runAgent runs the agent, which must succeed.
+func runAgent(ctx context.Context, t *testing.T, args string) {
 	t.Helper()
 	result, err := machine.Run(ctx, "hcp-node-agent "+args)
 	must(t, err)
 	t.Logf("hcp-node-agent %s\n%s%s", args, result.Stdout, result.Stderr)
-	if result.ExitCode != int(report.Done) {
+	if result.ExitCode != int(report.Success) {
 		t.Fatalf("exit code %d", result.ExitCode)
 	}
 }
 
-// keeps checks that the network is unchanged, apart from the device that has the addresses.
-func (h host) keeps(ctx context.Context, t *testing.T, when string) bool {
+// checkState checks that the network is unchanged, apart from the device that has the addresses.
+func (h host) checkState(ctx context.Context, t *testing.T, when string) bool {
 	t.Helper()
 	now, err := h.State(ctx, machine)
 	must(t, err)
 	want := slices.Clone(h.state)
-	if h.Overtakes {
+	if h.CompetingRoute {
 		for i, line := range want {
 			if rest, ok := strings.CutPrefix(line, "leaves by eth0 "); ok {
 				want[i] = "leaves by UPLINK " + rest
@@ -104,21 +104,21 @@ func (h host) keeps(ctx context.Context, t *testing.T, when string) bool {
 	return diff == ""
 }
 
-// untouched checks that a migration has left no trace.
-func (h host) untouched(ctx context.Context, t *testing.T, when string) bool {
+// checkFullState checks that a migration has left no trace.
+func (h host) checkFullState(ctx context.Context, t *testing.T, when string) bool {
 	t.Helper()
-	now, err := h.Whole(ctx, machine)
+	now, err := h.FullState(ctx, machine)
 	must(t, err)
-	diff := cmp.Diff(h.whole, now)
+	diff := cmp.Diff(h.fullState, now)
 	if diff != "" {
 		t.Errorf("%s the host is not as it was (-before +now):\n%s", when, diff)
 	}
 	return diff == ""
 }
 
-// watch returns the worst interruption of the host's addresses that the peer measures while do
+// probeDuring returns the worst interruption of the host's addresses that the peer measures while do
 // runs.
-func (h host) watch(ctx context.Context, t *testing.T, do func()) lab.Gaps {
+func (h host) probeDuring(ctx context.Context, t *testing.T, do func()) lab.Interruptions {
 	t.Helper()
 	addresses, err := h.Addresses(ctx, machine)
 	must(t, err)
@@ -127,20 +127,20 @@ func (h host) watch(ctx context.Context, t *testing.T, do func()) lab.Gaps {
 	}
 	var probes []*lab.Probe
 	for _, address := range addresses {
-		probe, err := around.Probe(address)
+		probe, err := testLab.Probe(address)
 		must(t, err)
 		probes = append(probes, probe)
 	}
 	time.Sleep(300 * time.Millisecond) // a reference period before the change
 	do()
-	var worst lab.Gaps
+	var worst lab.Interruptions
 	for i, probe := range probes {
 		gaps := probe.Stop()
 		t.Logf("%s from outside: %v", addresses[i], gaps)
 		if gaps.Answered() == 0 {
 			t.Errorf("%s never answered", addresses[i])
 		}
-		if gaps.Silent || gaps.Longest >= worst.Longest {
+		if gaps.Unanswered || gaps.Longest >= worst.Longest {
 			worst = gaps
 		}
 	}

@@ -40,7 +40,7 @@ const (
 
 // cluster is a control plane and a machine, with OVN-Kubernetes deployed.
 type cluster struct {
-	*scene.Scene
+	*scene.Environment
 
 	dir     string // for logs
 	kubectl string
@@ -52,7 +52,7 @@ func (c *cluster) Close() error {
 	if c.manager != nil {
 		c.manager.Kill()
 	}
-	return c.Scene.Close()
+	return c.Environment.Close()
 }
 
 // deploy installs OVN-Kubernetes in the machine, replaces the stand-in of the network operator,

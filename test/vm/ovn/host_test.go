@@ -48,9 +48,9 @@ func networkState(ctx context.Context, t *testing.T) []string {
 	return strings.Split(output(ctx, t, stateScript), "\n")
 }
 
-// nothingLeft checks that the host's network is as before the join, and remains so after a
+// checkNetworkRestored checks that the host's network is as before the join, and remains so after a
 // restart of Open vSwitch with its database.
-func nothingLeft(ctx context.Context, t *testing.T, before []string) {
+func checkNetworkRestored(ctx context.Context, t *testing.T, before []string) {
 	t.Helper()
 	now := networkState(ctx, t)
 	for _, line := range now {

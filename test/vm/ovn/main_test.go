@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// stage has the control plane, the machine and the network operator's components.
-var stage *cluster
+// testCluster has the control plane, the machine and the network operator's components.
+var testCluster *cluster
 
 func TestMain(m *testing.M) {
 	code, err := run(m)
@@ -44,12 +44,12 @@ func run(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	stage = &cluster{Scene: s, dir: dir}
-	defer stage.Close()
-	if err := stage.Install(ctx); err != nil {
+	testCluster = &cluster{Environment: s, dir: dir}
+	defer testCluster.Close()
+	if err := testCluster.Install(ctx); err != nil {
 		return 1, err
 	}
-	if err := stage.deploy(ctx); err != nil {
+	if err := testCluster.deploy(ctx); err != nil {
 		return 1, err
 	}
 	fmt.Printf("control plane, machine and OVN-Kubernetes ready in %.0f s; logs: %s\n", time.Since(began).Seconds(), dir)
@@ -57,7 +57,7 @@ func run(m *testing.M) (int, error) {
 	if os.Getenv("HOLD") != "" {
 		interrupt, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()
-		fmt.Printf("kubeconfig: %s\nmachine:    %s\nCtrl-C ends both\n", stage.ControlPlane.Kubeconfig, stage.Machine.Command())
+		fmt.Printf("kubeconfig: %s\nmachine:    %s\nCtrl-C ends both\n", testCluster.ControlPlane.Kubeconfig, testCluster.Machine.Command())
 		<-interrupt.Done()
 	}
 	return code, nil

@@ -19,7 +19,7 @@ import (
 
 // Under emulation beside other machines the migration into br-ex can take longer
 // than the default timeout.
-const joining = "join --network-timeout 5m --user-data " + scene.Stub + " --approve-with " + scene.Approver
+const joinCommand = "join --network-timeout 5m --user-data " + scene.UserDataPath + " --approve-with " + scene.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
 // pods have a network, and leave removes all of it. THOROUGH=1 adds a reboot, a restart of
@@ -31,45 +31,45 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 	thorough := os.Getenv("THOROUGH") != ""
 	before := networkState(ctx, t)
 
-	must(t, stage.Deliver(ctx))
-	step(t, "join", func() { agent(ctx, t, 20*time.Minute, joining) })
+	must(t, testCluster.CopyInputs(ctx))
+	step(t, "join", func() { runAgent(ctx, t, 20*time.Minute, joinCommand) })
 	step(t, "pods", func() { awaitPods(ctx, t) })
-	step(t, "gateway", func() { gatewayIsBridge(ctx, t) })
-	step(t, "traffic", func() { traffic(ctx, t) })
-	step(t, "no drift", func() { noDrift(ctx, t) })
+	step(t, "gateway", func() { checkGatewayIsBridge(ctx, t) })
+	step(t, "traffic", func() { checkTraffic(ctx, t) })
+	step(t, "no drift", func() { checkNoDrift(ctx, t) })
 	if thorough {
 		step(t, "reboot", func() {
-			must(t, stage.Machine.Reboot(ctx))
+			must(t, testCluster.Machine.Reboot(ctx))
 			awaitNode(ctx, t)
 			awaitPods(ctx, t)
-			traffic(ctx, t)
-			noDrift(ctx, t)
+			checkTraffic(ctx, t)
+			checkNoDrift(ctx, t)
 		})
 		step(t, "NetworkManager restart", func() { restartNetworkManager(ctx, t) })
 	}
 	step(t, "leave", func() {
 		makeOVNNewest(ctx, t)
 		awaitPlugin(ctx, t)
-		agent(ctx, t, 10*time.Minute, "leave")
+		runAgent(ctx, t, 10*time.Minute, "leave")
 	})
-	step(t, "nothing left", func() { nothingLeft(ctx, t, before) })
+	step(t, "nothing left", func() { checkNetworkRestored(ctx, t, before) })
 	if !thorough || t.Failed() {
 		return
 	}
 	step(t, "second join", func() {
-		must(t, stage.Client.CoreV1().Nodes().Delete(ctx, scene.Node, metav1.DeleteOptions{}))
-		must(t, stage.ControlPlane.RotateToken(ctx))
-		must(t, stage.Deliver(ctx))
-		agent(ctx, t, 20*time.Minute, joining)
+		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
+		must(t, testCluster.ControlPlane.RotateToken(ctx))
+		must(t, testCluster.CopyInputs(ctx))
+		runAgent(ctx, t, 20*time.Minute, joinCommand)
 		awaitPods(ctx, t)
-		gatewayIsBridge(ctx, t)
-		traffic(ctx, t)
-		noDrift(ctx, t)
+		checkGatewayIsBridge(ctx, t)
+		checkTraffic(ctx, t)
+		checkNoDrift(ctx, t)
 	})
 	step(t, "leave while the network plugin starts", func() {
 		makeOVNNewest(ctx, t)
-		agent(ctx, t, 10*time.Minute, "leave")
-		nothingLeft(ctx, t, before)
+		runAgent(ctx, t, 10*time.Minute, "leave")
+		checkNetworkRestored(ctx, t, before)
 	})
 }
 
@@ -92,18 +92,18 @@ func step(t *testing.T, name string, do func()) {
 // output runs a command in the machine that must succeed and returns its output.
 func output(ctx context.Context, t *testing.T, command string) string {
 	t.Helper()
-	out, err := stage.Machine.Output(ctx, command)
+	out, err := testCluster.Machine.Output(ctx, command)
 	must(t, err)
 	return out
 }
 
-// agent runs the agent in the machine, logs its output and requires exit code 0.
-func agent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
+// runAgent runs the agent in the machine, logs its output and requires exit code 0.
+func runAgent(ctx context.Context, t *testing.T, limit time.Duration, args string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var out strings.Builder
-	code, err := stage.Machine.RunStream(ctx, "hcp-node-agent "+args, nil, &out, &out)
+	code, err := testCluster.Machine.RunStream(ctx, "hcp-node-agent "+args, nil, &out, &out)
 	t.Logf("# hcp-node-agent %s\n%s(exit code %d)", args, out.String(), code)
 	must(t, err)
 	if code != 0 {
@@ -112,12 +112,12 @@ func agent(ctx context.Context, t *testing.T, limit time.Duration, args string) 
 	return out.String()
 }
 
-// noDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a
+// checkNoDrift checks that the agent and OVN-Kubernetes do not conflict: no drift is reported, and a
 // join neither changes anything nor reverts settings of OVN-Kubernetes.
-func noDrift(ctx context.Context, t *testing.T) {
+func checkNoDrift(ctx context.Context, t *testing.T) {
 	t.Helper()
-	agent(ctx, t, 2*time.Minute, "status")
-	for _, line := range strings.Split(agent(ctx, t, 2*time.Minute, "doctor"), "\n") {
+	runAgent(ctx, t, 2*time.Minute, "status")
+	for _, line := range strings.Split(runAgent(ctx, t, 2*time.Minute, "doctor"), "\n") {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] != "ok" && fields[1] == "drift" {
 			t.Errorf("doctor reports %s", strings.TrimSpace(line))
 		}
@@ -149,7 +149,7 @@ func restartNetworkManager(ctx context.Context, t *testing.T) {
 	if route := output(ctx, t, "ip -4 route show default"); !strings.Contains(route, "dev br-ex") {
 		t.Errorf("the default route after a restart of NetworkManager is %q", route)
 	}
-	traffic(ctx, t)
+	checkTraffic(ctx, t)
 }
 
 // makeOVNNewest deletes OVN-Kubernetes' pod, so that its replacement is newer than the pods of
@@ -157,10 +157,10 @@ func restartNetworkManager(ctx context.Context, t *testing.T) {
 // first.
 func makeOVNNewest(ctx context.Context, t *testing.T) {
 	t.Helper()
-	_, err := stage.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
+	_, err := testCluster.kube(ctx, "", "-n", namespace, "delete", "pod", "-l", "app=ovnkube-node", "--timeout=5m")
 	must(t, err)
 	awaitPods(ctx, t)
-	list, err := stage.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})
+	list, err := testCluster.Client.CoreV1().Pods(corev1.NamespaceAll).List(ctx, metav1.ListOptions{})
 	must(t, err)
 	for _, pod := range list.Items {
 		t.Logf("%s %s/%s", pod.CreationTimestamp.Format(time.TimeOnly), pod.Namespace, pod.Name)
@@ -174,7 +174,7 @@ func awaitPlugin(ctx context.Context, t *testing.T) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	const socket = "/run/ovn-kubernetes/cni/ovn-cni-server.sock"
-	_, err := stage.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+" http://localhost/; do sleep 1; done")
+	_, err := testCluster.Machine.Output(ctx, "until curl -s -o /dev/null --unix-socket "+socket+" http://localhost/; do sleep 1; done")
 	must(t, err)
 }
 
@@ -185,16 +185,16 @@ func keepJournal(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	journal, err := stage.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
+	journal, err := testCluster.Machine.Output(ctx, "journalctl -b --no-pager -o short-monotonic")
 	if err != nil {
 		journal = err.Error()
 	}
-	pods, err := stage.kube(ctx, "", "-n", namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller", "--tail=2000")
+	pods, err := testCluster.kube(ctx, "", "-n", namespace, "logs", "ds/ovnkube-node", "-c", "ovnkube-controller", "--tail=2000")
 	if err != nil {
 		pods = err.Error()
 	}
 	for name, content := range map[string]string{"machine.journal": journal, "ovnkube-controller.log": pods} {
-		path := filepath.Join(stage.dir, name)
+		path := filepath.Join(testCluster.dir, name)
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Log(err)
 		}

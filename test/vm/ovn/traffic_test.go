@@ -31,7 +31,7 @@ func awaitNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	boot := output(ctx, t, "cat /proc/sys/kernel/random/boot_id")
 	err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
-		node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+		node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
@@ -51,7 +51,7 @@ func awaitPods(ctx context.Context, t *testing.T) {
 	for _, name := range []string{namespace + "/ovnkube-node", "default/server", "default/client"} {
 		space, app, _ := strings.Cut(name, "/")
 		err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
-			list, err := stage.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
+			list, err := testCluster.Client.CoreV1().Pods(space).List(ctx, metav1.ListOptions{LabelSelector: "app=" + app})
 			return err == nil && len(list.Items) == 1 && isReady(list.Items[0]), nil
 		})
 		if err != nil {
@@ -66,10 +66,10 @@ func isReady(pod corev1.Pod) bool {
 	})
 }
 
-// gatewayIsBridge checks that OVN-Kubernetes uses br-ex as the node's gateway.
-func gatewayIsBridge(ctx context.Context, t *testing.T) {
+// checkGatewayIsBridge checks that OVN-Kubernetes uses br-ex as the node's gateway.
+func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 	must(t, err)
 	var gateway struct {
 		Default struct {
@@ -82,7 +82,7 @@ func gatewayIsBridge(ctx context.Context, t *testing.T) {
 	must(t, json.Unmarshal([]byte(node.Annotations["k8s.ovn.org/l3-gateway-config"]), &gateway))
 	got := gateway.Default
 	want := got
-	want.InterfaceID = "br-ex_" + scene.Node
+	want.InterfaceID = "br-ex_" + scene.NodeName
 	want.MAC = output(ctx, t, "cat /sys/class/net/br-ex/address")
 	want.IP = output(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
 	want.NextHop = hostAddress
@@ -90,15 +90,15 @@ func gatewayIsBridge(ctx context.Context, t *testing.T) {
 		t.Errorf("the node's gateway is %+v, want %+v", got, want)
 	}
 	ports := output(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
-	if ports != "eth0\npatch-br-ex_"+scene.Node+"-to-br-int\n1" {
+	if ports != "eth0\npatch-br-ex_"+scene.NodeName+"-to-br-int\n1" {
 		t.Errorf("the ports of br-ex, and the number of patch ports of br-int: %q", ports)
 	}
 }
 
-// traffic checks each traffic direction of a workload.
-func traffic(ctx context.Context, t *testing.T) {
+// checkTraffic checks each traffic direction of a workload.
+func checkTraffic(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := stage.Client.CoreV1().Nodes().Get(ctx, scene.Node, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
 	must(t, err)
 	address := ""
 	for _, a := range node.Status.Addresses {
@@ -106,7 +106,7 @@ func traffic(ctx context.Context, t *testing.T) {
 			address = a.Address
 		}
 	}
-	pods, err := stage.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
+	pods, err := testCluster.Client.CoreV1().Pods("default").List(ctx, metav1.ListOptions{LabelSelector: "app=server"})
 	must(t, err)
 	if len(pods.Items) != 1 {
 		t.Fatalf("%d pods of the server", len(pods.Items))
@@ -118,12 +118,12 @@ func traffic(ctx context.Context, t *testing.T) {
 
 	pod := func(url string) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			return stage.kube(ctx, "", "exec", "ds/client", "--", "/usr/bin/workload", "get", url)
+			return testCluster.kube(ctx, "", "exec", "ds/client", "--", "/usr/bin/workload", "get", url)
 		}
 	}
 	machine := func(url string) func(context.Context) (string, error) {
 		return func(ctx context.Context) (string, error) {
-			return stage.Machine.Output(ctx, "curl -sS --max-time 20 "+url)
+			return testCluster.Machine.Output(ctx, "curl -sS --max-time 20 "+url)
 		}
 	}
 	for _, c := range []struct {
@@ -133,12 +133,12 @@ func traffic(ctx context.Context, t *testing.T) {
 	}{
 		{"pod to pod", pod("http://" + server.Status.PodIP + ":8080"), hello},
 		{"pod to service", pod("http://" + serviceIP), hello},
-		{"pod to API", pod("https://172.31.0.1/version"), stage.ControlPlane.KubernetesVersion},
+		{"pod to API", pod("https://172.31.0.1/version"), testCluster.ControlPlane.KubernetesVersion},
 		{"pod to outside by name, as the node", pod("http://registry." + domain() + ":" + outsidePort), "from " + address + "\n"},
 		{"host to pod", machine("http://" + server.Status.PodIP + ":8080"), hello},
 		{"host to service", machine("http://" + serviceIP), hello},
 		{"outside to NodePort", func(context.Context) (string, error) { return getOutside("http://" + address + ":" + nodePort) }, hello},
-		{"logs", func(ctx context.Context) (string, error) { return stage.kube(ctx, "", "logs", server.Name) }, hello},
+		{"logs", func(ctx context.Context) (string, error) { return testCluster.kube(ctx, "", "logs", server.Name) }, hello},
 	} {
 		var got string
 		// OVN programs a service after the pod is Ready, and ovnkube detects a br-ex that
@@ -162,14 +162,14 @@ func traffic(ctx context.Context, t *testing.T) {
 	}
 }
 
-func domain() string { return stage.ControlPlane.Name + ".example.com" }
+func domain() string { return testCluster.ControlPlane.Name + ".example.com" }
 
-// inside calls f on a thread in the control plane's network namespace.
-func inside(f func() error) error {
+// inControlPlaneNamespace calls f on a thread in the control plane's network namespace.
+func inControlPlaneNamespace(f func() error) error {
 	result := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
-		fd, err := unix.Open(stage.ControlPlane.Netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		fd, err := unix.Open(testCluster.ControlPlane.Netns, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {
 			result <- fmt.Errorf("opening the network namespace: %w", err)
 			return
@@ -188,7 +188,7 @@ func inside(f func() error) error {
 func serveOutside(t *testing.T) (stop func()) {
 	t.Helper()
 	var listener net.Listener
-	must(t, inside(func() (err error) {
+	must(t, inControlPlaneNamespace(func() (err error) {
 		listener, err = net.Listen("tcp", net.JoinHostPort(hostAddress, outsidePort))
 		return err
 	}))
@@ -208,7 +208,7 @@ func getOutside(url string) (string, error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(_ context.Context, network, address string) (conn net.Conn, err error) {
-			err = inside(func() (err error) {
+			err = inControlPlaneNamespace(func() (err error) {
 				conn, err = net.DialTimeout(network, address, 10*time.Second)
 				return err
 			})

@@ -69,8 +69,8 @@ func (p *Proxy) await(ctx context.Context) error {
 	}
 }
 
-// Asked returns the proxy's log, which contains the requested destinations.
-func (p *Proxy) Asked() (string, error) {
+// Log returns the proxy's log, which contains the requested destinations.
+func (p *Proxy) Log() (string, error) {
 	log, err := os.ReadFile(p.log)
 	if err != nil {
 		return "", fmt.Errorf("reading the proxy's log: %w", err)
@@ -81,9 +81,9 @@ func (p *Proxy) Asked() (string, error) {
 // Stop stops the proxy.
 func (p *Proxy) Stop() { p.server.Kill() }
 
-// Through returns user data that uses the proxy, as that of a hosted cluster with a proxy
+// UserData returns user data that uses the proxy, as that of a hosted cluster with a proxy
 // configuration does.
-func (p *Proxy) Through(stub []byte) ([]byte, error) {
+func (p *Proxy) UserData(stub []byte) ([]byte, error) {
 	var document map[string]map[string]any
 	if err := json.Unmarshal(stub, &document); err != nil {
 		return nil, fmt.Errorf("reading a stub: %w", err)

@@ -20,35 +20,35 @@ type Kind struct {
 	Lab lab.Setup
 	// Cables is the number of plugged cables. Default: 1.
 	Cables int
-	// Guest is a shell script that configures the uplink on a fresh machine. It need not wait for
+	// Script is a shell script that configures the uplink on a fresh machine. It need not wait for
 	// the addresses.
-	Guest string
+	Script string
 	// Ready is a shell condition that holds when the addresses are configured.
 	Ready string
 	// Uplink is the interface with the addresses.
 	Uplink string
 	// Flags are additional flags for the agent.
 	Flags string
-	// Overtakes reports whether another interface has a better default route and br-ex gets an
+	// CompetingRoute reports whether another interface has a better default route and br-ex gets an
 	// even better one, so that outgoing packets take another route.
-	Overtakes bool
+	CompetingRoute bool
 	// Variant marks a kind that differs little from another kind and can be omitted to save time.
 	Variant bool
 }
 
-// clean removes the profiles that NetworkManager has created for the network cards.
-const clean = `nmcli -g UUID,TYPE connection show | awk -F: '/ethernet/{print $1}' | xargs -r nmcli connection delete >/dev/null
+// deleteProfiles removes the profiles that NetworkManager has created for the network cards.
+const deleteProfiles = `nmcli -g UUID,TYPE connection show | awk -F: '/ethernet/{print $1}' | xargs -r nmcli connection delete >/dev/null
 `
 
-// Set configures a machine, just restored to its fresh state, with this kind of uplink and waits
+// Configure configures a machine, just restored to its fresh state, with this kind of uplink and waits
 // until it is ready.
-func (k Kind) Set(ctx context.Context, m *vm.Machine) error {
+func (k Kind) Configure(ctx context.Context, m *vm.Machine) error {
 	for i := 1; i < k.Cables; i++ {
 		if err := m.Cable(i).Restore(ctx); err != nil {
 			return err
 		}
 	}
-	if _, err := m.Output(ctx, "set -e\n"+k.Guest); err != nil {
+	if _, err := m.Output(ctx, "set -e\n"+k.Script); err != nil {
 		return fmt.Errorf("setting up %s: %w", k.Name, err)
 	}
 	if err := k.Await(ctx, m); err != nil {

@@ -13,13 +13,13 @@ const (
 	has6 = `ip -6 route show default | grep -q . && ip -6 -o address show scope global -tentative | grep -q .`
 )
 
-// on returns a setup with s on VLAN 0.
-func on(s lab.Services) lab.Setup { return lab.Setup{Services: map[int]lab.Services{0: s}} }
+// onVLAN0 returns a setup with s on VLAN 0.
+func onVLAN0(s lab.Services) lab.Setup { return lab.Setup{Services: map[int]lab.Services{0: s}} }
 
 // Kinds returns all kinds.
 func Kinds() []Kind {
 	kinds := append(ethernet(), layered()...)
-	kinds = append(kinds, chosen()...)
+	kinds = append(kinds, twoNetworks()...)
 	for i := range kinds {
 		if kinds[i].Cables == 0 {
 			kinds[i].Cables = 1
@@ -43,8 +43,8 @@ func variants() []string {
 	}
 }
 
-// add is the start of a command that adds the profile of eth0.
-const add = clean + `nmcli connection add type ethernet con-name uplink ifname eth0 `
+// addProfile is the start of a command that adds the profile of eth0.
+const addProfile = deleteProfiles + `nmcli connection add type ethernet con-name uplink ifname eth0 `
 
 const up = `
 nmcli -w 60 connection up uplink`
@@ -60,44 +60,44 @@ func ethernet() []Kind {
 		silent = lab.Services{}
 	)
 	return []Kind{
-		{Name: "dhcp4-auto", Lab: on(dhcp)}, // the profile that NetworkManager creates
-		{Name: "dhcp4", Lab: on(dhcp), Guest: add + up},
+		{Name: "dhcp4-auto", Lab: onVLAN0(dhcp)}, // the profile that NetworkManager creates
+		{Name: "dhcp4", Lab: onVLAN0(dhcp), Script: addProfile + up},
 		{
-			Name: "dhcp4-identity", Lab: on(dhcp),
-			Guest: add + `ipv4.dhcp-client-id 01:aa:bb:cc:dd:ee:ff ipv4.dns-search corp.example ipv4.route-metric 77 connection.zone internal \
+			Name: "dhcp4-identity", Lab: onVLAN0(dhcp),
+			Script: addProfile + `ipv4.dhcp-client-id 01:aa:bb:cc:dd:ee:ff ipv4.dns-search corp.example ipv4.route-metric 77 connection.zone internal \
 				+ipv4.addresses 192.0.2.51/24` + up,
 		},
 		{
-			Name: "static4", Lab: on(silent),
-			Guest: add + `ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
+			Name: "static4", Lab: onVLAN0(silent),
+			Script: addProfile + `ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
 				ipv4.dns-search lab.example,corp.example ipv4.dns-options timeout:3 ipv4.route-metric 150 \
 				ipv4.routes "10.99.0.0/16 192.0.2.2 50, 10.98.0.0/16 192.0.2.2 table=100, 10.97.0.0/16" \
 				ipv4.routing-rules "priority 5000 from 10.98.0.0/16 table 100" \
 				ethtool.feature-gro off connection.zone internal ipv6.method disabled` + up,
 		},
-		{Name: "dual", Lab: on(dual), Guest: add + up, Ready: has4 + " && " + has6},
-		{Name: "slaac", Lab: on(slaac), Guest: add + `ipv4.method disabled` + up, Ready: has6},
-		{Name: "slaac-eui64", Lab: on(slaac), Guest: add + `ipv4.method disabled ipv6.addr-gen-mode eui64` + up, Ready: has6},
-		{Name: "dhcpv6", Lab: on(dhcpv6), Guest: add + `ipv4.method disabled` + up, Ready: has6},
-		{Name: "dhcp-both", Lab: on(both), Guest: add + up, Ready: has4 + " && " + has6},
+		{Name: "dual", Lab: onVLAN0(dual), Script: addProfile + up, Ready: has4 + " && " + has6},
+		{Name: "slaac", Lab: onVLAN0(slaac), Script: addProfile + `ipv4.method disabled` + up, Ready: has6},
+		{Name: "slaac-eui64", Lab: onVLAN0(slaac), Script: addProfile + `ipv4.method disabled ipv6.addr-gen-mode eui64` + up, Ready: has6},
+		{Name: "dhcpv6", Lab: onVLAN0(dhcpv6), Script: addProfile + `ipv4.method disabled` + up, Ready: has6},
+		{Name: "dhcp-both", Lab: onVLAN0(both), Script: addProfile + up, Ready: has4 + " && " + has6},
 		{
-			Name: "static6", Lab: on(silent), Ready: has6,
-			Guest: add + `ipv4.method disabled ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway 2001:db8:1::1 \
+			Name: "static6", Lab: onVLAN0(silent), Ready: has6,
+			Script: addProfile + `ipv4.method disabled ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway 2001:db8:1::1 \
 				ipv6.dns 2001:db8:1::1 ipv6.dns-search lab.example ipv6.routes "2001:db8:99::/48 2001:db8:1::2 50"` + up,
 		},
 		{
-			Name: "static-dual", Lab: on(silent), Ready: has4 + " && " + has6,
-			Guest: add + `ipv4.method manual ipv4.addresses "192.0.2.50/24,192.0.2.60/24" ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
+			Name: "static-dual", Lab: onVLAN0(silent), Ready: has4 + " && " + has6,
+			Script: addProfile + `ipv4.method manual ipv4.addresses "192.0.2.50/24,192.0.2.60/24" ipv4.gateway 192.0.2.1 ipv4.dns 192.0.2.1 \
 				ipv6.method manual ipv6.addresses 2001:db8:1::50/64 ipv6.gateway fe80::1 ipv6.dns 2001:db8:1::1` + up,
 		},
 		{
-			Name: "no-via", Lab: on(silent),
-			Guest: add + `ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.routes 0.0.0.0/0 ipv4.dns 192.0.2.1 ipv6.method disabled` + up,
+			Name: "no-via", Lab: onVLAN0(silent),
+			Script: addProfile + `ipv4.method manual ipv4.addresses 192.0.2.50/24 ipv4.routes 0.0.0.0/0 ipv4.dns 192.0.2.1 ipv6.method disabled` + up,
 		},
 		{
 			Name: "jumbo", Lab: lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: dhcp}},
-			Guest: add + `802-3-ethernet.mtu 9000` + up,
+			Script: addProfile + `802-3-ethernet.mtu 9000` + up,
 		},
-		{Name: "jumbo-by-dhcp", Lab: lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}}, Guest: add + up},
+		{Name: "jumbo-by-dhcp", Lab: lab.Setup{MTU: 9000, Services: map[int]lab.Services{0: {DHCP: true, MTU: 9000}}}, Script: addProfile + up},
 	}
 }

@@ -19,7 +19,7 @@ func TestKindsAreComplete(t *testing.T) {
 			t.Errorf("there are two kinds %q", k.Name)
 		}
 		seen[k.Name] = true
-		if k.Cables < 1 || k.Cables > lab.Ports {
+		if k.Cables < 1 || k.Cables > lab.PortCount {
 			t.Errorf("%s has %d cables", k.Name, k.Cables)
 		}
 		for vlan := range k.Lab.Services {
@@ -27,7 +27,7 @@ func TestKindsAreComplete(t *testing.T) {
 				t.Errorf("%s is served on VLAN %d, which is not there", k.Name, vlan)
 			}
 		}
-		for _, script := range []string{k.Guest, "if " + k.Ready + "; then :; fi", stateScript, wholeScript} {
+		for _, script := range []string{k.Script, "if " + k.Ready + "; then :; fi", stateScript, fullStateScript} {
 			if out, err := exec.CommandContext(t.Context(), "bash", "-n", "-c", script).CombinedOutput(); err != nil {
 				t.Errorf("%s: %s\n%s", k.Name, out, script)
 			}

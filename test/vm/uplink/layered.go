@@ -5,7 +5,7 @@ import "github.com/hcp-node-agent/hcp-node-agent/test/vm/lab"
 // bond returns a script that creates bond0 with both network cards, and with these bond options
 // and profile settings.
 func bond(options, settings string) string {
-	return clean + `nmcli connection add type bond con-name bond0 ifname bond0 bond.options ` + options +
+	return deleteProfiles + `nmcli connection add type bond con-name bond0 ifname bond0 bond.options ` + options +
 		` connection.autoconnect-slaves 1 ` + settings + `
 nmcli connection add type ethernet con-name bond0-a ifname eth0 master bond0
 nmcli connection add type ethernet con-name bond0-b ifname eth1 master bond0
@@ -21,28 +21,28 @@ nmcli connection add type vlan con-name uplink ifname ` + parent + `.100 dev ` +
 }
 
 // vlanParent brings eth0 up without addresses.
-const vlanParent = `nmcli connection add type ethernet con-name parent ifname eth0 ` + quiet + `
+const vlanParent = `nmcli connection add type ethernet con-name parent ifname eth0 ` + withoutAddresses + `
 nmcli -w 60 connection up parent`
 
-const quiet = "ipv4.method disabled ipv6.method disabled"
+const withoutAddresses = "ipv4.method disabled ipv6.method disabled"
 
 // layered returns the kinds with a bond or a VLAN on the network cards.
 func layered() []Kind {
 	dhcp := lab.Services{DHCP: true}
 	on100 := lab.Setup{Services: map[int]lab.Services{100: dhcp}}
-	lacp := on(dhcp)
+	lacp := onVLAN0(dhcp)
 	lacp.Wiring.LACP = true
 	return []Kind{
-		{Name: "vlan", Lab: on100, Uplink: "eth0.100", Guest: clean + vlanParent + vlan("eth0")},
-		{Name: "bond-backup", Lab: on(dhcp), Cables: 2, Uplink: "bond0", Guest: bond("mode=active-backup,miimon=100", "")},
+		{Name: "vlan", Lab: on100, Uplink: "eth0.100", Script: deleteProfiles + vlanParent + vlan("eth0")},
+		{Name: "bond-backup", Lab: onVLAN0(dhcp), Cables: 2, Uplink: "bond0", Script: bond("mode=active-backup,miimon=100", "")},
 		{
-			Name: "bond-backup-mac", Lab: on(dhcp), Cables: 2, Uplink: "bond0",
-			Guest: bond("mode=active-backup,miimon=100,fail_over_mac=active", ""),
+			Name: "bond-backup-mac", Lab: onVLAN0(dhcp), Cables: 2, Uplink: "bond0",
+			Script: bond("mode=active-backup,miimon=100,fail_over_mac=active", ""),
 		},
-		{Name: "bond-lacp", Lab: lacp, Cables: 2, Uplink: "bond0", Guest: bond("mode=802.3ad,miimon=100,lacp_rate=fast", "")},
+		{Name: "bond-lacp", Lab: lacp, Cables: 2, Uplink: "bond0", Script: bond("mode=802.3ad,miimon=100,lacp_rate=fast", "")},
 		{
 			Name: "vlan-on-bond", Lab: on100, Cables: 2, Uplink: "bond0.100",
-			Guest: bond("mode=active-backup,miimon=100", quiet) + vlan("bond0"),
+			Script: bond("mode=active-backup,miimon=100", withoutAddresses) + vlan("bond0"),
 		},
 	}
 }

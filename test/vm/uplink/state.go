@@ -42,9 +42,9 @@ func (k Kind) State(ctx context.Context, m *vm.Machine) ([]string, error) {
 	return strings.Split(out, "\n"), err
 }
 
-// wholeScript prints the state that a migration changes and leave restores, under its own names:
+// fullStateScript prints the state that a migration changes and leave restores, under its own names:
 // addresses, routes with their metrics, profiles, files, bridges.
-const wholeScript = `
+const fullStateScript = `
 export LC_ALL=C
 ip -o address show scope global | sed -E 's/ valid_lft.*//; s/^[0-9]+: //; s/\\//; s/ +/ /g; s/^/address /' | sort
 for f in -4 -6; do
@@ -73,10 +73,10 @@ systemctl list-timers --all --no-legend --no-pager | grep hcp-node-agent
 true
 `
 
-// Whole returns the state of a machine's network as lines, which must be the same before a
+// FullState returns the state of a machine's network as lines, which must be the same before a
 // migration and after its rollback.
-func (k Kind) Whole(ctx context.Context, m *vm.Machine) ([]string, error) {
-	out, err := m.Output(ctx, wholeScript)
+func (k Kind) FullState(ctx context.Context, m *vm.Machine) ([]string, error) {
+	out, err := m.Output(ctx, fullStateScript)
 	return strings.Split(out, "\n"), err
 }
 

@@ -25,10 +25,10 @@ import (
 )
 
 //go:embed classic.sh
-var classic string
+var configureOVSScript string
 
-// bench has the lab and the machine for the measurements.
-type bench struct {
+// comparison has the lab and the machine for the measurements.
+type comparison struct {
 	lab     *lab.Lab
 	machine *vm.Machine
 	rounds  int
@@ -52,7 +52,7 @@ func run() (err error) {
 	if err != nil {
 		return err
 	}
-	b := bench{rounds: *rounds}
+	b := comparison{rounds: *rounds}
 	if b.lab, err = lab.Open(ctx); err != nil {
 		return err
 	}
@@ -70,10 +70,10 @@ func run() (err error) {
 	return nil
 }
 
-// fresh is the machine's snapshot with both implementations installed.
-const fresh = "fresh"
+// freshSnapshot is the machine's snapshot with both implementations installed.
+const freshSnapshot = "fresh"
 
-func (b *bench) boot(ctx context.Context, repository string) error {
+func (b *comparison) boot(ctx context.Context, repository string) error {
 	image, err := vm.BuildImage(ctx, repository, os.Stderr)
 	if err != nil {
 		return err
@@ -93,17 +93,17 @@ func (b *bench) boot(ctx context.Context, repository string) error {
 	if err := b.machine.Put(ctx, "/usr/bin/hcp-node-agent", agent, 0o755); err != nil {
 		return err
 	}
-	if err := b.machine.Put(ctx, "/root/classic.sh", strings.NewReader(classic), 0o755); err != nil {
+	if err := b.machine.Put(ctx, "/root/classic.sh", strings.NewReader(configureOVSScript), 0o755); err != nil {
 		return err
 	}
 	if _, err := b.machine.Output(ctx, "systemctl enable --now openvswitch"); err != nil {
 		return err
 	}
-	return b.machine.Snapshot(ctx, fresh)
+	return b.machine.Snapshot(ctx, freshSnapshot)
 }
 
 // compare measures both implementations in turn and prints one line for each address family.
-func (b *bench) compare(ctx context.Context, kind uplink.Kind) error {
+func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 	ways := []string{"/root/classic.sh " + kind.Uplink, "hcp-node-agent join --only network " + kind.Flags}
 	longest := map[string][][]time.Duration{} // by family and implementation
 	for range b.rounds {
@@ -133,14 +133,14 @@ func (b *bench) compare(ctx context.Context, kind uplink.Kind) error {
 
 // measure returns the longest interruption for each of the uplink's addresses, while the command
 // runs and for five seconds after it.
-func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]time.Duration, error) {
+func (b *comparison) measure(ctx context.Context, kind uplink.Kind, command string) (map[string]time.Duration, error) {
 	if err := b.lab.Arrange(ctx, kind.Lab); err != nil {
 		return nil, err
 	}
-	if err := b.machine.Restore(ctx, fresh); err != nil {
+	if err := b.machine.Restore(ctx, freshSnapshot); err != nil {
 		return nil, err
 	}
-	if err := kind.Set(ctx, b.machine); err != nil {
+	if err := kind.Configure(ctx, b.machine); err != nil {
 		return nil, err
 	}
 	addresses, err := kind.Addresses(ctx, b.machine)
@@ -165,7 +165,7 @@ func (b *bench) measure(ctx context.Context, kind uplink.Kind, command string) (
 	gaps := map[string]time.Duration{}
 	for family, probe := range probes {
 		seen := probe.Stop()
-		if seen.Silent {
+		if seen.Unanswered {
 			// The address is still unreachable, so this is a lower bound.
 			seen.Longest = max(seen.Longest, time.Since(began))
 		}

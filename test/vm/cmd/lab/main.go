@@ -61,7 +61,7 @@ func run() (err error) {
 	if err := l.Arrange(ctx, kind.Lab); err != nil {
 		return err
 	}
-	if err := kind.Set(ctx, m); err != nil {
+	if err := kind.Configure(ctx, m); err != nil {
 		return err
 	}
 	fmt.Printf("%s is ready; the agent's flags: %s\ncontrol channel: %s\nconsole:         %s\nCtrl-C ends it\n",

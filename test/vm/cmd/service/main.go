@@ -22,8 +22,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
 )
 
-// settle is the time for the service's first checks, before the measurement begins.
-const settle = 90 * time.Second
+// settleTime is the time for the service's first checks, before the measurement begins.
+const settleTime = 90 * time.Second
 
 func main() {
 	long := flag.Duration("for", 10*time.Minute, "how long to measure; every look but the seldom ones comes in ten minutes")
@@ -47,40 +47,40 @@ func run(ctx context.Context, long time.Duration) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := errors.Join(s.Install(ctx), s.Deliver(ctx)); err != nil {
+	if err := errors.Join(s.Install(ctx), s.CopyInputs(ctx)); err != nil {
 		return err
 	}
-	slower, err := slowness(ctx, s, filepath.Join(repository, "bin", "hcp-node-agent"))
+	slower, err := slowdown(ctx, s, filepath.Join(repository, "bin", "hcp-node-agent"))
 	if err != nil {
 		return err
 	}
-	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+scene.Stub+" --approve-with "+scene.Approver+
+	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+scene.UserDataPath+" --approve-with "+scene.ApproverKubeconfigPath+
 		" && for i in $(seq 120); do systemctl is-active -q hcp-node-agent && exit; sleep 1; done; exit 1"); err != nil {
 		return err
 	}
-	if err := rest(ctx, settle); err != nil {
+	if err := sleep(ctx, settleTime); err != nil {
 		return err
 	}
-	before, err := cost(ctx, s)
+	before, err := readResourceUse(ctx, s)
 	if err != nil {
 		return err
 	}
-	if err := rest(ctx, long); err != nil {
+	if err := sleep(ctx, long); err != nil {
 		return err
 	}
-	after, err := cost(ctx, s)
+	after, err := readResourceUse(ctx, s)
 	if err != nil {
 		return err
 	}
 	first, minute := before.processor.Seconds(), (after.processor-before.processor).Seconds()/long.Minutes()
-	fmt.Printf("memory: %.1f MiB of its own, and %.1f MiB of its program's file in the page cache\n", after.own, after.mapped)
-	fmt.Printf("processor time, first %.0f s: %.2f s in the machine, which is %.0f times slower than this host: %.2f s\n", settle.Seconds(), first, slower, first/slower)
+	fmt.Printf("memory: %.1f MiB of its own, and %.1f MiB of its program's file in the page cache\n", after.anonymous, after.mapped)
+	fmt.Printf("processor time, first %.0f s: %.2f s in the machine, which is %.0f times slower than this host: %.2f s\n", settleTime.Seconds(), first, slower, first/slower)
 	fmt.Printf("processor time of a minute after that: %.3f s in the machine, %.3f s at this host's speed (%.2f %% of one processor)\n",
 		minute, minute/slower, minute/slower/60*100)
 	return nil
 }
 
-func rest(ctx context.Context, long time.Duration) error {
+func sleep(ctx context.Context, long time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -89,28 +89,28 @@ func rest(ctx context.Context, long time.Duration) error {
 	}
 }
 
-// spent has systemd's accounting of the service.
-type spent struct {
+// resourceUse has systemd's accounting of the service.
+type resourceUse struct {
 	processor time.Duration
-	own       float64 // MiB of written memory, which is not shared
+	anonymous float64 // MiB of written memory, which is not shared
 	mapped    float64 // MiB of mapped files, which the kernel can reclaim
 }
 
-func cost(ctx context.Context, s *scene.Scene) (spent, error) {
+func readResourceUse(ctx context.Context, s *scene.Environment) (resourceUse, error) {
 	out, err := s.Machine.Output(ctx, `systemctl show --value -p CPUUsageNSec hcp-node-agent
 		awk '/^RssAnon/ {own = $2} /^RssFile/ {mapped = $2} END {print own, mapped}' /proc/$(systemctl show --value -p MainPID hcp-node-agent)/status`)
 	if err != nil {
-		return spent{}, err
+		return resourceUse{}, err
 	}
 	n, err := numbers(out, 3)
 	if err != nil {
-		return spent{}, err
+		return resourceUse{}, err
 	}
-	return spent{processor: time.Duration(n[0]), own: n[1] / 1024, mapped: n[2] / 1024}, nil
+	return resourceUse{processor: time.Duration(n[0]), anonymous: n[1] / 1024, mapped: n[2] / 1024}, nil
 }
 
-// slowness returns how many times longer the reference workload takes in the machine.
-func slowness(ctx context.Context, s *scene.Scene, agent string) (float64, error) {
+// slowdown returns how many times longer the reference workload takes in the machine.
+func slowdown(ctx context.Context, s *scene.Environment, agent string) (float64, error) {
 	const rounds = 10
 	own := time.Duration(0)
 	for range rounds {
