@@ -38,7 +38,7 @@ type request struct {
 	answered bool
 }
 
-// Outage is the result of an Echo.
+// Outage is the result of a Pinger.
 type Outage struct {
 	Longest  time.Duration // from the last request with a reply before a loss to the next one
 	Sent     int
@@ -51,7 +51,7 @@ type echoKinds struct{ request, reply byte }
 // StartEcho starts to send requests from an address of this host or, with the
 // zero address, from any. A link-local target gets requests over each of the
 // existing links, because the host's address can change the link during the
-// measurement. StartEcho requires permission to open a raw socket.
+// measurement. It requires permission to open a raw socket.
 func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*Echo, error) {
 	network, address, kinds := "ip4:icmp", "0.0.0.0", echoKinds{8, 0}
 	if target.Is6() {

@@ -35,7 +35,7 @@ func TestHold(t *testing.T) {
 		await(t, "the address", func() bool { return usable(t, "up0", prefix.Addr()) })
 		await(t, "the route", func() bool { return len(defaults(t)) == 1 })
 	}
-	// If the process is killed before it can stop the Hold.
+	// If the process is killed before it can stop the AddressKeeper.
 	if output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "default").Output(); err != nil || !strings.Contains(string(output), " expires ") {
 		t.Errorf("the held route lasts for ever: %s, %v", output, err)
 	}
