@@ -53,8 +53,8 @@ func (t *Tree) Rename(from, to string) error {
 	return nil
 }
 
-// WalkAll is Walk for a complete tree that Sub opened. device is the device of
-// its root.
+// WalkAll walks a complete tree that Sub opened, in the manner of Walk. device
+// is the device of its root.
 func (t *Tree) WalkAll(device uint64, visit func(p string, info Info) error) error {
 	return t.walk("/", device, visit)
 }

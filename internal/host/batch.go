@@ -167,9 +167,9 @@ func (b *Batch) Rename() error {
 	return err
 }
 
-// RenameEach is Rename for callers that need to know which files were replaced.
-// The map contains the error of each path, as staged, that could not be
-// replaced. If RenameEach returns an error, nothing was renamed.
+// RenameEach does the same as Rename for callers that need to know which files
+// were replaced. The map contains the error of each path, as staged, that could
+// not be replaced. If RenameEach returns an error, nothing was renamed.
 func (b *Batch) RenameEach() (map[string]error, error) {
 	if len(b.staged) == 0 {
 		return nil, nil

@@ -126,7 +126,7 @@ func (e *Echo) send() {
 		e.mu.Unlock()
 		message := e.kinds.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
 		for _, link := range e.links {
-			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // a failed request is part of the measurement
+			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // errors count as loss
 		}
 	}
 }

@@ -22,9 +22,9 @@ type Link struct {
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
 	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
-	Passing    []netip.Addr   `json:"passing,omitempty"`    // those that are temporary (RFC 8981), deprecated, or an EgressIP
+	Passing    []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
-	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel, which NetworkManager's addresses lack
+	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: with a subnet route of the kernel; NetworkManager's lack it
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
 
 	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC

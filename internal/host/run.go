@@ -38,21 +38,21 @@ func Run(ctx context.Context, name string, args ...string) (string, error) {
 	return RunInput(ctx, nil, name, args...)
 }
 
-// RunInput is Run with bytes on standard input.
+// RunInput runs a command like Run, with bytes on standard input.
 func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
 	return RunHolding(ctx, nil, stdin, name, args...)
 }
 
-// RunHolding is RunInput for a command that inherits the open file held, if not
-// nil. A lock of the file is then kept until the command exits, even if this
-// process is killed.
+// RunHolding runs a command like RunInput. The command inherits the open file
+// held, if not nil. A lock of the file is then kept until the command exits,
+// even if this process is killed.
 func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	err := runInto(ctx, &stdout, held, stdin, name, args...)
 	return stdout.String(), err
 }
 
-// RunTail is Run for a command with much output. It returns at most the last
+// RunTail runs a command with much output like Run. It returns at most the last
 // most bytes, and reports whether there were more.
 func RunTail(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error) {
 	stdout := tail{most: most}

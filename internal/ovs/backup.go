@@ -20,11 +20,11 @@ type Backup struct {
 	IPv6     networkmanager.IP       `json:"ipv6"`
 	State    AddressState            `json:"carried"`
 	Members  []Member                `json:"members,omitempty"` // of a bond
-	InPlace  bool                    `json:"inPlace,omitempty"` // the NIC keeps its profile until the next boot: see keepsProfileUntilReboot
+	InPlace  bool                    `json:"inPlace,omitempty"` // until the next boot: see keepsProfileUntilReboot
 	OwnUUIDs map[string]string       `json:"ours,omitempty"`    // UUIDs of the agent's profiles by name
 
 	Checkpoint networkmanager.Checkpoint `json:"checkpoint,omitempty"` // NetworkManager's, of a migration in progress
-	Undoing    bool                      `json:"leaving,omitempty"`    // the pending operation is the rollback of a finished migration
+	Undoing    bool                      `json:"leaving,omitempty"`    // rolling back a finished migration
 }
 
 // OwnProfiles returns those of profiles that the agent has created.

@@ -25,7 +25,7 @@ type Facts struct {
 	Hint           string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
 	HintEmpty      bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
 	SavedUplink    string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
-	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // content of /run/nodeip-configuration/primary-ip
+	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // from /run/nodeip-configuration/primary-ip
 	NodeIPHint     string                   `json:"nodeIPHint,omitempty"`  // from /etc/default/nodeip-configuration
 }
 

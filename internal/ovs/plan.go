@@ -50,9 +50,9 @@ func (m Migration) Change() ledger.Change {
 
 // StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
 type StagedProfiles struct {
-	Static            networkmanager.Settings `json:"copy"`             // the current addresses, with higher metrics than the NIC's
-	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // the same with the final metrics; nil if no other route competes
-	DHCP              networkmanager.Settings `json:"lease"`            // DHCP, with the static addresses until there is a lease
+	Static            networkmanager.Settings `json:"copy"`             // current addresses, higher metrics than the NIC's
+	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // with the final metrics; nil: no competing route
+	DHCP              networkmanager.Settings `json:"lease"`            // DHCP and static addresses until there is a lease
 }
 
 // Plan decides what to do about br-ex: nothing, a migration, or a refusal that

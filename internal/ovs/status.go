@@ -20,7 +20,7 @@ type Status struct {
 	MTU       int                     `json:"mtu,omitempty"` // bytes
 	Ports     []openvswitch.Interface `json:"ports,omitempty"`
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // the addresses of the node, the primary first
-	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: NetworkManager is not running, or has no active profile on br-ex
+	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: no active profile, or no NetworkManager
 	Made      *Record                 `json:"made,omitempty"`    // nil: the agent has not created br-ex
 }
 

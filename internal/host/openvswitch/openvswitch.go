@@ -22,7 +22,7 @@ type Bridge struct {
 // bond inside Open vSwitch; its interfaces are listed individually.)
 type Interface struct {
 	Name string `json:"name"`
-	Type string `json:"type"` // internal, system, patch, ...; for a NIC, NetworkManager writes system and ovs-vsctl nothing
+	Type string `json:"type"` // internal, system, patch, ...; for a NIC system or ""
 }
 
 // SwitchRunning returns an error if ovs-vswitchd does not respond. The database

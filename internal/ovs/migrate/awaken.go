@@ -43,7 +43,7 @@ func (d *Driver) startDatapath(ctx context.Context, nic string) {
 		func() error { return d.showDatabase(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
 		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
-		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // terminated while openvswitch.service is active
+		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
 	} {
 		if err := mend(); err != nil {
 			d.log.Note(err.Error())

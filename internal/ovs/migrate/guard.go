@@ -67,7 +67,7 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 		"ovs-vsctl --timeout=10 --if-exists del-br " + ovs.BridgeName,
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // usually deleted already
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // often gone already
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",

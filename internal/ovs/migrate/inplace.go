@@ -17,7 +17,7 @@ func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Devi
 	return d.NM.Reapply(ctx, uplink, ovs.WithoutAddresses(applied))
 }
 
-// restoreAddresses is the variant of restoreProfile for a NIC on which the
+// restoreAddresses does the work of restoreProfile for a NIC on which the
 // original profile is still active, possibly without its addresses.
 func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState) error {
 	d.restoreMembers(ctx, o)

@@ -39,7 +39,7 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 	return errors.Join(err, unpin(ctx))
 }
 
-// activateOriginal is the variant of restoreProfile for a NIC with another
+// activateOriginal does the work of restoreProfile for a NIC with another
 // active profile.
 func (d *Driver) activateOriginal(
 	ctx context.Context, o ovs.Backup, original networkmanager.Ref, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState,
