@@ -13,9 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sub opens directory p as a tree of its own: a link below it cannot lead out
-// of it. So root can write in a place that is somebody else's, as a home is,
-// whatever its owner swaps meanwhile. Info is what the directory is.
+// Sub opens directory p as a separate tree that symbolic links below it cannot
+// leave. It also returns the Info of the directory. With it root can safely
+// write to a directory that another user owns and can change at any time, such
+// as a home directory.
 func (t *Tree) Sub(p string) (*Tree, Info, error) {
 	clean := path.Clean("/" + p)
 	root, err := t.lookup(clean, unix.O_PATH)
@@ -34,11 +35,12 @@ func (t *Tree) Sub(p string) (*Tree, Info, error) {
 	return &Tree{root: root, name: path.Join(t.name, clean), owner: t.owner, user: t.user}, info, nil
 }
 
-// lockPatience is how long lckpwdf(3) waits, too.
+// lockPatience is the timeout of lckpwdf(3).
 const lockPatience = 15 * time.Second
 
-// Lock takes the lock file p as lckpwdf(3) does, so that the programs of
-// shadow-utils wait meanwhile. Closing the file releases it.
+// Lock locks the file p in the way of lckpwdf(3), so that the commands of
+// shadow-utils wait. Closing the returned file releases the lock. Lock fails
+// after 15 seconds.
 func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 	where, err := t.at(p)
 	if err != nil {
@@ -53,7 +55,7 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 	ctx, cancel := context.WithTimeout(ctx, lockPatience)
 	defer cancel()
 	for {
-		// A lock of the open file, which excludes those of processes as well.
+		// An open file description lock, which also conflicts with process locks.
 		err := unix.FcntlFlock(file.Fd(), unix.F_OFD_SETLK, &unix.Flock_t{Type: unix.F_WRLCK})
 		if err == nil {
 			return file, nil
@@ -71,8 +73,8 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 	}
 }
 
-// Processes lists the processes that run as a user, by real, effective, saved
-// or file system user id, as userdel(8) looks for them.
+// Processes returns the processes that run as a user, by real, effective, saved
+// or file system user ID, like userdel(8).
 func Processes(uid int) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -86,7 +88,7 @@ func Processes(uid int) ([]int, error) {
 		}
 		status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 		if err != nil {
-			continue // it ended meanwhile
+			continue // the process has exited
 		}
 		if runsAs(string(status), uid) {
 			pids = append(pids, pid)

@@ -11,19 +11,19 @@ import (
 // selinuxLabel is the extended attribute that holds the SELinux label.
 const selinuxLabel = "security.selinux"
 
-// Attr is how a file or directory shall be owned and protected.
+// Attr contains the desired owner, mode and attributes of a file or directory.
 type Attr struct {
 	Mode     uint32
 	UID, GID int
-	Xattrs   map[string][]byte // set as they are; nil leaves what the file system gives
-	// Label is the SELinux label of something new, before it has its name. A
-	// kernel that does not take it leaves the label of the directory; whoever
-	// relabels afterwards then says why.
+	Xattrs   map[string][]byte // set exactly; nil keeps what the file system assigns
+	// Label is the SELinux label of a new file, set before the file gets its name.
+	// If the kernel refuses it, the file keeps the label of the directory, and a
+	// later relabeling reports the error.
 	Label []byte
 }
 
-// set gives an open file or directory its owner, mode and attributes. A change
-// of owner clears setuid, setgid and file capabilities, so it comes first.
+// set applies a to an open file or directory. The owner is changed first,
+// because that clears setuid, setgid and file capabilities.
 func (a Attr) set(file *os.File) error {
 	fd := int(file.Fd())
 	errs := []error{file.Chown(a.UID, a.GID), unix.Fchmod(fd, a.Mode&0o7777)}
@@ -38,9 +38,8 @@ func (a Attr) set(file *os.File) error {
 	return errors.Join(errs...)
 }
 
-// setLink gives the symbolic link at where its owner and attributes. It is
-// named by its path, as a link cannot be opened for this; the calls do not
-// follow it.
+// setLink applies a to the symbolic link at where. It uses the path, because a
+// link cannot be opened for this. The system calls do not follow the link.
 func (a Attr) setLink(where place) error {
 	errs := []error{unix.Fchownat(where.fd(), where.base, a.UID, a.GID, unix.AT_SYMLINK_NOFOLLOW)}
 	for name, value := range a.Xattrs {
@@ -54,7 +53,7 @@ func (a Attr) setLink(where place) error {
 	return errors.Join(errs...)
 }
 
-// labels tells whether Label counts: what is put back has its own.
+// labels reports whether Label applies: a restored file has its own label.
 func (a Attr) labels() bool {
 	_, given := a.Xattrs[selinuxLabel]
 	return len(a.Label) > 0 && !given

@@ -11,43 +11,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Batch replaces many files at once: all new contents are written beside their
-// targets, made durable with one barrier for each file system (not one for
-// each file), and then renamed into place. A reader sees the old or the new
-// file whole, never a part.
+// Batch replaces many files at once: it writes all new contents to temporary
+// files in the target directories, makes them durable with one sync per file
+// system (not one per file), and renames them into place. A reader sees the
+// complete old or new file, never a part.
 //
-// The barrier is syncfs, not fsync of each file: on ext4, 5 kB files in 20
-// directories, staged, made durable and renamed, took with syncfs (with fsync of
-// one after the other, with fsync by 16 threads) 5 ms (40, 13) for 54 files,
-// 35 ms (190, 70) for 540 and 1.1 s (2.6, 1.4) for 5400; and it was no slower
-// while another process wrote 200 MB/s to the same file system. What it costs
-// is to wait for what others have written and not yet synced; the journal of
-// ext4 and xfs makes an fsync wait for part of that too.
+// The sync is syncfs, not fsync of each file: on ext4, 5 kB files in 20
+// directories, staged, made durable and renamed, took with syncfs (with fsync
+// of one after the other, with fsync by 16 threads) 5 ms (40, 13) for 54 files,
+// 35 ms (190, 70) for 540 and 1.1 s (2.6, 1.4) for 5400. It was no slower while
+// another process wrote 200 MB/s to the same file system. The cost is that
+// syncfs waits for the unsynced data of other processes. With the journal of
+// ext4 and xfs, fsync waits for part of that too.
 type Batch struct {
 	tree    *Tree
 	staged  []staged
-	parents map[object]*os.File // one open handle for each directory, not for each file
-	devices map[uint64]*os.File // one open file for each file system, to call syncfs on
+	parents map[object]*os.File // one open handle per directory, not per file
+	devices map[uint64]*os.File // one open file per file system, for syncfs
 }
 
-// object is a file or directory, whatever its names are.
+// object identifies a file or directory, independent of its names.
 type object struct{ device, inode uint64 }
 
 type staged struct {
 	where     place
-	in        object // the directory that it is staged in
+	in        object // the directory of the temporary file
 	temporary string
 	path      string
 }
 
-// NewBatch starts an empty batch.
+// NewBatch returns an empty batch.
 func (t *Tree) NewBatch() *Batch {
 	return &Batch{tree: t, parents: map[object]*os.File{}, devices: map[uint64]*os.File{}}
 }
 
-// Stage writes content beside p with its final owner, mode and attributes. Only
-// a file that is whole is part of the batch: what could not be written in full
-// is removed again, and never renamed into place by a later call.
+// Stage writes content to a temporary file beside p, with its final owner, mode
+// and attributes. After an error the file is not part of the batch: Stage
+// removes an incomplete file, and no later call renames it into place.
 func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	where, in, err := b.at(p)
 	if err != nil {
@@ -70,7 +70,7 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	return nil
 }
 
-// at opens the parent of p, which the batch closes.
+// at opens the parent of p. The batch closes it.
 func (b *Batch) at(p string) (place, object, error) {
 	where, err := b.tree.at(p)
 	if err != nil {
@@ -98,7 +98,7 @@ func identity(file *os.File) (object, error) {
 	return object{device: stat.Dev, inode: stat.Ino}, nil
 }
 
-// Holds tells whether something is staged for p, by that name or another.
+// Holds reports whether a file is staged for p, by that name or another.
 func (b *Batch) Holds(p string) (bool, error) {
 	if len(b.staged) == 0 {
 		return false, nil
@@ -118,12 +118,12 @@ func (b *Batch) Holds(p string) (bool, error) {
 	return false, nil
 }
 
-// Touch tells the batch that p was made, changed or removed without it, so that
-// Sync makes that durable too.
+// Touch records that p was created, changed or removed outside of the batch, so
+// that Sync makes that durable too.
 func (b *Batch) Touch(p string) error {
 	dir, err := b.tree.openDir(path.Dir(path.Clean("/" + p)))
 	if absent(err) {
-		return nil // nothing is there, nor will be after a power cut
+		return nil // p does not exist, and will not after a power loss
 	}
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (b *Batch) Touch(p string) error {
 	return b.keepDevice(dir)
 }
 
-// keepDevice keeps one file open for each file system and closes the others.
+// keepDevice keeps one file open per file system and closes the others.
 func (b *Batch) keepDevice(file *os.File) error {
 	is, err := identity(file)
 	if err != nil {
@@ -145,9 +145,9 @@ func (b *Batch) keepDevice(file *os.File) error {
 	return nil
 }
 
-// Commit makes the staged files durable, renames them into place and makes
-// that durable too. After an error some targets may be new and some old; the
-// ledger knows which were meant.
+// Commit makes the staged files durable, renames them into place and makes the
+// renames durable too. After an error some targets may be new and some old; the
+// ledger contains the desired ones.
 func (b *Batch) Commit() error {
 	defer b.Abort()
 	if err := b.Rename(); err != nil {
@@ -167,9 +167,9 @@ func (b *Batch) Rename() error {
 	return err
 }
 
-// RenameEach is Rename for callers that need to know which files were replaced.
-// The map has the paths, as they were staged, that could not be replaced, each
-// with its error. After an error nothing was renamed.
+// RenameEach does the same as Rename for callers that need to know which files
+// were replaced. The map contains the error of each path, as staged, that could
+// not be replaced. If RenameEach returns an error, nothing was renamed.
 func (b *Batch) RenameEach() (map[string]error, error) {
 	if len(b.staged) == 0 {
 		return nil, nil
@@ -189,8 +189,8 @@ func (b *Batch) RenameEach() (map[string]error, error) {
 	return failed, nil
 }
 
-// Sync makes durable all that was staged, renamed or touched, with one syncfs
-// for each file system.
+// Sync makes everything durable that was staged, renamed or touched, with one
+// syncfs per file system.
 func (b *Batch) Sync() error {
 	var errs []error
 	for _, file := range b.devices {
@@ -201,7 +201,8 @@ func (b *Batch) Sync() error {
 	return errors.Join(errs...)
 }
 
-// Abort removes what was staged and not renamed. It is safe to call twice.
+// Abort removes the files that were staged and not renamed. It can be called
+// more than once.
 func (b *Batch) Abort() {
 	for _, s := range b.staged {
 		_ = unix.Unlinkat(s.where.fd(), s.temporary, 0) // a later run removes it anyway

@@ -67,8 +67,8 @@ func TestAbortLeavesNothing(t *testing.T) {
 	}
 }
 
-// What a run that was killed left beside a target is gone after the next run,
-// and does not lend its mode to it.
+// The next run removes the temporary file of a killed run, and does not inherit
+// its mode.
 func TestBatchReplacesWhatAKilledRunLeft(t *testing.T) {
 	tree, root := openTest(t)
 	killed := tree.NewBatch()
@@ -92,7 +92,7 @@ func TestBatchReplacesWhatAKilledRunLeft(t *testing.T) {
 }
 
 func TestBatchSetsModeOwnerAndAttributes(t *testing.T) {
-	old := unix.Umask(0o077) // must not count
+	old := unix.Umask(0o077) // must have no effect
 	defer unix.Umask(old)
 	tree, _ := openTest(t)
 	for _, test := range []struct {
@@ -122,7 +122,7 @@ func TestBatchSetsModeOwnerAndAttributes(t *testing.T) {
 		}
 		got := Attr{Mode: info.Mode, UID: info.UID, GID: info.GID}
 		for name, value := range info.Xattrs {
-			if _, wanted := attr.Xattrs[name]; wanted { // the system may add a label of its own
+			if _, wanted := attr.Xattrs[name]; wanted { // the system may add its own label
 				if got.Xattrs == nil {
 					got.Xattrs = map[string][]byte{}
 				}
@@ -136,7 +136,7 @@ func TestBatchSetsModeOwnerAndAttributes(t *testing.T) {
 }
 
 // A batch of a thousand files must not need a thousand open files: it keeps
-// their parents open, and one file for each file system.
+// their parents open, and one file per file system.
 func TestBatchKeepsOneFileOpenForEachFileSystem(t *testing.T) {
 	tree, _ := openTest(t)
 	batch := tree.NewBatch()
@@ -151,8 +151,8 @@ func TestBatchKeepsOneFileOpenForEachFileSystem(t *testing.T) {
 	}
 }
 
-// One directory needs one handle, however many files are staged in it; and
-// what is staged is found by any of its names.
+// A directory needs one handle for any number of staged files. A staged file is
+// found by any of its names.
 func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "etc/sub/file", "")

@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The calls in this file and in Batch change the machine. Only the ledger
-// calls them, after it has recorded what was there before. What they change is
-// durable after a Batch that was told of it (Touch) has synced.
+// The calls in this file and in Batch change the host. Only the ledger calls
+// them, after it has recorded the previous state. Their changes are durable
+// after Sync of a Batch that Touch was called on.
 
-// Mkdir creates directory p, or sets owner and mode of the one that is there.
-// The parent must exist.
+// Mkdir creates directory p, or sets owner and mode of an existing one. The
+// parent must exist.
 func (t *Tree) Mkdir(p string, attr Attr) error {
 	where, err := t.at(p)
 	if err != nil {
@@ -46,7 +46,7 @@ func newDirectory(where place, attr Attr) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort, err counts
+			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort; err is returned
 		}
 	}()
 	dir, err := place{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
@@ -60,8 +60,8 @@ func newDirectory(where place, attr Attr) (err error) {
 	return unix.Renameat(where.fd(), name, where.fd(), where.base)
 }
 
-// MkdirAll creates p and its missing parents, mode 0755, owned by the user of
-// this process.
+// MkdirAll creates p and its missing parents with mode 0755, owned by the user
+// of this process.
 func (t *Tree) MkdirAll(p string) error {
 	missing, err := t.MissingDirs(p)
 	for _, dir := range missing {
@@ -70,7 +70,7 @@ func (t *Tree) MkdirAll(p string) error {
 	return err
 }
 
-// MissingDirs lists the directories that MkdirAll(p) would create, outermost
+// MissingDirs returns the directories that MkdirAll(p) would create, outermost
 // first.
 func (t *Tree) MissingDirs(p string) ([]string, error) {
 	var missing []string
@@ -88,8 +88,8 @@ func (t *Tree) MissingDirs(p string) ([]string, error) {
 	return missing, nil
 }
 
-// Symlink puts a symbolic link to target at p, replacing a link or file there
-// in one rename.
+// Symlink creates a symbolic link to target at p, and replaces an existing link
+// or file in one rename.
 func (t *Tree) Symlink(target, p string, attr Attr) error {
 	where, err := t.at(p)
 	if err != nil {
@@ -104,14 +104,14 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
 	}
 	if err != nil {
-		_ = unix.Unlinkat(where.fd(), name, 0) // best effort, the error below counts
+		_ = unix.Unlinkat(where.fd(), name, 0) // best effort; the error below is returned
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
 	return nil
 }
 
-// HardLink makes p another name of the file target, replacing a link or file
-// there in one rename.
+// HardLink makes p another name of the file target, and replaces an existing
+// link or file in one rename.
 func (t *Tree) HardLink(target, p string) error {
 	from, err := t.at(target)
 	if err != nil {
@@ -128,7 +128,7 @@ func (t *Tree) HardLink(target, p string) error {
 		return fmt.Errorf("linking %s to %s: %w", p, target, err)
 	}
 	err = unix.Renameat(to.fd(), name, to.fd(), to.base)
-	// A rename onto another name of the same file does nothing, and succeeds.
+	// A rename to another name of the same file does nothing and succeeds.
 	_ = unix.Unlinkat(to.fd(), name, 0)
 	if err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
@@ -155,7 +155,8 @@ func (t *Tree) SetAttr(p string, attr Attr) error {
 	return nil
 }
 
-// Remove deletes the file, link or empty directory at p; nothing there is fine.
+// Remove deletes the file, link or empty directory at p. A missing p is not an
+// error.
 func (t *Tree) Remove(p string) error {
 	where, err := t.at(p)
 	if absent(err) {

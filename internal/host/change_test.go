@@ -156,7 +156,7 @@ func TestOpenTreeRefusesWhatIsNoDirectory(t *testing.T) {
 	}
 }
 
-// An owner, a mode and attributes that belong to a link itself.
+// A link can have its own owner, mode and attributes.
 func TestLstatSeesALinksOwnAttributes(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a link an attribute")
@@ -221,7 +221,7 @@ func TestRemoveTemporary(t *testing.T) {
 	}
 }
 
-// A rename onto another name of the same file does nothing, and says nothing.
+// A rename to another name of the same file does nothing, and returns no error.
 func TestHardLinkThatIsThereAlready(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "file", "one")

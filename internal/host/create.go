@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Create makes the file name, for its user alone, with what fill writes. It has
-// its name only when it is whole and durable, and never takes the place of
-// something that is there: then the error is fs.ErrExist.
+// Create creates the file name with mode 0600 and the content that fill writes.
+// The file gets its name only when it is complete and durable. Create never
+// replaces an existing file: the error is then fs.ErrExist.
 func Create(name string, fill func(io.Writer) error) error {
 	if _, err := os.Lstat(name); err == nil {
 		return fmt.Errorf("making %s: %w", name, fs.ErrExist)
@@ -23,7 +23,7 @@ func Create(name string, fill func(io.Writer) error) error {
 	if err != nil {
 		return fmt.Errorf("making %s: %w", name, err)
 	}
-	defer func() { _ = os.Remove(file.Name()) }() // what was renamed is not there any more
+	defer func() { _ = os.Remove(file.Name()) }() // does nothing after the rename
 	defer file.Close()
 	if err := fill(file); err != nil {
 		return err
@@ -42,8 +42,8 @@ func Create(name string, fill func(io.Writer) error) error {
 	return tree.SyncDir("/")
 }
 
-// rename gives a file its name where nothing has it. Some file systems, NFS
-// among them, know no such rename, but a second name for a file.
+// rename renames a file without replacing an existing one. Some file systems,
+// such as NFS, do not support that but support hard links.
 func rename(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {

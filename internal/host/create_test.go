@@ -41,7 +41,7 @@ func TestCreate(t *testing.T) {
 	if err := Create(name, func(io.Writer) error { touched = true; return nil }); !errors.Is(err, fs.ErrExist) || touched {
 		t.Errorf("over an existing file: %v", err)
 	}
-	// One that comes while the other is written, and a link that leads nowhere.
+	// A file that appears while the other is written, and a dangling link.
 	other := filepath.Join(dir, "b")
 	err = Create(other, func(io.Writer) error { return os.Symlink("/nonexistent/x", other) })
 	if !errors.Is(err, fs.ErrExist) {

@@ -1,4 +1,4 @@
-// Package host is what the machine is and can do: files below a root, systemd,
-// NetworkManager, links and routes, programs, facts. It is the only package
-// that touches os/exec, D-Bus and netlink; it decides nothing.
+// Package host provides access to the host: files below a root, systemd,
+// NetworkManager, links and routes, commands, facts. It is the only package
+// that uses os/exec, D-Bus and netlink. It makes no decisions.
 package host

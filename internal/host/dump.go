@@ -6,11 +6,12 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// dump lists what the kernel has. A list that was changed while the kernel gave
-// it can lack entries, or have one twice; the kernel marks it (NLM_F_DUMP_INTR),
-// and it has to be asked for again. During a change of the network that happens.
+// dump returns a list from the kernel. A list that changes during the dump can
+// lack entries or contain duplicates. The kernel marks such a dump
+// (NLM_F_DUMP_INTR), and dump then requests the list again. This happens while
+// the network is reconfigured.
 func dump[T any](list func() ([]T, error)) ([]T, error) {
-	const often = 100 // an upper bound; each is a matter of microseconds
+	const often = 100 // an upper bound; each attempt takes microseconds
 	var items []T
 	var err error
 	for range often {

@@ -15,17 +15,17 @@ import (
 
 const (
 	echoEvery = 10 * time.Millisecond
-	// A later answer is as good as none: it waited in a queue.
+	// A later reply is as bad as none: it waited in a queue.
 	echoLimit = 150 * time.Millisecond
 )
 
-// Echo asks an address for an ICMP echo a hundred times a second, to measure
-// how long it was out of reach.
+// Echo sends ICMP echo requests to an address, a hundred per second, to measure
+// how long it was unreachable.
 type Echo struct {
 	conn     net.PacketConn
 	target   netip.Addr
 	kinds    echoKinds
-	links    []string // to ask over; "" leaves that to the routes
+	links    []string // outgoing links; "" selects one by route
 	id       uint16
 	stop     chan struct{}
 	finished sync.WaitGroup
@@ -38,20 +38,20 @@ type request struct {
 	answered bool
 }
 
-// Outage is what an Echo has measured.
+// Outage is the result of a Pinger.
 type Outage struct {
-	Longest  time.Duration // from the last answered request before a loss to the next one
+	Longest  time.Duration // from the last request with a reply before a loss to the next one
 	Sent     int
 	Answered int
 }
 
-// echoKinds are the types of ICMP message of a family.
+// echoKinds are the ICMP message types of a family.
 type echoKinds struct{ request, reply byte }
 
-// StartEcho begins to ask, from an address of this host or, with the zero
-// address, from any. A link-local target is asked over each of the links that
-// is there: the host may be moved from one to the other meanwhile. It needs
-// the right to open a raw socket.
+// StartEcho starts to send requests from an address of this host or, with the
+// zero address, from any. A link-local target gets requests over each of the
+// existing links, because the host's address can change the link during the
+// measurement. It requires permission to open a raw socket.
 func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*Echo, error) {
 	network, address, kinds := "ip4:icmp", "0.0.0.0", echoKinds{8, 0}
 	if target.Is6() {
@@ -77,17 +77,17 @@ func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*
 	return e, nil
 }
 
-// Stop ends the asking and tells what was measured.
+// Stop ends the measurement and returns the result. It blocks for up to 150 ms.
 func (e *Echo) Stop() Outage {
-	time.Sleep(echoLimit) // for the answers that are still due
+	time.Sleep(echoLimit) // for outstanding replies
 	close(e.stop)
 	e.conn.Close()
 	e.finished.Wait()
 	return outageOf(e.requests, time.Now())
 }
 
-// outageOf sums up; requests at the end that can still be answered are not
-// counted.
+// outageOf evaluates the requests. It ignores the last ones, which can still
+// get a reply.
 func outageOf(requests []request, now time.Time) Outage {
 	var outage Outage
 	var last time.Time
@@ -126,20 +126,21 @@ func (e *Echo) send() {
 		e.mu.Unlock()
 		message := e.kinds.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
 		for _, link := range e.links {
-			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // that it fails is what is measured
+			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // errors count as loss
 		}
 	}
 }
 
-// zone is a link's number, which package net need not look up; a name would be
-// looked up again for each packet as long as there is no such link.
+// zone returns a link's index, which package net does not need to look up. It
+// would look up a name again for each packet as long as the link does not
+// exist.
 func zone(link string) string {
 	if link == "" {
 		return ""
 	}
 	content, err := os.ReadFile(path.Join("/sys/class/net", path.Base(link), "ifindex"))
 	if err != nil {
-		return "" // not there yet, or not any more
+		return "" // the link does not exist now
 	}
 	return strings.TrimSpace(string(content))
 }
@@ -164,9 +165,9 @@ func (e *Echo) receive() {
 	}
 }
 
-// message is an ICMP echo request that carries a sequence number of 32 bits as
-// data; the one in the header would wrap around. The kernel sets the checksum
-// for ICMPv6.
+// message returns an ICMP echo request with a 32-bit sequence number as data,
+// because the number in the header would wrap around. The kernel sets the
+// checksum for ICMPv6.
 func (k echoKinds) message(id uint16, sequence uint32) []byte {
 	message := []byte{k.request, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
 	binary.BigEndian.PutUint32(message[8:], sequence)

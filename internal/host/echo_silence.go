@@ -2,9 +2,9 @@ package host
 
 import "time"
 
-// Silence is how long the target has not answered, counted from the last
-// request that it did answer. It is false for one that has never answered:
-// many a gateway ignores echo requests.
+// Silence returns the time since the last request that got a reply. It returns
+// false for a target that has never replied: many gateways ignore echo
+// requests.
 func (e *Echo) Silence() (time.Duration, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Every receiver drops a request whose checksum is wrong: the words of a
-// message, its checksum among them, add up to all ones (RFC 792).
+// Receivers drop a request with a wrong checksum: the one's complement sum of a
+// message including its checksum is all ones (RFC 792).
 func TestEchoRequestChecksum(t *testing.T) {
 	for _, sequence := range []uint32{0, 1, 0xffff, 0x10000, 0xfffefffd, 0xffffffff} {
 		message := echoKinds{8, 0}.message(0xbeef, sequence)
@@ -52,7 +52,7 @@ func TestOutage(t *testing.T) {
 			}
 		})
 	}
-	// A request that was sent a moment ago can still be answered.
+	// A request that was just sent can still get a reply.
 	got := outageOf([]request{{begin, yes}, {time.Now(), no}}, time.Now())
 	if want := (Outage{Sent: 1, Answered: 1}); got != want {
 		t.Errorf("%+v, want %+v", got, want)

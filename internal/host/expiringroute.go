@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// addExpiringRoute adds an IPv6 default route that the kernel takes away after
-// so many seconds, should this program not live to do it; Route of the netlink
-// library has no time of life (1.3). One that is there already is an error, as
-// with RouteAdd.
+// addExpiringRoute adds an IPv6 default route that the kernel removes after the
+// given number of seconds, in case this process is killed before. Route of the
+// netlink library does not support a lifetime (1.3). An existing route is an
+// error, as with RouteAdd.
 func addExpiringRoute(link int, gateway netip.Addr, metric int, seconds uint32) error {
 	request := nl.NewNetlinkRequest(unix.RTM_NEWROUTE, unix.NLM_F_CREATE|unix.NLM_F_EXCL|unix.NLM_F_ACK)
 	message := nl.NewRtMsg()

@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Facts is what the decisions of the agent need to know of the machine.
+// Facts contains what the agent's decisions depend on.
 type Facts struct {
 	OS        OSRelease `json:"os"`
-	Arch      string    `json:"arch"`     // as Go names it: amd64, arm64
+	Arch      string    `json:"arch"`     // as in Go: amd64, arm64
 	Kernel    string    `json:"kernel"`   // uname -r
 	Hostname  string    `json:"hostname"` // uname -n
 	MachineID string    `json:"machineID"`
@@ -40,8 +40,8 @@ type OSRelease struct {
 	Name    string   `json:"name"`    // PRETTY_NAME
 }
 
-// LookFacts gathers the facts of the running machine. What cannot be read is
-// left at its zero value: a preflight check says so, where it matters.
+// LookFacts gathers the facts of the running host. A value that cannot be read
+// remains zero: a preflight check reports it where it matters.
 func LookFacts(_ context.Context) (Facts, error) {
 	facts := Facts{Arch: runtime.GOARCH, Root: os.Geteuid() == 0}
 	release, err := os.ReadFile("/etc/os-release")
@@ -71,7 +71,7 @@ func LookFacts(_ context.Context) (Facts, error) {
 	return facts, nil
 }
 
-// ParseOSRelease reads os-release(5).
+// ParseOSRelease parses os-release(5).
 func ParseOSRelease(content []byte) OSRelease {
 	values := ParseEnv(content)
 	return OSRelease{
@@ -80,8 +80,8 @@ func ParseOSRelease(content []byte) OSRelease {
 	}
 }
 
-// ParseEnv reads NAME=value lines as os-release(5) and systemd's
-// EnvironmentFile have them: comments, optional quotes, last one wins.
+// ParseEnv parses NAME=value lines in the format of os-release(5) and systemd's
+// EnvironmentFile: comments, optional quotes, last one wins.
 func ParseEnv(content []byte) map[string]string {
 	values := map[string]string{}
 	lines := bufio.NewScanner(bytes.NewReader(content))
@@ -100,9 +100,9 @@ func ParseEnv(content []byte) map[string]string {
 	return values
 }
 
-// selinuxMode tells how SELinux is, by its switch and this process's own
-// context: a kernel that has SELinux and was given no policy shows a switch
-// too, but everything runs as "kernel" (is_selinux_enabled(3)).
+// selinuxMode returns the mode of SELinux, from the enforce file and this
+// process's own context. A kernel with SELinux but without a policy has the
+// enforce file too, but every process runs as "kernel" (is_selinux_enabled(3)).
 func selinuxMode(enforce, context string) string {
 	context = strings.TrimRight(context, "\x00")
 	switch {
@@ -115,7 +115,7 @@ func selinuxMode(enforce, context string) string {
 }
 
 func memTotal() int64 {
-	content, _ := os.ReadFile("/proc/meminfo") // zero is said by the preflight check
+	content, _ := os.ReadFile("/proc/meminfo") // the preflight check reports zero
 	for line := range strings.Lines(string(content)) {
 		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemTotal:" {
 			kib, _ := strconv.ParseInt(fields[1], 10, 64)

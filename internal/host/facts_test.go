@@ -74,7 +74,8 @@ func TestSELinuxMode(t *testing.T) {
 	}
 }
 
-// The facts of this machine: what every Linux has must be there.
+// Facts of the machine that runs the test: those that every Linux has must be
+// set.
 func TestLookFacts(t *testing.T) {
 	facts, err := LookFacts(t.Context())
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hold keeps addresses and a default route on a link while somebody else sets
-// the link up anew: what is taken away is put back at once.
+// Hold keeps addresses and a default route on a link while another program
+// reconfigures the link: it adds them again as soon as they are removed.
 type Hold struct {
 	link      int
 	addresses []netip.Prefix
@@ -22,15 +22,14 @@ type Hold struct {
 	finished  sync.WaitGroup
 }
 
-// holdSeconds is how long a held address lasts that nobody takes over, and the
-// held route when this program is killed.
+// holdSeconds is the lifetime of a held address that no program takes over, and
+// of the held route if this process is killed.
 const holdSeconds = 600
 
-// StartHold holds addresses, the link-local ones that a link has beside them,
-// and, where gateway is valid, a default route. They are put there unless they
-// are there. They are this host's own, so no other host is asked whether it has
-// them (no duplicate address detection, which would make them unusable for a
-// second or two).
+// StartHold keeps addresses, the existing link-local addresses of the link and,
+// if gateway is valid, a default route. It adds those that are missing. They
+// are this host's own addresses, so duplicate address detection is skipped,
+// which would make them unusable for a second or two.
 func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*Hold, error) {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
@@ -63,9 +62,9 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 	return h, nil
 }
 
-// Stop ends it. The held route goes, and the subnets' routes that the kernel
-// has made for the held addresses; an address that nobody has taken over
-// expires.
+// Stop stops keeping the addresses. It removes the held route, and the subnet
+// routes that the kernel has added for the held addresses. An address that no
+// program has taken over expires.
 func (h *Hold) Stop() error {
 	close(h.done)
 	h.finished.Wait()
@@ -88,7 +87,8 @@ func (h *Hold) Stop() error {
 	return nil
 }
 
-// kernelMetric is that of the kernel's own IPv6 routes (IP6_RT_PRIO_ADDRCONF).
+// kernelMetric is the metric of the kernel's own IPv6 routes
+// (IP6_RT_PRIO_ADDRCONF).
 const kernelMetric = 256
 
 func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
@@ -112,12 +112,12 @@ func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.R
 				continue
 			}
 		}
-		h.ensure() // also at what is added: before, IPv6 can have been off
+		h.ensure() // also after an addition: IPv6 may have been disabled before
 	}
 }
 
-// ensure puts there what is not. What cannot be is tried again at the next
-// change; whoever needs it asks for an answer.
+// ensure adds the missing addresses and route. Errors are ignored: the next
+// change is another attempt, and the caller verifies the connectivity.
 func (h *Hold) ensure() {
 	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
 	for _, prefix := range h.addresses {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What somebody takes away is put back, usable at once, and the route goes in
-// the end.
+// Removed addresses are added again and are usable at once, and the route is
+// removed at the end.
 func TestHold(t *testing.T) {
 	if !namespaced(t) {
 		return
@@ -35,7 +35,7 @@ func TestHold(t *testing.T) {
 		await(t, "the address", func() bool { return usable(t, "up0", prefix.Addr()) })
 		await(t, "the route", func() bool { return len(defaults(t)) == 1 })
 	}
-	// When nobody lives to stop it.
+	// If the process is killed before it can stop the AddressKeeper.
 	if output, err := exec.CommandContext(t.Context(), "ip", "-6", "route", "show", "default").Output(); err != nil || !strings.Contains(string(output), " expires ") {
 		t.Errorf("the held route lasts for ever: %s, %v", output, err)
 	}
@@ -77,8 +77,8 @@ func await(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// usable tells whether a link has an address that is not still being looked
-// for elsewhere.
+// usable reports whether a link has an address for which duplicate address
+// detection is finished.
 func usable(t *testing.T, name string, address netip.Addr) bool {
 	t.Helper()
 	link, err := netlink.LinkByName(name)

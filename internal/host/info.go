@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FileType is what is at a path.
+// FileType is the type of a file.
 type FileType string
 
-// The types that the agent tells apart.
+// The file types that the agent distinguishes.
 const (
 	Absent    FileType = ""
 	Regular   FileType = "file"
@@ -24,7 +24,8 @@ const (
 	Other     FileType = "special file"
 )
 
-// Info is what is at a path, all that is needed to put it back.
+// Info describes a file, with everything that is needed to restore it except
+// the content.
 type Info struct {
 	Type     FileType
 	Mode     uint32 // permission, setuid, setgid and sticky bits
@@ -33,11 +34,11 @@ type Info struct {
 	Link     string // target of a symbolic link
 	Device   uint64
 	Inode    uint64
-	Changed  time.Time         // ctime: also an older file that was renamed into place counts as changed
-	Xattrs   map[string][]byte // all that can be listed, SELinux label and ACLs among them
+	Changed  time.Time         // ctime: an older file that was renamed into place counts as changed
+	Xattrs   map[string][]byte // all that can be listed, including SELinux label and ACLs
 }
 
-// Lstat tells what is at p; nothing there is Info{} and no error.
+// Lstat returns the Info of p. A missing file yields Info{} and no error.
 func (t *Tree) Lstat(p string) (Info, error) {
 	where, err := t.at(p)
 	if absent(err) {
@@ -54,7 +55,7 @@ func (t *Tree) Lstat(p string) (Info, error) {
 	return info, nil
 }
 
-// info tells what is at the place; nothing there is Info{} and no error.
+// info returns the Info of the file. A missing file yields Info{} and no error.
 func (p place) info() (Info, error) {
 	file, err := p.open(unix.O_PATH)
 	if absent(err) {
@@ -67,8 +68,9 @@ func (p place) info() (Info, error) {
 	return infoOf(file)
 }
 
-// infoOf looks only at what is open (with O_PATH is enough), so that type, owner
-// and attributes are of one and the same thing while names are swapped.
+// infoOf only uses the open file, for which O_PATH suffices, so that type,
+// owner and attributes belong to the same file even if names change
+// concurrently.
 func infoOf(file *os.File) (Info, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
@@ -93,8 +95,8 @@ func infoOf(file *os.File) (Info, error) {
 	default:
 		info.Type = Other
 	}
-	// The calls on descriptors refuse O_PATH; by this name they reach the same
-	// thing, also a symbolic link itself.
+	// The calls on descriptors refuse O_PATH. This path refers to the same file,
+	// even if that is a symbolic link.
 	xattrs, err := listXattrs(fmt.Sprintf("/proc/self/fd/%d", file.Fd()))
 	info.Xattrs = xattrs
 	return info, err
@@ -126,7 +128,7 @@ func listXattrs(p string) (map[string][]byte, error) {
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:size]), "\x00"), "\x00") {
 		n, err := unix.Getxattr(p, name, value)
 		if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) {
-			continue // listed but not ours to read, as security.* can be in a container
+			continue // listed but not readable, such as security.* in a container
 		}
 		if err != nil {
 			return nil, fmt.Errorf("reading extended attribute %s: %w", name, err)
@@ -136,7 +138,7 @@ func listXattrs(p string) (map[string][]byte, error) {
 	return xattrs, nil
 }
 
-// readAll reads a file whose size is known, and more of it when it grew.
+// readAll reads a file of a known size, and more if it has grown.
 func readAll(file *os.File, size int64) ([]byte, error) {
 	content := make([]byte, 0, size+1)
 	for {

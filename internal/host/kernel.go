@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// HasSysctl tells whether the running kernel has a parameter, whose name is
+// HasSysctl reports whether the running kernel has a sysctl, whose name is
 // written with dots.
 func HasSysctl(name string) bool {
 	return present("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
 }
 
-// HasModule tells whether a kernel module is loaded, built in or can be loaded.
+// HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {
 	if present("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
 		return true

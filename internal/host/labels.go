@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// question is one run of matchpathcon.
+// question is one invocation of matchpathcon.
 type question struct {
-	class string // of matchpathcon's -m: file, dir, lnk_file
+	class string // for matchpathcon -m: file, dir, lnk_file
 	paths []string
 }
 
-// argumentBytes bounds the paths of one question, well below what a command
-// line may have (128 KiB on the oldest kernels).
+// argumentBytes limits the paths of one question, well below the maximum length
+// of a command line (128 KiB on the oldest kernels).
 const argumentBytes = 64 << 10
 
-// questions sorts paths by what is to be made there and into command lines that
-// are not too long. A path with a newline is not asked for: the answer could
-// not be told apart.
+// questions groups paths by file type, and splits them into command lines of
+// limited length. It skips a path with a newline, because the output could not
+// be parsed.
 func questions(types map[string]FileType) []question {
 	classes := map[FileType]string{Regular: "file", Directory: "dir", Symlink: "lnk_file"}
 	var all []question
@@ -42,13 +42,13 @@ func questions(types map[string]FileType) []question {
 	return all
 }
 
-// parseLabels reads what matchpathcon prints: path, tab, label, a line for each
-// path. Labels are as the kernel stores them, with a NUL at the end.
+// parseLabels parses the output of matchpathcon: path, tab and label on a line
+// for each path. Labels end with a NUL, as the kernel stores them.
 func parseLabels(out string) map[string][]byte {
 	labels := map[string][]byte{}
 	for line := range strings.Lines(out) {
 		line = strings.TrimSuffix(line, "\n")
-		tab := strings.LastIndexByte(line, '\t') // a path can have tabs, a label cannot
+		tab := strings.LastIndexByte(line, '\t') // a path can contain tabs, a label cannot
 		if tab < 0 {
 			continue
 		}

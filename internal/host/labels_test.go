@@ -55,8 +55,8 @@ const fileContexts = `/.*	system_u:object_r:default_t:s0
 /run/.*	<<none>>
 `
 
-// The real program, with a policy of an image; the kernel needs no SELinux for
-// that.
+// The real matchpathcon, with a policy of an image; this does not require
+// SELinux in the kernel.
 func TestLabelsOfAnImagesPolicy(t *testing.T) {
 	if !HasProgram("matchpathcon") {
 		t.Skip("matchpathcon is not installed (Debian: apt-get install selinux-utils)")
@@ -89,8 +89,8 @@ func TestLabelsOfAnImagesPolicy(t *testing.T) {
 	}
 }
 
-// What is new has its label before it has its name; what is put back has the
-// one that it had.
+// A new file has its label before it has its name; a restored file has its
+// previous label.
 func TestLabelIsOfWhatIsNew(t *testing.T) {
 	if os.Geteuid() != 0 || selinuxOn() {
 		t.Skip("needs root, and a kernel that takes any label as it has no SELinux")

@@ -19,17 +19,17 @@ type Link struct {
 	MTU        int            `json:"mtu"`
 	Up         bool           `json:"up"`
 	Carrier    bool           `json:"carrier"`
-	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is part of
-	Parent     int            `json:"parent,omitempty"`     // index of the interface that a VLAN is on
+	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
+	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
-	Passing    []netip.Addr   `json:"passing,omitempty"`    // those of them that are temporary (RFC 8981), deprecated, or an EgressIP
-	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, as one set by hand
-	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: those with a subnet route of the kernel's; NetworkManager's have none
-	Advertised []netip.Prefix `json:"advertised,omitempty"` // subnets that a router has advertised as being on this link
+	Passing    []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
+	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
+	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: with a subnet route of the kernel; NetworkManager's lack it
+	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
 
-	PermanentMAC string `json:"permanentMAC,omitempty"` // of the card itself, whatever MAC is set
+	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC
 
-	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active member
+	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active port
 }
 
 func borrowsMAC(l netlink.Link) bool {
@@ -38,7 +38,7 @@ func borrowsMAC(l netlink.Link) bool {
 		(bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_ACTIVE || bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_FOLLOW)
 }
 
-// Lasting lists the addresses that peers can be told.
+// Lasting returns the addresses that peers can use permanently.
 func (l Link) Lasting() []netip.Prefix {
 	var lasting []netip.Prefix
 	for _, prefix := range l.Addresses {
@@ -57,13 +57,13 @@ type Route struct {
 	Family  int        `json:"family"` // 4 or 6
 }
 
-// SameWay tells whether two routes lead the same way, at whatever metric.
+// SameWay reports whether two routes are equal except for the metric.
 func (r Route) SameWay(other Route) bool {
 	other.Metric = r.Metric
 	return r == other
 }
 
-// Links lists the network interfaces.
+// Links returns the network interfaces.
 func Links() ([]Link, error) {
 	found, err := dump(netlink.LinkList)
 	if err != nil {
@@ -85,7 +85,7 @@ func Links() ([]Link, error) {
 			Up: attrs.RawFlags&unix.IFF_UP != 0, Carrier: attrs.RawFlags&unix.IFF_LOWER_UP != 0, Master: attrs.MasterIndex,
 			Advertised: advertised[attrs.Index],
 		}
-		if l.Type() == "vlan" { // that of others can be in another namespace
+		if l.Type() == "vlan" { // the parent of other types can be in another namespace
 			link.Parent = attrs.ParentIndex
 		}
 		link.PermanentMAC = attrs.PermHWAddr.String()
@@ -107,8 +107,8 @@ func Links() ([]Link, error) {
 	return links, nil
 }
 
-// advertisedSubnets lists by link what routers have advertised: with an address
-// from DHCPv6, a /128, nothing else tells the subnet.
+// advertisedSubnets returns the subnets in router advertisements by link. They
+// are the only source of the subnet of a DHCPv6 address, which is a /128.
 func advertisedSubnets() (map[int][]netip.Prefix, error) {
 	routes, err := dump(func() ([]netlink.Route, error) {
 		return netlink.RouteListFiltered(netlink.FAMILY_V6, &netlink.Route{Protocol: unix.RTPROT_RA}, netlink.RT_FILTER_PROTOCOL)
@@ -128,7 +128,7 @@ func advertisedSubnets() (map[int][]netip.Prefix, error) {
 	return subnets, nil
 }
 
-// Subnet is the subnet that an address of the link is in.
+// Subnet returns the subnet of an address of the link.
 func (l Link) Subnet(address netip.Prefix) netip.Prefix {
 	if address.IsSingleIP() {
 		for _, subnet := range l.Advertised {
@@ -140,9 +140,9 @@ func (l Link) Subnet(address netip.Prefix) netip.Prefix {
 	return address.Masked()
 }
 
-// egressLabel is in the label of an address by which pods leave the cluster
-// (OVN-Kubernetes' EgressIP): it moves to another node one day, and
-// nodeip-configuration passes it over too (baremetal-runtimecfg,
+// egressLabel is part of the label of an egress address of pods
+// (OVN-Kubernetes' EgressIP). Such an address can move to another node, and
+// nodeip-configuration ignores it too (baremetal-runtimecfg,
 // pkg/utils/addresses_linux.go).
 const egressLabel = "eip"
 
@@ -158,8 +158,9 @@ func (l *Link) addFlags(ip netip.Addr, flags int) {
 	}
 }
 
-// DefaultRoutes lists the default routes of the main table, each path of a
-// multipath route by itself, lowest metric first as the kernel lists them.
+// DefaultRoutes returns the default routes of the main table, with a separate
+// entry for each path of a multipath route, lowest metric first as in the
+// kernel's list.
 func DefaultRoutes() ([]Route, error) {
 	var defaults []Route
 	for _, family := range []struct{ netlink, number int }{{netlink.FAMILY_V4, 4}, {netlink.FAMILY_V6, 6}} {

@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// namespaced tells whether the test runs in a network namespace of its own;
-// where it does not, it runs the test once more in one, in a process of its own
-// because only a whole process can enter one.
+// namespaced reports whether the test runs in its own network namespace.
+// Otherwise it runs the test again in one, as a separate process, because only
+// a whole process can enter a namespace.
 func namespaced(t *testing.T) bool {
 	t.Helper()
 	const inside = "HOST_TEST_NAMESPACE"
@@ -29,7 +29,7 @@ func namespaced(t *testing.T) bool {
 	return false
 }
 
-// Of a node's addresses, those that pods leave the cluster by are not its own.
+// Egress addresses of pods are not addresses of the node.
 func TestLinkAddresses(t *testing.T) {
 	if !namespaced(t) {
 		return

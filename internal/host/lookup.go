@@ -11,9 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookup opens the directory that the clean path p leads to. Symbolic links are
-// followed inside the tree, those of unprivileged users only to directories of
-// the same user. Flags are O_PATH or O_RDONLY.
+// lookup opens the directory at the clean path p. It follows symbolic links
+// inside the tree, and those of unprivileged users only to directories of the
+// same user. Flags are O_PATH or O_RDONLY.
 //
 // A path without a link takes one system call.
 func (t *Tree) lookup(p string, flags int) (*os.File, error) {
@@ -25,13 +25,13 @@ func (t *Tree) lookup(p string, flags int) (*os.File, error) {
 	if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) {
 		return nil, &os.PathError{Op: "openat2", Path: p, Err: err}
 	}
-	if err != nil { // a link, or a kernel without openat2, or a filter that forbids it
+	if err != nil { // a link, a kernel without openat2, or a seccomp filter that forbids it
 		return t.lookupSteps(p, flags)
 	}
 	return os.NewFile(uintptr(fd), p), nil
 }
 
-// lookupSteps is lookup by one component after the other.
+// lookupSteps implements lookup one component at a time.
 func (t *Tree) lookupSteps(p string, flags int) (*os.File, error) {
 	d := &descent{guard: t.GuardLinks(p), rest: strings.Split(p, "/")}
 	defer d.close()
@@ -60,15 +60,15 @@ func (t *Tree) lookupSteps(p string, flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), p), nil
 }
 
-// maxLinks is the number of symbolic links that one path can lead over, as in
-// the kernel.
+// maxLinks is the maximum number of symbolic links in one path, as in the
+// kernel.
 const maxLinks = 40
 
-// descent is one lookup in progress. ".." leads to the directory that the lookup
-// came through, also when that is moved meanwhile: never out of the tree.
+// descent is one lookup in progress. ".." is the directory that the lookup came
+// from, even if that was moved concurrently, and never outside of the tree.
 type descent struct {
 	guard *LinkGuard
-	rest  []string  // the components to come
+	rest  []string  // the remaining components
 	dirs  []entered // the root of the tree first
 	links int
 }
@@ -80,7 +80,7 @@ type entered struct {
 
 func (d *descent) top() entered { return d.dirs[len(d.dirs)-1] }
 
-// leave closes the directories but for the first so many.
+// leave closes all directories except the first kept ones.
 func (d *descent) leave(kept int) {
 	for _, dir := range d.dirs[kept:] {
 		dir.file.Close()
@@ -90,7 +90,7 @@ func (d *descent) leave(kept int) {
 
 func (d *descent) close() { d.leave(0) }
 
-// enter steps into an entry of directory in, which can be a link.
+// enter opens an entry of directory in, which can be a link.
 func (d *descent) enter(in *os.File, name string) error {
 	opened, err := place{parent: in, base: name}.open(unix.O_PATH)
 	if err != nil {
@@ -115,7 +115,7 @@ func (d *descent) enter(in *os.File, name string) error {
 	return d.follow(name, target, int(stat.Uid))
 }
 
-// follow puts the components of a link before those to come.
+// follow inserts the components of a link before the remaining ones.
 func (d *descent) follow(name, target string, owner int) error {
 	if d.links++; d.links > maxLinks {
 		return unix.ELOOP

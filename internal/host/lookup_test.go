@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Both ways of a lookup find the directories that pathrs finds, and none where
-// that finds none.
+// Both implementations of lookup find the same directories as pathrs, and none
+// where pathrs finds none.
 func TestLookupIsThatOfPathrs(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "usr/lib/deep/file", "")
@@ -77,8 +77,8 @@ func isDirectory(t *testing.T, file *os.File) bool {
 	return info.IsDir()
 }
 
-// homes makes a tree with the home of user 1000, and links of root and of that
-// user.
+// homes creates a tree with the home directory of user 1000, and links of root
+// and of that user.
 func homes(t *testing.T) (*Tree, string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -109,10 +109,10 @@ func homes(t *testing.T) (*Tree, string) {
 
 func TestLinksOfUsersLeadOnlyToTheirOwnDirectories(t *testing.T) {
 	tree, root := homes(t)
-	for dir, want := range map[string]string{ // of the error; "": it is followed
+	for dir, want := range map[string]string{ // of the error; "": the link is followed
 		"/home/u/.ssh":              "",
 		"/home/u/.ssh/keys.d":       "",
-		"/home/u/made-by-root/deep": "", // nobody but root can have put it there
+		"/home/u/made-by-root/deep": "", // only root can have created it
 		"/home/u/own/keys.d":        "",
 		"/home/u/own-absolute":      "",
 		"/home/u/own-absolute/sub":  "",
@@ -126,7 +126,7 @@ func TestLinksOfUsersLeadOnlyToTheirOwnDirectories(t *testing.T) {
 		"/home/u/via-root":          "via-root of user 1000 leads to what belongs to user 0",
 		"/home/u/below-root":        "below-root of user 1000 leads to what belongs to user 0",
 		"/home/u/other":             "leads to what belongs to user 1001",
-		"/home/u/moved":             "moved of user 1000", // root's, moved there by the user
+		"/home/u/moved":             "moved of user 1000", // root's link, moved by the user
 		"/tmp/trap":                 "trap of user 1000",
 	} {
 		opened, err := tree.lookup(dir, unix.O_PATH)
@@ -158,7 +158,7 @@ func TestLinksOfUsersLeadOnlyToTheirOwnDirectories(t *testing.T) {
 	}
 }
 
-// Who owns the whole tree owns its links.
+// Links of the owner of the whole tree are followed.
 func TestLinksOfTheOwnerOfTheTreeAreFollowed(t *testing.T) {
 	_, root := homes(t)
 	mustDo(t, os.Lchown(root, 1000, 1000))

@@ -9,12 +9,12 @@ import (
 )
 
 // DetachNamespace unmounts a namespace that is mounted on a file, as CRI-O does
-// with the network namespaces of pods, and leaves the file. The namespace ends
-// with its last process and its last open file. DetachNamespace reports whether
-// there was one; a path on which no namespace is mounted is left alone.
+// for the network namespaces of pods, and keeps the file. The kernel frees the
+// namespace with its last process and its last open file. DetachNamespace
+// reports whether a namespace was mounted; any other path remains unchanged.
 //
-// The unmount is lazy, because CRI-O keeps the file open, and safe, because
-// nothing is below a file.
+// The unmount is lazy, because CRI-O keeps the file open, and safe, because a
+// file has no mounts below it.
 func DetachNamespace(path string) (bool, error) {
 	var stat unix.Statfs_t
 	err := unix.Statfs(path, &stat)

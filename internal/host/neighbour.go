@@ -10,9 +10,9 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// AskNeighbour makes the kernel ask for ip on a link (ARP, or neighbour
-// discovery) and returns the hardware address that answers now; an older
-// answer does not count.
+// AskNeighbour makes the kernel probe ip on a link (ARP, or neighbour
+// discovery) and returns the hardware address of the response. An earlier
+// response does not count.
 func AskNeighbour(ctx context.Context, link string, ip netip.Addr) (string, error) {
 	index, err := linkIndex(link)
 	if err != nil {
@@ -43,8 +43,8 @@ func AskNeighbour(ctx context.Context, link string, ip netip.Addr) (string, erro
 	}
 }
 
-// startProbe has the kernel probe an entry that it has, else make one, which
-// only sending something does.
+// startProbe makes the kernel probe an existing entry, or create one by sending
+// a packet.
 func startProbe(index int, link string, ip netip.Addr) error {
 	entry, err := neighbour(index, ip)
 	if err != nil {
@@ -73,8 +73,9 @@ func startProbe(index int, link string, ip netip.Addr) error {
 	return nil
 }
 
-// CopyNeighbour tells one link what another knows about ip, so that the first
-// packet over it need not wait for an answer. Nothing known is nothing to do.
+// CopyNeighbour copies the neighbour entry of ip from one link to another, so
+// that the first packet there does not wait for a response. It does nothing if
+// there is no entry.
 func CopyNeighbour(ip netip.Addr, from, to string) error {
 	source, err := linkIndex(from)
 	if err != nil {

@@ -2,9 +2,9 @@ package host
 
 import "time"
 
-// NewestChange tells when the files, or the directories with all that is in
-// them, were changed last; zero when none of them exists. By the change time,
-// so that an older file that was renamed into place counts as new.
+// NewestChange returns the time of the last change to the given files, and to
+// directories with everything in them; zero if none of them exists. It uses the
+// change time, so that an older file that was renamed into place counts as new.
 func (t *Tree) NewestChange(paths ...string) (time.Time, error) {
 	var newest time.Time
 	see := func(_ string, info Info) error {
@@ -18,7 +18,7 @@ func (t *Tree) NewestChange(paths ...string) (time.Time, error) {
 		if err != nil {
 			return newest, err
 		}
-		_ = see(p, info) // gives no error
+		_ = see(p, info) // returns no error
 		if info.Type == Directory {
 			if err := t.Walk(p, see); err != nil {
 				return newest, err

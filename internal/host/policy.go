@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PolicyRule is a routing policy rule, as `ip rule` lists them.
+// PolicyRule is a routing policy rule, as listed by `ip rule`.
 type PolicyRule struct {
 	Family      int // 4 or 6
 	Priority    int
@@ -35,7 +35,7 @@ type LinkAddress struct {
 	Address netip.Prefix
 }
 
-// PolicyRules lists the routing policy rules of both families.
+// PolicyRules returns the routing policy rules of both families.
 func PolicyRules() ([]PolicyRule, error) {
 	var rules []PolicyRule
 	for _, family := range families {
@@ -53,8 +53,8 @@ func PolicyRules() ([]PolicyRule, error) {
 	return rules, nil
 }
 
-// TableRoutes lists the unicast routes of all routing tables but the kernel's
-// table of local addresses.
+// TableRoutes returns the unicast routes of all routing tables except the
+// kernel's table of local addresses.
 func TableRoutes() ([]TableRoute, error) {
 	names, err := linkNames()
 	if err != nil {
@@ -83,7 +83,8 @@ func TableRoutes() ([]TableRoute, error) {
 	return routes, nil
 }
 
-// LinkAddresses lists all addresses of all interfaces, link-local ones too.
+// LinkAddresses returns all addresses of all interfaces, including link-local
+// ones.
 func LinkAddresses() ([]LinkAddress, error) {
 	names, err := linkNames()
 	if err != nil {
@@ -116,7 +117,7 @@ func linkNames() (map[int]string, error) {
 	return names, nil
 }
 
-// optionalPrefix returns the prefix of a network, the zero Prefix of nil.
+// optionalPrefix returns the prefix of a network, or the zero Prefix for nil.
 func optionalPrefix(network *net.IPNet) netip.Prefix {
 	if network == nil {
 		return netip.Prefix{}

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// WritePrivate writes one of the agent's own files, whole and durable, for its
-// user alone, and makes the directory, 0700, where it is missing.
+// WritePrivate writes one of the agent's own files atomically and durably with
+// mode 0600, and creates a missing directory with mode 0700.
 func WritePrivate(dir, name string, content []byte) error {
 	return writeOwn(dir, name, content, 0o700, 0o600)
 }
 
-// WriteReadable writes one of the agent's own files that everybody may read,
-// whole and durable, and makes the directory, 0755, where it is missing.
+// WriteReadable writes one of the agent's own files atomically and durably with
+// mode 0644, and creates a missing directory with mode 0755.
 func WriteReadable(dir, name string, content []byte) error {
 	return writeOwn(dir, name, content, 0o755, 0o644)
 }
@@ -37,11 +37,12 @@ func writeOwn(dir, name string, content []byte, dirMode os.FileMode, mode uint32
 	return batch.Commit()
 }
 
-// PrivateDir opens directory p for the agent's own files, and makes it, 0700,
-// where it is missing; its name is durable after a SyncFileSystem. A link, a directory of another user, or one
-// that others can write to is refused: what the agent trusts later would be
-// theirs to forge. While the file is open, /proc/self/fd/N is a name of the
-// directory that nobody can move away.
+// PrivateDir opens directory p for the agent's own files, and creates it with
+// mode 0700 if it is missing. Its name is durable after SyncFileSystem.
+// PrivateDir refuses a link, a directory of another user, and one that others
+// can write to, because other users could forge its files. While the returned
+// file is open, /proc/self/fd/N is a path to the directory that no rename can
+// change.
 func (t *Tree) PrivateDir(p string) (*os.File, error) {
 	where, err := t.at(p)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Somebody with a foot in the tree swaps directories while the agent works as
-// root. Whatever an operation then says, nothing outside may be read or
-// changed.
+// Another process replaces directories in the tree while the agent works as
+// root. Whatever an operation returns, nothing outside may be read or changed.
 func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
 	const rounds = 150
 	for name, prepare := range map[string]func(t *testing.T, root, outside string) (one, other string){
@@ -26,7 +25,8 @@ func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
 		},
 		"a directory that is moved away under its dots": func(t *testing.T, root, outside string) (string, string) {
 			t.Helper()
-			// Outside, deep/down/../.. is what holds root; in it, root itself.
+			// Outside of the tree, deep/down/../.. is the directory that contains root;
+			// inside it is root itself.
 			put(t, root, "deep/down/here", "")
 			put(t, root, "outside/file", "inside")
 			put(t, outside, "down/here", "")
@@ -75,8 +75,8 @@ func TestTreeStaysInItsRootWhileLinksAreSwapped(t *testing.T) {
 	}
 }
 
-// attack tries every operation on /etc and tells how many worked. Errors are
-// fine: what is looked at changes all the time.
+// attack tries every operation on /etc and returns how many succeeded. Errors
+// are expected, because the files change all the time.
 func attack(t *testing.T, tree *Tree) int {
 	t.Helper()
 	if content, _, err := tree.ReadFile("/etc/file"); err == nil && strings.HasPrefix(string(content), "outside") {
@@ -135,7 +135,7 @@ func visitNothingOutside(tree *Tree, p string) error {
 	})
 }
 
-// describe is names with modes and attributes.
+// describe returns names with modes and attributes.
 func describe(t *testing.T, root string) []string {
 	t.Helper()
 	tree, err := OpenTree(root)

@@ -11,10 +11,10 @@ import (
 )
 
 // RemoveSynced removes files, and directories with all their contents, by their
-// names on the running machine. The removals are durable when RemoveSynced
-// returns, on whatever file systems the paths are. A path that does not exist is
-// no error, but its removal by an earlier run that did not get to sync is made
-// durable too. An error with one path does not keep the others.
+// paths on the running host. The removals are durable when RemoveSynced
+// returns, on any file system. A missing path is not an error, but its removal
+// by an earlier, interrupted run is made durable too. An error with one path
+// does not affect the others.
 func RemoveSynced(paths ...string) error {
 	var errs []error
 	parents := map[string]bool{}
@@ -32,7 +32,7 @@ func RemoveSynced(paths ...string) error {
 	return errors.Join(errs...)
 }
 
-// syncNearest syncs directory dir, or the nearest one above it that exists.
+// syncNearest syncs directory dir, or its nearest existing parent.
 func syncNearest(dir string) error {
 	opened, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir) {

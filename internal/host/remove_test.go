@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// disk is a file system on a file, of which copies can be mounted.
+// disk is a file system in a file, of which copies can be mounted.
 type disk struct{ image, mounted string }
 
-// newDisk mounts an empty ext4 that commits nothing until it is told to sync.
+// newDisk mounts an empty ext4 that only commits when it is synced.
 func newDisk(t *testing.T) disk {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -45,8 +45,8 @@ func mount(t *testing.T, image string) string {
 	return point
 }
 
-// cutPower returns the file system as a power cut at this moment leaves it: what
-// the device was given is on it, and nothing else is.
+// cutPower returns the file system as a power loss would leave it now: only
+// what was written to the device.
 func (d disk) cutPower(t *testing.T) disk {
 	t.Helper()
 	image := filepath.Join(t.TempDir(), "image")
@@ -77,8 +77,8 @@ func TestRemovalOnTwoFileSystemsSurvivesAPowerCut(t *testing.T) {
 	}
 }
 
-// A run that was killed between a removal and its sync leaves nothing to be
-// removed, but something to be synced.
+// A run that was killed between a removal and its sync leaves nothing to
+// remove, but a directory to sync.
 func TestRemovalOfAKilledRunIsMadeDurable(t *testing.T) {
 	d := newDisk(t)
 	token := filepath.Join(d.mounted, "token")
@@ -109,7 +109,7 @@ func TestRemovalGoesOnAfterAnError(t *testing.T) {
 	}
 }
 
-// secrets counts the files of a file system.
+// secrets returns the number of files of a file system.
 func secrets(t *testing.T, d disk) int {
 	t.Helper()
 	found := 0

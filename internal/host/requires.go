@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// Requires lists the units without which unit name does not start (Requires=,
+// Requires returns the units that unit name requires to start (Requires=,
 // Requisite= and BindsTo=, from its file, its drop-ins and its .requires
-// directory), also those that do not exist.
+// directory), including missing ones.
 func (s *Systemd) Requires(ctx context.Context, name string) ([]string, error) {
 	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {

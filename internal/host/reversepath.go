@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// ReversePathFilter reads net.ipv4.conf.LINK.rp_filter: 0 off, 1 strict, 2 loose.
+// ReversePathFilter returns net.ipv4.conf.LINK.rp_filter: 0 off, 1 strict, 2
+// loose.
 func ReversePathFilter(link string) (string, error) {
 	content, err := os.ReadFile(reversePathFile(link))
 	if err != nil {
@@ -16,7 +17,7 @@ func ReversePathFilter(link string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// SetReversePathFilter writes it.
+// SetReversePathFilter sets net.ipv4.conf.LINK.rp_filter.
 func SetReversePathFilter(link, value string) error {
 	if err := os.WriteFile(reversePathFile(link), []byte(value+"\n"), 0); err != nil {
 		return fmt.Errorf("setting the reverse path filter of %s: %w", link, err)

@@ -11,7 +11,7 @@ import (
 )
 
 // RemoveRoute removes a route over a link from a routing table other than the
-// main one; one that is not there is fine.
+// main one. A missing route is not an error.
 func RemoveRoute(link string, destination netip.Prefix, table, metric int) error {
 	index, err := linkIndex(link)
 	if err != nil {

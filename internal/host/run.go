@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// CommandError is a program that ran and failed.
+// CommandError means that a command ran and failed.
 type CommandError struct {
 	Argv   []string
-	Code   int    // exit status, -1 when a signal ended it
-	Stderr string // what it said, trimmed
+	Code   int    // exit status, -1 if a signal ended the command
+	Stderr string // standard error, trimmed
 }
 
-// Error names the program and what it said.
+// Error returns the command, its status and its standard error.
 func (e *CommandError) Error() string {
 	said := e.Stderr
 	if said == "" {
@@ -28,32 +28,32 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, said)
 }
 
-// ErrNoProgram means that a program is not installed.
+// ErrNoProgram means that a command is not installed.
 var ErrNoProgram = errors.New("program is not installed")
 
-// Run runs a program to its end and returns what it printed. Arguments can be
-// seen by everybody on the machine: never pass a secret. The service manager's
-// notification socket is not handed down.
+// Run runs a command until it exits and returns its standard output. Arguments
+// are visible to all users of the host: never pass a secret. The command does
+// not inherit the service manager's notification socket.
 func Run(ctx context.Context, name string, args ...string) (string, error) {
 	return RunInput(ctx, nil, name, args...)
 }
 
-// RunInput is Run with bytes on standard input.
+// RunInput runs a command like Run, with bytes on standard input.
 func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
 	return RunHolding(ctx, nil, stdin, name, args...)
 }
 
-// RunHolding is RunInput for a program that has a file open, if not nil, until
-// it ends: so a lock of the file lasts as long as the program does, also when
-// this process is killed meanwhile.
+// RunHolding runs a command like RunInput. The command inherits the open file
+// held, if not nil. A lock of the file is then kept until the command exits,
+// even if this process is killed.
 func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	err := runInto(ctx, &stdout, held, stdin, name, args...)
 	return stdout.String(), err
 }
 
-// RunTail is Run for a program that can print much: it gives the last bytes of
-// it, at most so many, and tells whether there were more.
+// RunTail runs a command with much output like Run. It returns at most the last
+// most bytes, and reports whether there were more.
 func RunTail(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error) {
 	stdout := tail{most: most}
 	err = runInto(ctx, &stdout, nil, nil, name, args...)
@@ -63,7 +63,7 @@ func RunTail(ctx context.Context, most int, name string, args ...string) (last [
 
 func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte, name string, args ...string) error {
 	command := exec.CommandContext(ctx, name, args...)
-	command.WaitDelay = 5 * time.Second // do not hang on a grandchild that keeps the pipe
+	command.WaitDelay = 5 * time.Second // do not block on a grandchild that keeps the pipe open
 	command.Env = childEnvironment(os.Environ())
 	var stderr bytes.Buffer
 	command.Stdout, command.Stderr = stdout, &stderr
@@ -90,7 +90,7 @@ func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte,
 	return nil
 }
 
-// HasProgram tells whether name can be run.
+// HasProgram reports whether the command is installed.
 func HasProgram(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil

@@ -103,7 +103,7 @@ func TestRunEndsWithItsContext(t *testing.T) {
 		_, err := Run(running, "sh", "-c", `echo $$ >"$1"; exec sleep 600`, "sh", pipe)
 		result <- err
 	}()
-	said, err := os.ReadFile(pipe) // ends when the shell has said its number
+	said, err := os.ReadFile(pipe) // exits when the shell has printed its number
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// SELinux knows which labels the policy has for the paths of a tree: the
-// running machine's policy for the running machine, an image's own for an
-// image. Where the kernel has no SELinux it does nothing.
+// SELinux returns and sets the labels that the policy defines for the paths of
+// a tree: the running host's policy for the running host, an image's own for an
+// image. It does nothing if the kernel has no SELinux.
 type SELinux struct{ Tree *Tree }
 
-// Labels asks the policy for the label that each path shall have, given what is
-// to be made there. A path for which the policy has none is not in the answer;
-// without matchpathcon (of libselinux-utils) none is.
+// Labels returns the label that the policy defines for each path, given the
+// file type to create. It omits paths for which the policy has none. Without
+// matchpathcon (of libselinux-utils) it omits all.
 func (s SELinux) Labels(ctx context.Context, types map[string]FileType) (map[string][]byte, error) {
 	if !selinuxOn() {
 		return nil, nil
@@ -33,14 +33,15 @@ func (s SELinux) Labels(ctx context.Context, types map[string]FileType) (map[str
 	return policyLabels(ctx, policy, types)
 }
 
-// contextsOf names the file contexts in an open directory, as a descriptor of
-// this process: the program that reads them is another.
+// contextsOf returns the arguments that select the file contexts in an open
+// directory. The path goes through a descriptor of this process, because
+// another process reads it.
 func contextsOf(dir *os.File) []string {
 	return []string{"-f", fmt.Sprintf("/proc/%d/fd/%d/file_contexts", os.Getpid(), dir.Fd())}
 }
 
-// policyLabels runs matchpathcon as often as the types and the length of a
-// command line ask for.
+// policyLabels runs matchpathcon as often as necessary for the file types and
+// the length of a command line.
 func policyLabels(ctx context.Context, policy []string, types map[string]FileType) (map[string][]byte, error) {
 	labels := map[string][]byte{}
 	for _, ask := range questions(types) {
@@ -59,8 +60,8 @@ func policyLabels(ctx context.Context, policy []string, types map[string]FileTyp
 	return labels, nil
 }
 
-// imageContexts opens the directory of an image's file contexts; nil means that
-// the image has no policy.
+// imageContexts opens the directory of an image's file contexts. It returns nil
+// if the image has no policy.
 func (s SELinux) imageContexts() (*os.File, error) {
 	const etc = "/etc/selinux"
 	config, _, err := s.Tree.ReadFile(etc + "/config")
@@ -82,8 +83,8 @@ func (s SELinux) imageContexts() (*os.File, error) {
 	return s.Tree.openDir(dir)
 }
 
-// Relabel sets the labels of paths as the policy has them. In an image the
-// labels are those that new things got when they were made.
+// Relabel sets the labels of paths according to the policy. In an image it does
+// nothing, because files get their labels when they are created.
 func (s SELinux) Relabel(ctx context.Context, paths []string) error {
 	if !s.Tree.Live() || !selinuxOn() || len(paths) == 0 {
 		return nil

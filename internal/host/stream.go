@@ -16,24 +16,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Streamed is a program that runs long and tells what it does meanwhile, and
-// that is not to be ended in the middle, as a package manager.
+// Streamed is a long-running command that reports its progress and must not be
+// killed, such as a package manager.
 type Streamed struct {
 	Name string
 	Args []string
-	Env  []string          // NAME=value, added to this process's own; may hold secrets, as argv may not
-	Line func(line string) // each line of its standard output as it comes; may be nil
+	Env  []string          // NAME=value, added to this process's environment; may contain secrets, unlike arguments
+	Line func(line string) // called for each line of standard output when it arrives; may be nil
 }
 
-// listenEvery is how often what a program has printed is looked at.
+// listenEvery is the interval at which new output is read.
 const listenEvery = 100 * time.Millisecond
 
-// Run runs the program to its end and gives what it wrote to standard output
-// and to standard error. When ctx ends it is interrupted as by Ctrl-C, and then
-// waited for: it is never killed. It has a process group of its own, so that a
-// Ctrl-C at the terminal reaches it once. It writes into memory and not into
-// pipes: when this process dies, a pipe would break under it, and rpm ends a
-// transaction where it is when its progress cannot be printed.
+// Run runs the command until it exits and returns its standard output and
+// standard error. When ctx ends, Run interrupts the command like Ctrl-C and
+// waits for it; it never kills it. The command has its own process group, so
+// that a Ctrl-C at the terminal reaches it only once.
+//
+// The output goes to memory and not to pipes: a pipe would break if this
+// process exits, and rpm aborts a transaction if its progress cannot be
+// printed.
 func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
 	out, err := memory("stdout")
 	if err != nil {
@@ -58,7 +60,7 @@ func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
 		case err = <-ended:
 			again.Stop()
 			if err == nil {
-				err = io.EOF // it ended well
+				err = io.EOF // success
 			}
 		case <-again.C:
 			listener.hear(out)
@@ -70,7 +72,7 @@ func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
 	return content(out), said, s.failure(ctx, err, said)
 }
 
-// failure says how the program ended, nil when it ended well.
+// failure returns the error of a finished command, nil for success.
 func (s Streamed) failure(ctx context.Context, err error, stderr string) error {
 	var exit *exec.ExitError
 	switch {
@@ -86,8 +88,8 @@ func (s Streamed) failure(ctx context.Context, err error, stderr string) error {
 	return fmt.Errorf("running %s: %w", s.Name, err)
 }
 
-// memory is a file that is nowhere, and that lives as long as somebody has it
-// open.
+// memory returns an anonymous file in memory, which exists until its last
+// descriptor is closed.
 func memory(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
@@ -97,18 +99,18 @@ func memory(name string) (*os.File, error) {
 }
 
 func content(file *os.File) string {
-	all, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<40)) // memory does not fail to be read
+	all, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<40)) // reading from memory does not fail
 	return string(all)
 }
 
-// listener tells whole lines of a file that another writes.
+// listener reports the complete lines of a file that another process writes.
 type listener struct {
 	tell func(string)
 	at   int64
 	rest []byte
 }
 
-// hear reads what has come since. The place where the other writes is left.
+// hear reads the new content. It does not change the file offset of the writer.
 func (l *listener) hear(file *os.File) {
 	if l.tell == nil {
 		return

@@ -45,7 +45,7 @@ func TestStreamedIsInterruptedAndAwaited(t *testing.T) {
 	}
 }
 
-// A pipe would break when this process dies, and the program with it.
+// A pipe would break if this process exits, and end the command.
 func TestStreamedHasNoPipes(t *testing.T) {
 	out, _, err := Streamed{Name: "sh", Args: []string{"-c", "readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat"}}.Run(t.Context())
 	if err != nil || strings.Contains(out, "pipe:") || strings.Count(out, "memfd:") != 2 {

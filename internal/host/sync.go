@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SyncDir makes what was created in, renamed in or removed from directory p
-// durable.
+// SyncDir makes entries durable that were created in, renamed in or removed
+// from directory p.
 func (t *Tree) SyncDir(p string) error {
 	dir, err := t.openDir(p)
 	if err != nil {
@@ -20,9 +20,9 @@ func (t *Tree) SyncDir(p string) error {
 	return nil
 }
 
-// SyncFileSystem makes all that was written to the file system of directory p
-// durable, by whomever: a program that replaces a file by renaming often does
-// not care whether the new one is empty after a power cut.
+// SyncFileSystem makes everything durable that any process has written to the
+// file system of directory p. Programs that replace a file by renaming often do
+// not sync it, and it can be empty after a power loss.
 func (t *Tree) SyncFileSystem(p string) error {
 	dir, err := t.openDir(p)
 	if err != nil {

@@ -11,18 +11,19 @@ import (
 	godbus "github.com/godbus/dbus/v5"
 )
 
-// Systemd is the running machine's service manager.
+// Systemd is a connection to the host's service manager.
 type Systemd struct {
 	conn *dbus.Conn
-	bus  *godbus.Conn // for the methods that go-systemd does not offer
+	bus  *godbus.Conn // for methods that go-systemd does not support
 }
 
-// ErrNoSystemd means that no service manager answers, as in a container.
+// ErrNoSystemd means that no service manager responds, as in a container.
 var ErrNoSystemd = errors.New("systemd does not answer on the system bus")
 
 // OpenSystemd connects to the service manager. The connections outlive ctx,
-// whose end would close them (WithContext in godbus' conn.go): a way back has to
-// stop timers and start daemons after Ctrl-C, too. Each call has its own.
+// whose end would close them (WithContext in godbus' conn.go): a rollback must
+// stop timers and start daemons even after Ctrl-C. Each call has its own
+// context.
 func OpenSystemd(ctx context.Context) (*Systemd, error) {
 	ctx = context.WithoutCancel(ctx)
 	conn, err := dbus.NewSystemConnectionContext(ctx)
@@ -37,25 +38,25 @@ func OpenSystemd(ctx context.Context) (*Systemd, error) {
 	return &Systemd{conn: conn, bus: bus}, nil
 }
 
-// Close ends the connection.
+// Close closes the connections.
 func (s *Systemd) Close() {
 	s.conn.Close()
 	s.bus.Close()
 }
 
-// UnitState is what systemd knows of a unit.
+// UnitState is the state of a unit in systemd.
 type UnitState struct {
 	Load   string `json:"load"`             // loaded, not-found, masked, bad-setting, error
 	Active string `json:"active"`           // active, inactive, activating, deactivating, failed
 	Sub    string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
-	File   string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; empty when there is no unit file
+	File   string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; "" without a unit file
 	Result string `json:"result,omitempty"` // of a service: success, exit-code, ...
 	Main   int    `json:"mainPID,omitempty"`
 
-	Since time.Time `json:"since,omitzero"` // when it became active the last time
+	Since time.Time `json:"since,omitzero"` // time of the last activation
 }
 
-// UnitState tells what systemd knows of unit name.
+// UnitState returns the state of unit name.
 func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error) {
 	properties, err := s.conn.GetUnitPropertiesContext(ctx, name)
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error)
 	if entered, ok := properties["ActiveEnterTimestamp"].(uint64); ok && entered > 0 {
 		state.Since = time.UnixMicro(int64(entered)) //nolint:gosec // microseconds since 1970 fit
 	}
-	// The cached UnitFileState property is stale until a reload; the manager's
+	// The cached UnitFileState property is outdated until a reload; the manager's
 	// method reads the files.
 	state.File, err = s.unitFileState(ctx, name)
 	if err != nil {
@@ -111,42 +112,44 @@ func (s *Systemd) Reload(ctx context.Context) error {
 	return nil
 }
 
-// Enable makes the links of a unit's install section; it starts nothing.
+// Enable creates the links of a unit's [Install] section. It does not start the
+// unit.
 func (s *Systemd) Enable(ctx context.Context, name string) error {
 	_, _, err := s.conn.EnableUnitFilesContext(ctx, []string{name}, false, true)
 	return wrapUnit("enabling", name, err)
 }
 
-// Disable removes the links of a unit's install section; it stops nothing.
+// Disable removes the links of a unit's [Install] section. It does not stop the
+// unit.
 func (s *Systemd) Disable(ctx context.Context, name string) error {
 	_, err := s.conn.DisableUnitFilesContext(ctx, []string{name}, false)
 	return wrapUnit("disabling", name, err)
 }
 
-// Start starts a unit and waits for the job to end.
+// Start starts a unit and waits for the job to finish.
 func (s *Systemd) Start(ctx context.Context, name string) error {
 	return s.job(ctx, "starting", name, s.conn.StartUnitContext)
 }
 
-// Stop stops a unit and waits for the job to end.
+// Stop stops a unit and waits for the job to finish.
 func (s *Systemd) Stop(ctx context.Context, name string) error {
 	return s.job(ctx, "stopping", name, s.conn.StopUnitContext)
 }
 
-// Restart restarts a unit, or starts it, and waits for the job to end.
+// Restart restarts a unit, or starts it, and waits for the job to finish.
 func (s *Systemd) Restart(ctx context.Context, name string) error {
 	return s.job(ctx, "restarting", name, s.conn.RestartUnitContext)
 }
 
-// Begin starts a unit and does not wait for the job.
+// Begin starts a unit without waiting for the job.
 func (s *Systemd) Begin(ctx context.Context, name string) error {
 	_, err := s.conn.StartUnitContext(ctx, name, "replace", nil)
 	return wrapUnit("starting", name, err)
 }
 
-// ResetFailed clears the failed state of a unit, and its restart counter. A
-// unit that has not failed is left alone: systemd forgets those that nothing
-// refers to, and would answer that there is no such unit.
+// ResetFailed clears the failed state and the restart counter of a unit. It
+// skips a unit that has not failed, because systemd unloads unreferenced units
+// and would return that there is no such unit.
 func (s *Systemd) ResetFailed(ctx context.Context, name string) error {
 	state, err := s.UnitState(ctx, name)
 	if err != nil || state.Active != "failed" {

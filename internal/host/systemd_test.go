@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A way back goes on after Ctrl-C: the connections to systemd do not end with
-// the run that opened them.
+// A rollback continues after Ctrl-C: the connections to systemd outlive the
+// context of the run that opened them.
 func TestSystemdOutlivesTheRun(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", startBus(t))
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -20,7 +20,7 @@ func TestSystemdOutlivesTheRun(t *testing.T) {
 	}
 	defer systemd.Close()
 	interrupt()
-	// godbus closes a connection a moment after the end of its context.
+	// godbus closes a connection shortly after the end of its context.
 	for range 20 {
 		time.Sleep(10 * time.Millisecond)
 		if !systemd.conn.Connected() || !systemd.bus.Connected() {
@@ -29,7 +29,7 @@ func TestSystemdOutlivesTheRun(t *testing.T) {
 	}
 }
 
-// startBus starts a message bus of its own and gives its address.
+// startBus starts a separate message bus and returns its address.
 func startBus(t *testing.T) string {
 	t.Helper()
 	bus := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", "--address=unix:dir="+t.TempDir())
@@ -40,7 +40,7 @@ func startBus(t *testing.T) string {
 	if err != nil {
 		t.Skipf("dbus-daemon does not start (Debian: apt-get install dbus): %v", err)
 	}
-	t.Cleanup(func() { _ = bus.Wait() }) // it ends with the test's context
+	t.Cleanup(func() { _ = bus.Wait() }) // exits with the test's context
 	address, err := bufio.NewReader(said).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the bus does not tell its address: %v", err)

@@ -1,16 +1,16 @@
 package host
 
-// tail is a writer that keeps the last bytes of what is written to it.
+// tail is a writer that keeps the last bytes written to it.
 type tail struct {
 	most   int
 	kept   []byte
-	passed bool // something was let go
+	passed bool // earlier bytes were discarded
 }
 
-// Write takes all of it.
+// Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.most { // not at every write: what is kept moves each time
+	if len(t.kept) > 2*t.most { // not at every write, because shrinking copies the kept bytes
 		t.shrink()
 	}
 	return len(p), nil
@@ -23,7 +23,7 @@ func (t *tail) shrink() {
 	}
 }
 
-// last gives what is kept, and whether there was more.
+// last returns the kept bytes, and reports whether there were more.
 func (t *tail) last() ([]byte, bool) {
 	t.shrink()
 	return t.kept, t.passed

@@ -13,7 +13,7 @@ func TestRunTail(t *testing.T) {
 		"":              {"", false},
 		"12345678":      {"12345678", false},
 		"1234567890":    {"34567890", true},
-		"a%0100dBCDEFG": {"00BCDEFG", true}, // more than is kept at any time
+		"a%0100dBCDEFG": {"00BCDEFG", true}, // more than is ever kept
 	} {
 		got, cut, err := RunTail(t.Context(), 8, "printf", text)
 		if err != nil || string(got) != want.kept || cut != want.cut {

@@ -10,18 +10,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Whatever gets a name in the tree is made whole under a temporary one beside
-// it and then renamed, so that nobody sees it without its content, owner, mode
-// and label.
+// A new file is created completely under a temporary name in the target
+// directory and then renamed, so that it never exists without its content,
+// owner, mode and label.
 
-// temporaryName is the name beside a target under which it is made. It follows
-// from the target alone, so that what a killed run left behind can be found.
+// temporaryName returns the temporary name for a target in the same directory.
+// It only depends on the target, so that a later run finds the file of a killed
+// one.
 func temporaryName(base string) string {
 	sum := sha256.Sum256([]byte(base))
 	return ".hcp-node-agent." + hex.EncodeToString(sum[:8])
 }
 
-// clearTemporary removes what a killed run left under a temporary name.
+// clearTemporary removes the file of a killed run under a temporary name.
 func clearTemporary(where place, name string) error {
 	err := unix.Unlinkat(where.fd(), name, 0)
 	if errors.Is(err, unix.EISDIR) {
@@ -33,8 +34,8 @@ func clearTemporary(where place, name string) error {
 	return err
 }
 
-// makeTemporary makes something beside where that must not be there yet. What a
-// killed run left is removed, which is seldom there and so not looked for first.
+// makeTemporary creates a file beside where. If creation fails because a killed
+// run has left its file, which is rare, it removes that file and tries again.
 func makeTemporary(where place, make func(name string) error) (string, error) {
 	name := temporaryName(where.base)
 	err := make(name)
@@ -58,9 +59,9 @@ func createTemporary(where place) (file *os.File, name string, err error) {
 	return file, name, err
 }
 
-// fill gives a new file its content and attributes. It was created 0600 and
-// gets its owner before its mode, so that no secret is readable by others at
-// any moment.
+// fill writes the content and attributes of a new file. The file was created
+// with mode 0600 and gets its owner before its mode, so that a secret is never
+// readable by others.
 func fill(file *os.File, content []byte, attr Attr) error {
 	if _, err := file.Write(content); err != nil {
 		return err
@@ -68,7 +69,7 @@ func fill(file *os.File, content []byte, attr Attr) error {
 	return attr.set(file)
 }
 
-// RemoveTemporary removes what a killed run left beside p.
+// RemoveTemporary removes the file that a killed run has left beside p.
 func (t *Tree) RemoveTemporary(p string) error {
 	where, err := t.at(p)
 	if absent(err) {

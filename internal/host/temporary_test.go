@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Whatever a killed run left under the temporary name is in nobody's way.
+// A file that a killed run has left under the temporary name does not prevent
+// anything.
 func TestTemporaryNameIsTaken(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, root, name string){
 		"file": func(t *testing.T, root, name string) { t.Helper(); put(t, root, name, "left by a killed run") },

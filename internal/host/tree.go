@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Tree is a directory tree, "/" for the running machine. Paths given to its
+// Tree is a directory tree, "/" for the running host. Paths passed to its
 // methods are absolute within the tree. Symbolic links in parent directories
-// are followed inside the tree only, also while somebody swaps them; the last
-// component is never followed. This is how Ignition resolves paths. Links of
-// unprivileged users are followed to directories of the same user only.
+// are followed only inside the tree, even if they change concurrently. The last
+// component is never followed. Ignition resolves paths in the same way. Links
+// of unprivileged users are followed only to directories of the same user.
 type Tree struct {
 	root        *os.File
 	name        string
@@ -45,19 +45,19 @@ func ownerOf(file *os.File) (int, error) {
 // Close releases the tree.
 func (t *Tree) Close() error { return t.root.Close() }
 
-// Name is the directory that the tree was opened with.
+// Name returns the directory that the tree was opened with.
 func (t *Tree) Name() string { return t.name }
 
-// Live tells whether the tree is the running machine.
+// Live reports whether the tree is the running host.
 func (t *Tree) Live() bool { return t.name == "/" }
 
-// place is the last component of a path in its opened parent directory.
+// place is a path as the last component in its opened parent directory.
 type place struct {
 	parent *os.File
 	base   string
 }
 
-// at opens the parent of p. The caller closes place.parent.
+// at opens the parent of p. The caller must close place.parent.
 func (t *Tree) at(p string) (place, error) {
 	clean := path.Clean("/" + p)
 	dir, base := path.Split(clean)
@@ -73,10 +73,11 @@ func (t *Tree) at(p string) (place, error) {
 
 func (p place) fd() int { return int(p.parent.Fd()) }
 
-// proc names the file for system calls that take no directory descriptor.
+// proc returns a path of the file for system calls without a directory
+// descriptor.
 func (p place) proc() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
 
-// ReadFile returns the content of the regular file p and what it is.
+// ReadFile returns the content and the Info of the regular file p.
 func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
 	where, err := t.at(p)
 	if err != nil {
@@ -102,7 +103,7 @@ func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
 	return content, info, nil
 }
 
-// ReadDir lists the names in directory p, sorted.
+// ReadDir returns the names in directory p, sorted.
 func (t *Tree) ReadDir(p string) ([]string, error) {
 	dir, err := t.openDir(p)
 	if err != nil {
@@ -125,7 +126,7 @@ func (t *Tree) openDir(p string) (*os.File, error) {
 	return dir, nil
 }
 
-// open opens the place itself; a symbolic link there is an error.
+// open opens the file itself; a symbolic link is an error.
 func (p place) open(flags int) (*os.File, error) {
 	fd, err := unix.Openat(p.fd(), p.base, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -134,20 +135,20 @@ func (p place) open(flags int) (*os.File, error) {
 	return os.NewFile(uintptr(fd), p.base), nil
 }
 
-// Exists tells whether anything is at p. A parent that is missing, or is no
-// directory, means that nothing is there.
+// Exists reports whether p exists. It does not exist if a parent is missing or
+// not a directory.
 func (t *Tree) Exists(p string) (bool, error) {
 	info, err := t.Lstat(p)
 	return err == nil && info.Type != Absent, err
 }
 
-// absent tells errors that mean "nothing is there" from real ones. Links that
-// lead in a circle lead nowhere.
+// absent reports whether err means that a file does not exist. This includes a
+// loop of symbolic links.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// Within tells whether path is dir or lies below it.
+// Within reports whether p is dir or below it.
 func Within(p, dir string) bool {
 	p, dir = path.Clean(p), path.Clean(dir)
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")

@@ -28,7 +28,7 @@ func openTest(t *testing.T) (*Tree, string) {
 	return tree, root
 }
 
-// put writes a file below root, with its parents.
+// put writes a file below root, and creates its parents.
 func put(t *testing.T, root, name, content string) {
 	t.Helper()
 	file := filepath.Join(root, name)
@@ -47,10 +47,10 @@ func symlink(t *testing.T, target, root, name string) {
 	}
 }
 
-// mine is an Attr that whoever runs the test may set.
+// mine returns an Attr that an unprivileged user may set.
 func mine(mode uint32) Attr { return Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()} }
 
-// names lists everything below root, with the contents of files and the
+// names returns everything below root, with the contents of files and the
 // targets of links.
 func names(t *testing.T, root string) []string {
 	t.Helper()
@@ -80,10 +80,10 @@ func names(t *testing.T, root string) []string {
 	return list
 }
 
-// Every way out of the tree that a parent directory can be.
+// All ways in which a parent directory can lead out of the tree.
 func TestTreeStaysInItsRoot(t *testing.T) {
 	for name, target := range map[string]string{
-		"absolute":                  "", // filled in: the directory outside itself
+		"absolute":                  "", // replaced by the path of the directory outside
 		"relative":                  "../outside",
 		"more steps up than it has": "../../../../../../../../outside",
 		"up and down":               "deep/../../outside",

@@ -5,21 +5,20 @@ import (
 	"path"
 )
 
-// A process with the rights of root must not follow a symbolic link by which an
-// unprivileged user leads it to something that is not that user's: in a home, an
-// entry .config that is a link to /etc. systemd's CHASE_SAFE guards against the
-// same. A directory needs no such rule: nobody can make, or move to another
-// place, a directory of somebody else.
+// A privileged process must not follow a symbolic link of an unprivileged user
+// to a file of another user, for example a link to /etc at .config in a home
+// directory. systemd's CHASE_SAFE prevents the same. Directories need no such
+// rule: an unprivileged user cannot create or move a directory of another user.
 
-// UnsafeLinkError means that a path leads over a link that is not followed.
+// UnsafeLinkError means that a path contains a link that must not be followed.
 type UnsafeLinkError struct {
-	Path  string // the path of the lookup, on the running machine
+	Path  string // the path of the lookup, on the running host
 	Link  string // the name of the link
-	Owner int    // the user who decides where the link leads
-	Other int    // the user whose directory, or link, that is; -1 where nothing is
+	Owner int    // the user who controls the target of the link
+	Other int    // the owner of the target or link; -1 if the target does not exist
 }
 
-// Error names the link and both users.
+// Error returns a message with the link and both users.
 func (e *UnsafeLinkError) Error() string {
 	if e.Other < 0 {
 		return fmt.Sprintf("the symbolic link %s of user %d leads to where nothing is, and is not followed", e.Link, e.Owner)
@@ -31,25 +30,26 @@ func (e *UnsafeLinkError) Error() string {
 type LinkGuard struct {
 	tree *Tree
 	path string
-	ends []linkEnd // links whose components are being followed, innermost last
+	ends []linkEnd // links whose components are being resolved, innermost last
 }
 
-// linkEnd is where the components of an unprivileged user's link end: when so
-// many are left.
+// linkEnd marks the end of the components of an unprivileged user's link: when
+// left components remain.
 type linkEnd struct {
 	name  string
 	owner int
 	left  int
 }
 
-// GuardLinks begins a lookup of p in the tree.
+// GuardLinks returns the LinkGuard for a lookup of p in the tree.
 func (t *Tree) GuardLinks(p string) *LinkGuard {
 	return &LinkGuard{tree: t, path: path.Join(t.name, p)}
 }
 
-// Follow returns an error when a link must not be followed at all: others than
-// root can move links of root inside their own directories. Holder is the owner
-// of its directory; left is how many components follow the link.
+// Follow returns an error if a link must not be followed at all: unprivileged
+// users can move links of root within their own directories. holder is the
+// owner of the link's directory; left is the number of components after the
+// link.
 func (g *LinkGuard) Follow(name string, holder, owner, left int) error {
 	if !g.tree.privileged(holder) && holder != owner {
 		return &UnsafeLinkError{Path: g.path, Link: name, Owner: holder, Other: owner}
@@ -60,9 +60,9 @@ func (g *LinkGuard) Follow(name string, holder, owner, left int) error {
 	return nil
 }
 
-// Arrive returns an error when a link that was followed has led to what is not of
-// its owner. Owner is that of where the lookup is; left is how many components
-// are to come.
+// Arrive returns an error if the target of a followed link does not belong to
+// the owner of the link. owner is the owner of the current directory; left is
+// the number of remaining components.
 func (g *LinkGuard) Arrive(owner, left int) error {
 	for len(g.ends) > 0 {
 		end := g.ends[len(g.ends)-1]
@@ -77,7 +77,7 @@ func (g *LinkGuard) Arrive(owner, left int) error {
 	return nil
 }
 
-// privileged reports whether links of a user are followed wherever they lead:
-// those of root, of the user who runs this process, and of the user who owns the
-// root of the tree and so can replace everything in it.
+// privileged reports whether links of a user are followed to any target: those
+// of root, of the user of this process, and of the owner of the tree's root,
+// who can replace everything in the tree.
 func (t *Tree) privileged(uid int) bool { return uid == 0 || uid == t.user || uid == t.owner }

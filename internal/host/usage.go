@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Usage is how full a file system is.
+// Usage is the usage of a file system.
 type Usage struct {
-	Path   string // any path on it
+	Path   string // any path on the file system
 	Size   uint64 // bytes
-	Free   uint64 // bytes that programs without privileges may still use
-	Inodes uint64 // 0 where the file system has no fixed number
+	Free   uint64 // bytes available to unprivileged processes
+	Inodes uint64 // 0 if the file system has no fixed number
 	Unused uint64 // inodes
 }
 
-// LookUsage asks the file system that path is on.
+// LookUsage returns the usage of the file system of path.
 func LookUsage(path string) (Usage, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {
@@ -28,11 +28,11 @@ func LookUsage(path string) (Usage, error) {
 	return Usage{Path: path, Size: stat.Blocks * block, Free: stat.Bavail * block, Inodes: stat.Files, Unused: stat.Ffree}, nil
 }
 
-// MemoryAvailable is how much memory new programs can have without swapping,
-// in KiB (MemAvailable of proc(5)), and how much the machine has; 0 when it is
-// not known.
+// MemoryAvailable returns the memory that new processes can use without
+// swapping (MemAvailable of proc(5)), and the total memory, both in KiB; 0 if
+// unknown.
 func MemoryAvailable() (available, total int64) {
-	content, _ := os.ReadFile("/proc/meminfo") // zero is "not known"
+	content, _ := os.ReadFile("/proc/meminfo") // zero means unknown
 	for line := range strings.Lines(string(content)) {
 		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == "MemAvailable:" {
 			available, _ = strconv.ParseInt(fields[1], 10, 64)
@@ -41,8 +41,8 @@ func MemoryAvailable() (available, total int64) {
 	return available, memTotal()
 }
 
-// Tasks is how many processes and threads there are, and how many there can
-// be; 0 when it is not known.
+// Tasks returns the number of processes and threads, and their maximum; 0 if
+// unknown.
 func Tasks() (running, most int) {
 	// The fourth field of loadavg is running/existing (proc(5)).
 	if fields := strings.Fields(firstLine("/proc/loadavg")); len(fields) > 3 {

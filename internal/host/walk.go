@@ -13,10 +13,10 @@ import (
 )
 
 // Walk calls visit for everything below directory p, parents first, without
-// following links: each directory is opened inside the one before it, so that
-// one which is swapped for a link meanwhile leads nowhere. It does not descend
-// into another file system, but does visit the mount point itself. What
-// vanishes meanwhile is passed over.
+// following links. Each directory is opened inside its parent, so that a
+// directory replaced by a link cannot redirect the walk. Walk visits mount
+// points, but does not descend into other file systems. It skips files that
+// disappear during the walk.
 func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 	if path.Clean("/"+p) == "/" {
 		root, err := identity(t.root)
@@ -32,7 +32,8 @@ func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 	return t.walk(p, top.Device, visit)
 }
 
-// walk is Walk for p, which can be the root of the tree, on a known device.
+// walk implements Walk for p, which can be the root of the tree, on a known
+// device.
 func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) error {
 	p = path.Clean("/" + p)
 	if p == "/" {
@@ -57,7 +58,7 @@ func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) err
 func walkPlace(where place, p string, device uint64, visit func(string, Info) error) error {
 	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
 	if absent(err) {
-		return nil // gone, or swapped for something else
+		return nil // removed, or replaced by another file type
 	}
 	if err != nil {
 		return fmt.Errorf("walking %s: %w", p, err)
@@ -92,8 +93,9 @@ func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) err
 	return nil
 }
 
-// Mounts lists the mount points at or below directory p, deepest first; a bind
-// mount of the same file system is one too, which a device number cannot show.
+// Mounts returns the mount points at or below directory p, deepest first. This
+// includes bind mounts of the same file system, which a device number does not
+// reveal.
 func (t *Tree) Mounts(p string) ([]string, error) {
 	table, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -113,14 +115,14 @@ func mountsBelow(table, dir string) []string {
 			mounts = append(mounts, point)
 		}
 	}
-	// Newest first, and then by depth: a mount that was moved can stand before
-	// the one that it is in now.
+	// Newest first, and then by depth: the entry of a moved mount can precede that
+	// of its current parent.
 	slices.Reverse(mounts)
 	slices.SortStableFunc(mounts, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
 	return mounts
 }
 
-// unescapeMount undoes the octal escapes of mountinfo (space, tab, newline,
+// unescapeMount decodes the octal escapes of mountinfo (space, tab, newline,
 // backslash).
 func unescapeMount(field string) string {
 	var out strings.Builder

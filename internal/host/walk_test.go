@@ -42,7 +42,7 @@ func TestMountsBelow(t *testing.T) {
 	}
 }
 
-// A mount that was moved stands before the one that it is in now.
+// The entry of a moved mount precedes that of its current parent.
 func TestMountsBelowAreDeepestFirst(t *testing.T) {
 	table := "50 61 0:60 / /run/x/moved rw - tmpfs tmpfs rw\n61 22 0:61 / /run/x rw - tmpfs tmpfs rw\n"
 	if diff := cmp.Diff([]string{"/run/x/moved", "/run/x"}, mountsBelow(table, "/run")); diff != "" {
@@ -61,7 +61,7 @@ func TestUnescapeMount(t *testing.T) {
 	}
 }
 
-// walked lists what Walk visits, in its order.
+// walked returns what Walk visits, in order.
 func walked(t *testing.T, tree *Tree, p string) []string {
 	t.Helper()
 	var visited []string
@@ -102,7 +102,7 @@ func TestWalkFollowsNoLinks(t *testing.T) {
 
 const inNamespace = "HCP_TEST_IN_MOUNT_NAMESPACE"
 
-// Real mounts, in a mount namespace of the test's own that ends with it.
+// Real mounts, in a mount namespace of the test.
 func TestWalkStopsAtMounts(t *testing.T) {
 	if os.Getenv(inNamespace) == "" {
 		command := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v")
@@ -128,8 +128,7 @@ func TestWalkStopsAtMounts(t *testing.T) {
 	if err := unix.Mount(filepath.Join(root, "source"), filepath.Join(root, "lib/bind"), "", unix.MS_BIND, ""); err != nil {
 		t.Fatal(err)
 	}
-	// The file system is the same behind the bind mount: only the table of
-	// mounts can tell.
+	// A bind mount has the same device number: only the mount table shows it.
 	want := []string{"/lib/bind directory", "/lib/bind/seen file", "/lib/volume directory"}
 	if diff := cmp.Diff(want, walked(t, tree, "/lib")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

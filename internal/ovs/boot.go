@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// NodeIPUnit tells the node's address anew at every boot.
+	// NodeIPUnit determines the node's address again at every boot.
 	NodeIPUnit = "hcp-node-agent-node-ip.service"
 
 	unitDir    = "/etc/systemd/system/"
@@ -15,11 +15,13 @@ const (
 	nameUnit   = "hcp-node-agent-uplink-name.service"
 )
 
-// BootUnits are what has to be done again at every boot of a host whose uplink
-// is in br-ex: first the unit files, then, after a reload, their enablement.
-// Where the payload's ovs-configuration.service is enabled it clears ovn-remote
-// itself, as it is or with the drop-in that package ignition adds; elsewhere a
-// unit of our own does.
+// BootUnits returns the changes that install the units which must run at every
+// boot of a host whose uplink is in br-ex. The unit files come first, and their
+// enablement after a daemon-reload.
+//
+// An enabled ovs-configuration.service of the payload clears ovn-remote itself,
+// either unmodified or with the drop-in that package ignition adds. On other
+// hosts a unit of the agent clears it.
 func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 	add := func(name, why, content string) {
 		files = append(files, fileChange(unitDir+name, why, content))
@@ -33,10 +35,12 @@ func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 	return files, enable
 }
 
-// nodeIPUnitFile is ordered as nodeip-configuration.service is, and before what
-// waits for its files. It is not ordered after network-online.target: of that
-// wait-for-primary-ip.service is a part. Others are ordered after this unit and
-// do not require it: when it fails, kubelet starts with the address that it had.
+// nodeIPUnitFile returns a unit with the ordering of
+// nodeip-configuration.service, and before the units that wait for its files.
+// It is not ordered after network-online.target, because
+// wait-for-primary-ip.service is part of that target. Other units are ordered
+// after this unit but do not require it: if it fails, kubelet starts with its
+// previous address.
 func nodeIPUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]
@@ -58,8 +62,9 @@ WantedBy=multi-user.target
 `
 }
 
-// nameUnitFile runs before NetworkManager reads its profiles, and after the unit
-// that takes those of an unfinished move away.
+// nameUnitFile returns a unit that runs before NetworkManager reads its
+// profiles, and after the unit that removes the profiles of an unfinished
+// migration.
 func nameUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]
@@ -82,8 +87,8 @@ WantedBy=multi-user.target
 `
 }
 
-// remoteUnitFile runs once in a boot: later, ovn-controller is in use of what
-// would be cleared.
+// remoteUnitFile returns a unit that runs once per boot: later, ovn-controller
+// uses the setting that the unit clears.
 func remoteUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]

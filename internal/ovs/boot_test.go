@@ -33,7 +33,7 @@ func TestBootUnits(t *testing.T) {
 	}
 }
 
-// What must hold for the units to be of use, and harmless.
+// The requirements for units that work and cannot block the boot.
 func TestBootUnitFiles(t *testing.T) {
 	files, _ := BootUnits(false)
 	for i, want := range []map[string]string{{

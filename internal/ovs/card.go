@@ -7,9 +7,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// cardMAC is the permanent MAC of an Ethernet NIC when no other interface has
-// the same (a virtual function has that of the interface above it on some
-// clouds), else nil.
+// cardMAC returns the permanent MAC of an Ethernet NIC if no other interface
+// has the same one, else nil. On some clouds a virtual function shares the MAC
+// of the interface above it.
 func cardMAC(facts Facts, link host.Link, original networkmanager.Settings) []byte {
 	if link.PermanentMAC == "" || original.Text("connection", "type") != "802-3-ethernet" {
 		return nil

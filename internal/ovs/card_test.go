@@ -33,8 +33,8 @@ func TestCardMAC(t *testing.T) {
 	}
 }
 
-// The profile of the NIC has its name, for others to read, and must not take
-// another card that has got this name.
+// The profile of the NIC contains its name, which other tools read, and must
+// not be activated on another NIC that got this name.
 func TestProfileOfACard(t *testing.T) {
 	f := facts(t, "dhcp")
 	for i := range f.Links {
@@ -52,7 +52,7 @@ func TestProfileOfACard(t *testing.T) {
 	}
 }
 
-// A member is found by its card alone: nobody reads its name.
+// A member is identified only by its MAC, because no tool reads its name.
 func TestMemberByCard(t *testing.T) {
 	f := facts(t, "bond")
 	for i := range f.Links {

@@ -10,10 +10,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// AddressState is what makes an interface carry the host: what the uplink has, what
-// br-ex has to have after the move, and the uplink again after the way back.
+// AddressState is the host's addressing on an interface. It must be the same on
+// br-ex after the migration, and on the uplink again after a rollback.
 type AddressState struct {
-	Stable      []netip.Addr `json:"stable"`             // addresses that peers know the host by
+	Stable      []netip.Addr `json:"stable"`             // addresses that peers use to reach the host
 	Defaults    []host.Route `json:"defaults,omitempty"` // the best default route of each family
 	Nameservers []netip.Addr `json:"nameservers,omitempty"`
 	Searches    []string     `json:"searches,omitempty"`
@@ -21,7 +21,7 @@ type AddressState struct {
 	Others      []host.Route `json:"others,omitempty"` // default routes over other interfaces
 }
 
-// AddressStateOf tells what an interface carries now.
+// AddressStateOf returns the current addressing of an interface.
 func AddressStateOf(facts Facts, name string) AddressState {
 	link, _ := facts.Link(name)
 	device, _ := facts.Device(name)
@@ -45,8 +45,8 @@ func AddressStateOf(facts Facts, name string) AddressState {
 	return c
 }
 
-// stableAddresses are those that peers know the host by: not link-local ones,
-// nor those that OVN-Kubernetes puts on br-ex.
+// stableAddresses returns the addresses that peers use to reach the host. It
+// excludes link-local addresses and those that OVN-Kubernetes adds to br-ex.
 func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr {
 	var stable []netip.Addr
 	for _, prefix := range device.IPv4.Addresses {
@@ -62,7 +62,7 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 	return stable
 }
 
-// Gateways lists the gateways of the default routes.
+// Gateways returns the gateways of the default routes.
 func (c AddressState) Gateways() []netip.Addr {
 	var gateways []netip.Addr
 	for _, route := range c.Defaults {
@@ -73,8 +73,8 @@ func (c AddressState) Gateways() []netip.Addr {
 	return gateways
 }
 
-// Missing tells what is missing for an interface to carry the host, "" for
-// nothing.
+// Missing describes the first part of c that the interface lacks. It returns ""
+// if the interface has all of c.
 func (c AddressState) Missing(facts Facts, name string) string {
 	link, ok := facts.Link(name)
 	if !ok {
@@ -112,8 +112,9 @@ func (c AddressState) Missing(facts Facts, name string) string {
 	return ""
 }
 
-// Unusable tells why an interface does not even carry the host in some way, ""
-// when it does: with any address, and a default route where there was one.
+// Unusable describes why the interface cannot carry the host's traffic at all.
+// It returns "" if the interface has any address and, if c has default routes,
+// at least one of them.
 func (c AddressState) Unusable(facts Facts, name string) string {
 	link, _ := facts.Link(name)
 	if len(link.Addresses) == 0 {
@@ -130,9 +131,10 @@ func (c AddressState) Unusable(facts Facts, name string) string {
 	return "it has no default route"
 }
 
-// missingDefault tells whether a family's traffic leaves another way. Among routes
-// that are as good as the best, as those of two IPv6 routers on the link, the
-// order says nothing: it is that in which the routers have answered.
+// missingDefault describes a default route that is missing or not preferred, or
+// returns "". Routes with the same metric as the best one are equivalent, such
+// as those of two IPv6 routers on the link: their order only reflects which
+// router responded first.
 func missingDefault(facts Facts, want host.Route, name string) string {
 	own, _ := host.DefaultRouteOf(facts.Routes, want.Family, name)
 	best, _ := host.BestDefaultRoute(facts.Routes, want.Family)

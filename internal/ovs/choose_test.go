@@ -59,8 +59,8 @@ func TestChooseUplink(t *testing.T) {
 	}
 }
 
-// br-ex has to win over every other default route, and NetworkManager gives
-// it whatever metric its profile says.
+// br-ex must win over every other default route, and NetworkManager uses the
+// metric of its profile.
 func TestMetricFor(t *testing.T) {
 	own := route("eth0", 4, 20, "192.0.2.1")
 	tests := map[string]struct {

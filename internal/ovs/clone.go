@@ -4,32 +4,33 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// The original profile is cloned whole, so that search domains, static routes,
-// routing rules, the firewall zone, proxies and whatever a later version of
-// NetworkManager knows come along; only what cannot apply is dropped. What is
-// about the cable goes to ovs-if-phys0, what is about addresses to ovs-if-br-ex.
+// The original profile is cloned completely, so that search domains, static
+// routes, routing rules, the firewall zone, proxies and settings of later
+// NetworkManager versions are preserved. Only settings that cannot apply are
+// removed. Link settings go to ovs-if-phys0, address settings to ovs-if-br-ex.
 
-// ofCable are the sections that only the NIC itself can have.
+// ofCable lists the sections that only the NIC itself can have.
 var ofCable = []string{"ethtool", "dcb", "sriov", "tc", "link"}
 
-// ofAddresses are the sections that only make sense where the addresses are.
+// ofAddresses lists the sections that only apply to the interface with the
+// addresses.
 var ofAddresses = []string{"ipv4", "ipv6", "proxy", "hostname"}
 
-// ofIdentity are the properties of the section connection that say which
-// device, which master and when: every one of our profiles has its own. The
-// second names are those since NetworkManager 1.46.
+// ofIdentity lists the properties of the section connection that select the
+// device, the controller and the activation: each of the agent's profiles has
+// its own values. The second names are those since NetworkManager 1.46.
 var ofIdentity = []string{
 	"id", "uuid", "type", "interface-name", "timestamp", "read-only", "multi-connect",
 	"autoconnect", "autoconnect-priority", "autoconnect-slaves", "autoconnect-ports",
 	"master", "controller", "slave-type", "port-type", "down-on-poweroff",
 }
 
-// ofNIC are the properties of the section connection that are about the NIC.
+// ofNIC lists the properties of the section connection that concern the NIC.
 var ofNIC = []string{"lldp", "permissions", "wait-device-timeout", "wait-activation-delay", "auth-retries"}
 
-// nicSettings is the clone for the NIC as a port: the cable's settings, its
-// addresses gone. The MAC is pinned to the present one, as br-ex has it too
-// and the DHCP server knows the host by it.
+// nicSettings returns the clone for the NIC as a port: with its link settings,
+// without addresses. The MAC is pinned to the current one, because br-ex uses
+// it too and the DHCP server identifies the host by it.
 func nicSettings(p plan) networkmanager.Settings {
 	s := p.original.Clone()
 	delete(s, "match") // interface-name is exact
@@ -38,7 +39,7 @@ func nicSettings(p plan) networkmanager.Settings {
 	}
 	s.Keep("connection", ofNIC...)
 	for _, kind := range []string{"bond", "vlan"} {
-		s.Drop(kind, "interface-name") // the old name of connection.interface-name
+		s.Drop(kind, "interface-name") // the former name of connection.interface-name
 	}
 	s.Drop("802-3-ethernet", "cloned-mac-address", "generate-mac-address-mask", "assigned-mac-address")
 	p.setMAC(s)
@@ -46,16 +47,16 @@ func nicSettings(p plan) networkmanager.Settings {
 	return s
 }
 
-// setMAC pins the present MAC where that is the uplink's own. Where it is not,
-// Open vSwitch lets br-ex follow the uplink's.
+// setMAC pins the current MAC if it is the uplink's own. Otherwise Open vSwitch
+// makes br-ex follow the uplink's MAC.
 func (p plan) setMAC(s networkmanager.Settings) {
 	if p.pinMAC {
 		s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
 	}
 }
 
-// bridgeIPSettings is the clone for br-ex: the same addresses, DNS and DHCP
-// identity, with the NIC's MAC and the bridge's metric.
+// bridgeIPSettings returns the clone for br-ex: the same addresses, DNS and
+// DHCP identity, with the NIC's MAC and the bridge's metric.
 func bridgeIPSettings(p plan) networkmanager.Settings {
 	s := p.original.Clone()
 	delete(s, "match")
@@ -80,9 +81,10 @@ func bridgeIPSettings(p plan) networkmanager.Settings {
 	return s
 }
 
-// require makes the host wait at boot for the addresses that it has now. It is
-// not up without the first family that has one. The other one can be late, as
-// its router can: it is waited for, and does not take the first one down.
+// require makes activation at boot wait for the address families that are in
+// use now. The first family with an address is mandatory. The other family can
+// be late, for example because of its router: activation waits for it, but does
+// not fail without it.
 func (p plan) require(s networkmanager.Settings) {
 	first := true
 	for _, family := range networkmanager.Families() {
@@ -91,14 +93,14 @@ func (p plan) require(s networkmanager.Settings) {
 			continue
 		case first:
 			s.Set(family.Section(), "may-fail", false)
-		case atLeast(p.version, 1, 34): // it does not know the property before
+		case atLeast(p.version, 1, 34): // older versions do not have the property
 			s.Set(family.Section(), "required-timeout", int32(30000)) // milliseconds
 		}
 		first = false
 	}
 }
 
-// overBridge makes routing rules that name the NIC name br-ex.
+// overBridge makes routing rules that name the NIC name br-ex instead.
 func overBridge(s networkmanager.Settings, section, nic string) {
 	s.Rewrite(section, "routing-rules", func(key string, v any) any {
 		if (key == "iifname" || key == "oifname") && v == nic {

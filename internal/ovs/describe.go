@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// Describe says in a few lines what Make would do, for a plan.
+// Describe returns a few lines for a plan about what Make would do.
 func (m Migration) Describe() []string {
 	if m.AlreadyThere {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
@@ -28,7 +28,8 @@ func (m Migration) Describe() []string {
 	return append(lines, describeProfiles(m.Profiles.list())...)
 }
 
-// describeProfiles says of each profile what an administrator would look for.
+// describeProfiles returns one line per profile with the settings that matter
+// to an administrator.
 func describeProfiles(profiles []networkmanager.Settings) []string {
 	names := map[string]string{}
 	for _, s := range profiles {
@@ -46,8 +47,9 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 	return lines
 }
 
-// settingWords are a profile's settings that matter, each in a few words;
-// masters are named as names has them, else by what the profile says.
+// settingWords returns the important settings of a profile, each in a few
+// words. A controller is named by names, or as in the profile if names lacks
+// it.
 func settingWords(s networkmanager.Settings, names map[string]string) []string {
 	var words []string
 	add := func(label, value string) {
@@ -105,8 +107,8 @@ func addressWords(s networkmanager.Settings, section, name string) []string {
 	return words
 }
 
-// dns lists the name servers; dns-data is there since NetworkManager 1.42, dns
-// is their older, binary form.
+// dns returns the name servers. The property dns-data exists since
+// NetworkManager 1.42; dns is the older, binary form.
 func dns(s networkmanager.Settings, section string) string {
 	if text := plain(s, section, "dns-data"); text != "" {
 		return text
@@ -127,7 +129,7 @@ func dns(s networkmanager.Settings, section string) string {
 	return strings.Join(servers, " ")
 }
 
-// plain is a property without its type, "" when it is not there, empty or 0.
+// plain returns a property as text, or "" if it is missing, empty or 0.
 func plain(s networkmanager.Settings, section, name string) string {
 	switch v := s[section][name].Value().(type) {
 	case nil:
@@ -149,7 +151,7 @@ func plain(s networkmanager.Settings, section, name string) string {
 	}
 }
 
-// JoinText returns the items with commas, "none" for no items.
+// JoinText returns the items separated by commas, or "none" if there are none.
 func JoinText[T fmt.Stringer](items []T) string {
 	if len(items) == 0 {
 		return "none"

@@ -41,7 +41,7 @@ func TestDescribe(t *testing.T) {
 	}
 }
 
-// Settings of other kinds of uplinks.
+// Settings of other types of uplinks.
 func TestSettingWords(t *testing.T) {
 	eth0, _ := facts(t, "dhcp").Device("eth0")
 	static := networkmanager.Settings{}
@@ -72,8 +72,8 @@ func TestSettingWords(t *testing.T) {
 	}
 }
 
-// No section that can hold somebody's secret is in a document, in whatever
-// part of a move it is.
+// No section that can contain secrets occurs in a document, in any part of a
+// migration.
 func TestPublicMoveHasNoSecrets(t *testing.T) {
 	const canary = "hunter2"
 	move, err := Plan(facts(t, "dhcp"), Options{})

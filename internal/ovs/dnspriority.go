@@ -5,15 +5,18 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// usualDNSPriority is what NetworkManager gives an interface that is no VPN and
-// whose profile says nothing; lower ones come first.
+// usualDNSPriority is NetworkManager's default for an interface that is not a
+// VPN. Lower values come first.
 const usualDNSPriority = 100
 
-// dnsPriority keeps the order of the name servers where another interface has
-// some too; 0 leaves it as it is. NetworkManager puts those of the interface
-// with the best default route first, and never takes that rank away from one
-// that had it for a moment (update_ip_dns in nm-policy.c, 1.42): among such the
-// first one wins that came up, and a bridge comes up last at every boot.
+// dnsPriority returns the DNS priority for br-ex that preserves the order of
+// the name servers if another interface has name servers too. 0 means the
+// default.
+//
+// NetworkManager puts the name servers of the interface with the best default
+// route first. It never revokes that rank from an interface that had it for a
+// moment (update_ip_dns in nm-policy.c, 1.42). Among such interfaces the one
+// activated first wins, and a bridge is activated last at every boot.
 func dnsPriority(facts Facts, uplink string) int32 {
 	others := false
 	for _, device := range facts.Devices {

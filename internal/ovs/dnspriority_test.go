@@ -37,7 +37,7 @@ func TestDNSPriority(t *testing.T) {
 	}
 }
 
-// What an administrator has set stays.
+// The administrator's priority is kept.
 func TestDNSPriorityOfTheProfile(t *testing.T) {
 	for own, want := range map[int32]int32{0: 99, 50: 50, -5: -5} {
 		original := networkmanager.Settings{}

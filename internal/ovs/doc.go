@@ -1,13 +1,16 @@
-// Package ovs puts the machine's uplink into the Open vSwitch bridge br-ex, as
-// OVN-Kubernetes wants it, without losing the machine.
+// Package ovs plans how the host's uplink is attached to the Open vSwitch
+// bridge br-ex, which OVN-Kubernetes requires, without interrupting the
+// network.
 //
-// Look gathers facts, Plan decides from them alone, Driver acts. The move goes
-// through NetworkManager, inside a checkpoint of it. br-ex first gets a copy
-// of the uplink's address with a worse metric; then the NIC is plugged into
-// the bridge in the database and given to its new profile, so that the
-// address changes hands without a gap; then br-ex renews the lease itself.
+// Gather collects facts, Plan decides from them alone, and package migrate
+// acts. The migration goes through NetworkManager, inside one of its
+// checkpoints. First br-ex gets a copy of the uplink's addresses with a higher
+// metric. Then the NIC is attached to the bridge in the database and activated
+// with its new profile, so that the addresses change the interface without
+// interruption. Finally br-ex renews the lease itself.
 //
-// A checkpoint does not survive NetworkManager and knows nothing of database
-// rows. Therefore a journal, a timer of systemd and a unit for the next boot
-// stand by until the move is verified and saved: see journal.go and guard.go.
+// A checkpoint does not survive a restart of NetworkManager and does not cover
+// database rows. Therefore a pending file, a systemd timer and a unit at boot
+// protect the migration until it is verified and saved: see pending.go and
+// guard.go in package migrate.
 package ovs

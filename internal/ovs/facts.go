@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
-// Facts is all that the decision about br-ex depends on.
+// Facts contains everything that the decision about br-ex depends on.
 type Facts struct {
 	MachineID      string                   `json:"machineID"`
 	NetworkManager networkmanager.Info      `json:"networkManager"`
@@ -23,24 +23,24 @@ type Facts struct {
 	Routes         []host.Route             `json:"routes"`
 	OVS            Switch                   `json:"ovs"`
 	Hint           string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
-	HintEmpty      bool                     `json:"hintEmpty,omitempty"`   // that file is there, and empty
+	HintEmpty      bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
 	SavedUplink    string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
-	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // content of /run/nodeip-configuration/primary-ip
-	NodeIPHint     string                   `json:"nodeIPHint,omitempty"`  // of /etc/default/nodeip-configuration
+	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // from /run/nodeip-configuration/primary-ip
+	NodeIPHint     string                   `json:"nodeIPHint,omitempty"`  // from /etc/default/nodeip-configuration
 }
 
 // Switch is the state of Open vSwitch.
 type Switch struct {
 	Installed bool                 `json:"installed"`
-	Running   bool                 `json:"running"` // the database answers
+	Running   bool                 `json:"running"` // the database responds
 	Bridges   []openvswitch.Bridge `json:"bridges,omitempty"`
 }
 
-// hintFile names the uplink on hosts where the default route does not tell it;
-// configure-ovs.sh reads it too (from OpenShift 4.15).
+// hintFile names the uplink on hosts where the default route does not identify
+// it. configure-ovs.sh reads it too (from OpenShift 4.15).
 const hintFile = "/etc/ovnk/default_bridge"
 
-// Gather gathers the facts. nm is nil when NetworkManager does not run.
+// Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	var facts Facts
 	var err error
@@ -106,7 +106,7 @@ func lookSwitch(ctx context.Context) (Switch, error) {
 	return Switch{Installed: true, Running: err == nil, Bridges: bridges}, err
 }
 
-// readLine reads a file of one line, and tells whether it is there.
+// readLine reads a file of one line, and reports whether the file exists.
 func readLine(path string) (string, bool, error) {
 	content, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -118,7 +118,7 @@ func readLine(path string) (string, bool, error) {
 	return strings.TrimSpace(string(content)), true, nil
 }
 
-// Link returns the network interface of that name.
+// Link returns the network interface with that name.
 func (f Facts) Link(name string) (host.Link, bool) {
 	for _, link := range f.Links {
 		if link.Name == name {
@@ -128,7 +128,8 @@ func (f Facts) Link(name string) (host.Link, bool) {
 	return host.Link{}, false
 }
 
-// Device finds the device that carries the name's addresses.
+// Device returns the device of that name that has the addresses: never an Open
+// vSwitch bridge or port.
 func (f Facts) Device(name string) (networkmanager.Device, bool) {
 	for _, device := range f.Devices {
 		if device.Name == name && device.Type != networkmanager.OVSBridge && device.Type != networkmanager.OVSPort {
@@ -148,7 +149,7 @@ func (f Facts) Profile(uuid string) (networkmanager.Profile, bool) {
 	return networkmanager.Profile{}, false
 }
 
-// bridge finds br-ex.
+// bridge returns br-ex.
 func (f Facts) bridge() (openvswitch.Bridge, bool) {
 	for _, bridge := range f.OVS.Bridges {
 		if bridge.Name == BridgeName {

@@ -9,20 +9,21 @@ import (
 )
 
 const (
-	// appliedFile makes configure-ovs.sh leave br-ex alone, from OpenShift 4.16.
+	// appliedFile makes configure-ovs.sh leave br-ex unchanged, from OpenShift
+	// 4.16.
 	appliedFile = "/etc/nmstate/openshift/applied"
-	// routerFile keeps the kernel from configuring br-ex by itself, from the
-	// moment at which the interface is there: systemd's udev rules apply what
-	// sysctl.d says of an interface when it is added.
+	// routerFile keeps the kernel from configuring br-ex itself as soon as the
+	// interface exists: systemd's udev rules apply the sysctl.d settings of an
+	// interface when it is added.
 	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
-	// uplinkHintFile is where configure-ovs.sh remembers the uplink.
+	// uplinkHintFile is where configure-ovs.sh saves the name of the uplink.
 	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
 )
 
-// Files are what others look for on a host whose uplink is in br-ex: that the
-// bridge is not theirs to make, and which addresses the node has. They are
-// what configure-ovs.sh and nodeip-configuration.service leave behind. Call it
-// when br-ex is there.
+// Files returns the files that other components read on a host whose uplink is
+// in br-ex. They state that the bridge is already configured, and which
+// addresses the node has. configure-ovs.sh and nodeip-configuration.service
+// write the same files. Files fails if br-ex does not carry the host's traffic.
 func Files(facts Facts) ([]ledger.Change, error) {
 	uplink, ok := BridgedUplink(facts)
 	if !ok {
@@ -43,7 +44,7 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	return append(changes, nodeip.Files(node)...), nil
 }
 
-// Before are the files that must be there when br-ex comes.
+// Before returns the files that must exist before br-ex does.
 func (m Migration) Before() []ledger.Change {
 	if m.AlreadyThere {
 		return nil
@@ -51,13 +52,17 @@ func (m Migration) Before() []ledger.Change {
 	return routerFiles(m.Profiles.BridgeIP)
 }
 
-// routerFiles keep the kernel from hearing routers on a br-ex of ours, unless
-// its profile leaves IPv6 to the kernel. NetworkManager hears them itself, but
-// to set an interface's token it lets the kernel listen for a moment, and even
-// ask (_l3_commit_ip6_token in nm-l3cfg.c, 1.42): what the kernel makes of the
-// answer stays beside NetworkManager's. It also takes the link-local address
-// upon itself, and switches IPv6 off and on for that when the kernel has it
-// still (_dev_addrgenmode6_set in nm-device.c).
+// routerFiles returns the sysctls that make the kernel ignore router
+// advertisements on the agent's br-ex, unless its profile leaves IPv6 to the
+// kernel.
+//
+// NetworkManager processes router advertisements itself. To set an interface's
+// token, though, it enables them in the kernel for a moment, including router
+// solicitations (_l3_commit_ip6_token in nm-l3cfg.c, 1.42). What the kernel
+// configures from a response remains beside NetworkManager's configuration.
+// NetworkManager also takes over the link-local address, and disables and
+// enables IPv6 for that if the kernel still manages it (_dev_addrgenmode6_set
+// in nm-device.c).
 func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
 		return nil

@@ -30,7 +30,7 @@ func TestFiles(t *testing.T) {
 	got := map[string]string{}
 	for _, change := range changes {
 		if change.Target == "/run/nodeip-configuration/ipv6" && !change.Desired.Present {
-			continue // there is no such address
+			continue // the address does not exist
 		}
 		if change.Kind != ledger.File || change.Desired.Mode == nil || *change.Desired.Mode != 0o644 {
 			t.Errorf("%s: kind %s, mode %v", change.Target, change.Kind, change.Desired.Mode)
@@ -57,8 +57,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The kernel is kept from hearing routers on a br-ex of ours alone, and only
-// where NetworkManager hears them instead.
+// Router advertisements are disabled in the kernel only on the agent's br-ex,
+// and only if NetworkManager processes them instead.
 func TestFilesForRouters(t *testing.T) {
 	for name, test := range map[string]struct {
 		profile, method string

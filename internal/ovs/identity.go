@@ -14,24 +14,26 @@ import (
 
 const addrGenEUI64 = int32(0)
 
-// identity is what makes routers and DHCP servers give br-ex the addresses
-// that the NIC has.
+// identity contains the settings with which routers and DHCP servers assign
+// br-ex the same addresses as the NIC.
 type identity struct {
-	// The half of an autoconfigured IPv6 address that names the host.
-	// NetworkManager hashes the interface's name into it (stable-privacy), so
-	// it would be another one on br-ex; it is therefore pinned as a token.
-	token string // "" for nothing to pin, or when the MAC gives the same
+	// token is the interface identifier of the autoconfigured IPv6 addresses, "" if
+	// there is nothing to pin or the MAC yields the same. NetworkManager derives it
+	// from the interface's name (stable-privacy), so it would differ on br-ex. It
+	// is therefore pinned as a token.
+	token string
 	eui64 bool
 
-	// beside are autoconfigured addresses that no one token can give.
+	// beside lists autoconfigured addresses that a single token cannot produce.
 	beside []netip.Prefix
 
-	// What was really sent: a profile can say "stable", "duid" or "lease", and
-	// the default identity association is made from the interface's name.
+	// The values that were really sent: a profile can contain "stable", "duid" or
+	// "lease", and the default identity association is derived from the interface's
+	// name.
 	clientID, duid, iaid string
 }
 
-// apply makes br-ex ask as the NIC did.
+// apply makes br-ex send the same identity as the NIC.
 func (i identity) apply(s networkmanager.Settings) {
 	if i.clientID != "" {
 		s.Set("ipv4", "dhcp-client-id", i.clientID)
@@ -43,8 +45,8 @@ func (i identity) apply(s networkmanager.Settings) {
 		s.Set("ipv6", "dhcp-iaid", i.iaid)
 	}
 	if i.eui64 {
-		// A token needs addresses made the EUI-64 way; only the link-local
-		// address changes.
+		// A token requires addresses in EUI-64 mode. Only the link-local address
+		// changes.
 		s.Set("ipv6", "addr-gen-mode", addrGenEUI64)
 		if i.token != "" {
 			s.Set("ipv6", "token", i.token)
@@ -55,9 +57,9 @@ func (i identity) apply(s networkmanager.Settings) {
 	}
 }
 
-// identify finds the identity of a NIC. An address that is neither the
-// profile's, nor a DHCP server's, nor autoconfigured is another program's, and
-// would be lost: refused.
+// identify returns the identity of a NIC. It refuses an address that is neither
+// in the profile, nor from a DHCP server, nor autoconfigured: another program
+// has added it, and the migration would lose it.
 func identify(link host.Link, device networkmanager.Device, original networkmanager.Settings) (identity, error) {
 	var i identity
 	if id := device.IPv4.DHCP["dhcp_client_identifier"]; isHex(id) {
@@ -97,8 +99,8 @@ func identify(link host.Link, device networkmanager.Device, original networkmana
 	return i, nil
 }
 
-// unexplained lists the lasting addresses that are neither in the profile nor
-// from a DHCP server.
+// unexplained returns the non-temporary addresses that are neither in the
+// profile nor from a DHCP server.
 func unexplained(link host.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
 	var explained []netip.Addr
 	for _, family := range networkmanager.Families() {
@@ -116,19 +118,21 @@ func unexplained(link host.Link, device networkmanager.Device, original networkm
 	return rest
 }
 
-// isHex tells an identifier in bytes, 01:52:54:00:12:34:56, from a text.
+// isHex reports whether an identifier is in hexadecimal bytes,
+// 01:52:54:00:12:34:56, and not text.
 func isHex(id string) bool {
 	return strings.Contains(id, ":") && strings.Trim(strings.ToLower(id), "0123456789abcdef:") == ""
 }
 
-// interfaceID is the half of an IPv6 address that names the host.
+// interfaceID returns the interface identifier of an IPv6 address (RFC 4291,
+// 2.5.1).
 func interfaceID(address netip.Addr) []byte {
 	bytes := address.As16()
 	return bytes[8:]
 }
 
-// eui64 is the interface identifier that follows from a MAC (RFC 4291,
-// appendix A).
+// eui64 returns the interface identifier derived from a MAC (RFC 4291, appendix
+// A).
 func eui64(mac string) []byte {
 	m, err := net.ParseMAC(mac)
 	if err != nil || len(m) != 6 {

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// The addresses on br-ex have to be those that the NIC had, whatever their
-// identity was made from.
+// The addresses on br-ex must be those of the NIC, regardless of what their
+// identity was derived from.
 func TestIdentify(t *testing.T) {
 	const mac = "52:54:00:a1:26:b0"
 	leased := func(name, address string) networkmanager.IP {
@@ -96,8 +96,8 @@ func TestIdentify(t *testing.T) {
 	}
 }
 
-// DHCPv6 knows a host by what it has sent, which NetworkManager makes from the
-// lease, the machine or the interface's name.
+// DHCPv6 servers identify a host by the identity that it has sent, which
+// NetworkManager derives from the lease, the machine or the interface's name.
 func TestIdentityForDHCP(t *testing.T) {
 	device := networkmanager.Device{
 		IPv4: networkmanager.IP{DHCP: map[string]string{"dhcp_client_identifier": "01:52:54:00:a1:26:b0"}},

@@ -7,16 +7,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// keepsProfileUntilReboot tells an uplink that keeps its own profile until the next boot
-// and only gives its addresses up. NetworkManager (1.42, nm_device_cleanup)
-// takes a bond's members out when the bond gets another profile: half a second
-// without network for active-backup, ten seconds until LACP is through again.
+// keepsProfileUntilReboot reports whether the uplink keeps its own profile
+// until the next boot and only loses its addresses. NetworkManager (1.42,
+// nm_device_cleanup) detaches a bond's ports when the bond gets another
+// profile. That interrupts the network for half a second with active-backup,
+// and for ten seconds until LACP has negotiated again.
 func keepsProfileUntilReboot(device networkmanager.Device) bool {
 	return device.Type == networkmanager.Bond
 }
 
-// WithoutAddresses are settings without addresses: all else as it is, or
-// NetworkManager would refuse to reapply them.
+// WithoutAddresses returns the settings without addresses. All other settings
+// are unchanged, or NetworkManager would refuse to reapply them.
 func WithoutAddresses(applied networkmanager.Settings) networkmanager.Settings {
 	s := applied.Clone()
 	for _, section := range []string{"ipv4", "ipv6"} {
@@ -26,7 +27,7 @@ func WithoutAddresses(applied networkmanager.Settings) networkmanager.Settings {
 	return s
 }
 
-// WithAddressesOf are settings with the addresses of others.
+// WithAddressesOf returns applied with the address settings of original.
 func WithAddressesOf(applied, original networkmanager.Settings) networkmanager.Settings {
 	s := applied.Clone()
 	for _, section := range []string{"ipv4", "ipv6"} {
@@ -38,8 +39,8 @@ func WithAddressesOf(applied, original networkmanager.Settings) networkmanager.S
 	return s
 }
 
-// LostAddresses tells whether a device's addresses were taken from it while it
-// kept its profile.
+// LostAddresses reports whether a device's addresses were removed while it kept
+// its profile.
 func LostAddresses(applied, original networkmanager.Settings) bool {
 	for _, section := range []string{"ipv4", "ipv6"} {
 		if applied.Text(section, "method") != original.Text(section, "method") {
@@ -49,12 +50,12 @@ func LostAddresses(applied, original networkmanager.Settings) bool {
 	return false
 }
 
-// HasOwnMAC tells whether the MAC of an uplink can be pinned. A bond with
-// fail_over_mac has that of the member which is active, and a VLAN has that of
-// the interface below: with another one the members' switch or hypervisor,
-// which is why fail_over_mac is set, would drop what the host sends.
+// HasOwnMAC reports whether the MAC of an uplink can be pinned. A bond with
+// fail_over_mac has the MAC of its active port, and a VLAN has the MAC of the
+// interface below. With another MAC the switch or hypervisor of the ports would
+// drop the host's frames, which is the purpose of fail_over_mac.
 func HasOwnMAC(facts Facts, link host.Link) bool {
-	for range len(facts.Links) + 1 { // as deep as it can be
+	for range len(facts.Links) + 1 { // the maximum depth
 		if link.BorrowsMAC {
 			return false
 		}
@@ -67,13 +68,13 @@ func HasOwnMAC(facts Facts, link host.Link) bool {
 	return true
 }
 
-// pinsMAC tells whether br-ex gets the uplink's MAC by its profile. One that the
-// uplink only borrows is left to Open vSwitch, which takes the port's. But it
-// takes none that is locally administered, as those of virtual machines are,
-// and makes one up at every boot (find_local_hw_addr in ovs/vswitchd/bridge.c):
-// the borrowed one is better than one that nobody knows.
+// pinsMAC reports whether the profile of br-ex sets the uplink's MAC. A MAC
+// that the uplink inherits is left to Open vSwitch, which uses the port's. Open
+// vSwitch does not use locally administered MACs, though, which virtual
+// machines have. It generates one at every boot instead (find_local_hw_addr in
+// ovs/vswitchd/bridge.c). The inherited MAC is better than a random one.
 func pinsMAC(facts Facts, link host.Link) bool {
-	const local = 0x02 // IEEE 802, of the first byte
+	const local = 0x02 // IEEE 802, in the first byte
 	mac, err := net.ParseMAC(link.MAC)
 	return HasOwnMAC(facts, link) || (err == nil && len(mac) > 0 && mac[0]&local != 0)
 }

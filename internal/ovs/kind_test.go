@@ -54,8 +54,8 @@ func TestPinned(t *testing.T) {
 	}
 }
 
-// A bond that gives its addresses up, and gets them back, must otherwise be as
-// it is in use: NetworkManager reapplies nothing else.
+// A bond whose addresses are removed and restored must keep all other active
+// settings: NetworkManager reapplies nothing else.
 func TestSilence(t *testing.T) {
 	original := networkmanager.Settings{}
 	original.Set("connection", "id", "bond0")
@@ -64,7 +64,7 @@ func TestSilence(t *testing.T) {
 	original.Set("ipv4", "dns-search", []string{"example.com"})
 	original.Set("ipv6", "method", "ignore")
 	applied := original.Clone()
-	applied.Set("connection", "id", "named otherwise since") // somebody has changed the profile
+	applied.Set("connection", "id", "named otherwise since") // the profile has been changed since
 	applied.Set("bond", "options", map[string]string{"mode": "active-backup"})
 
 	quiet := WithoutAddresses(applied)

@@ -9,11 +9,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// withoutMasquerade returns ip without OVN-Kubernetes' own addresses and without
-// the routes to and through their subnets, which lead nowhere on the uplink. It
-// considers NetworkManager's and the kernel's addresses: only NetworkManager
-// reports link-local addresses here, and the kernel is sure to report deprecated
-// ones, which newer releases of OVN-Kubernetes use.
+// withoutMasquerade returns ip without the addresses that OVN-Kubernetes adds,
+// and without the routes to and through their subnets, which do not work on the
+// uplink. It considers the addresses of both NetworkManager and the kernel:
+// only NetworkManager reports link-local addresses here, and only the kernel
+// reliably reports deprecated ones, which newer releases of OVN-Kubernetes use.
 func withoutMasquerade(ip networkmanager.IP, link host.Link) networkmanager.IP {
 	var subnets []netip.Prefix
 	for _, address := range slices.Concat(ip.Addresses, link.Addresses) {

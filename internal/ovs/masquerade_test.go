@@ -10,11 +10,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// What OVN-Kubernetes has put on br-ex is neither given back to the uplink nor
-// missed there. A link-local address of the administrator's is given back.
+// Addresses that OVN-Kubernetes has added to br-ex are neither restored on the
+// uplink nor reported as missing. A link-local address of the administrator is
+// restored.
 func TestMasqueradeIsNotTheHosts(t *testing.T) {
-	bridge := link("br-ex", 9, "192.0.2.7/24", "2001:db8::7/64", "fd69::2/112") // which has no link-local ones
-	bridge.Passing = []netip.Addr{netip.MustParseAddr("fd69::2")}               // as the newer OVN-Kubernetes has it
+	bridge := link("br-ex", 9, "192.0.2.7/24", "2001:db8::7/64", "fd69::2/112") // without link-local ones
+	bridge.Passing = []netip.Addr{netip.MustParseAddr("fd69::2")}               // as with newer OVN-Kubernetes
 	device := networkmanager.Device{
 		Name: "br-ex", Type: networkmanager.OVSInterface,
 		IPv4: has(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
@@ -44,7 +45,7 @@ func TestMasqueradeIsNotTheHosts(t *testing.T) {
 		}
 	}
 
-	facts.Links[len(facts.Links)-1].Passing = nil // as an older one has it
+	facts.Links[len(facts.Links)-1].Passing = nil // as with older OVN-Kubernetes
 	carried := AddressStateOf(facts, "br-ex")
 	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Stable, want) {
 		t.Errorf("peers know the host by %v, want %v", carried.Stable, want)

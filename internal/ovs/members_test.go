@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// port is a profile that makes a NIC part of master.
+// port returns a profile that makes a NIC a port of master.
 func port(id, nic, master string, change func(networkmanager.Settings)) networkmanager.Profile {
 	s := networkmanager.Settings{}
 	s.Set("connection", "id", id)

@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// OVN-Kubernetes' flows name the port number of the uplink, which must be the
-// same after NetworkManager has made the bridge again.
+// The flows of OVN-Kubernetes contain the port number of the uplink, which must
+// be the same after NetworkManager has created the bridge again.
 func TestUplinkRequestsItsPortNumber(t *testing.T) {
 	for version, want := range map[string]any{"1.40.16": nil, "1.42.4": uint32(1), "1.52.0": uint32(1)} {
 		f := facts(t, "dhcp")
@@ -25,7 +25,7 @@ func TestUplinkRequestsItsPortNumber(t *testing.T) {
 		if want != nil && section["type"].Value() != "system" {
 			t.Errorf("NetworkManager %s: section %v without the type that OVN-Kubernetes looks for", version, section)
 		}
-		// A property that it does not know makes NetworkManager refuse the profile.
+		// NetworkManager refuses a profile with an unknown property.
 		if want == nil && section != nil {
 			t.Errorf("NetworkManager %s: the uplink's profile has a section %v", version, section)
 		}
@@ -47,8 +47,8 @@ func TestPortsNameTheirBridgeByItsInterface(t *testing.T) {
 	}
 }
 
-// The ports would be in a bridge of another profile where NetworkManager takes
-// that one for br-ex.
+// The ports would be attached to the bridge of another profile if
+// NetworkManager chooses that profile for br-ex.
 func TestAnotherProfileOfTheBridgeIsRefused(t *testing.T) {
 	f := facts(t, "dhcp")
 	other := networkmanager.Settings{}

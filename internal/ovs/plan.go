@@ -13,30 +13,31 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// BridgeName is the bridge that OVN-Kubernetes expects around the uplink.
+// BridgeName is the bridge that OVN-Kubernetes expects the uplink in.
 const BridgeName = openvswitch.ExternalBridge
 
-// Migration is the decision: what goes into br-ex, by which profiles. It is a value.
+// Migration describes how the uplink is attached to br-ex: the decision of
+// Plan, as a plain value.
 type Migration struct {
-	AlreadyThere bool   `json:"alreadyThere"` // br-ex carries the host already; nothing to do
+	AlreadyThere bool   `json:"alreadyThere"` // br-ex already carries the host's traffic; nothing to do
 	Uplink       string `json:"uplink"`
 
-	Backup   Backup         `json:"origin"`   // what the way back needs
-	Profiles Profiles       `json:"profiles"` // as they shall be in the end
-	Staged   StagedProfiles `json:"bring"`    // what ovs-if-br-ex is on its way there
+	Backup   Backup         `json:"origin"`   // for a rollback
+	Profiles Profiles       `json:"profiles"` // the final profiles
+	Staged   StagedProfiles `json:"bring"`    // the intermediate settings of ovs-if-br-ex
 
-	// What br-ex shall carry afterwards, as the uplink does.
+	// The uplink's addressing, which br-ex must have afterwards.
 	AddressState
-	// Source is what has named the uplink.
+	// Source names the setting or route that selected the uplink.
 	Source string `json:"source,omitempty"`
-	// Notes say what will not be quite as it was.
+	// Notes describe what will differ from the state before.
 	Notes []string `json:"notes,omitempty"`
 
-	// Options are those of the decision.
+	// Options are the inputs of the decision.
 	Options Options `json:"-"`
 }
 
-// Kind is the ledger's kind of br-ex.
+// Kind is the ledger's kind of the change that attaches the uplink to br-ex.
 const Kind = ledger.Kind("bridge")
 
 // Change returns the ledger change that attaches the uplink to br-ex.
@@ -47,15 +48,15 @@ func (m Migration) Change() ledger.Change {
 	}
 }
 
-// StagedProfiles are the settings of ovs-if-br-ex that come before the last.
+// StagedProfiles are the intermediate settings of ovs-if-br-ex, in their order.
 type StagedProfiles struct {
-	Static            networkmanager.Settings `json:"copy"`             // the addresses as they are, with metrics worse than the NIC's
-	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // the same with the last metrics; nil where no other route competes
-	DHCP              networkmanager.Settings `json:"lease"`            // DHCP, while the copy is kept until the lease is there
+	Static            networkmanager.Settings `json:"copy"`             // current addresses, higher metrics than the NIC's
+	StaticFinalMetric networkmanager.Settings `json:"prefer,omitempty"` // with the final metrics; nil: no competing route
+	DHCP              networkmanager.Settings `json:"lease"`            // DHCP and static addresses until there is a lease
 }
 
-// Plan decides what is to be done about br-ex: nothing, a move, or a refusal
-// that names the command which mends the cause. It touches nothing.
+// Plan decides what to do about br-ex: nothing, a migration, or a refusal that
+// names the command which fixes the cause. It changes nothing.
 func Plan(facts Facts, options Options) (Migration, error) {
 	if err := refuseSoftware(facts); err != nil {
 		return Migration{}, err
@@ -140,10 +141,13 @@ func planMove(facts Facts, uplink string) (Migration, error) {
 	return move, nil
 }
 
-// IPStateOf is what an interface has: of IPv6 only what peers can be told, and
-// all in the kernel's order. The first IPv4 address of a subnet is the source of
-// what is sent; NetworkManager, made to change the order, can lose the others.
-// What OVN-Kubernetes has added is not the host's.
+// IPStateOf returns the addressing of an interface by family, in the kernel's
+// order and without the addresses that OVN-Kubernetes adds. IPv6 contains only
+// non-temporary addresses.
+//
+// The order matters: the first IPv4 address of a subnet is the source address
+// of outgoing packets. If NetworkManager has to change the order, it can lose
+// the other addresses.
 func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPState {
 	now := IPState{networkmanager.IPv4: device.IPv4, networkmanager.IPv6: device.IPv6}
 	v4 := withoutMasquerade(device.IPv4, link)
@@ -165,9 +169,9 @@ func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPStat
 	return now
 }
 
-// BridgedUplink tells whether br-ex carries a default route of the host, and
-// which NIC is in it; who made it (configure-ovs.sh, nmstate, an earlier run)
-// does not matter.
+// BridgedUplink returns the NIC in br-ex, and reports whether br-ex has a
+// default route of the host. It does not matter what has created br-ex:
+// configure-ovs.sh, nmstate or an earlier run.
 func BridgedUplink(facts Facts) (string, bool) {
 	bridge, ok := facts.bridge()
 	if !ok {
@@ -195,9 +199,9 @@ func existing(facts Facts, uplink string) Migration {
 	}
 }
 
-// HasLeftovers tells whether profiles of ours, or a bridge, are there from before
-// although br-ex does not carry the host: somebody has brought the original
-// profile up again by hand.
+// HasLeftovers reports whether profiles of the agent, or a bridge, exist
+// although br-ex does not carry the host's traffic. This happens when the
+// administrator has activated the original profile again.
 func HasLeftovers(facts Facts, o Backup) bool {
 	_, bridge := facts.bridge()
 	return bridge || len(o.OwnProfiles(facts.Profiles)) > 0

@@ -19,7 +19,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// facts reads facts that were recorded on a real machine.
+// facts returns facts that were recorded on a real machine.
 func facts(t *testing.T, name string) Facts {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join("testdata", name+".facts.json"))
@@ -33,8 +33,8 @@ func facts(t *testing.T, name string) Facts {
 	return f
 }
 
-// The moves that follow from recorded machines, whole: every setting of every
-// profile, and all that the way back needs.
+// The complete migrations for recorded machines: every setting of every
+// profile, and everything that a rollback needs.
 func TestPlanGolden(t *testing.T) {
 	names, err := filepath.Glob("testdata/*.facts.json")
 	if err != nil || len(names) == 0 {
@@ -191,7 +191,7 @@ func TestPlanRefuses(t *testing.T) {
 	}
 }
 
-// bridged are the facts of a machine whose uplink is in br-ex.
+// bridged returns the facts of a machine whose uplink is in br-ex.
 func bridged(t *testing.T) Facts {
 	f := facts(t, "dhcp")
 	f.OVS.Bridges = []openvswitch.Bridge{{
@@ -220,7 +220,7 @@ func TestPlanAlreadyThere(t *testing.T) {
 	}
 }
 
-// Leftovers of our own do not stand in the way; they are cleared.
+// Leftovers of the agent do not prevent a migration; they are removed.
 func TestPlanOverOwnLeftovers(t *testing.T) {
 	f := facts(t, "dhcp")
 	f.OVS.Bridges = []openvswitch.Bridge{{
@@ -252,8 +252,7 @@ func TestUUIDsFollowFromTheMachine(t *testing.T) {
 	}
 }
 
-// The order of addresses is the kernel's, not that in which NetworkManager
-// tells them.
+// The order of addresses is the kernel's, not NetworkManager's.
 func TestPresentInTheKernelsOrder(t *testing.T) {
 	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
 	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}

@@ -3,13 +3,14 @@ package ovs
 import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 
 const (
-	usualPriority   = 100 // configure-ovs.sh's
-	highestPriority = 999 // the most that NetworkManager takes
+	usualPriority   = 100 // the value of configure-ovs.sh
+	highestPriority = 999 // the maximum that NetworkManager accepts
 )
 
-// autoconnectPriority is that of ovs-if-phys0, or of a member's clone: higher
-// than that of any other profile of its kind which could take the interface at
-// boot. The original profile stays as it is and only loses.
+// autoconnectPriority returns the priority for ovs-if-phys0, or for the clone
+// of a member. It is higher than that of any other profile of the same type
+// that could be activated on the interface at boot. The original profile
+// remains unchanged.
 func autoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	priority := int32(usualPriority)
 	for _, profile := range facts.Profiles {

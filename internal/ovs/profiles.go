@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// The names under which configure-ovs.sh, mtu-migration.sh, must-gather and
-// others look for the profiles.
+// The profile names that configure-ovs.sh, mtu-migration.sh, must-gather and
+// other tools look for.
 const (
 	BridgeProfile     = "br-ex"
 	NICPortProfile    = "ovs-port-phys0"
@@ -19,16 +19,16 @@ const (
 	BridgeIPProfile   = "ovs-if-br-ex"
 )
 
-// ProfileDirectories are the directories of NetworkManager's profiles, separated
-// by a blank. The second belongs to the ifcfg-rh plugin, the default for profiles
-// of Ethernet interfaces on RHEL 8.
+// ProfileDirectories are the directories of NetworkManager's profiles,
+// separated by a space. The second belongs to the ifcfg-rh plugin, the default
+// for profiles of Ethernet interfaces on RHEL 8.
 const ProfileDirectories = "/etc/NetworkManager/system-connections /etc/sysconfig/network-scripts"
 
-// bridgeMetric is configure-ovs.sh's: lower than anything that NetworkManager
-// chooses by itself (Ethernet has 100).
+// bridgeMetric is the value of configure-ovs.sh: lower than any default of
+// NetworkManager (100 for Ethernet).
 const bridgeMetric = 48
 
-// Profiles are the five that make up br-ex, and those of a bond's members.
+// Profiles are the five profiles of br-ex, and those of a bond's ports.
 type Profiles struct {
 	Bridge     networkmanager.Settings `json:"br-ex"`
 	NICPort    networkmanager.Settings `json:"ovs-port-phys0"`
@@ -39,13 +39,14 @@ type Profiles struct {
 	Members []networkmanager.Settings `json:"members,omitempty"`
 }
 
-// list is all of them, the bridge first and the one with the addresses last.
+// list returns all profiles, the bridge first and the one with the addresses
+// last.
 func (p Profiles) list() []networkmanager.Settings {
 	list := append([]networkmanager.Settings{p.Bridge, p.NICPort, p.BridgePort, p.NIC}, p.Members...)
 	return append(list, p.BridgeIP)
 }
 
-// UUIDs lists the profiles' UUIDs by name.
+// UUIDs returns the profiles' UUIDs by name.
 func (p Profiles) UUIDs() map[string]string {
 	uuids := map[string]string{}
 	for _, profile := range p.list() {
@@ -54,8 +55,9 @@ func (p Profiles) UUIDs() map[string]string {
 	return uuids
 }
 
-// ProfileUUIDs gives our profiles UUIDs that follow from the machine, so that a
-// later run knows them without having kept anything.
+// ProfileUUIDs returns the UUIDs of the agent's profiles by name. They are
+// derived from the machine ID, so that a later run recognizes the profiles
+// without stored state.
 func ProfileUUIDs(machineID string) map[string]string {
 	uuids := map[string]string{}
 	for _, name := range []string{BridgeProfile, NICPortProfile, bridgePortProfile, NICProfile, BridgeIPProfile} {
@@ -64,15 +66,15 @@ func ProfileUUIDs(machineID string) map[string]string {
 	return uuids
 }
 
-// ProfileUUID returns the UUID of one of the agent's profiles, which follows from
-// the machine ID and the profile's name.
+// ProfileUUID returns the UUID of one of the agent's profiles, derived from the
+// machine ID and the profile's name.
 func ProfileUUID(machineID, name string) string {
 	b := sha256.Sum256([]byte("hcp-node-agent " + name + " " + machineID))
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80 // version 8, RFC 9562
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
-// plan is what the profiles are made from.
+// plan contains the inputs of newProfiles.
 type plan struct {
 	machine  string
 	version  string // NetworkManager's
@@ -85,12 +87,12 @@ type plan struct {
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 	pinMAC   bool
 
-	dnsPriority int32  // 0: as the profile has it
-	cardMAC     []byte // nil where it does not tell the NIC
+	dnsPriority int32  // 0: use the profile's value
+	cardMAC     []byte // nil if the MAC does not identify the NIC
 	members     []memberPlan
 }
 
-// memberPlan is what the profile of a bond's member is made from.
+// memberPlan contains the inputs for the profile of a bond's port.
 type memberPlan struct {
 	Member
 	priority int32
@@ -105,17 +107,17 @@ func newProfiles(p plan) Profiles {
 	bridge := connection(BridgeProfile, "ovs-bridge", BridgeName)
 	bridge["ovs-bridge"] = nil
 	bridge.Set("802-3-ethernet", "mtu", p.device.MTU)
-	// OVN-Kubernetes looks for the uplink here, or for the only interface of
-	// type "system" (nicstobridge.go); without both it takes the bridge's name
-	// without "br".
+	// OVN-Kubernetes looks for the uplink here, or for the only interface of type
+	// "system" (nicstobridge.go). Without both it uses the bridge's name without
+	// "br".
 	bridge.Set("ovs-external-ids", "data", map[string]string{"bridge-uplink": p.link.Name})
 
 	nicPort := connection(NICPortProfile, "ovs-port", p.link.Name)
 	nicPort["ovs-port"] = nil
 	bridgePort := connection(bridgePortProfile, "ovs-port", BridgeName)
 	bridgePort["ovs-port"] = nil
-	// By the interface's name and not by the profile's UUID, because OpenShift's
-	// 10-ofport-request.sh compares the name (release 4.14).
+	// The controller is the interface's name and not the profile's UUID, because
+	// OpenShift's 10-ofport-request.sh compares the name (release 4.14).
 	for _, port := range []networkmanager.Settings{nicPort, bridgePort} {
 		makePortOf(port, BridgeName, "ovs-bridge")
 	}
@@ -123,7 +125,7 @@ func newProfiles(p plan) Profiles {
 	nic := nicSettings(p)
 	copyIdentity(nic, connection(NICProfile, p.original.Text("connection", "type"), p.link.Name))
 	makePortOf(nic, uuids[NICPortProfile], "ovs-port")
-	if atLeast(p.version, 1, 42) { // it does not know the property before
+	if atLeast(p.version, 1, 42) { // older versions do not have the property
 		nic.Set("ovs-interface", "type", "system")
 		nic.Set("ovs-interface", "ofport-request", uint32(openvswitch.UplinkPort))
 	}
@@ -134,8 +136,8 @@ func newProfiles(p plan) Profiles {
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
 	if p.cardMAC != nil {
-		// By it FollowUplink knows the NIC; and no other card is taken that has
-		// got its name.
+		// UpdateUplinkName finds the NIC by its MAC. The profile cannot be activated on
+		// another NIC that got the name.
 		nic.Set("802-3-ethernet", "mac-address", p.cardMAC)
 	}
 	for _, m := range p.members {
@@ -144,14 +146,15 @@ func newProfiles(p plan) Profiles {
 	for _, s := range profiles.list() {
 		s.Set("connection", "autoconnect", true)
 	}
-	// For ever, as a NIC or a DHCP server can come late. Not the NIC and its
-	// members: where Open vSwitch does not run at boot, NetworkManager shall
-	// give up on them and take the original profiles.
+	// Retry forever, because a NIC or a DHCP server can be late. The NIC and its
+	// members are the exception: if Open vSwitch does not run at boot,
+	// NetworkManager must give up on them and activate the original profiles.
 	for _, s := range []networkmanager.Settings{bridge, nicPort, bridgePort, bridgeIP} {
 		s.Set("connection", "autoconnect-retries", int32(0))
 	}
-	// At boot the bridge pulls in its ports, and they their interfaces, so that
-	// a profile made from ip= kernel arguments cannot take the NIC first.
+	// At boot the bridge activates its ports, and the ports their interfaces, so
+	// that a profile from ip= kernel arguments cannot be activated on the NIC
+	// first.
 	pulling := []networkmanager.Settings{bridge, nicPort, bridgePort}
 	if len(p.members) > 0 {
 		pulling = append(pulling, nic)
@@ -176,16 +179,16 @@ func makePortOf(s networkmanager.Settings, master, kind string) {
 	s.Set("connection", "slave-type", kind)
 }
 
-// copyIdentity takes the identity of another profile over.
+// copyIdentity copies the connection properties of another profile.
 func copyIdentity(s, identity networkmanager.Settings) {
 	for name, v := range identity["connection"] {
 		s.Set("connection", name, v.Value())
 	}
 }
 
-// WithoutAutoconnect is a profile that nothing brings up by itself: as it is until the
-// move is verified. Ports that pull their interfaces in would take the NIC
-// before br-ex has the address.
+// WithoutAutoconnect returns a profile that is not activated automatically, for
+// use until the migration is verified. Ports with autoconnect-slaves would
+// activate the NIC before br-ex has the address.
 func WithoutAutoconnect(s networkmanager.Settings) networkmanager.Settings {
 	s = s.Clone()
 	s.Set("connection", "autoconnect", false)

@@ -6,16 +6,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// shown are the sections of profiles that may be shown to everybody. All others
-// stay out of documents: NetworkManager gives no passwords, but sections such
-// as 802-1x, proxy and user hold accounts, URLs and whatever somebody put there.
+// shown lists the sections of profiles that documents may contain. All other
+// sections are omitted: NetworkManager does not return passwords, but sections
+// such as 802-1x, proxy and user contain accounts, URLs and arbitrary data.
 var shown = []string{
 	"connection", "match", "ipv4", "ipv6", "hostname", "802-3-ethernet", "ethtool", "link", "dcb", "sriov", "tc",
 	"vlan", "bond", "bond-port", "bridge", "bridge-port", "team", "team-port",
 	"ovs-bridge", "ovs-port", "ovs-interface", "ovs-external-ids", "ovs-other-config",
 }
 
-// Public is the move as a document may have it.
+// Public returns the migration with only the sections that documents may
+// contain.
 func (m Migration) Public() Migration {
 	m.Backup.Settings = public(m.Backup.Settings)
 	members := slices.Clone(m.Profiles.Members)

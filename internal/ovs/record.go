@@ -9,22 +9,22 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Record is what is remembered of the move that was made on this host.
+// Record describes the migration of this host's uplink.
 type Record struct {
 	report.TypeMeta
 	Uplink string    `json:"uplink"`
 	Made   time.Time `json:"made"`
-	Gap    *Outage   `json:"gap,omitempty"` // nil: the gateway does not answer echoes, so it could not be measured
+	Gap    *Outage   `json:"gap,omitempty"` // nil: not measurable, because the gateway does not respond to echo requests
 }
 
-// Outage is how long the gateway did not answer while the uplink was moved.
+// Outage describes how long the gateway did not respond during the migration.
 type Outage struct {
-	LongestSeconds float64 `json:"longestSeconds"` // from the last echo before a loss that was answered to the next one
-	Sent           int     `json:"sent"`           // one each 10 ms
+	LongestSeconds float64 `json:"longestSeconds"` // from the last request before a loss that got a reply to the next one
+	Sent           int     `json:"sent"`           // one every 10 ms
 	Answered       int     `json:"answered"`
 }
 
-// Encode is the record as it is kept.
+// Encode returns the record as JSON.
 func (r Record) Encode() ([]byte, error) {
 	content, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
@@ -33,7 +33,7 @@ func (r Record) Encode() ([]byte, error) {
 	return append(content, '\n'), nil
 }
 
-// DecodeRecord reads what Encode made.
+// DecodeRecord parses what Encode returned.
 func DecodeRecord(content []byte) (Record, error) {
 	var r Record
 	if err := json.Unmarshal(content, &r); err != nil {
@@ -42,7 +42,7 @@ func DecodeRecord(content []byte) (Record, error) {
 	return r, nil
 }
 
-// String says it in one line.
+// String returns the record as one line of text.
 func (r Record) String() string {
 	text := fmt.Sprintf("%s was moved on %s", r.Uplink, r.Made.Local().Format(time.DateTime))
 	if r.Gap == nil {

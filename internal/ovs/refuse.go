@@ -10,13 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Refuse returns an error with the exit code of a refusal by a check.
+// Refuse returns an error with the exit code of a failed check.
 func Refuse(remedy, format string, args ...any) error {
 	return report.Fail(report.Refused, remedy, format, args...)
 }
 
-// refuseSoftware refuses a host that lacks a program. Open vSwitch may still be
-// stopped: the join starts it before the move.
+// refuseSoftware refuses a host that lacks a required package. Open vSwitch may
+// still be stopped: the join starts it before the migration.
 func refuseSoftware(facts Facts) error {
 	switch {
 	case !facts.OVS.Installed:
@@ -26,7 +26,8 @@ func refuseSoftware(facts Facts) error {
 	case !facts.NetworkManager.OVS:
 		return Refuse("dnf install NetworkManager-ovs && systemctl restart NetworkManager", "NetworkManager has not loaded its Open vSwitch plugin")
 	case !atLeast(facts.NetworkManager.Version, 1, 30):
-		// ovs-external-ids, without which bridge-uplink is lost at a restart.
+		// Older versions lack ovs-external-ids, without which bridge-uplink is lost at
+		// a restart.
 		return Refuse("dnf upgrade NetworkManager NetworkManager-ovs && systemctl restart NetworkManager",
 			"NetworkManager %s is too old; 1.30 or newer is needed", facts.NetworkManager.Version)
 	}
@@ -43,8 +44,9 @@ func atLeast(version string, major, minor int) bool {
 	return errA == nil && errB == nil && (a > major || (a == major && b >= minor))
 }
 
-// refuseForeignBridge refuses to touch what somebody else has left under our
-// names. What an earlier run of ours left behind is cleared before a move.
+// refuseForeignBridge refuses a bridge or profiles that another program has
+// created under the agent's names. What an earlier run of the agent has left is
+// removed before the migration.
 func refuseForeignBridge(facts Facts) error {
 	ours := ProfileUUIDs(facts.MachineID)
 	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[BridgeProfile] {
@@ -55,7 +57,8 @@ func refuseForeignBridge(facts Facts) error {
 		settings := profile.Settings
 		if settings.Text("connection", "type") == "ovs-bridge" && settings.Text("connection", "interface-name") == BridgeName &&
 			profile.UUID() != ours[BridgeProfile] {
-			// The ports name their bridge br-ex, and NetworkManager could take this one.
+			// The ports name their bridge br-ex, and NetworkManager could choose this
+			// profile.
 			return Refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
 		}
@@ -81,7 +84,7 @@ func refuseProfile(uplink string, original networkmanager.Profile) error {
 	return nil
 }
 
-// refuseFamilies refuses what cannot be carried over by family.
+// refuseFamilies refuses addressing that br-ex cannot have.
 func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState) error {
 	show := "nmcli connection show uuid " + original.UUID()
 	if len(now[networkmanager.IPv4].Addresses)+len(now[networkmanager.IPv6].Addresses) == 0 {
@@ -99,10 +102,11 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState
 	return nil
 }
 
-// refuseRouteless refuses an uplink over which no default route leads:
-// OVN-Kubernetes finds the gateway by that of br-ex (getDefaultGatewayInterfaceDetails
-// in go-controller/pkg/node/helper_linux.go), and nothing would tell that a move
-// has led to a working network.
+// refuseRouteless refuses an uplink without a default route. OVN-Kubernetes
+// determines the gateway from the default route of br-ex
+// (getDefaultGatewayInterfaceDetails in
+// go-controller/pkg/node/helper_linux.go). Without a gateway the migration
+// could also not be verified.
 func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
@@ -117,8 +121,8 @@ func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile
 		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
 }
 
-// routed is the change of a profile that brings a default route. It takes a
-// gateway only beside addresses set by hand.
+// routed returns the arguments of nmcli that add a default route to a profile.
+// A gateway requires manual addresses.
 func routed(s networkmanager.Settings, family networkmanager.Family) string {
 	section := family.Section()
 	never, _ := s[section]["never-default"].Value().(bool)

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// refuseDevice refuses an uplink that cannot be put into br-ex.
+// refuseDevice refuses an uplink that cannot be attached to br-ex.
 func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, known bool) error {
 	if err := refuseKind(link, device); err != nil {
 		return err
@@ -31,14 +31,15 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 	return nil
 }
 
-// waiting refuses an uplink whose addresses nobody has confirmed: at a boot, or
-// where a way back has kept them (see holdAddress).
+// waiting refuses an uplink whose addresses are not confirmed: while it is
+// being activated, or after a rollback that has kept them (see
+// Driver.holdAddress in package migrate).
 func waiting(uplink string) error {
 	return Refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
 		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
 
-// refuseMember refuses an uplink that is part of another interface.
+// refuseMember refuses an uplink that is a port of another interface.
 func refuseMember(facts Facts, link host.Link) error {
 	master, _ := facts.linkAt(link.Master)
 	if master.Kind == "vrf" {
@@ -53,11 +54,11 @@ func refuseMember(facts Facts, link host.Link) error {
 		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
 }
 
-// another is the next command where the interface itself cannot be helped.
+// another is the remedy when the interface itself cannot be used.
 const another = "hcp-node-agent join --bridge-interface NAME"
 
-// refuseKind refuses the kinds of interface that cannot be a port of a bridge,
-// or that this version does not know how to move.
+// refuseKind refuses the types of interface that cannot be a port of a bridge,
+// or whose migration is not supported.
 func refuseKind(link host.Link, device networkmanager.Device) error {
 	why, remedy := "", another
 	switch device.Type {
@@ -82,7 +83,7 @@ func refuseKind(link host.Link, device networkmanager.Device) error {
 	default:
 		if device.Type != 0 {
 			why = fmt.Sprintf("a device of NetworkManager type %d, which this version cannot put into br-ex; make br-ex yourself (nmstate, configure-ovs.sh) and run this again, or name another interface", device.Type)
-		} else if link.Kind == "ppp" { // NetworkManager has it under the name of the modem or the NIC below
+		} else if link.Kind == "ppp" { // NetworkManager reports it under the name of the modem or of the NIC below
 			why = "a point-to-point link, which carries no Ethernet frames; name an Ethernet interface"
 		}
 	}
@@ -93,7 +94,7 @@ func refuseKind(link host.Link, device networkmanager.Device) error {
 }
 
 // refuseName refuses names with characters that shells and systemd treat
-// specially: the guards name the interfaces.
+// specially, because the rollback script and the boot unit contain the names.
 func refuseName(name string) error {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-:@+", r)

@@ -21,7 +21,7 @@ func TestRefuseDevice(t *testing.T) {
 		link    host.Link
 		device  networkmanager.Device
 		unknown bool
-		says    string // "": it can be
+		says    string // "": accepted
 		remedy  string
 	}{
 		"Ethernet":    {link: plain, device: ofType(networkmanager.Ethernet)},
@@ -77,7 +77,7 @@ func TestRefuseDevice(t *testing.T) {
 	}
 }
 
-// The guards are shell programs that name the interfaces.
+// The safeguards are shell scripts that contain the names of the interfaces.
 func TestRefuseName(t *testing.T) {
 	for _, name := range []string{"eth0", "enp0s31f6", "bond0.100", "vlan-x", "a_b", "eth0:1"} {
 		if err := refuseName(name); err != nil {

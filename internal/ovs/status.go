@@ -11,30 +11,30 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/nodeip"
 )
 
-// Status is how br-ex is now.
+// Status describes the current state of br-ex.
 type Status struct {
-	Present   bool                    `json:"present"` // it is there and carries the default route
-	Exists    bool                    `json:"exists"`  // there is a bridge of that name, whether it carries the host or not
+	Present   bool                    `json:"present"` // it exists and has the default route
+	Exists    bool                    `json:"exists"`  // a bridge of that name exists, with or without the host's traffic
 	Uplink    string                  `json:"uplink,omitempty"`
 	Addresses []netip.Prefix          `json:"addresses,omitempty"`
 	MTU       int                     `json:"mtu,omitempty"` // bytes
 	Ports     []openvswitch.Interface `json:"ports,omitempty"`
-	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // by which the cluster knows this host, the primary first
-	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: NetworkManager does not run, or has none in use on br-ex
-	Made      *Record                 `json:"made,omitempty"`    // nil: this agent has not made it
+	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // the addresses of the node, the primary first
+	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: no active profile, or no NetworkManager
+	Made      *Record                 `json:"made,omitempty"`    // nil: the agent has not created br-ex
 }
 
-// ProfileStatus is the NetworkManager profile in use on br-ex.
+// ProfileStatus describes the active NetworkManager profile of br-ex.
 type ProfileStatus struct {
 	Name  string `json:"name"`
 	UUID  string `json:"uuid"`
 	State string `json:"state"`          // activating, activated, deactivating, deactivated
-	File  string `json:"file,omitempty"` // "": it is gone after a reboot
+	File  string `json:"file,omitempty"` // "": in memory only, lost at a reboot
 }
 
-// GatherStatus looks at br-ex by the kernel and the Open vSwitch database, and at
-// its profile where NetworkManager runs (nm may be nil). When NetworkManager
-// alone gives no answer, its error comes with the rest of the status.
+// GatherStatus reads the state of br-ex from the kernel, the Open vSwitch
+// database and, if nm is not nil, NetworkManager. If only NetworkManager fails,
+// it returns the rest of the status together with the error.
 func GatherStatus(ctx context.Context, nm *networkmanager.Client) (Status, error) {
 	facts, err := Gather(ctx, nm)
 	if err != nil && nm != nil {
@@ -89,7 +89,7 @@ func stateName(state networkmanager.ActiveState) string {
 	return "in an unknown state"
 }
 
-// String says it in one line.
+// String returns the status as one line of text.
 func (s Status) String() string {
 	switch {
 	case s.Present:
@@ -100,7 +100,7 @@ func (s Status) String() string {
 	return "br-ex is not there"
 }
 
-// Details says in further lines what String leaves out.
+// Details returns further lines with what String omits.
 func (s Status) Details() []string {
 	if !s.Exists {
 		return nil
@@ -109,7 +109,7 @@ func (s Status) Details() []string {
 	for _, port := range s.Ports {
 		kind := port.Type
 		if kind == "" {
-			kind = "system" // as ovs-vsctl leaves it
+			kind = "system" // ovs-vsctl reports "" for it
 		}
 		ports = append(ports, fmt.Sprintf("%s (%s)", port.Name, kind))
 	}

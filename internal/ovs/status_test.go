@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// withProfile are the facts of a host whose br-ex NetworkManager manages.
+// withProfile returns the facts of a host whose br-ex NetworkManager manages.
 func withProfile(t *testing.T) Facts {
 	f := bridged(t)
 	f.Links[len(f.Links)-1].MTU = 1400

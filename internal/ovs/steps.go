@@ -8,16 +8,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// metricPenalty is added to the NIC's metrics for the routes of the copy, so that
-// traffic keeps to the NIC until it gives its addresses up.
+// metricPenalty is added to the NIC's metrics for the static routes of br-ex,
+// so that traffic uses the NIC until its addresses are removed.
 const metricPenalty = 300
 
-// IPState is what the host has, by family.
+// IPState is the host's IP configuration by family.
 type IPState map[networkmanager.Family]networkmanager.IP
 
-// StaticSettings is ovs-if-br-ex as long as the NIC still has the addresses: the same
-// addresses, gateways, routes and name servers, set by hand, with worse
-// metrics. Nothing is asked for yet: the bridge has no cable.
+// StaticSettings returns ovs-if-br-ex for the time in which the NIC still has
+// the addresses: the same addresses, gateways, routes and name servers as
+// static settings, with higher metrics. DHCP cannot be used yet, because the
+// bridge has no uplink.
 func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
 	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
@@ -26,9 +27,10 @@ func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.S
 	return s
 }
 
-// staticFinalMetric is the copy with the metrics that br-ex has in the end: with two
-// uplinks, routes of the other one can be better than those of the copy, and
-// would take the traffic in the moment when the NIC gives its own up.
+// staticFinalMetric returns the static settings with the final metrics of
+// br-ex. With two uplinks, routes of the other one can be better than the
+// static routes of br-ex, and would attract the traffic when the NIC loses its
+// addresses.
 func staticFinalMetric(final networkmanager.Settings, now IPState) networkmanager.Settings {
 	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
@@ -41,18 +43,20 @@ func staticFinalMetric(final networkmanager.Settings, now IPState) networkmanage
 	return s
 }
 
-// staticProperties are the properties of a family that the copy has too.
+// staticProperties lists the properties of a family that the static settings
+// keep.
 var staticProperties = []string{
 	"method", "dns", "dns-data", "dns-search", "dns-options", "dns-priority", "never-default",
 	"gateway", "route-data", "route-table", "routing-rules", "addr-gen-mode", "token", "ip6-privacy",
 }
 
-// setStatic sets by hand what a family has now.
+// setStatic replaces the settings of a family by its current addresses and
+// routes.
 func setStatic(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP, worse uint32) {
 	section := family.Section()
 	switch {
 	case !HasAddresses(s, family):
-		return // stays disabled, link-local, or nobody's business
+		return // remains disabled, link-local or ignored
 	case len(now.Addresses) == 0:
 		s.Keep(section)
 		s.Set(section, "method", map[networkmanager.Family]string{networkmanager.IPv4: "disabled", networkmanager.IPv6: "link-local"}[family])
@@ -77,24 +81,26 @@ func setStatic(s networkmanager.Settings, family networkmanager.Family, now netw
 	keepSearches(s, family, now)
 }
 
-// keepSearches sets the search domains that a family has now, from whoever.
+// keepSearches sets the current search domains of a family, from any source.
 func keepSearches(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) {
 	if len(now.Searches) > 0 {
 		s.Set(family.Section(), "dns-search", now.Searches)
 	}
 }
 
-// dhcpSettings asks for an IPv4 lease while the copy is kept: going from a manual
-// address to DHCP in one step takes the address away until the lease is there.
-// IPv6 is as it shall be in the end: NetworkManager forgets router
-// advertisements at every reapply that changes the section, so that a step in
-// between would not help.
+// dhcpSettings returns the settings that request an IPv4 lease while the static
+// addresses are kept. Going from a manual address to DHCP in one step removes
+// the address until there is a lease.
+//
+// IPv6 has its final settings already: NetworkManager discards router
+// advertisements at every reapply that changes the section, so that an
+// intermediate step would not help.
 func dhcpSettings(final networkmanager.Settings, now IPState) networkmanager.Settings {
 	return WithStaticAddresses(WithoutAutoconnect(final), networkmanager.IPv4, now)
 }
 
-// WithStaticAddresses is a profile that has addresses beside those that it asks for,
-// however long the DHCP server takes.
+// WithStaticAddresses returns a profile with DHCP that also has the current
+// addresses, regardless of how long the DHCP server takes.
 func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.Family, now IPState) networkmanager.Settings {
 	s := asking.Clone()
 	if !IsDynamic(s, family) || len(now[family].Addresses) == 0 {
@@ -102,7 +108,7 @@ func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.F
 	}
 	kept := missingFrom(s, family, now[family])
 	for i := range kept.Routes {
-		kept.Routes[i].Metric = 0 // the profile's
+		kept.Routes[i].Metric = 0 // use the profile's metric
 	}
 	s.SetIP(family, kept)
 	keepSearches(s, family, now[family])
@@ -112,22 +118,24 @@ func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.F
 	return s
 }
 
-// HasAddresses tells whether a family of a profile carries addresses of the host.
+// HasAddresses reports whether a family of a profile configures addresses of
+// the host.
 func HasAddresses(s networkmanager.Settings, family networkmanager.Family) bool {
 	return s.Method(family) == "manual" || IsDynamic(s, family)
 }
 
-// IsDynamic tells whether a family gets addresses from DHCP or from routers.
+// IsDynamic reports whether a family gets addresses from DHCP or from routers.
 func IsDynamic(s networkmanager.Settings, family networkmanager.Family) bool {
 	return s.Method(family) == "auto" || (family == networkmanager.IPv6 && s.Method(family) == "dhcp")
 }
 
-// missingFrom is what a profile has to set by hand to have what is there now: not
-// the routes that follow from the addresses, nor those that it has anyway.
+// missingFrom returns the addresses, routes and gateway that a profile must set
+// statically to match now. It excludes routes that follow from the addresses
+// and routes of the profile.
 func missingFrom(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
 	kept := now
 	if never, _ := s[family.Section()]["never-default"].Value().(bool); never {
-		kept.Gateway = netip.Addr{} // somebody else's, and invalid beside it
+		kept.Gateway = netip.Addr{} // from another source, and invalid with never-default
 	}
 	kept.Routes = nil
 	for _, route := range now.Routes {
@@ -140,7 +148,8 @@ func missingFrom(s networkmanager.Settings, family networkmanager.Family, now ne
 
 const localTable = 255
 
-// isImplied tells the routes that NetworkManager or the kernel makes by itself.
+// isImplied reports whether NetworkManager or the kernel adds the route
+// automatically.
 func isImplied(route networkmanager.Route, now networkmanager.IP) bool {
 	destination := route.Destination
 	switch {
@@ -153,18 +162,19 @@ func isImplied(route networkmanager.Route, now networkmanager.IP) bool {
 		(destination.IsSingleIP() && destination.Addr() == now.Gateway)
 }
 
-// hasRoute tells whether a profile has the route.
+// hasRoute reports whether routes contains the route.
 func hasRoute(routes []networkmanager.Route, route networkmanager.Route) bool {
 	return slices.ContainsFunc(routes, func(own networkmanager.Route) bool {
 		return own.Destination == route.Destination && (own.Table == 0 || own.Table == route.Table)
 	})
 }
 
-// ethernetMetric is what NetworkManager gives the routes of an Ethernet
-// interface by itself.
+// ethernetMetric is NetworkManager's default for routes of an Ethernet
+// interface.
 const ethernetMetric = 100
 
-// MetricOf is the metric of the best default route, else that of any route.
+// MetricOf returns the metric of the best default route, else that of any
+// route.
 func MetricOf(now networkmanager.IP) uint32 {
 	best, found := uint32(0), false
 	for _, route := range now.Routes {

@@ -14,8 +14,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// has is what a NIC has of a family: addresses, a gateway, and routes as
-// "DESTINATION [via GATEWAY] [METRIC] [table TABLE]".
+// has returns a NIC's configuration of a family: addresses, a gateway, and
+// routes as "DESTINATION [via GATEWAY] [METRIC] [table TABLE]".
 func has(t *testing.T, addresses, gateway string, routes ...string) networkmanager.IP {
 	t.Helper()
 	var ip networkmanager.IP
@@ -46,7 +46,7 @@ func has(t *testing.T, addresses, gateway string, routes ...string) networkmanag
 	return ip
 }
 
-// words are the properties of a section that are not empty.
+// words returns the properties of a section that are not empty.
 func words(s networkmanager.Settings, section string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s[section])) {
@@ -58,8 +58,8 @@ func words(s networkmanager.Settings, section string) string {
 	return strings.Join(all, "\n")
 }
 
-// Each family goes its own way: what is copied, and what is asked for while the
-// copy is kept.
+// The families are independent: which static addresses are set, and which
+// requests are sent while they are kept.
 func TestSteps(t *testing.T) {
 	profile := func(section, method string) networkmanager.Settings {
 		s := networkmanager.Settings{}
@@ -79,7 +79,7 @@ func TestSteps(t *testing.T) {
 		family      networkmanager.Family
 		final       networkmanager.Settings
 		now         networkmanager.IP
-		copy, lease []string // nil: as in the end
+		copy, lease []string // nil: as in the final settings
 	}{
 		"DHCPv4": {
 			networkmanager.IPv4, profile("ipv4", "auto"), v4,
@@ -163,8 +163,8 @@ func TestSteps(t *testing.T) {
 	}
 }
 
-// With a second default route that is better than the copy's, br-ex's routes
-// have to be better before the NIC gives its own up.
+// If a second default route is better than the static one, br-ex's routes must
+// become better before the NIC loses its own.
 func TestPrefer(t *testing.T) {
 	for name, test := range map[string]struct {
 		other  []host.Route
@@ -192,8 +192,8 @@ func TestPrefer(t *testing.T) {
 	}
 }
 
-// At boot the host must not be taken for up without its first family, and must
-// not be taken down by the second.
+// At boot the host must not be considered online without its first family, and
+// the second family must not take it down.
 func TestRequire(t *testing.T) {
 	both := func(four, six string) networkmanager.Settings {
 		s := networkmanager.Settings{}

@@ -11,19 +11,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Options is what the administrator can choose.
+// Options contains the administrator's choices.
 type Options struct {
-	BridgeInterface string // the uplink; empty: see chooseUplink
+	BridgeInterface string // the uplink; if empty, chooseUplink selects it
 }
 
-// uplinkChoice is an interface, and what has named it.
+// uplinkChoice is an interface, and the setting that selected it.
 type uplinkChoice struct{ name, source string }
 
-// chooseUplink tells which interface shall go into br-ex, in the order of
-// configure-ovs.sh: the one asked for; the one in the administrator's file; the
-// one with the node's address, or whose subnet holds the hint for it; that of
-// the default route with the lowest metric, IPv4 before IPv6, where the one
-// that an earlier br-ex has remembered wins if it has a default route too.
+// chooseUplink returns the interface to attach to br-ex, in the order of
+// configure-ovs.sh: the interface of --bridge-interface; the one in the
+// administrator's file; the one with the node's address, or with the hint for
+// it in its subnet; the one of the default route with the lowest metric, IPv4
+// before IPv6. In the last case the interface saved for an earlier br-ex wins
+// if it has a default route too.
 func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 	if facts.HintEmpty {
 		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+hintFile+" # or: rm "+hintFile,
@@ -45,7 +46,8 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 	return uplinkOfRoute(facts)
 }
 
-// uplinkOfNode goes by what names the node's address.
+// uplinkOfNode returns the interface with the node's address, according to the
+// files of nodeip-configuration.service.
 func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 	for _, link := range facts.Links {
 		for _, prefix := range link.Lasting() {
@@ -80,7 +82,7 @@ func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
 		"the host has no default route, so the uplink for br-ex cannot be told, and OVN-Kubernetes needs one over br-ex; give the uplink's NetworkManager profile one")
 }
 
-// notUplinks are what pods and OVN-Kubernetes have.
+// notUplinks lists patterns for the interfaces of pods and OVN-Kubernetes.
 var notUplinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
 
 func mayBeUplink(link host.Link) bool {
@@ -90,8 +92,9 @@ func mayBeUplink(link host.Link) bool {
 	})
 }
 
-// metricFor is the metric that br-ex's default route of a family gets: that of
-// configure-ovs.sh, or a lower one where another interface has as good a route.
+// metricFor returns the metric of br-ex's default route of a family: that of
+// configure-ovs.sh, or a lower one if another interface has a route that is as
+// good.
 func metricFor(facts Facts, uplink string, family int) (int64, error) {
 	metric := int64(bridgeMetric)
 	for _, route := range facts.Routes {
@@ -99,7 +102,7 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 			continue
 		}
 		if _, own := host.DefaultRouteOf(facts.Routes, family, uplink); !own {
-			continue // br-ex will have none either
+			continue // br-ex will not have one either
 		}
 		if route.Metric <= 1 {
 			return 0, Refuse(fmt.Sprintf("ip route show default dev %s # and give that route a higher metric", route.Link),
@@ -110,8 +113,9 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 	return metric, nil
 }
 
-// overtaken says which default routes of others br-ex's will be better than,
-// and the uplink's were not: what leaves the host leaves another way then.
+// overtaken returns a note for each default route of another interface that was
+// better than the uplink's and is worse than br-ex's. Outgoing traffic changes
+// its path in that case.
 func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
 	var notes []string
 	for _, family := range networkmanager.Families() {
@@ -125,8 +129,8 @@ func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int
 	return notes
 }
 
-// competes tells whether a default route over another interface is as good as
-// one that is worse than the uplink's by the copy's malus.
+// competes reports whether another interface has a default route with a metric
+// up to the uplink's plus metricPenalty.
 func competes(facts Facts, uplink string) bool {
 	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
 		own, ok := host.DefaultRouteOf(facts.Routes, other.Family, uplink)

@@ -12,25 +12,26 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// A NIC can have another name after a boot: a kernel or a naming policy that is
-// newer, a card more in the machine, a rule of udev. A profile with the MAC and
-// no name would find it, but NetworkManager takes the name that it gives Open
-// vSwitch from the profile, and where there is none (1.42) asks for an
-// interface without a name, which the database refuses; and mtu-migration.sh
-// reads the name in ovs-if-phys0. So the files of the profiles are told the new
-// name, before NetworkManager reads them.
+// A NIC can get another name at a boot, because of a new kernel or naming
+// policy, an additional NIC or a udev rule. A profile with the MAC and without
+// a name would match it. But NetworkManager passes the name in the profile to
+// Open vSwitch. Without a name (1.42) it requests an interface with an empty
+// name, which the database refuses. Also, mtu-migration.sh reads the name in
+// ovs-if-phys0. Therefore the agent writes the new name into the profile files
+// before NetworkManager reads them.
 
-// namedFiles are the profiles that name the NIC. That of the NIC is written
-// last: as long as it has the old name, the next boot begins anew.
+// namedFiles lists the profiles that contain the name of the NIC. The profile
+// of the NIC is written last: as long as it has the old name, the next boot
+// repeats the update.
 var namedFiles = [...]string{BridgeProfile, NICPortProfile, NICProfile}
 
-// udevTime is how long a card may take until udev has given it its name.
+// udevTime limits the wait until udev has named a NIC.
 const udevTime = 30 * time.Second
 
-// FollowUplink gives the profiles of br-ex the name that the NIC has since this
-// boot, found by the MAC that its maker gave it. NetworkManager must not run
-// yet. The two names are equal where there was nothing to do, and empty where
-// br-ex is not the agent's or its NIC cannot be told by its MAC.
+// FollowUplink writes the current name of the NIC into the profiles of br-ex.
+// It finds the NIC by its permanent MAC. NetworkManager must not run yet. The
+// returned names are equal if nothing had to be changed, and empty if br-ex is
+// not managed by the agent or its MAC does not identify the NIC.
 func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err error) {
 	id, _, err := tree.ReadFile("/etc/machine-id")
 	if err != nil {
@@ -51,7 +52,7 @@ func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err
 	}
 	card, ok := cardWith(links, mac)
 	if !ok {
-		return before, before, nil // it can come later
+		return before, before, nil // it can appear later
 	}
 	if now, err = nameOfUdev(ctx, card); err != nil || now == before {
 		return before, before, err
@@ -59,7 +60,8 @@ func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err
 	return before, now, rename(tree, files, before, now)
 }
 
-// cardWith finds the one link whose maker gave it the MAC.
+// cardWith returns the only link with the permanent MAC, or false if there is
+// none or more than one.
 func cardWith(links []host.Link, mac string) (host.Link, bool) {
 	var found []host.Link
 	for _, link := range links {
@@ -73,8 +75,8 @@ func cardWith(links []host.Link, mac string) (host.Link, bool) {
 	return found[0], true
 }
 
-// nameOfUdev is the name of a card once udev is through with it; until then it
-// has that of the kernel.
+// nameOfUdev waits until udev has processed a NIC and returns its name. Before
+// that, the NIC has the kernel's name.
 func nameOfUdev(ctx context.Context, card host.Link) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, udevTime)
 	defer cancel()
@@ -100,15 +102,15 @@ func nameOfUdev(ctx context.Context, card host.Link) (string, error) {
 	return "", fmt.Errorf("%s has gone while udev named it", card.Name)
 }
 
-// profileFile is a profile as NetworkManager has it on disk.
+// profileFile is a profile file of NetworkManager.
 type profileFile struct {
 	path    string
 	content []byte
 	attr    host.Attr
 }
 
-// profileFilesOf finds the files of our profiles that name the NIC, by their
-// UUIDs: NetworkManager chooses the files' names.
+// profileFilesOf finds the files of the agent's profiles that name the NIC, by
+// UUID: NetworkManager chooses the file names.
 func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
 	for dir := range strings.FieldsSeq(ProfileDirectories) {
@@ -126,7 +128,7 @@ func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, 
 		for _, name := range names {
 			content, info, err := tree.ReadFile(dir + "/" + name)
 			if err != nil {
-				continue // a directory or a link to nothing is no profile of ours
+				continue // a directory or a dangling link is not a profile of the agent
 			}
 			uuid := settingOf(content, "uuid", "UUID")
 			for _, profile := range namedFiles {
@@ -139,8 +141,8 @@ func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, 
 	return found, nil
 }
 
-// settingOf reads a setting that only one section of a profile has, under its
-// name in a keyfile or in an ifcfg file.
+// settingOf returns a setting that occurs in only one section of a profile, by
+// its names in a keyfile and in an ifcfg file.
 func settingOf(content []byte, names ...string) string {
 	for line := range bytes.Lines(content) {
 		name, value, ok := strings.Cut(strings.TrimSpace(string(line)), "=")
@@ -153,7 +155,7 @@ func settingOf(content []byte, names ...string) string {
 	return ""
 }
 
-// rename writes the profiles anew, each whole and durable.
+// rename rewrites the profiles, each one atomically and durably.
 func rename(tree *host.Tree, files map[string]profileFile, before, now string) error {
 	for _, profile := range namedFiles {
 		file, ok := files[profile]
@@ -174,7 +176,7 @@ func rename(tree *host.Tree, files map[string]profileFile, before, now string) e
 	return nil
 }
 
-// withName replaces the name of the NIC where a profile has it.
+// withName replaces the name of the NIC in the content of a profile.
 func withName(content []byte, before, now string) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(content) {

@@ -46,8 +46,8 @@ func TestCardWith(t *testing.T) {
 	}
 }
 
-// The profiles are found by their UUIDs, keep their mode, and those of others
-// stay as they are.
+// The profiles are found by their UUIDs and keep their mode; foreign profiles
+// remain unchanged.
 func TestRenameProfiles(t *testing.T) {
 	const machine = "0123456789abcdef0123456789abcdef"
 	keyfiles, ifcfgs, _ := strings.Cut(ProfileDirectories, " ")

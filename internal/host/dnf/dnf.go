@@ -1,6 +1,5 @@
-// Package dnf asks rpm and dnf what a host has and can have, and installs
-// packages. It is made for dnf 4, which RHEL 8, 9 and 10 have; it decides
-// nothing.
+// Package dnf queries and installs packages with rpm and dnf. It supports dnf
+// 4, which RHEL 8, 9 and 10 have. It makes no decisions.
 package dnf
 
 import (
@@ -11,44 +10,44 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Host is a host's packages. Its zero value is the running host.
+// Host runs rpm and dnf for a host. Its zero value is the running host.
 type Host struct {
-	Root    string   // the root that all is below, absolute; "" for the running host
-	Release string   // dnf's $releasever where the root has none, as "9"
-	Proxy   []string // http_proxy=URL and the like, for dnf alone; may hold secrets
+	Root    string   // the absolute path of the root directory; "" for the running host
+	Release string   // dnf's $releasever for a root without one, such as "9"
+	Proxy   []string // http_proxy=URL and the like, for dnf only; may contain secrets
 }
 
-// Has tells whether this host has rpm and dnf.
+// Has reports whether this host has rpm and dnf.
 func Has() bool { return host.HasProgram("rpm") && host.HasProgram("dnf") }
 
-// Package is a package that is installed, or that a repository has.
+// Package is an installed or available package.
 type Package struct {
 	Name       string `json:"name"`
 	Version    string `json:"version"`
 	Release    string `json:"release"` // of the package: 2.rhaos4.18.el9
 	Arch       string `json:"arch"`
-	Repository string `json:"repository,omitempty"` // "" of one that is installed
+	Repository string `json:"repository,omitempty"` // "" for an installed package
 }
 
-// String is name-version-release.arch.
+// String returns name-version-release.arch.
 func (p Package) String() string {
 	return fmt.Sprintf("%s-%s-%s.%s", p.Name, p.Version, p.Release, p.Arch)
 }
 
-// Repository is a repository that dnf is configured with.
+// Repository is a repository in dnf's configuration.
 type Repository struct {
 	ID        string `json:"id"`
 	Enabled   bool   `json:"enabled"`
-	Unchecked bool   `json:"unchecked,omitempty"` // it is configured with gpgcheck=0
+	Unchecked bool   `json:"unchecked,omitempty"` // configured with gpgcheck=0
 }
 
-// fields are what is asked of a package, in the words of rpm and of dnf.
+// The queried fields of a package, in the formats of rpm and dnf.
 const (
 	rpmFields = `%{NAME}|%{VERSION}|%{RELEASE}|%{ARCH}|\n`
 	dnfFields = `%{name}|%{version}|%{release}|%{arch}|%{repoid}`
 )
 
-// Installed lists what is installed.
+// Installed returns the installed packages.
 func (h Host) Installed(ctx context.Context) ([]Package, error) {
 	var args []string
 	if h.Root != "" {
@@ -61,10 +60,10 @@ func (h Host) Installed(ctx context.Context) ([]Package, error) {
 	return packages(out), nil
 }
 
-// Available lists all versions of the named packages that enabled repositories
-// have, as the module streams let them be seen; with hidden also what those
-// hide. Names that nobody has are no error; a repository that does not answer
-// is, unless it may be skipped by its configuration.
+// Available returns all versions of the named packages in enabled repositories
+// that modular filtering does not hide; if hidden is true, also the hidden
+// ones. Unknown names are not an error. An unreachable repository is an error,
+// unless its configuration allows skipping it.
 func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Package, error) {
 	args := []string{"repoquery", "--available", "--queryformat", dnfFields}
 	if hidden {
@@ -77,8 +76,8 @@ func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Pa
 	return packages(out), nil
 }
 
-// Repositories lists those that dnf knows, also the disabled ones. It asks
-// nobody.
+// Repositories returns the configured repositories, including disabled ones. It
+// does not use the network.
 func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	out, said, err := h.run(ctx, nil, "--cacheonly", "repolist", "--all")
 	if err != nil {
@@ -96,8 +95,8 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 	return list, nil
 }
 
-// LastTransaction is the number of dnf's last transaction, "" when there was
-// none.
+// LastTransaction returns the number of dnf's last transaction, or "" if there
+// is none.
 func (h Host) LastTransaction(ctx context.Context) (string, error) {
 	out, said, err := h.run(ctx, nil, "--cacheonly", "history", "list")
 	if err != nil {
@@ -106,7 +105,7 @@ func (h Host) LastTransaction(ctx context.Context) (string, error) {
 	return lastTransaction(out), nil
 }
 
-// run runs dnf, quiet, and without a question.
+// run runs dnf without prompts, and quietly if line is nil.
 func (h Host) run(ctx context.Context, line func(string), args ...string) (stdout, stderr string, err error) {
 	if line == nil {
 		args = append([]string{"--quiet"}, args...)
@@ -117,12 +116,12 @@ func (h Host) run(ctx context.Context, line func(string), args ...string) (stdou
 	if h.Release != "" {
 		args = append([]string{"--releasever", h.Release}, args...)
 	}
-	// Without it Python keeps back what it prints into a pipe.
+	// Otherwise Python buffers its output.
 	env := append([]string{"PYTHONUNBUFFERED=1"}, h.Proxy...)
 	return host.Streamed{Name: "dnf", Args: args, Env: env, Line: line}.Run(ctx)
 }
 
-// packages reads lines of the fields; other lines are a plugin's.
+// packages parses lines of fields; it ignores other lines, which plugins print.
 func packages(out string) []Package {
 	var list []Package
 	for line := range strings.Lines(out) {
@@ -133,8 +132,8 @@ func packages(out string) []Package {
 	return list
 }
 
-// repositories reads dnf's table: the id is the first word, the last says
-// whether it is enabled.
+// repositories parses dnf's table: the first word is the ID, the last one is
+// the status.
 func repositories(out string) []Repository {
 	var list []Repository
 	for line := range strings.Lines(out) {
@@ -152,7 +151,7 @@ func repositories(out string) []Repository {
 	return list
 }
 
-// lastTransaction finds the number of the newest line, which is the first.
+// lastTransaction returns the number in the newest line, which is the first.
 func lastTransaction(out string) string {
 	for line := range strings.Lines(out) {
 		id, _, table := strings.Cut(line, "|")

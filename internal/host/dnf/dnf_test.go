@@ -12,7 +12,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// What the programs print, with lines of subscription-manager's plugin before.
+// Output of the commands, with preceding lines of subscription-manager's
+// plugin.
 func TestParse(t *testing.T) {
 	const noise = "Updating Subscription Management repositories.\n\n"
 	gotPackages := packages(noise + "cri-o|1.31.4|2.rhaos4.18.el9|x86_64|rhocp-4.18-for-rhel-9-x86_64-rpms\nbash|5.1.8|9.el9|x86_64|\n")

@@ -9,13 +9,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Install installs packages, by name or as name-version*, with what they need.
-// Signatures are checked whatever the configuration of a repository says: in a
-// command line, a value for all repositories wins over theirs. comment is kept
-// in dnf's history. tell is given each line that dnf prints. When ctx ends, dnf
-// is interrupted; it finishes a transaction that is running already.
+// Install installs packages, by name or as name-version*, with their
+// dependencies. Signatures are always checked, even in a repository with
+// gpgcheck=0: a value for all repositories on the command line wins. comment is
+// stored in dnf's history. Install calls tell for each line that dnf prints.
+// When ctx ends, dnf is interrupted; it finishes a running transaction.
 //
-// The error has dnf's own words in it (see Said).
+// The error contains dnf's own messages (see Error).
 func (h Host) Install(ctx context.Context, comment string, tell func(line string), specs ...string) error {
 	args := []string{
 		"--assumeyes", "--setopt=gpgcheck=1", "--setopt=*.gpgcheck=1", "--setopt=localpkg_gpgcheck=1",
@@ -31,13 +31,13 @@ func (h Host) Install(ctx context.Context, comment string, tell func(line string
 	return nil
 }
 
-// Said is a dnf that failed, with what it said.
+// Said is a failure of dnf with its messages.
 type Said struct {
-	Words string // its last lines, one after the other
+	Words string // its last lines, separated by newlines
 	Err   error
 }
 
-// Error is what dnf said, or how it ended where it said nothing.
+// Error returns dnf's messages, or its exit status if there are none.
 func (s *Said) Error() string {
 	if s.Words == "" {
 		return s.Err.Error()
@@ -45,21 +45,21 @@ func (s *Said) Error() string {
 	return "dnf: " + strings.ReplaceAll(s.Words, "\n", "; ")
 }
 
-// Unwrap gives how dnf ended.
+// Unwrap returns the error of the command.
 func (s *Said) Unwrap() error { return s.Err }
 
-// Unsigned tells whether dnf refused a package for its signature.
+// Unsigned reports whether dnf refused a package because of its signature.
 func (s *Said) Unsigned() bool {
 	return hasAny(s.Words, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
 		"checking of packages via GPG keys", "Public key for", "retrieve GPG key")
 }
 
-// Unanswered tells whether a repository did not answer.
+// Unanswered reports whether a repository did not respond.
 func (s *Said) Unanswered() bool {
 	return hasAny(s.Words, "Failed to download metadata", "Cannot download", "Errors during downloading metadata")
 }
 
-// Unknown tells whether no enabled repository has a package.
+// Unknown reports whether no enabled repository has a package.
 func (s *Said) Unknown() bool {
 	return hasAny(s.Words, "Unable to find a match", "No match for argument")
 }
@@ -73,12 +73,12 @@ func hasAny(text string, parts ...string) bool {
 	return false
 }
 
-// explain puts dnf's words to a failure. What its standard error has is the
-// cause; where that is empty, what it printed.
+// explain adds dnf's messages to an error: its standard error, or its standard
+// output if that is empty.
 func explain(err error, stderr, stdout string) error {
 	var failed *host.CommandError
 	if !errors.As(err, &failed) {
-		return err // it did not run, or was told to stop
+		return err // it did not run, or was canceled
 	}
 	words := lastLines(stderr)
 	if words == "" {
@@ -89,11 +89,12 @@ func explain(err error, stderr, stdout string) error {
 	return &Said{Words: words, Err: &short}
 }
 
-// mostLines is how many of dnf's lines are shown.
+// mostLines is the maximum number of dnf's lines in an error.
 const mostLines = 12
 
-// lastLines gives the last lines that say something. dnf can end with the whole
-// configuration of a repository, with its passwords: that is not shown.
+// lastLines returns the last non-empty lines. dnf can end its output with the
+// complete configuration of a repository, including passwords, which lastLines
+// removes.
 func lastLines(text string) string {
 	text, _, _ = strings.Cut(text, "\nProblem repository:")
 	var lines []string

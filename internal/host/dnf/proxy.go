@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// ProxyVariables names proxies as curl, by which dnf downloads, reads them.
+// ProxyVariables returns the proxies as environment variables of curl, which
+// dnf uses for downloads.
 func ProxyVariables(http, https string, no []string) []string {
 	var list []string
 	if http != "" {
@@ -20,9 +21,9 @@ func ProxyVariables(http, https string, no []string) []string {
 	return list
 }
 
-// ProxyOf gives the variables that dnf needs beside the environment: otherwise,
-// where the environment names no proxy at all; HTTP_PROXY in small letters,
-// which is the only way that curl reads it.
+// ProxyOf returns the variables that dnf needs in addition to the environment:
+// otherwise, if the environment sets no proxy at all; or HTTP_PROXY in lower
+// case, because curl only reads that.
 func ProxyOf(lookup func(string) (string, bool), otherwise []string) []string {
 	given := func(name string) string { value, _ := lookup(name); return value }
 	named := slices.ContainsFunc([]string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},

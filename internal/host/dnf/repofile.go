@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// checks tells of each configured repository whether its packages' signatures
-// are checked. dnf has no command of its own that says so.
+// checks returns for each configured repository whether the signatures of its
+// packages are checked. dnf has no command for that.
 func (h Host) checks() (map[string]bool, error) {
 	main, err := os.ReadFile(filepath.Join("/", h.Root, "etc/dnf/dnf.conf"))
 	if err != nil && !os.IsNotExist(err) {
@@ -21,7 +21,7 @@ func (h Host) checks() (map[string]bool, error) {
 	}
 	sort.Strings(files)
 	found := map[string]bool{}
-	byDefault := sections(string(main))["main"]["gpgcheck"] // dnf.conf(5): off, where nothing says so
+	byDefault := sections(string(main))["main"]["gpgcheck"] // off by default, dnf.conf(5)
 	for _, file := range files {
 		content, err := os.ReadFile(file)
 		if err != nil {
@@ -38,7 +38,7 @@ func (h Host) checks() (map[string]bool, error) {
 	return found, nil
 }
 
-// sections reads an INI file: values by section and key.
+// sections parses an INI file into values by section and key.
 func sections(content string) map[string]map[string]string {
 	all := map[string]map[string]string{}
 	var current map[string]string
@@ -57,7 +57,7 @@ func sections(content string) map[string]map[string]string {
 	return all
 }
 
-// isTrue reads a boolean as dnf.conf(5) has it.
+// isTrue parses a boolean in the syntax of dnf.conf(5).
 func isTrue(value string) bool {
 	switch strings.ToLower(value) {
 	case "1", "yes", "true", "on":

@@ -11,7 +11,7 @@ import (
 // ActiveState is NMActiveConnectionState.
 type ActiveState uint32
 
-// The states of a profile that is in use.
+// The states of an active connection.
 const (
 	Activating   ActiveState = 1
 	Activated    ActiveState = 2
@@ -19,21 +19,22 @@ const (
 	Deactivated  ActiveState = 4
 )
 
-// Activation is a profile that is being brought up.
+// Activation is an activation of a profile in progress.
 type Activation struct {
 	client  *Client
 	path    dbus.ObjectPath
 	changes chan *dbus.Signal
 }
 
-// stateChanges are the signals that end an activation.
+// stateChanges returns the match options for the signals that end an
+// activation.
 func stateChanges() []dbus.MatchOption {
 	return []dbus.MatchOption{dbus.WithMatchInterface(interfaceName("Connection.Active")), dbus.WithMatchMember("StateChanged")}
 }
 
-// BeginActivation asks for a profile to be brought up on a device (the zero
-// Device for a profile that makes its own) and does not wait. End what it
-// returns.
+// BeginActivation starts the activation of a profile on a device and does not
+// wait. The zero Device is for a profile that creates its own device. The
+// caller must call End on the result.
 func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device) (*Activation, error) {
 	on := device.Path
 	if on == "" {
@@ -52,16 +53,17 @@ func (c *Client) BeginActivation(ctx context.Context, profile Ref, device Device
 	return a, nil
 }
 
-// End stops listening; the activation goes on.
+// End unsubscribes from the signals; the activation continues.
 func (a *Activation) End() {
 	a.client.bus.RemoveSignal(a.changes)
-	_ = a.client.bus.RemoveMatchSignal(stateChanges()...) // a match too many costs nothing
+	_ = a.client.bus.RemoveMatchSignal(stateChanges()...) // a remaining match is harmless
 }
 
-// Wait waits until the profile is up.
+// Wait waits until the profile is active. It fails if NetworkManager aborts the
+// activation.
 func (a *Activation) Wait(ctx context.Context) error {
 	var reason uint32
-	safety := time.NewTicker(time.Second) // in case a signal was dropped
+	safety := time.NewTicker(time.Second) // in case a signal is lost
 	defer safety.Stop()
 	for {
 		active, err := a.client.active(ctx, a.path)
@@ -86,7 +88,7 @@ func (a *Activation) Wait(ctx context.Context) error {
 	}
 }
 
-// ActivateProfile brings a profile up and waits until that is done.
+// ActivateProfile activates a profile and waits until it is active.
 func (c *Client) ActivateProfile(ctx context.Context, profile Ref, device Device) error {
 	activation, err := c.BeginActivation(ctx, profile, device)
 	if err != nil {
@@ -96,7 +98,8 @@ func (c *Client) ActivateProfile(ctx context.Context, profile Ref, device Device
 	return activation.Wait(ctx)
 }
 
-// active reads an active connection; one that is gone is the zero Active.
+// active returns an active connection, or the zero Active if it no longer
+// exists.
 func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, error) {
 	if path == "" || path == root {
 		return Active{}, nil
@@ -114,7 +117,7 @@ func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, erro
 	}, nil
 }
 
-// reasonText puts NMActiveConnectionStateReason into words.
+// reasonText returns a description of an NMActiveConnectionStateReason.
 func reasonText(reason uint32) string {
 	switch reason {
 	case 2:

@@ -7,13 +7,13 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Method is how a family of a profile gets its addresses: auto, dhcp, manual,
-// link-local, disabled, ignore, shared.
+// Method returns how a family of a profile gets its addresses: auto, dhcp,
+// manual, link-local, disabled, ignore, shared.
 func (s Settings) Method(family Family) string { return s.Text(family.Section(), "method") }
 
-// SetIP sets addresses, gateway and name servers of a family of a profile by
-// hand, and adds routes to those that it has. What now does not have stays as
-// it is. A route without a metric has the profile's.
+// SetIP sets static addresses, gateway and name servers of a family of a
+// profile, and adds routes to the existing ones. Settings that now lacks remain
+// unchanged. A route without a metric uses the profile's.
 func (s Settings) SetIP(family Family, now IP) {
 	section := family.Section()
 	addresses := []map[string]dbus.Variant{}
@@ -46,7 +46,7 @@ func (s Settings) setNameservers(family Family, servers []netip.Addr) {
 			bytes = append(bytes, server.AsSlice())
 			continue
 		}
-		// Bytes in network order, read as a number of this machine.
+		// NetworkManager expects the bytes in network order as a native integer.
 		numbers = append(numbers, binary.NativeEndian.Uint32(server.AsSlice()))
 	}
 	switch {
@@ -57,12 +57,12 @@ func (s Settings) setNameservers(family Family, servers []netip.Addr) {
 	default:
 		return
 	}
-	// dns is the form that every version knows. It wins over the newer one
-	// anyway (see withoutLegacy), which would only tell other servers.
+	// dns is the form that all versions support. It wins over dns-data anyway (see
+	// withoutLegacy), which would contain different servers.
 	s.Drop(section, "dns-data")
 }
 
-// data is the route as a profile has it.
+// data returns the route in the form of a profile.
 func (r Route) data() map[string]dbus.Variant {
 	data := prefixData("dest", r.Destination)
 	if r.Gateway.IsValid() {
@@ -77,7 +77,7 @@ func (r Route) data() map[string]dbus.Variant {
 	return data
 }
 
-// Addresses lists the addresses that a profile has by hand.
+// Addresses returns the static addresses of a profile.
 func (s Settings) Addresses(family Family) []netip.Prefix {
 	var prefixes []netip.Prefix
 	for _, data := range s.List(family.Section(), "address-data") {
@@ -88,7 +88,7 @@ func (s Settings) Addresses(family Family) []netip.Prefix {
 	return prefixes
 }
 
-// Routes lists the routes that a profile has by hand.
+// Routes returns the static routes of a profile.
 func (s Settings) Routes(family Family) []Route {
 	var routes []Route
 	for _, data := range s.List(family.Section(), "route-data") {

@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Applied is what a device really uses. It differs from the device's profile
-// when that was changed since, or when other settings were reapplied.
+// Applied returns the settings that a device uses. They differ from its profile
+// if the profile was changed since, or if other settings were reapplied.
 func (c *Client) Applied(ctx context.Context, device Device) (Settings, error) {
 	var settings Settings
 	var version uint64

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Await waits until NetworkManager answers and has ended its own start: one
-// that was killed is started again by systemd, and until it has taken over
-// what it finds, devices have no profile.
+// Await waits until NetworkManager responds and has finished its startup.
+// systemd restarts a NetworkManager that was killed, and devices have no
+// profile until NetworkManager has taken over the existing configuration.
 func (c *Client) Await(ctx context.Context) error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
@@ -29,7 +29,7 @@ func (c *Client) Await(ctx context.Context) error {
 	}
 }
 
-// Answers tells whether NetworkManager is there.
+// Answers reports whether NetworkManager responds.
 func (c *Client) Answers(ctx context.Context) bool {
 	_, err := c.properties(ctx, managerPath, "")
 	return err == nil

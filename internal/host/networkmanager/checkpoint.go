@@ -8,18 +8,18 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Checkpoint is a state of all devices and profiles that NetworkManager goes
-// back to when its time is over and nobody has destroyed it. It lives in the
-// daemon: it outlives its maker, but not the daemon. It does not know rows of
-// the Open vSwitch database that NetworkManager has not made.
+// Checkpoint is a state of all devices and profiles that NetworkManager
+// restores when its timeout expires, unless the checkpoint is destroyed before.
+// It exists in the daemon's memory: it survives the process that created it,
+// but not a restart of the daemon. It does not cover rows of the Open vSwitch
+// database that NetworkManager has not created.
 type Checkpoint dbus.ObjectPath
 
-// On the way back profiles that are new are deleted, and devices that are new
-// are disconnected.
+// A rollback deletes new profiles and disconnects new devices.
 const checkpointFlags = uint32(0x2 | 0x4)
 
-// CreateCheckpoint takes a checkpoint of everything. It fails while another
-// one is there.
+// CreateCheckpoint creates a checkpoint of all devices. It fails while another
+// one exists.
 func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (Checkpoint, error) {
 	var path dbus.ObjectPath
 	err := c.call(ctx, managerPath, "", "CheckpointCreate",
@@ -30,7 +30,7 @@ func (c *Client) CreateCheckpoint(ctx context.Context, timeout time.Duration) (C
 	return Checkpoint(path), nil
 }
 
-// Checkpoints lists those that are waiting.
+// Checkpoints returns the existing checkpoints.
 func (c *Client) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	properties, err := c.properties(ctx, managerPath, "")
 	if err != nil {
@@ -43,7 +43,7 @@ func (c *Client) Checkpoints(ctx context.Context) ([]Checkpoint, error) {
 	return checkpoints, nil
 }
 
-// DestroyCheckpoint keeps what was changed since.
+// DestroyCheckpoint destroys a checkpoint and keeps all changes since.
 func (c *Client) DestroyCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
 	if err := c.call(ctx, managerPath, "", "CheckpointDestroy", dbus.ObjectPath(checkpoint)).Err; err != nil {
 		return fmt.Errorf("destroying NetworkManager's checkpoint: %w", err)
@@ -51,8 +51,8 @@ func (c *Client) DestroyCheckpoint(ctx context.Context, checkpoint Checkpoint) e
 	return nil
 }
 
-// RollbackCheckpoint undoes what was changed since, as far as the checkpoint
-// knows it, and destroys it.
+// RollbackCheckpoint reverts all changes since the checkpoint that it covers,
+// and destroys it.
 func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) error {
 	var results map[string]uint32
 	err := c.call(ctx, managerPath, "", "CheckpointRollback", dbus.ObjectPath(checkpoint)).Store(&results)
@@ -67,7 +67,7 @@ func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) 
 	return nil
 }
 
-// PostponeCheckpoint gives a checkpoint new time, counted from now.
+// PostponeCheckpoint sets a new timeout of a checkpoint, counted from now.
 func (c *Client) PostponeCheckpoint(ctx context.Context, checkpoint Checkpoint, timeout time.Duration) error {
 	err := c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
 		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())).Err

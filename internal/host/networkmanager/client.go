@@ -1,5 +1,5 @@
-// Package networkmanager speaks to NetworkManager over the system bus: devices,
-// profiles, activation and checkpoints. It decides nothing.
+// Package networkmanager is a client of NetworkManager's D-Bus API: devices,
+// profiles, activation and checkpoints. It makes no decisions.
 package networkmanager
 
 import (
@@ -13,7 +13,7 @@ import (
 const (
 	service     = "org.freedesktop.NetworkManager"
 	managerPath = "/org/freedesktop/NetworkManager"
-	root        = dbus.ObjectPath("/") // where a call wants an object and there is none
+	root        = dbus.ObjectPath("/") // for a call that requires an object when there is none
 )
 
 // ErrNotRunning means that NetworkManager is not on the bus.
@@ -27,9 +27,10 @@ type Client struct {
 	bus *dbus.Conn
 }
 
-// Open connects to NetworkManager; ErrNotRunning when nobody answers.
+// Open connects to NetworkManager. It returns ErrNotRunning if no
+// NetworkManager is on the bus.
 func Open(ctx context.Context) (*Client, error) {
-	bus, err := dbus.ConnectSystemBus() // not bound to ctx: a way back has to work after Ctrl-C
+	bus, err := dbus.ConnectSystemBus() // not bound to ctx: a rollback must work after Ctrl-C
 	if err != nil {
 		return nil, fmt.Errorf("connecting to the system bus: %w", err)
 	}
@@ -45,17 +46,17 @@ func Open(ctx context.Context) (*Client, error) {
 	return &Client{bus: bus}, nil
 }
 
-// Close ends the connection.
+// Close closes the connection.
 func (c *Client) Close() { c.bus.Close() }
 
-// Info is what NetworkManager is and can do.
+// Info contains NetworkManager's version and capabilities.
 type Info struct {
 	Running bool   `json:"running"`
 	Version string `json:"version"`
 	OVS     bool   `json:"ovs"` // the Open vSwitch plugin is loaded
 }
 
-// Info asks for version and capabilities.
+// Info returns NetworkManager's version and capabilities.
 func (c *Client) Info(ctx context.Context) (Info, error) {
 	properties, err := c.properties(ctx, managerPath, "")
 	if err != nil {
@@ -68,7 +69,8 @@ func (c *Client) Info(ctx context.Context) (Info, error) {
 	return info, nil
 }
 
-// properties reads all properties of an interface, named without its prefix.
+// properties returns all properties of an interface, whose name is given
+// without its prefix.
 func (c *Client) properties(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
 	var properties map[string]dbus.Variant
 	err := c.bus.Object(service, path).
@@ -79,7 +81,7 @@ func (c *Client) properties(ctx context.Context, path dbus.ObjectPath, name stri
 	return properties, nil
 }
 
-// call calls a method of an interface, named without its prefix.
+// call calls a method of an interface, whose name is given without its prefix.
 func (c *Client) call(ctx context.Context, path dbus.ObjectPath, name, method string, args ...any) *dbus.Call {
 	return c.bus.Object(service, path).CallWithContext(ctx, interfaceName(name)+"."+method, 0, args...)
 }
@@ -91,13 +93,13 @@ func interfaceName(name string) string {
 	return service + "." + name
 }
 
-// value takes a property of type T, its zero value where it is missing.
+// value returns a property of type T, or the zero value if it is missing.
 func value[T any](properties map[string]dbus.Variant, name string) T {
 	v, _ := properties[name].Value().(T)
 	return v
 }
 
-// gone tells the errors that mean "this object does not exist any more".
+// gone reports whether err means that an object no longer exists.
 func gone(err error) bool {
 	var busErr dbus.Error
 	return errors.As(err, &busErr) && (busErr.Name == "org.freedesktop.DBus.Error.UnknownMethod" ||

@@ -7,8 +7,8 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Device is a network device as NetworkManager sees it. Three devices may have
-// one name: an Open vSwitch bridge, its port and its interface.
+// Device is a network device of NetworkManager. Three devices can have the same
+// name: an Open vSwitch bridge, its port and its interface.
 type Device struct {
 	Path    dbus.ObjectPath `json:"-"` // not stable across restarts
 	Name    string          `json:"name"`
@@ -21,14 +21,14 @@ type Device struct {
 	IPv6    IP              `json:"ipv6"`
 }
 
-// Active is the profile that is in use on a device.
+// Active is the active connection of a device.
 type Active struct {
 	UUID  string          `json:"uuid,omitempty"`
 	Path  dbus.ObjectPath `json:"-"`
 	State ActiveState     `json:"state,omitempty"`
 }
 
-// IP is what the device has of a family.
+// IP returns the device's configuration of a family.
 func (d Device) IP(family Family) IP {
 	if family == IPv4 {
 		return d.IPv4
@@ -36,19 +36,19 @@ func (d Device) IP(family Family) IP {
 	return d.IPv6
 }
 
-// Devices lists all devices. What is configured is only told of those that
-// NetworkManager manages: a node has hundreds of others, one for each pod.
+// Devices returns all devices. Only those that NetworkManager manages include
+// their configuration: a node has hundreds of others, one per pod.
 func (c *Client) Devices(ctx context.Context) ([]Device, error) {
 	return c.devices(ctx, func(Device) bool { return true })
 }
 
-// Carrier finds the device of a name that carries addresses: of the three that
-// an Open vSwitch bridge has, the interface.
+// Carrier returns the device of that name that has the addresses: for an Open
+// vSwitch bridge, the interface.
 func (c *Client) Carrier(ctx context.Context, name string) (Device, error) {
 	return c.find(ctx, name, func(d Device) bool { return d.Type != OVSBridge && d.Type != OVSPort })
 }
 
-// SwitchDevice finds the device of an Open vSwitch bridge itself.
+// SwitchDevice returns the device of an Open vSwitch bridge itself.
 func (c *Client) SwitchDevice(ctx context.Context, name string) (Device, error) {
 	return c.find(ctx, name, func(d Device) bool { return d.Type == OVSBridge })
 }
@@ -97,7 +97,7 @@ func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Devic
 	return devices, nil
 }
 
-// configuration fills in what is in use on a device.
+// configuration sets the active connection and the addresses of a device.
 func (c *Client) configuration(ctx context.Context, device *Device, properties map[string]dbus.Variant) error {
 	var err error
 	if device.Active, err = c.active(ctx, value[dbus.ObjectPath](properties, "ActiveConnection")); err != nil {

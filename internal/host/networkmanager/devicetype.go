@@ -3,9 +3,9 @@ package networkmanager
 // DeviceType is NMDeviceType.
 type DeviceType uint32
 
-// The types that decisions depend on, and those that are told from others only
-// to be refused by name; names and numbers are NetworkManager's. Veth is
-// Ethernet all but in name.
+// The types that decisions depend on, and those that are refused with a
+// specific message. Names and numbers are NetworkManager's. Veth is equivalent
+// to Ethernet.
 const (
 	Ethernet     DeviceType = 1
 	WiFi         DeviceType = 2

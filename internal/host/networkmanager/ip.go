@@ -8,7 +8,7 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Family is 4 or 6.
+// Family is an address family, 4 or 6.
 type Family int
 
 // The two families.
@@ -17,10 +17,10 @@ const (
 	IPv6 Family = 6
 )
 
-// Families lists both, the one that most hosts depend on first.
+// Families returns both families, IPv4 first, because most hosts depend on it.
 func Families() []Family { return []Family{IPv4, IPv6} }
 
-// FamilyOf is the family of an address.
+// FamilyOf returns the family of an address.
 func FamilyOf(address netip.Addr) Family {
 	if address.Is4() {
 		return IPv4
@@ -28,7 +28,7 @@ func FamilyOf(address netip.Addr) Family {
 	return IPv6
 }
 
-// Section is the section of a profile that is about the family.
+// Section returns the name of the family's section in a profile.
 func (f Family) Section() string {
 	if f == IPv4 {
 		return "ipv4"
@@ -43,18 +43,18 @@ func (f Family) String() string {
 	return "IPv6"
 }
 
-// IP is what a device has of one family, by its profile, from DHCP, from
-// router advertisements, or by another program.
+// IP is a device's configuration of one family, from its profile, DHCP, router
+// advertisements or another program.
 type IP struct {
 	Addresses   []netip.Prefix    `json:"addresses,omitempty"`
 	Gateway     netip.Addr        `json:"gateway"`
-	Routes      []Route           `json:"routes,omitempty"` // the default routes too
+	Routes      []Route           `json:"routes,omitempty"` // including default routes
 	Nameservers []netip.Addr      `json:"nameservers,omitempty"`
 	Searches    []string          `json:"searches,omitempty"`
-	DHCP        map[string]string `json:"dhcp,omitempty"` // what was sent as identity, who answered, and with what
+	DHCP        map[string]string `json:"dhcp,omitempty"` // the identity sent, the server, and the addresses
 }
 
-// Route is a route of a device; without Gateway it is on link.
+// Route is a route of a device. Without Gateway the destination is on link.
 type Route struct {
 	Destination netip.Prefix `json:"destination"`
 	Gateway     netip.Addr   `json:"gateway"`
@@ -62,14 +62,14 @@ type Route struct {
 	Table       uint32       `json:"table,omitempty"` // 0: main
 }
 
-// leased are the DHCP options that are kept: those that stay the same from one
-// renewal to the next. "iaid" is NetworkManager's own.
+// leased lists the DHCP options that are kept: those that do not change at a
+// renewal. "iaid" is NetworkManager's own.
 var leased = []string{
 	"dhcp_client_identifier", "dhcp_server_identifier", "ip_address",
 	"dhcp6_client_id", "dhcp6_server_id", "ip6_address", "iaid",
 }
 
-// LeasedAddresses lists the addresses that a DHCP server has given.
+// LeasedAddresses returns the addresses that a DHCP server has assigned.
 func (ip IP) LeasedAddresses() []netip.Addr {
 	var leased []netip.Addr
 	for _, name := range []string{"ip_address", "ip6_address"} {
@@ -82,7 +82,7 @@ func (ip IP) LeasedAddresses() []netip.Addr {
 	return leased
 }
 
-// ip reads the configuration of a family of a device.
+// ip returns the configuration of a family of a device.
 func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family Family) (IP, error) {
 	var found IP
 	config, lease := "Ip4Config", "Dhcp4Config"
@@ -122,7 +122,8 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 	return found, nil
 }
 
-// nameservers are told in another form for each family.
+// nameservers returns the name servers, which have a different form in each
+// family.
 func nameservers(properties map[string]dbus.Variant) []netip.Addr {
 	var servers []netip.Addr
 	for _, data := range value[[]map[string]dbus.Variant](properties, "NameserverData") {
@@ -130,7 +131,7 @@ func nameservers(properties map[string]dbus.Variant) []netip.Addr {
 			servers = append(servers, server)
 		}
 	}
-	for _, bytes := range value[[][]byte](properties, "Nameservers") { // IPv6; for IPv4 they are numbers
+	for _, bytes := range value[[][]byte](properties, "Nameservers") { // IPv6; numbers for IPv4
 		if server, ok := netip.AddrFromSlice(bytes); ok {
 			servers = append(servers, server)
 		}
@@ -138,7 +139,7 @@ func nameservers(properties map[string]dbus.Variant) []netip.Addr {
 	return servers
 }
 
-// optional reads an object that need not be there.
+// optional returns the properties of an object, or nil if it does not exist.
 func (c *Client) optional(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
 	if path == "" || path == root {
 		return nil, nil

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// LoadProfile makes NetworkManager read a profile's file again.
+// LoadProfile makes NetworkManager reload a profile's file.
 func (c *Client) LoadProfile(ctx context.Context, file string) error {
 	var loaded bool
 	var failures []string

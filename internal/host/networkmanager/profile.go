@@ -8,34 +8,36 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Ref names a profile to the running NetworkManager; a restart gives another.
+// Ref identifies a profile in the running NetworkManager; it changes at a
+// restart.
 type Ref dbus.ObjectPath
 
 // Profile is a connection profile.
 type Profile struct {
 	Ref      Ref      `json:"-"`
 	Settings Settings `json:"settings"`
-	File     string   `json:"file,omitempty"` // where it is kept
-	External bool     `json:"external"`       // only mirrors what another program has set
+	File     string   `json:"file,omitempty"` // path of the file
+	External bool     `json:"external"`       // only reflects the configuration of another program
 }
 
-// Passing tells a profile that is gone after a reboot, as one that
-// NetworkManager has made up for an interface without any.
+// Passing reports whether a profile is lost at a reboot, such as one that
+// NetworkManager has generated for an interface without a profile.
 func (p Profile) Passing() bool {
 	return p.File == "" || strings.HasPrefix(p.File, "/run/") || strings.HasPrefix(p.File, "/var/run/")
 }
 
-// UUID is the profile's identity.
+// UUID returns the profile's UUID.
 func (p Profile) UUID() string { return p.Settings.Text("connection", "uuid") }
 
-// ID is the profile's name.
+// ID returns the profile's name.
 func (p Profile) ID() string { return p.Settings.Text("connection", "id") }
 
-// Storage is where a profile is kept: the flags of AddConnection2 and Update2.
+// Storage selects where a profile is stored: the flags of AddConnection2 and
+// Update2.
 type Storage uint32
 
-// Profiles in memory are gone after a reboot, and are not brought up because
-// they appear.
+// Profiles in memory are lost at a reboot, and are not activated when they are
+// added.
 const (
 	ToDisk   Storage = 0x1
 	InMemory Storage = 0x2 | 0x20
@@ -43,7 +45,7 @@ const (
 
 const flagExternal = 0x8 // NM_SETTINGS_CONNECTION_FLAG_EXTERNAL
 
-// Profiles lists all profiles.
+// Profiles returns all profiles.
 func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 	var paths []dbus.ObjectPath
 	err := c.call(ctx, managerPath+"/Settings", "Settings", "ListConnections").Store(&paths)
@@ -79,7 +81,7 @@ func (c *Client) profile(ctx context.Context, path dbus.ObjectPath) (Profile, er
 	}, nil
 }
 
-// AddProfile adds a profile and does not bring it up.
+// AddProfile adds a profile without activating it.
 func (c *Client) AddProfile(ctx context.Context, settings Settings, storage Storage) (Ref, error) {
 	var path dbus.ObjectPath
 	var result map[string]dbus.Variant
@@ -91,8 +93,8 @@ func (c *Client) AddProfile(ctx context.Context, settings Settings, storage Stor
 	return Ref(path), nil
 }
 
-// UpdateProfile replaces the settings of a profile; a device that uses it
-// keeps what it has until Reapply.
+// UpdateProfile replaces the settings of a profile. A device that uses it keeps
+// its configuration until Reapply.
 func (c *Client) UpdateProfile(ctx context.Context, profile Ref, settings Settings, storage Storage) error {
 	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Update2",
 		settings, uint32(storage), map[string]dbus.Variant{}).Err
@@ -102,8 +104,8 @@ func (c *Client) UpdateProfile(ctx context.Context, profile Ref, settings Settin
 	return nil
 }
 
-// DeleteProfile removes a profile, from disk too, and takes it out of use; one
-// that is gone already is fine.
+// DeleteProfile deactivates a profile and deletes it, from disk too. A missing
+// profile is not an error.
 func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
 	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Delete").Err
 	if err != nil && !gone(err) {
@@ -112,9 +114,9 @@ func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
 	return nil
 }
 
-// Reapply makes a device take over settings: those given, which changes no
-// profile, or with nil the changed ones of its profile. It can be done as soon
-// as the profile's activation has begun.
+// Reapply applies settings to a device without changing its profile, or, if
+// settings is nil, the changed settings of its profile. This is possible as
+// soon as the profile's activation has started.
 func (c *Client) Reapply(ctx context.Context, device Device, settings Settings) error {
 	if settings == nil {
 		settings = Settings{}

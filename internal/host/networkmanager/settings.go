@@ -9,12 +9,13 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// Settings is a profile as NetworkManager has it on the bus: sections, and in
-// each the properties that are not at their default. Secrets are never in it.
-// In JSON a value is "SIGNATURE GVARIANT-TEXT", so that no type is lost.
+// Settings is a profile in NetworkManager's D-Bus form: sections with the
+// properties that differ from their defaults. It never contains secrets. In
+// JSON a value is "SIGNATURE GVARIANT-TEXT", so that types are preserved.
 type Settings map[string]map[string]dbus.Variant
 
-// Clone copies the settings; the values themselves are never changed in place.
+// Clone returns a copy of the settings. The values are shared, because they are
+// never changed in place.
 func (s Settings) Clone() Settings {
 	clone := Settings{}
 	for name, section := range s {
@@ -23,22 +24,22 @@ func (s Settings) Clone() Settings {
 	return clone
 }
 
-// Text is a string property, or "".
+// Text returns a string property, or "".
 func (s Settings) Text(section, name string) string { return value[string](s[section], name) }
 
-// Int is an int32 property, or 0.
+// Int returns an int32 property, or 0.
 func (s Settings) Int(section, name string) int32 { return value[int32](s[section], name) }
 
-// Long is an int64 property, or 0.
+// Long returns an int64 property, or 0.
 func (s Settings) Long(section, name string) int64 { return value[int64](s[section], name) }
 
-// List tells how many elements a property of maps (address-data, route-data,
-// routing-rules) has.
+// List returns the elements of a property of maps: address-data, route-data,
+// routing-rules.
 func (s Settings) List(section, name string) []map[string]dbus.Variant {
 	return value[[]map[string]dbus.Variant](s[section], name)
 }
 
-// Rewrite changes a property of maps: what each value in it becomes.
+// Rewrite replaces each value in a property of maps by the result of change.
 func (s Settings) Rewrite(section, name string, change func(key string, v any) any) {
 	maps := s.List(section, name)
 	if len(maps) == 0 {
@@ -55,7 +56,7 @@ func (s Settings) Rewrite(section, name string, change func(key string, v any) a
 	s.Set(section, name, changed)
 }
 
-// Set sets a property, making the section where it is missing.
+// Set sets a property, and creates the section if it is missing.
 func (s Settings) Set(section, name string, v any) {
 	if s[section] == nil {
 		s[section] = map[string]dbus.Variant{}
@@ -70,7 +71,7 @@ func (s Settings) Drop(section string, names ...string) {
 	}
 }
 
-// Keep removes all properties of a section but the named ones.
+// Keep removes all properties of a section except the named ones.
 func (s Settings) Keep(section string, names ...string) {
 	kept := map[string]dbus.Variant{}
 	for _, name := range names {
@@ -81,12 +82,13 @@ func (s Settings) Keep(section string, names ...string) {
 	s[section] = kept
 }
 
-// withoutLegacy drops the old binary form of addresses, routes and name servers,
-// which NetworkManager gives beside the new one. Sent back with it, it would win
-// (_nm_setting_use_legacy_property in nm-setting.c): over what was changed in the
-// new form alone, and over the names and the URIs of servers that use TLS, which
-// only dns-data can have. Versions before 1.42 have dns alone. The time of the
-// last use is no setting.
+// withoutLegacy removes the old binary form of addresses, routes and name
+// servers, which NetworkManager returns beside the new one. If both are sent,
+// the old form wins (_nm_setting_use_legacy_property in nm-setting.c). It would
+// override changes of the new form, and the names and URIs of servers that use
+// TLS, which only dns-data can contain. Versions before 1.42 have only dns.
+// withoutLegacy also removes the timestamp of the last use, which is not a
+// setting.
 func (s Settings) withoutLegacy() Settings {
 	for _, section := range []string{"ipv4", "ipv6"} {
 		for legacy, data := range map[string]string{"addresses": "address-data", "routes": "route-data", "dns": "dns-data"} {
@@ -99,7 +101,7 @@ func (s Settings) withoutLegacy() Settings {
 	return s
 }
 
-// MarshalJSON fails for a value that could not be read back as it was.
+// MarshalJSON fails for a value that could not be decoded to the same value.
 func (s Settings) MarshalJSON() ([]byte, error) {
 	sections := map[string]map[string]string{}
 	for name, section := range s {
@@ -115,7 +117,7 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 	return json.Marshal(sections)
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON parses what MarshalJSON returned.
 func (s *Settings) UnmarshalJSON(content []byte) error {
 	var sections map[string]map[string]string
 	if err := json.Unmarshal(content, &sections); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What is kept of a profile has to come back with the same types: a metric as
-// int64 is one to NetworkManager, as int32 it is an error.
+// Saved settings must be restored with the same types: NetworkManager accepts a
+// metric as int64 and refuses it as int32.
 func TestSettingsJSON(t *testing.T) {
 	before := Settings{
 		"connection": {
@@ -45,7 +45,7 @@ func TestSettingsJSON(t *testing.T) {
 	}
 }
 
-// flat makes settings comparable, types included.
+// flat returns comparable settings, including types.
 func flat(s Settings) map[string]map[string]string {
 	texts := map[string]map[string]string{}
 	for name, section := range s {
@@ -57,7 +57,7 @@ func flat(s Settings) map[string]map[string]string {
 	return texts
 }
 
-// A value that could not be given back must not be taken for kept.
+// Encoding must fail for a value that could not be restored.
 func TestSettingsJSONRefusesWhatItCannotKeep(t *testing.T) {
 	type struct2 struct {
 		A string
@@ -76,7 +76,7 @@ func TestWithoutLegacy(t *testing.T) {
 			"addresses": dbus.MakeVariant([][]uint32{}), "address-data": dbus.MakeVariant([]map[string]dbus.Variant{}),
 			"dns": dbus.MakeVariant([]uint32{16908480}), "dns-data": dbus.MakeVariant([]string{"192.0.2.1#dns.corp.example"}),
 		},
-		"ipv6": {"addresses": dbus.MakeVariant([][]uint32{}), "dns": dbus.MakeVariant([][]byte{})}, // of an old version
+		"ipv6": {"addresses": dbus.MakeVariant([][]uint32{}), "dns": dbus.MakeVariant([][]byte{})}, // from an old version
 	}.withoutLegacy()
 	want := map[string]map[string]string{
 		"connection": {"id": `s "a"`}, "ipv4": {"address-data": "aa{sv} @aa{sv} []", "dns-data": `as ["192.0.2.1#dns.corp.example"]`},

@@ -2,20 +2,20 @@ package openvswitch
 
 import "encoding/json"
 
-// text reads a string cell; anything else is "".
+// text returns a string cell, or "" for any other cell.
 func text(cell json.RawMessage) string {
 	var s string
 	_ = json.Unmarshal(cell, &s) // an empty optional string is ["set", []]
 	return s
 }
 
-// uuid reads a cell of one row reference.
+// uuid returns the UUID in a cell with one row reference.
 func uuid(cell json.RawMessage) string {
 	_, value := tagged(cell)
 	return text(value)
 }
 
-// uuids reads a cell of one or several row references.
+// uuids returns the UUIDs in a cell with one or more row references.
 func uuids(cell json.RawMessage) []string {
 	kind, value := tagged(cell)
 	if kind == "uuid" {
@@ -32,7 +32,7 @@ func uuids(cell json.RawMessage) []string {
 	return found
 }
 
-// pairs reads a map of strings.
+// pairs returns a cell with a map of strings.
 func pairs(cell json.RawMessage) map[string]string {
 	_, value := tagged(cell)
 	var list [][2]string

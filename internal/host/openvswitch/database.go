@@ -9,14 +9,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Database is what the Open vSwitch database holds beside the settings of
-// single interfaces.
+// Database is the content of the Open vSwitch database except for single
+// interfaces.
 type Database struct {
-	ExternalIDs map[string]string `json:"externalIDs,omitempty"` // of the switch as a whole
+	ExternalIDs map[string]string `json:"externalIDs,omitempty"` // of the table Open_vSwitch
 	OtherConfig map[string]string `json:"otherConfig,omitempty"`
 	Bridges     []string          `json:"bridges,omitempty"`
 	Ports       []Port            `json:"ports,omitempty"`
-	Rows        []Row             `json:"rows,omitempty"` // of the tables QoS and Queue, which no bridge owns
+	Rows        []Row             `json:"rows,omitempty"` // of the tables QoS and Queue, which do not belong to a bridge
 }
 
 // Port is a port of a bridge.
@@ -26,14 +26,14 @@ type Port struct {
 	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
 }
 
-// Row is a row that stays in the database until it is destroyed.
+// Row is a row that remains in the database until it is destroyed.
 type Row struct {
 	Table       string            `json:"table"`
 	UUID        string            `json:"uuid"`
 	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
 }
 
-// ReadDatabase reads the database; the switch itself need not run.
+// ReadDatabase reads the database. ovs-vswitchd need not run.
 func ReadDatabase(ctx context.Context) (Database, error) {
 	output, err := vsctl(ctx, "--no-wait", "--format=json",
 		"--columns=external_ids,other_config", "list", "Open_vSwitch", "--",
@@ -78,13 +78,13 @@ func parseDatabase(output string) (Database, error) {
 	for _, row := range qos.Data {
 		database.Rows = append(database.Rows, Row{Table: "QoS", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
 	}
-	for _, row := range queues.Data { // after the rows of QoS, which refer to them
+	for _, row := range queues.Data { // after the rows of QoS, which refer to queues
 		database.Rows = append(database.Rows, Row{Table: "Queue", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
 	}
 	return database, nil
 }
 
-// ClusterCookie matches the flows that OVN-Kubernetes writes
+// ClusterCookie matches the flows that OVN-Kubernetes adds
 // (defaultOpenFlowCookie in gateway_shared_intf.go).
 const ClusterCookie = "cookie=0xdeff105/-1"
 

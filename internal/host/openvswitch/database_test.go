@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// As ovs-vsctl 3.1 prints it, with shorter UUIDs: a switch with settings of OVN,
+// Output of ovs-vsctl 3.1, with shorter UUIDs: a switch with settings of OVN,
 // two bridges, a port of ovn-controller, a QoS row of a pod, and no queue.
 const listedDatabase = `{"data":[[["map",[["ovn-encap-ip","192.0.2.9"],["ovn-remote"," "],["system-id","here"]]],["map",[["bundle-idle-timeout","180"]]]]],"headings":["external_ids","other_config"]}
 {"data":[["br-mine",["set",[["uuid","4bd7"],["uuid","6208"]]]],["br-int",["set",[["uuid","d35e"],["uuid","ef7f"]]]]],"headings":["name","ports"]}

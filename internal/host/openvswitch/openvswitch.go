@@ -1,5 +1,5 @@
 // Package openvswitch reads and edits the Open vSwitch database through
-// ovs-vsctl. It decides nothing.
+// ovs-vsctl. It makes no decisions.
 package openvswitch
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Bridge is a bridge and what is plugged into it.
+// Bridge is a bridge and its interfaces.
 type Bridge struct {
 	Name        string            `json:"name"`
 	ExternalIDs map[string]string `json:"externalIDs,omitempty"`
@@ -19,20 +19,20 @@ type Bridge struct {
 }
 
 // Interface is an interface of a bridge. (A port with several interfaces is a
-// bond inside Open vSwitch; its members are listed one by one.)
+// bond inside Open vSwitch; its interfaces are listed individually.)
 type Interface struct {
 	Name string `json:"name"`
-	Type string `json:"type"` // internal, system, patch, ...; NetworkManager writes system, ovs-vsctl nothing, for a NIC
+	Type string `json:"type"` // internal, system, patch, ...; for a NIC system or ""
 }
 
-// SwitchRunning tells whether the switch itself answers; the database can be
-// there without it, and then every change waits for it.
+// SwitchRunning returns an error if ovs-vswitchd does not respond. The database
+// can run without it, and then every change waits for it.
 func SwitchRunning(ctx context.Context) error {
 	_, err := host.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
 	return err
 }
 
-// Bridges lists the bridges with their interfaces.
+// Bridges returns the bridges with their interfaces.
 func Bridges(ctx context.Context) ([]Bridge, error) {
 	output, err := vsctl(ctx, "--format=json",
 		"--columns=name,external_ids,ports", "list", "Bridge", "--",
@@ -48,7 +48,7 @@ func Bridges(ctx context.Context) ([]Bridge, error) {
 	return bridges, nil
 }
 
-// Generation is a number that every change of the database makes another.
+// Generation returns a number that every change of the database increments.
 func Generation(ctx context.Context) (string, error) {
 	output, err := vsctl(ctx, "get", "Open_vSwitch", ".", "next_cfg")
 	if err != nil {
@@ -57,22 +57,23 @@ func Generation(ctx context.Context) (string, error) {
 	return strings.TrimSpace(output), nil
 }
 
-// Attachment is a NIC that shall be a port of a bridge in rows that belong to
-// NetworkManager profiles. Its plugin knows a row as its own by the profile's
-// UUID (_add_interface in nm-ovsdb.c), so it takes these over, whereas it
-// would insert a second port beside rows of somebody else.
+// Attachment describes a NIC as a port of a bridge, in rows that belong to
+// NetworkManager profiles. NetworkManager's plugin identifies its rows by the
+// profile's UUID (_add_interface in nm-ovsdb.c), so it takes these over. It
+// would insert a second port beside foreign rows.
 type Attachment struct {
 	Bridge, NIC                string
 	PortProfile, DeviceProfile string // UUIDs
 }
 
-// UplinkPort is the OpenFlow port number that the uplink requests in its bridge.
-// OVN-Kubernetes writes flows with that number; without a request the uplink
-// gets another one when NetworkManager restarts and makes the bridge again.
+// UplinkPort is the OpenFlow port number that the uplink requests in its
+// bridge. OVN-Kubernetes adds flows with that number. Without a request the
+// uplink gets another number when NetworkManager restarts and creates the
+// bridge again.
 const UplinkPort = 1
 
-// Attach plugs a NIC into a bridge in one transaction and returns when the
-// switch has done it.
+// Attach attaches a NIC to a bridge in one transaction and waits until
+// ovs-vswitchd has applied it.
 func Attach(ctx context.Context, a Attachment) error {
 	const owner = "external_ids:NM.connection.uuid="
 	_, err := vsctl(ctx, "add-port", a.Bridge, a.NIC,
@@ -84,7 +85,8 @@ func Attach(ctx context.Context, a Attachment) error {
 	return nil
 }
 
-// DeleteBridge removes a bridge and its ports; one that is not there is fine.
+// DeleteBridge deletes a bridge and its ports. A missing bridge is not an
+// error.
 func DeleteBridge(ctx context.Context, name string) error {
 	if _, err := vsctl(ctx, "--if-exists", "del-br", name); err != nil {
 		return fmt.Errorf("removing Open vSwitch bridge %s: %w", name, err)
@@ -96,8 +98,9 @@ func vsctl(ctx context.Context, args ...string) (string, error) {
 	return host.Run(ctx, "ovs-vsctl", append([]string{"--timeout=10"}, args...)...)
 }
 
-// table is the JSON form of ovs-vsctl's lists; a cell is a string or a pair
-// such as ["uuid", U], ["set", [...]] or ["map", [[K, V], ...]] (RFC 7047, 5.1).
+// table is the JSON format of ovs-vsctl's lists. A cell is a string or a pair
+// such as ["uuid", U], ["set", [...]] or ["map", [[K, V], ...]] (RFC 7047,
+// 5.1).
 type table struct {
 	Headings []string            `json:"headings"`
 	Data     [][]json.RawMessage `json:"data"`

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// As Open vSwitch 3.1 prints it: a NIC in rows of NetworkManager, an internal
+// Output of Open vSwitch 3.1: a NIC in rows of NetworkManager, an internal
 // interface, a patch port, a bond of two interfaces inside one port, an empty
 // bridge.
 const listed = `{"data":[["br-ex",["map",[["NM.connection.uuid","69aba0c6"],["bridge-uplink","eth0"]]],["set",[["uuid","p1"],["uuid","p2"],["uuid","p3"]]]],["br-int",["map",[]],["set",[]]],["br-bond",["map",[]],["uuid","p4"]]],"headings":["name","external_ids","ports"]}

@@ -12,20 +12,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// migration is a move under way.
+// migration is a migration in progress.
 type migration struct {
 	*Driver
 	ovs.Migration
 	checkpoint  networkmanager.Checkpoint
 	nic         networkmanager.Device
-	added       map[string]networkmanager.Ref // our profiles by name
-	filter      string                        // br-ex's reverse path filter, as it shall be
-	nameservers []netip.Addr                  // the name servers that answered before
+	added       map[string]networkmanager.Ref // the agent's profiles by name
+	filter      string                        // the final reverse path filter of br-ex
+	nameservers []netip.Addr                  // the name servers that responded before the migration
 	ipv6        *ipv6Addresses
 }
 
-// addProfiles adds our profiles in memory, where a reboot forgets them, and
-// none of them comes up by itself.
+// addProfiles adds the agent's profiles in memory, where a reboot discards
+// them, and without autoconnect.
 func (a *migration) addProfiles(ctx context.Context) error {
 	var err error
 	if a.nic, err = a.NM.Carrier(ctx, a.Uplink); err != nil {
@@ -49,11 +49,12 @@ func (a *migration) addProfiles(ctx context.Context) error {
 	return nil
 }
 
-// connectDatabase begins to bring the bridge up, which waits for its first port
-// and has no effect yet, and reapplies it, which makes NetworkManager call the
-// Open vSwitch database. When Open vSwitch was started after it, it is not
-// connected, connects only for a call, and until then leaves Open vSwitch
-// interfaces unavailable (ovsdb_try_connect in nm-ovsdb.c, 1.42 to 1.5x).
+// connectDatabase starts the activation of the bridge, which waits for its
+// first port and has no effect yet. Then it reapplies the bridge, which makes
+// NetworkManager call the Open vSwitch database. If Open vSwitch was started
+// after NetworkManager, NetworkManager only connects for such a call, and until
+// then reports Open vSwitch interfaces as unavailable (ovsdb_try_connect in
+// nm-ovsdb.c, 1.42 to 1.5x).
 func (a *migration) connectDatabase(ctx context.Context) error {
 	activation, err := a.NM.BeginActivation(ctx, a.added[ovs.BridgeProfile], networkmanager.Device{})
 	if err != nil {
@@ -74,8 +75,8 @@ func (a *migration) connectDatabase(ctx context.Context) error {
 	return a.callDatabase(limited, bridge)
 }
 
-// bringUpCopy brings br-ex up with a copy of the NIC's address. Traffic still
-// goes through the NIC.
+// bringUpCopy activates br-ex with a copy of the NIC's addresses. Traffic still
+// uses the NIC.
 func (a *migration) bringUpCopy(ctx context.Context) error {
 	before, err := openvswitch.Generation(ctx)
 	if err != nil {
@@ -91,9 +92,9 @@ func (a *migration) bringUpPort(ctx context.Context) error {
 	return a.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
 }
 
-// attachPort plugs the NIC into the bridge. From here until adopt, what is received
-// arrives on br-ex and what is sent leaves by the NIC, and a checkpoint would
-// not notice: only the timer helps.
+// attachPort attaches the NIC to the bridge. From here until activateNIC,
+// incoming packets arrive on br-ex and outgoing packets leave through the NIC.
+// A checkpoint does not cover this state: only the rollback timer does.
 func (a *migration) attachPort(ctx context.Context) error {
 	var err error
 	if a.filter, err = host.ReversePathFilter(ovs.BridgeName); err != nil {
@@ -113,8 +114,8 @@ func (a *migration) attachPort(ctx context.Context) error {
 	})
 }
 
-// activateNIC gives the NIC to its new profile, or lets it keep its own without
-// addresses: those of br-ex take over.
+// activateNIC activates the new profile on the NIC, or removes the addresses of
+// a NIC that keeps its own. The addresses of br-ex replace them.
 func (a *migration) activateNIC(ctx context.Context) error {
 	take := func() error { return a.activate(ctx, ovs.NICProfile, a.nic) }
 	if a.Backup.InPlace {
@@ -131,8 +132,8 @@ func (a *migration) applyFinalMetrics(ctx context.Context) error {
 	return a.reapply(ctx, a.Staged.StaticFinalMetric)
 }
 
-// startDHCP lets br-ex ask for its addresses itself, IPv4 in two steps: see
-// leaseStep.
+// startDHCP makes br-ex request its addresses, for IPv4 in two steps: see
+// ovs.StagedProfiles.
 func (a *migration) startDHCP(ctx context.Context) error {
 	var err error
 	metric := int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
@@ -143,7 +144,7 @@ func (a *migration) startDHCP(ctx context.Context) error {
 		return err
 	}
 	if !ovs.IsDynamic(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Backup.IPv4.Addresses) == 0 {
-		return a.tidyTables() // nothing was kept for the time until there is a lease
+		return a.tidyTables() // no static address was kept until there is a lease
 	}
 	if err := a.waitForLease(ctx); err != nil {
 		return err
@@ -183,7 +184,8 @@ func (a *migration) activate(ctx context.Context, name string, device networkman
 }
 
 // save saves the profiles: first all of them without autoconnect, the bridge
-// last, so that no half set can be brought up at boot; then with it.
+// last, so that an incomplete set is never activated at boot; then with
+// autoconnect.
 func (a *migration) save(ctx context.Context) error {
 	p := a.Profiles
 	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
@@ -196,12 +198,12 @@ func (a *migration) save(ctx context.Context) error {
 			}
 		}
 	}
-	return a.Tree.SyncFileSystem("/etc") // NetworkManager does not
+	return a.Tree.SyncFileSystem("/etc") // NetworkManager does not sync its files
 }
 
-// commit makes the move count. The checkpoint goes before the journal: should
-// its time be over meanwhile, NetworkManager has gone back already and says so
-// here.
+// commit makes the migration final. It destroys the checkpoint before it
+// removes the pending file: if the checkpoint's timeout has expired,
+// NetworkManager has already rolled back and returns an error here.
 func (a *migration) commit(ctx context.Context) error {
 	if err := a.NM.DestroyCheckpoint(ctx, a.checkpoint); err != nil {
 		return err

@@ -11,13 +11,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// switchTimeout is how long a daemon that has died may take to be back.
+// switchTimeout limits the wait until a terminated daemon runs again.
 const switchTimeout = 30 * time.Second
 
-// startSwitch gets the daemons running that a way back needs. systemd starts a
-// NetworkManager that was killed by itself; one that was stopped, and a stopped
-// Open vSwitch, in whose hands the NIC may be, are started here: somebody may
-// have stopped them, but not with the host's network in pieces in mind.
+// startSwitch starts the daemons that a rollback needs. systemd restarts a
+// NetworkManager that was killed. A NetworkManager or Open vSwitch that was
+// stopped is started here, because the host has no network without them.
 func (d *Driver) startSwitch(ctx context.Context, nic string) error {
 	if openvswitch.SwitchRunning(ctx) != nil {
 		d.log.Wait("for Open vSwitch to run again", "")
@@ -34,17 +33,17 @@ func (d *Driver) startSwitch(ctx context.Context, nic string) error {
 	return d.NM.Await(limited)
 }
 
-// startDatapath starts the database alone, lets NetworkManager look at it, takes
-// br-ex out of it and the NIC out of the kernel's hands, and only then starts
-// the switch, which would take the NIC again. What fails is told; the way back
-// does without a switch.
+// startDatapath starts only the database, lets NetworkManager read it, and
+// removes br-ex from the database and the NIC from the kernel's datapath. Only
+// then does it start the switch, which would attach the NIC again. Errors are
+// logged: the rollback also works without a switch.
 func (d *Driver) startDatapath(ctx context.Context, nic string) {
 	for _, mend := range []func() error{
 		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
 		func() error { return d.showDatabase(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
 		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
-		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // died under a wrapper that is active
+		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
 	} {
 		if err := mend(); err != nil {
 			d.log.Note(err.Error())
@@ -52,9 +51,9 @@ func (d *Driver) startDatapath(ctx context.Context, nic string) {
 	}
 }
 
-// removeBridge removes br-ex, and the NIC from it, whether Open vSwitch runs or
-// not. Without the switch the kernel still sends all that the NIC receives
-// there, and nowhere else.
+// removeBridge removes br-ex, and the NIC from it, whether or not Open vSwitch
+// runs. Without the switch the kernel still passes all packets that the NIC
+// receives to its datapath, and nowhere else.
 func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	if openvswitch.SwitchRunning(ctx) == nil {
 		return openvswitch.DeleteBridge(ctx, ovs.BridgeName)
@@ -68,8 +67,8 @@ func (d *Driver) removeBridge(ctx context.Context, nic string) error {
 	if err != nil || inDatapath(facts, nic) {
 		errs = append(errs, openvswitch.Release(ctx, nic))
 	}
-	// A switch that starts without br-ex in its database leaves the interface
-	// of that name in the kernel, and cannot make it again later.
+	// A switch that starts without br-ex in its database leaves the interface of
+	// that name in the kernel, and cannot create it again later.
 	if _, left := facts.Link(ovs.BridgeName); err != nil || left {
 		errs = append(errs, openvswitch.Release(ctx, ovs.BridgeName))
 	}

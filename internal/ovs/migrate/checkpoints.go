@@ -8,10 +8,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// newUndo decides how a way back to an origin begins: with what the journal
-// tells of an unfinished one, else anew, and then not while another program has a
-// checkpoint. Going back to it NetworkManager would bring br-ex up again, after
-// it was taken away.
+// newUndo returns the backup with which a rollback starts: with the state of an
+// unfinished rollback if found is true, else as a new one. It refuses a new
+// rollback while another program has a checkpoint: a rollback to that
+// checkpoint would activate br-ex again after its removal.
 func newUndo(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
 	if found {
 		o.Checkpoint, o.Undoing = unfinished.Checkpoint, unfinished.Undoing
@@ -35,10 +35,10 @@ func (d *Driver) ownCheckpoints(ctx context.Context, o ovs.Backup) ([]networkman
 	return chooseCheckpoints(o, checkpoints, profiles), err
 }
 
-// chooseCheckpoints returns the checkpoints of an unfinished migration: the one in
-// its record, and any that exists while the agent's profiles do, because
-// NetworkManager allows only one. After a finished migration a checkpoint can be
-// foreign.
+// chooseCheckpoints returns the checkpoints of an unfinished migration: the one
+// in its pending file, and any that exists while the agent's profiles do,
+// because NetworkManager allows only one. After a finished migration a
+// checkpoint can be foreign.
 func chooseCheckpoints(
 	o ovs.Backup, checkpoints []networkmanager.Checkpoint, profiles []networkmanager.Profile,
 ) []networkmanager.Checkpoint {

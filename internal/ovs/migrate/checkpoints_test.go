@@ -11,7 +11,7 @@ import (
 )
 
 // A checkpoint of another program is neither used nor destroyed: nmstatectl
-// --no-commit and Cockpit take one, too.
+// --no-commit and Cockpit create one, too.
 func TestOwnCheckpoints(t *testing.T) {
 	const moves, others = networkmanager.Checkpoint("/1"), networkmanager.Checkpoint("/2")
 	there := []networkmanager.Checkpoint{moves, others}
@@ -46,7 +46,7 @@ func TestBeginLeaving(t *testing.T) {
 		checkpoints []networkmanager.Checkpoint
 		leaving     bool
 		checkpoint  networkmanager.Checkpoint
-		says        string // "": it begins
+		says        string // "": it starts
 	}{
 		"finished":                            {leaving: true},
 		"finished, and somebody else at work": {checkpoints: there, says: "another program is changing the network"},

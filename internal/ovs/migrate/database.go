@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// callDatabase makes NetworkManager call the Open vSwitch database, as it does
-// for every reapply of a bridge, and so connect to it when it is not connected.
+// callDatabase makes NetworkManager call the Open vSwitch database, as for
+// every reapply of a bridge, and connect to it if it is not connected.
 func (d *Driver) callDatabase(ctx context.Context, bridge networkmanager.Device) error {
 	before, err := openvswitch.Generation(ctx)
 	if err != nil {
@@ -26,27 +26,27 @@ func (d *Driver) callDatabase(ctx context.Context, bridge networkmanager.Device)
 	})
 }
 
-// showDatabase lets NetworkManager see the database as it was when it stopped,
-// before br-ex is taken out of it. NetworkManager keeps its picture of the
-// bridges over the end of a connection (ovsdb_disconnect in nm-ovsdb.c, 1.42),
-// and is told only of what goes while it is connected: it would believe in
-// br-ex for ever, and every transaction of its own, which waits for the bridges
-// that it knows, would fail until it is restarted.
+// showDatabase makes NetworkManager read the database in the state of its last
+// stop, before br-ex is removed from it. NetworkManager keeps its list of
+// bridges when a connection ends (ovsdb_disconnect in nm-ovsdb.c, 1.42), and
+// only notices deletions while it is connected. It would keep br-ex in that
+// list until it is restarted, and each of its transactions would fail, because
+// it waits for the bridges in the list.
 func (d *Driver) showDatabase(ctx context.Context) error {
 	if !d.NM.Answers(ctx) {
-		return nil // it starts with a picture of its own
+		return nil // it reads the database when it starts
 	}
 	bridge, err := d.NM.SwitchDevice(ctx, ovs.BridgeName)
 	if err != nil || bridge.Active.State != networkmanager.Activated {
-		return nil // then it knows no br-ex
+		return nil // it has no br-ex in its list
 	}
 	limited, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	return d.callDatabase(limited, bridge)
 }
 
-// refusedByDatabase adds to the failure of an activation that no transaction of
-// NetworkManager's has changed the database: see showDatabase.
+// refusedByDatabase explains a failed activation if NetworkManager has not
+// written to the database since the generation before: see refreshDatabaseView.
 func refusedByDatabase(ctx context.Context, before string, cause error) error {
 	if now, err := openvswitch.Generation(ctx); err != nil || now != before {
 		return cause

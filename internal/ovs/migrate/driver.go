@@ -13,23 +13,24 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// defaultRollbackTimeout is the time that a move has until NetworkManager gives the
-// network back. A move takes two to five seconds, plus the checks after it.
+// defaultRollbackTimeout is the time after which NetworkManager rolls a
+// migration back. A migration takes two to five seconds, plus the checks after
+// it.
 const defaultRollbackTimeout = 90 * time.Second
 
 // Driver is the ledger's driver of br-ex.
 type Driver struct {
-	NM              *networkmanager.Client // nil: NetworkManager does not run
+	NM              *networkmanager.Client // nil: NetworkManager is not running
 	Systemd         *host.Systemd
-	Tree            *host.Tree    // the running machine
-	Dir             string        // of the agent's state, where the journal is
-	RollbackTimeout time.Duration // 0: 90 s; how long a killed move lasts until the network comes back
+	Tree            *host.Tree    // the file system of the host
+	Dir             string        // of the agent's state; contains the pending file
+	RollbackTimeout time.Duration // time until the network of a killed migration is restored; 0: 90 s
 
 	options    ovs.Options
 	log        report.Log
 	reach      []Endpoint
-	outage     *host.Outage // of the move that was made, when it could be measured
-	gatewayErr error        // why the gateway does not answer after a way back; nil: it does
+	outage     *host.Outage // of the finished migration, if measurable
+	gatewayErr error        // why the gateway does not respond after a rollback; nil: it responds
 }
 
 var (
@@ -37,8 +38,8 @@ var (
 	_ ledger.CriticalDriver = (*Driver)(nil)
 )
 
-// Prepare gives what a move needs beyond the change itself: who to tell, and
-// who has to answer afterwards.
+// Prepare sets what a migration needs beyond the ledger's change: the options,
+// the log, and the endpoints that must be reachable afterwards.
 func (d *Driver) Prepare(move ovs.Migration, log report.Log, reach []Endpoint) {
 	d.options, d.log, d.reach = move.Options, log, reach
 }
@@ -52,9 +53,10 @@ func (d *Driver) rollbackTimeout() time.Duration {
 	return defaultRollbackTimeout
 }
 
-// Get tells whether br-ex is there and right. When it is not, Value holds the
-// Origin, which is all that Restore needs. A move that was not finished counts
-// as absent. A host that cannot have br-ex is no error here: Make refuses it.
+// Get returns the state of br-ex. If br-ex does not exist, Value contains the
+// Backup that Restore needs. An unfinished migration counts as absent. A host
+// that does not meet the requirements of br-ex is not an error here: Set
+// refuses it.
 func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	facts, err := ovs.Gather(ctx, d.NM)
 	if err != nil {
@@ -70,7 +72,7 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 	return stateOf(facts, d.options)
 }
 
-// Set moves the uplink into br-ex. Every failure gives the network back; its
+// Set attaches the uplink to br-ex. Every failure restores the network; its
 // error then has the code NetworkRolledBack.
 func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error {
 	if err := d.Recover(ctx); err != nil {
@@ -96,10 +98,10 @@ func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error
 	return d.move(ctx, move, ovs.HasLeftovers(facts, move.Backup))
 }
 
-// Restore gives the NIC back to its original profile.
+// Restore restores the original profile of the NIC.
 func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.State) error {
 	if before.Present {
-		return nil // it was there before the agent
+		return nil // it existed before the join
 	}
 	if before.Value == "" {
 		return d.Recover(ctx)
@@ -132,13 +134,13 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	return d.restoreUplink(ctx, origin)
 }
 
-// IsCritical tells that the host hangs on br-ex: while it is there Open vSwitch must
-// not be stopped.
+// IsCritical reports that the host's network depends on br-ex: Open vSwitch must not
+// be stopped while it exists.
 func (d *Driver) IsCritical() bool { return true }
 
-// Recover gives the network back after a move that was not finished: its run
-// was killed, or the machine lost its power. Call it before anything else
-// looks at the network; without such a move it does nothing.
+// Recover restores the network after an unfinished migration, whose run was
+// killed or interrupted by a power loss. Call it before anything else reads the
+// state of the network. Without an unfinished migration it does nothing.
 func (d *Driver) Recover(ctx context.Context) error {
 	origin, unfinished, err := d.journal().read()
 	if err != nil || !unfinished {
@@ -152,8 +154,9 @@ func (d *Driver) Recover(ctx context.Context) error {
 	return d.restoreUplink(ctx, origin)
 }
 
-// arm opens the journal and starts the timer, in place of an older one. It
-// fires when what is begun now should be over within the given time and is not.
+// arm writes the pending file and starts the rollback timer in place of an
+// older one. The timer expires if the operation that starts now is not finished
+// within the given time.
 func (d *Driver) arm(ctx context.Context, origin ovs.Backup, within time.Duration) error {
 	if err := d.journal().open(origin); err != nil {
 		return err
@@ -164,13 +167,13 @@ func (d *Driver) arm(ctx context.Context, origin ovs.Backup, within time.Duratio
 	return startRollbackTimer(ctx, within+rollbackDelay, d.journal().path(), origin)
 }
 
-// disarm makes the present state of the network count and stops the timer.
+// disarm makes the current state of the network final and stops the timer.
 func (d *Driver) disarm(ctx context.Context) error {
 	return errors.Join(d.journal().close(), d.stopRollbackTimer(ctx))
 }
 
-// stopRollbackTimer stops the timer, and its program too: it ends with removing the
-// journal, which may be another one by then.
+// stopRollbackTimer stops the timer and its script. The script's last command
+// removes the pending file, which could be a newer one by then.
 func (d *Driver) stopRollbackTimer(ctx context.Context) error {
 	for _, unit := range []string{rollbackUnit + ".timer", rollbackUnit + ".service"} {
 		state, err := d.Systemd.UnitState(ctx, unit)

@@ -5,12 +5,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// stateUnfinished is what Look says of a br-ex that is this agent's and yet not
-// as wished: a move, or a way back, was ended in the middle, or somebody has
-// gone a part of the way back.
+// stateUnfinished is the state type of a br-ex that the agent has created and
+// that is not in the desired state: a migration or a rollback was interrupted,
+// or the administrator has reverted a part of it.
 const stateUnfinished = "unfinished"
 
-// stateOf tells how br-ex is when no move is under way.
+// stateOf returns the state of br-ex when no migration is in progress.
 func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
 	if uplink, ok := ovs.BridgedUplink(facts); ok {
 		value, err := ovs.Backup{Uplink: uplink}.Encode()
@@ -18,9 +18,9 @@ func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
 	}
 	state := ledger.State{}
 	move, err := ovs.Plan(facts, options)
-	if err != nil { // Make says it
+	if err != nil { // Make returns it
 		if len((ovs.Backup{OwnUUIDs: ovs.ProfileUUIDs(facts.MachineID)}).OwnProfiles(facts.Profiles)) > 0 {
-			state.Type = stateUnfinished // a br-ex of ours that carries nothing is to be given back all the same
+			state.Type = stateUnfinished // a br-ex of the agent without traffic must be removed even so
 		}
 		return state, nil
 	}
@@ -31,21 +31,21 @@ func stateOf(facts ovs.Facts, options ovs.Options) (ledger.State, error) {
 	return state, err
 }
 
-// IsPartiallyRestored tells that a br-ex that is not as a move leaves it can still be this
-// agent's: a way back that was killed is not somebody else's change.
+// IsPartiallyRestored reports whether a br-ex in an unexpected state may still be managed
+// by the agent: an interrupted rollback is not a foreign change.
 func (d *Driver) IsPartiallyRestored(_ ledger.Change, _, now ledger.State) (bool, error) {
 	return now.Type == stateUnfinished, nil
 }
 
 var _ ledger.PartialRestorer = (*Driver)(nil)
 
-// withCurrentName gives an origin the name that its NIC has since a boot, by br-ex or
-// its profile, when the one that the origin names is not there. A profile of the
-// administrator's that is for the old name would not come up: nothing is
-// touched then.
+// withCurrentName sets the uplink's current name in a backup whose interface no
+// longer exists, because the NIC was renamed at a boot. The name comes from
+// br-ex or its profile. It refuses an original profile that only matches the
+// old name, because its activation would fail.
 func withCurrentName(o ovs.Backup, facts ovs.Facts) (ovs.Backup, error) {
 	now, ok := ovs.BridgedUplink(facts)
-	if !ok { // it carries nothing, for whatever reason
+	if !ok { // br-ex does not carry the host's traffic, for any reason
 		nic, _ := facts.Profile(ovs.ProfileUUID(facts.MachineID, ovs.NICProfile))
 		now = nic.Settings.Text("connection", "interface-name")
 		_, ok = facts.Link(now)

@@ -13,8 +13,8 @@ import (
 
 func TestFollowed(t *testing.T) {
 	tests := map[string]struct {
-		was, profile string // names of the NIC: then, and in its profile on disk ("-": none there)
-		want, bound  string // names: the origin's, and in the settings to come back to
+		was, profile string // names of the NIC: at the migration, and in its profile on disk ("-": no profile)
+		want, bound  string // names: in the backup, and in the settings to restore
 		refused      bool
 	}{
 		"as it was":                  {was: "eth0", profile: "eth0", want: "eth0", bound: "eth0"},
@@ -58,8 +58,8 @@ func TestFollowed(t *testing.T) {
 	}
 }
 
-// What is left of br-ex by somebody who has taken it back by hand is still
-// there to be given back, with the origin for that.
+// The rest of a br-ex that the administrator has reverted is still restored,
+// with a Backup for that.
 func TestStateOf(t *testing.T) {
 	plain := facts(t, "dhcp")
 	before, err := stateOf(plain, ovs.Options{})
@@ -92,8 +92,8 @@ func TestStateOf(t *testing.T) {
 	}
 }
 
-// A way back that was killed leaves what no wish describes; it is given back
-// by the next leave, and not taken for somebody else's.
+// An interrupted rollback leaves a state that no plan describes. The next leave
+// reverts it, and does not treat it as a foreign change.
 func TestHalfway(t *testing.T) {
 	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
 		got, err := (&Driver{}).IsPartiallyRestored(ledger.Change{}, ledger.State{}, ledger.State{Type: state})

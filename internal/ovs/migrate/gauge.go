@@ -9,9 +9,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// outageMonitor measures how long the gateway does not answer during a move: that of
-// IPv4 where there is one. One without a gateway, or whose gateway ignores echo
-// requests, measures nothing.
+// outageMonitor measures how long the gateway does not respond during a
+// migration: the IPv4 gateway if there is one. Without a gateway, or with one
+// that ignores echo requests, it measures nothing.
 type outageMonitor struct {
 	gateway netip.Addr
 	echo    *host.Echo
@@ -29,8 +29,8 @@ func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressS
 	return outageMonitor{gateway: gateways[0], echo: echo}
 }
 
-// sourceFor is the address that a gateway is asked from: it is the host's own
-// that has to stay in reach, not a link-local one.
+// sourceFor returns the source address for requests to a gateway: the host's
+// own address must remain reachable, not a link-local one.
 func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
 	for _, address := range own {
 		if address.Is4() == gateway.Is4() {
@@ -40,7 +40,7 @@ func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// silence is how long the gateway has not answered by now.
+// silence returns the time since the gateway's last reply.
 func (g outageMonitor) silence() (time.Duration, bool) {
 	if g.echo == nil {
 		return 0, false
@@ -48,7 +48,7 @@ func (g outageMonitor) silence() (time.Duration, bool) {
 	return g.echo.Silence()
 }
 
-// stop ends the measurement; nil when there is none.
+// stop ends the measurement. It returns nil if there is none.
 func (g outageMonitor) stop() *host.Outage {
 	if g.echo == nil {
 		return nil

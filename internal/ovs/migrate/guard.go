@@ -12,28 +12,32 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// What guards a move when the agent dies: NetworkManager's checkpoint goes
-// back by itself when its time is over, except that between plugging the NIC
-// into the bridge and giving it to its new profile NetworkManager sees no
-// change, and the NIC stays in a bridge that leads nowhere; and except that it
-// dies with NetworkManager. So a timer of systemd fires a little later, and a
-// unit runs at the next boot before NetworkManager. Both are plain commands of
-// packages that must be there anyway, not the agent's own program, which can
-// have been replaced or removed meanwhile. Both do nothing once the journal is
-// gone.
+// Safeguards for a migration whose run is terminated.
+//
+// NetworkManager rolls its checkpoint back when its timeout expires, with two
+// exceptions. Between the attachment of the NIC to the bridge and the
+// activation of its new profile NetworkManager sees no change, and the NIC
+// remains in a bridge without connectivity. And a checkpoint is lost when
+// NetworkManager terminates.
+//
+// Therefore a systemd timer expires a little later, and a unit runs at the next
+// boot before NetworkManager. Both run plain commands of packages that are
+// required anyway, not the agent's binary, which may have been replaced or
+// removed. Both do nothing once the pending file is removed.
 const (
 	rollbackUnit = "hcp-node-agent-network-guard"
 	bootUnitPath = "/etc/systemd/system/hcp-node-agent-network-boot-guard.service"
 	bootUnitLink = "/etc/systemd/system/multi-user.target.wants/hcp-node-agent-network-boot-guard.service"
 
-	// rollbackDelay is how long after the checkpoint's end the timer fires: time
-	// for NetworkManager's own way back, which takes about a second.
+	// rollbackDelay is the time between the checkpoint's timeout and the timer:
+	// enough for NetworkManager's own rollback, which takes about a second.
 	rollbackDelay = 5 * time.Second
 )
 
-// startRollbackTimer starts the timer. The program that it runs must not contain a
-// dollar sign, which systemd would expand, nor a semicolon: systemd keeps it as
-// a backslash and a semicolon, and reads it so after a daemon-reload (252).
+// startRollbackTimer starts the timer. The script must not contain a dollar
+// sign, which systemd would expand, nor a semicolon: systemd stores it as a
+// backslash and a semicolon, and reads it back that way after a daemon-reload
+// (252).
 func startRollbackTimer(ctx context.Context, after time.Duration, journalPath string, o ovs.Backup) error {
 	_, err := host.Run(ctx, "systemd-run", "--quiet", "--collect", "--unit="+rollbackUnit,
 		"--description=Give the network back if hcp-node-agent died while it made br-ex",
@@ -45,13 +49,14 @@ func startRollbackTimer(ctx context.Context, after time.Duration, journalPath st
 	return nil
 }
 
-// rollbackScript gives the original profile the NIC back on a running machine.
-// The bridge goes first: as long as the NIC is in it nothing is received.
+// rollbackScript returns the script that restores the original profile of the
+// NIC on a running host. It removes the bridge first: as long as the NIC is in
+// it, the host receives nothing.
 func rollbackScript(journalPath string, o ovs.Backup) string {
 	lines := []string{
 		fmt.Sprintf("[ -e '%s' ] || exit 0", journalPath),
-		// A switch that does not run is started, but not before the NIC is out
-		// of its database, and out of the kernel's hands.
+		// A stopped switch is started, but not before the NIC is removed from its
+		// database and from the kernel's datapath.
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version >/dev/null 2>&1 || {",
 		"systemctl start ovsdb-server.service",
 		"ovs-vsctl --no-wait --timeout=10 --if-exists del-br " + ovs.BridgeName,
@@ -62,16 +67,16 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 		"ovs-vsctl --timeout=10 --if-exists del-br " + ovs.BridgeName,
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {
-		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // mostly gone already
+		lines = append(lines, "nmcli --wait 20 connection delete uuid "+o.OwnUUIDs[name]+" 2>/dev/null") // often gone already
 	}
 	lines = append(lines,
 		fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 60 connection up uuid %s ifname '%s' || nmcli --wait 60 device connect '%s' || exit 1",
 			o.Uplink, o.UUID, o.UUID, o.Uplink, o.Uplink))
-	for _, m := range o.Members { // going back, NetworkManager lets them go
+	for _, m := range o.Members { // NetworkManager detaches them when it rolls back
 		lines = append(lines, fmt.Sprintf("nmcli -g GENERAL.CON-UUID device show '%s' | grep -qx %s || nmcli --wait 20 connection up uuid %s ifname '%s'",
 			m.Name, m.UUID, m.UUID, m.Name))
 	}
-	if o.InPlace { // it may have its profile, and nothing but that
+	if o.InPlace { // its profile may be active without addresses
 		lines = append(lines, fmt.Sprintf("ip -o address show dev '%s' scope global | grep -q . || nmcli --wait 60 device reapply '%s' || exit 1", o.Uplink, o.Uplink))
 	}
 	lines = append(lines,
@@ -79,10 +84,11 @@ func rollbackScript(journalPath string, o ovs.Backup) string {
 	return strings.Join(lines, "\n")
 }
 
-// bootRollbackUnit gives the NIC back before NetworkManager has seen anything: the
-// bridge leaves the database (which outlives a reboot) before the switch
-// takes the NIC, and profiles that were already saved leave the disk: those
-// with our UUIDs, and those of our names that the power cut has left empty.
+// bootRollbackUnit returns the unit that restores the NIC at boot, before
+// NetworkManager starts. It removes the bridge from the database, which
+// survives a reboot, before the switch attaches the NIC. It deletes profiles
+// that were already saved: those with the agent's UUIDs, and those with the
+// agent's names that a power loss has left empty.
 func bootRollbackUnit(journalPath string, o ovs.Backup) string {
 	patterns, empty := "", ""
 	for _, name := range slices.Sorted(maps.Keys(o.OwnUUIDs)) {

@@ -12,7 +12,7 @@ import (
 )
 
 // A bond keeps its profile and loses its addresses, and NetworkManager's own
-// way back takes its members away: the timer has to look after both.
+// rollback detaches its ports: the timer must restore both.
 func TestGuardScriptOfBond(t *testing.T) {
 	origin := ovs.Backup{
 		Uplink: "bond0", UUID: "ub", InPlace: true, Members: []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},

@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// stubs puts all programs that a script may call into a directory; they write
-// what they were called with to a file, and a call that fail is in ends with an
-// error.
+// stubs writes fakes of all commands that a script may run into a directory.
+// They append their arguments to a file. A call whose text contains fail exits
+// with an error.
 func stubs(t *testing.T, fail string) (dir, calls string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -64,7 +64,7 @@ func TestGuardScript(t *testing.T) {
 		unfinished bool
 		fail       string
 		calls      []string
-		kept       bool // the journal stays, for another try
+		kept       bool // the pending file remains, for another attempt
 	}{
 		"finished":         {},
 		"unfinished":       {unfinished: true, fail: "delete", calls: revert}, // NetworkManager has deleted them itself
@@ -104,8 +104,8 @@ func TestGuardScript(t *testing.T) {
 	}
 }
 
-// The boot unit removes the bridge from the database and our saved profiles
-// from the disk, and nothing else.
+// The boot unit removes the bridge from the database and the agent's saved
+// profiles from the disk, and nothing else.
 func TestBootUnit(t *testing.T) {
 	path, calls := stubs(t, "none")
 	profiles := filepath.Join(path, "system-connections")
@@ -124,7 +124,7 @@ func TestBootUnit(t *testing.T) {
 	for line := range strings.Lines(unit) {
 		command, found := strings.CutPrefix(strings.TrimSpace(line), "ExecStart=")
 		if !found || strings.HasPrefix(command, "/bin/rm") {
-			continue // removes the journal and the unit itself
+			continue // removes the pending file and the unit itself
 		}
 		command, mayFail := strings.CutPrefix(command, "-")
 		if !run(t, strings.ReplaceAll(command, "/etc/NetworkManager/system-connections", profiles), path) && !mayFail {
@@ -172,7 +172,7 @@ func TestJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 2 { // again over what a killed run has left
+	for range 2 { // again over the files of a killed run
 		if err := j.open(move.Backup); err != nil {
 			t.Fatal(err)
 		}

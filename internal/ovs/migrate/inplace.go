@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// removeAddresses takes the addresses of an uplink that keeps its profile.
+// removeAddresses removes the addresses of an uplink that keeps its profile.
 func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Device) error {
 	applied, err := d.NM.Applied(ctx, uplink)
 	if err != nil {
@@ -17,8 +17,8 @@ func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Devi
 	return d.NM.Reapply(ctx, uplink, ovs.WithoutAddresses(applied))
 }
 
-// restoreAddresses is bringBack where the NIC still has its original profile,
-// and perhaps only that.
+// restoreAddresses does the work of restoreProfile for a NIC on which the
+// original profile is still active, possibly without its addresses.
 func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState) error {
 	d.restoreMembers(ctx, o)
 	held, err := d.reapplyAddresses(ctx, o, nic, now)
@@ -35,29 +35,29 @@ func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic network
 	if err != nil {
 		d.log.Note(err.Error())
 	}
-	defer func() { _ = hold.release() }() // what is left of it expires
+	defer func() { _ = hold.release() }() // the rest of it expires
 	if err := d.settle(ctx, o); err != nil {
 		return err
 	}
 	return d.verifyBack(ctx, o, carried, hold)
 }
 
-// reapplyAddresses gives an uplink that has kept its profile the present addresses back
-// beside what its profile does to get some, as long as the bridge is there. It
-// tells whether they had been taken.
+// reapplyAddresses adds the current addresses to an uplink that has kept its
+// profile, beside those that the profile configures, while the bridge still
+// exists. It reports whether the addresses had been removed.
 func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink networkmanager.Device, now ovs.IPState) (bool, error) {
 	applied, err := d.NM.Applied(ctx, uplink)
 	if err != nil || !ovs.LostAddresses(applied, o.Settings) {
 		return false, err
 	}
 	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
-		d.log.Note(err.Error()) // the host is out of reach a little longer
+		d.log.Note(err.Error()) // the host is unreachable a little longer
 	}
 	return true, d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
 }
 
-// settle leaves the addresses of such an uplink to its profile alone, once they
-// are there by it.
+// settle waits until the profile of such an uplink has configured its
+// addresses, and then removes the static ones.
 func (d *Driver) settle(ctx context.Context, o ovs.Backup) error {
 	if ovs.IsDynamic(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
 		limited, cancel := context.WithTimeout(ctx, leaseTime)

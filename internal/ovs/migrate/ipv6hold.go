@@ -10,24 +10,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// ipv6Addresses is IPv6 that the kernel is made to have while NetworkManager gets it
-// anew. NetworkManager forgets what routers have advertised, and mostly a
-// DHCPv6 lease too, at a reapply that changes the section ipv6 (_cleanup_ip_pre
-// in nm-device.c, 1.42), as at an activation: addresses and default route go,
-// and come back when a router answers, which it may delay for seconds (RFC
-// 4861, 6.2.6), and when no other host has claimed the addresses for a second.
-// nil is nothing held.
+// ipv6Addresses keeps IPv6 addresses and a default route in the kernel while
+// NetworkManager configures IPv6 again.
+//
+// At an activation, and at a reapply that changes the section ipv6,
+// NetworkManager discards router advertisements and usually also a DHCPv6 lease
+// (_cleanup_ip_pre in nm-device.c, 1.42). Addresses and default route return
+// when a router responds, which it may delay for seconds (RFC 4861, 6.2.6), and
+// after one second of duplicate address detection. nil keeps nothing.
 type ipv6Addresses struct {
 	hold      *host.Hold
 	link      string
 	addresses []netip.Prefix
 	gateway   netip.Addr
-	metric    int // of the default route that NetworkManager will make
+	metric    int // of the default route that NetworkManager will add
 }
 
-// keepIPv6 holds what a host has now on a link. Addresses set by hand need it
-// too: their default route waits for the link-local address, which is looked
-// for elsewhere again.
+// keepIPv6 keeps the current addresses and gateway on a link. Manual addresses
+// need this too: their default route waits for duplicate address detection of
+// the link-local address.
 func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.IP, metric int) (*ipv6Addresses, error) {
 	if !ovs.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
@@ -39,7 +40,7 @@ func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 	return &ipv6Addresses{hold: hold, link: link, addresses: now.Addresses, gateway: now.Gateway, metric: metric}, nil
 }
 
-// release ends it.
+// release ends the protection of the addresses.
 func (h *ipv6Addresses) release() error {
 	if h == nil || h.hold == nil {
 		return nil
@@ -49,7 +50,8 @@ func (h *ipv6Addresses) release() error {
 	return hold.Stop()
 }
 
-// missing tells what is only there because it is held, "" for nothing.
+// missing describes an address or route that only exists because h keeps it. It
+// returns "" if NetworkManager has configured all of them.
 func (h *ipv6Addresses) missing(facts ovs.Facts) string {
 	if h == nil {
 		return ""

@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-const membersTimeout = 10 * time.Second // that all members have to be part of their bond again
+const membersTimeout = 10 * time.Second // until all members must be ports of their bond again
 
-// restoreMembers begins to bring up the members of a bond by their own
-// profiles, all at once: the bond has no network until the first is there. What
-// fails is told; the others may do.
+// restoreMembers starts the activation of the own profiles of a bond's members,
+// all at once: the bond has no network until the first one is active. Errors
+// are logged, because other members may succeed.
 func (d *Driver) restoreMembers(ctx context.Context, o ovs.Backup) {
 	for _, m := range o.Members {
 		if err := d.restoreMember(ctx, m); err != nil {
@@ -44,10 +44,11 @@ func (d *Driver) restoreMember(ctx context.Context, m ovs.Member) error {
 }
 
 // awaitMembers waits until all members of a bond have their own profiles again,
-// once the clones are gone. NetworkManager (1.42) ends the activation of a member
-// which comes while the bond is still being given its profile ("dependency-failed"),
-// and takes the clone instead, which clear deletes: that member's is begun again.
-// A bond that lacks one carries the host all the same.
+// after the clones were deleted. NetworkManager (1.42) aborts the activation of
+// a member while the bond itself is being activated ("dependency-failed"). It
+// activates the clone instead, which removeProfiles deletes. The member's
+// activation is then started again. A bond without one of its members still
+// carries the host's traffic.
 func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 	limited, cancel := context.WithTimeout(ctx, membersTimeout)
 	defer cancel()
@@ -71,7 +72,8 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 	return nil
 }
 
-// removeOwn takes away what is ours, and leaves a bond with its members.
+// removeOwn removes the agent's profiles and bridge, and waits for the members
+// of a bond.
 func (d *Driver) removeOwn(ctx context.Context, o ovs.Backup) error {
 	if err := d.removeProfiles(ctx, o); err != nil {
 		return err

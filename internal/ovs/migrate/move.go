@@ -9,7 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// move makes the move, checks it and keeps it, or gives the network back.
+// move attaches the uplink to br-ex and verifies the result, or restores the
+// network.
 func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error {
 	if err := d.checkEndpoints(ctx, d.reach); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
@@ -25,13 +26,13 @@ func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error
 		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
 			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(context.WithoutCancel(ctx)))
 	}
-	// For the next run, should this one die: until our profiles are there, the
-	// checkpoint could be anybody's.
+	// For the next run, if this one is terminated: until the agent's profiles
+	// exist, the owner of a checkpoint cannot be determined.
 	m.Backup.Checkpoint = checkpoint
 	if err := d.journal().open(m.Backup); err != nil {
 		return d.rollBack(ctx, m, err)
 	}
-	// The whole of it has to be over before NetworkManager goes back by itself.
+	// All stages must finish before NetworkManager rolls back itself.
 	limited, cancel := context.WithTimeout(ctx, d.rollbackTimeout()*3/4)
 	defer cancel()
 	watched, end := context.WithCancelCause(limited)
@@ -40,7 +41,7 @@ func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error
 	go watch(watched, gap.gateway, gap.silence, end)
 	err = d.attempt(watched, m, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
-		err = cause // the gateway fell silent
+		err = cause // the gateway stopped responding
 	}
 	d.outage = gap.stop()
 	if err != nil {
@@ -49,13 +50,13 @@ func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error
 	return nil
 }
 
-// attempt is the move itself, up to and including what makes it count.
+// attempt runs the stages of the migration, including commit.
 func (d *Driver) attempt(ctx context.Context, m ovs.Migration, leftover bool, checkpoint networkmanager.Checkpoint) error {
 	a := &migration{
 		Driver: d, Migration: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
 		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
-	defer func() { _ = a.ipv6.release() }() // after a failure br-ex goes, and all that is on it
+	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
 	for _, stage := range a.stages(leftover) {
 		d.log.Wait("for "+stage.what, "")
 		if err := stage.do(ctx); err != nil {
@@ -65,15 +66,15 @@ func (d *Driver) attempt(ctx context.Context, m ovs.Migration, leftover bool, ch
 	return nil
 }
 
-// stage is one part of a move. What is said of it follows "for".
+// stage is one part of a migration. The text in what follows "for".
 type stage struct {
 	what string
 	do   func(context.Context) error
 }
 
-// stages are the parts in their order. The host is told from outside that one
-// begins before it does; between any two of them the run can die, and the
-// guards have to give the network back.
+// stages returns the parts of a migration in their order. Each one is logged
+// before it starts. The run can be terminated between any two of them, and the
+// safeguards must then restore the network.
 func (a *migration) stages(leftover bool) []stage {
 	var stages []stage
 	add := func(what string, do func(context.Context) error) { stages = append(stages, stage{what, do}) }

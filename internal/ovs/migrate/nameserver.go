@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	askEach  = time.Second      // one question; a name server has to ask others itself
-	askTotal = 10 * time.Second // how long one that answered before may go without an answer
+	askEach  = time.Second      // for one query, including the recursion of the name server
+	askTotal = 10 * time.Second // for all name servers that responded before
 )
 
-// respondingServers tells which name servers answer; that none does is for whoever
-// needs a name to say.
+// respondingServers returns the name servers that respond. It is not an error
+// if none does: whatever needs to resolve a name reports that.
 func respondingServers(ctx context.Context, link string, servers []netip.Addr) []netip.Addr {
 	answered := make([]bool, len(servers))
 	var asking sync.WaitGroup
@@ -37,7 +37,7 @@ func respondingServers(ctx context.Context, link string, servers []netip.Addr) [
 	return answer
 }
 
-// checkNameservers waits until all of them answer.
+// checkNameservers waits until all servers respond.
 func checkNameservers(ctx context.Context, link string, servers []netip.Addr) error {
 	limited, cancel := context.WithTimeout(ctx, askTotal)
 	defer cancel()
@@ -52,8 +52,8 @@ func checkNameservers(ctx context.Context, link string, servers []netip.Addr) er
 	return nil
 }
 
-// queryNameserver asks for the name servers of the root; any answer is fine,
-// also that the question is refused.
+// queryNameserver requests the name servers of the root. Any response is
+// sufficient, including a refusal.
 func queryNameserver(ctx context.Context, link string, server netip.Addr) error {
 	ctx, cancel := context.WithTimeout(ctx, askEach)
 	defer cancel()
@@ -86,8 +86,8 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 	}
 }
 
-// question is a DNS message (RFC 1035, 4.1) that asks for the name servers of
-// the root.
+// question returns a DNS message (RFC 1035, 4.1) that requests the name servers
+// of the root.
 func question(id uint16) []byte {
 	return []byte{
 		byte(id >> 8), byte(id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, // recursion desired, one question

@@ -8,10 +8,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// pendingFile is a file that is there from before the first change of a move until
-// the move is verified and saved. Its removal is what makes a move count: as
-// long as it is there, the timer, the boot unit and the next run all go back
-// to the origin that it holds.
+// pendingFile is a file that exists from before the first change of a migration
+// until the migration is verified and saved. Its removal makes a migration
+// final: while it exists, the timer, the unit at boot and the next run all
+// restore the Backup in it.
 type pendingFile struct {
 	tree *host.Tree
 	dir  string
@@ -19,7 +19,8 @@ type pendingFile struct {
 
 func (j pendingFile) path() string { return path.Join(j.dir, "network-move.json") }
 
-// read gives the origin of an unfinished move.
+// read returns the backup of an unfinished migration, and reports whether there
+// is one.
 func (j pendingFile) read() (ovs.Backup, bool, error) {
 	exists, err := j.tree.Exists(j.path())
 	if err != nil || !exists {
@@ -33,7 +34,8 @@ func (j pendingFile) read() (ovs.Backup, bool, error) {
 	return origin, err == nil, err
 }
 
-// open makes the journal and the boot unit durable; nothing is changed before.
+// open makes the pending file and the boot unit durable. It must return before
+// the first change.
 func (j pendingFile) open(o ovs.Backup) error {
 	content, err := o.Encode()
 	if err != nil {
@@ -59,7 +61,7 @@ func (j pendingFile) open(o ovs.Backup) error {
 	return batch.Commit()
 }
 
-// close makes the present state of the network count.
+// close makes the current state of the network final.
 func (j pendingFile) close() error {
 	if err := j.tree.Remove(j.path()); err != nil {
 		return err

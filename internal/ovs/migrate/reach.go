@@ -11,19 +11,20 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Endpoint is somebody who has to answer before the network is changed and after.
+// Endpoint is an address that must be reachable before and after the change of
+// the network.
 type Endpoint struct {
-	Name    string      // for people: "the API server"
+	Name    string      // as in messages: "the API server"
 	Address string      // HOST:PORT
-	TLS     *tls.Config // nil: a TCP connection is enough
+	TLS     *tls.Config // nil: a TCP connection is sufficient
 }
 
 const (
 	reachEach  = 5 * time.Second  // one attempt
-	reachTotal = 20 * time.Second // how long somebody may go without an answer
+	reachTotal = 20 * time.Second // until an endpoint must be reachable
 )
 
-// checkEndpoints connects to all of them at once.
+// checkEndpoints connects to all endpoints at once.
 func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	errs := make([]error, len(all))
 	var connecting sync.WaitGroup
@@ -40,7 +41,8 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	return nil
 }
 
-// within tries until the time is over; the last error counts.
+// within repeats connect until it succeeds or the time expires, and returns the
+// last error.
 func (r Endpoint) within(ctx context.Context, total time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
@@ -68,7 +70,7 @@ func (r Endpoint) connect(ctx context.Context) error {
 	if r.TLS == nil {
 		return nil
 	}
-	// A handshake is large enough to notice an MTU that does not fit.
+	// A handshake is large enough to detect a wrong MTU.
 	if err := tls.Client(conn, r.TLS).HandshakeContext(ctx); err != nil {
 		return fmt.Errorf("TLS handshake: %w", err)
 	}

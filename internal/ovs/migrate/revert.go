@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	revertTime   = 90 * time.Second // of a whole way back
-	patienceTime = 3 * time.Second  // that the DHCP server has before the address is set by hand
-	leaseTime    = 20 * time.Second // that it has before it is taken for dead
-	backTime     = 15 * time.Second // until the uplink has all that it had, and not just enough
+	revertTime   = 90 * time.Second // for a complete rollback
+	patienceTime = 3 * time.Second  // for the DHCP server, until the address is set statically
+	leaseTime    = 20 * time.Second // for the DHCP server, until it is considered unreachable
+	backTime     = 15 * time.Second // until the uplink must have everything that it had, and not only a usable address
 )
 
-// rollBack ends a move that has failed. It also works after Ctrl-C.
+// rollBack reverts a failed migration. It also works after Ctrl-C.
 func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) error {
 	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
 	ctx = context.WithoutCancel(ctx)
-	if err := d.arm(ctx, m.Backup, revertTime); err != nil { // its time counts from now
+	if err := d.arm(ctx, m.Backup, revertTime); err != nil { // restarts the timeout
 		d.log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Backup); err != nil {
@@ -39,10 +39,11 @@ func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) err
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
 }
 
-// restoreUplink goes the way back of a finished move, or of one that another run has
-// begun; the guards go the same way should this run die on it. An interruption
-// ends it only before it has begun: half of it would leave the host to the
-// timer, and the whole is bounded by revertTime.
+// restoreUplink reverts a finished migration, or resumes a rollback that
+// another run has started. The safeguards complete it if this run is
+// terminated. A canceled ctx has an effect only before the start: a partial
+// rollback would leave the host to the timer, and revertTimeout bounds a
+// complete one.
 func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -54,10 +55,10 @@ func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
 	return d.revert(ctx, o)
 }
 
-// revert gives the NIC back to its original profile, from whatever state in
-// between, checks that, and ends the unfinished move. Doing it twice is fine.
-// NetworkManager's checkpoint is what is fallen back on, and not the first
-// choice: it asks for a lease anew, and without an answer the address is lost.
+// revert restores the original profile of the NIC from any intermediate state,
+// verifies the result, and ends the unfinished migration. It can be repeated.
+// NetworkManager's checkpoint is only the fallback: its rollback requests a new
+// lease, and without a response the address is lost.
 func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 	ctx, cancel := context.WithTimeout(ctx, revertTime)
 	defer cancel()
@@ -71,7 +72,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 	}
 	for _, checkpoint := range checkpoints {
 		if err := d.NM.PostponeCheckpoint(ctx, checkpoint, revertTime); err != nil {
-			d.log.Note(err.Error()) // its time was just over; the way back is the same
+			d.log.Note(err.Error()) // its timeout has just expired; the rollback is the same
 		}
 	}
 	if err := d.restoreProfile(ctx, o); err != nil {

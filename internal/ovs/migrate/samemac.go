@@ -10,11 +10,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// pinMAC makes a bond keep its MAC when it goes back to an original profile
-// that says none: its members are let go of, and a bond without members takes
-// another MAC, so the DHCP server would take the host for another one. The
-// profile has the MAC in memory as long as it is brought up; unpin gives it
-// back, to the byte.
+// pinMAC makes a bond keep its MAC during the activation of an original profile
+// that sets none. The activation detaches the bond's ports, and a bond without
+// ports gets another MAC, so the DHCP server would not recognize the host. The
+// profile contains the MAC in memory while it is activated; unpin restores the
+// profile byte by byte.
 func (d *Driver) pinMAC(ctx context.Context, original networkmanager.Ref, o *ovs.Backup, nic networkmanager.Device) (unpin func(context.Context) error, err error) {
 	nothing := func(context.Context) error { return nil }
 	const section = "802-3-ethernet"

@@ -10,14 +10,13 @@ import (
 )
 
 const (
-	silenceLimit = 5 * time.Second // that a gateway may go without an answer during a move
+	silenceLimit = 5 * time.Second // without a reply of the gateway during a migration
 	silenceEvery = 500 * time.Millisecond
 )
 
-// watch ends a move early when the gateway, which answered before, has fallen
-// silent: every further second would only keep the host out of reach. A gateway
-// that merely has stopped to answer echo requests, as some do when there are
-// many, is asked for its hardware address before.
+// watch ends a migration early when a gateway that responded before has stopped
+// responding: the host would only remain unreachable longer. A gateway may also
+// limit its echo replies. Therefore watch first probes its hardware address.
 func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc) {
 	again := time.NewTicker(silenceEvery)
 	defer again.Stop()
@@ -38,9 +37,9 @@ func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duratio
 	}
 }
 
-// probeByRoute asks the gateway on the links that default routes lead to it over:
-// while the NIC is plugged into br-ex and still has its addresses, there are
-// two, and what the NIC asks for is answered on br-ex.
+// probeByRoute probes the gateway on each link with a default route to it.
+// While the NIC is attached to br-ex and still has its addresses, there are two
+// such links, and replies to requests from the NIC arrive on br-ex.
 func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 	routes, err := host.DefaultRoutes()
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// The gateway is one that no default route of the machine leads to, so asking
-// for it fails.
+// No default route of the machine leads to this gateway, so that probing it
+// fails.
 var nobody = netip.MustParseAddr("192.0.2.254")
 
 func TestWatch(t *testing.T) {

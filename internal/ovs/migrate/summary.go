@@ -7,12 +7,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// Record returns the record of the migration that the driver has just made.
+// Record returns the record of the migration that the driver has just
+// completed.
 func (d *Driver) Record(status ovs.Status, now time.Time) ovs.Record {
 	return ovs.NewRecord(status, d.outage, now)
 }
 
-// Summary says what a run has done, for the one line of the step.
+// Summary returns the result of a run as one line for the step.
 func (d *Driver) Summary(status ovs.Status) string {
 	text := status.String()
 	if d.outage != nil {

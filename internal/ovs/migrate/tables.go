@@ -12,10 +12,10 @@ type tableRoute struct {
 	metric int
 }
 
-// copiedRoutes lists those that the copy has with metrics of its own.
-// NetworkManager adds routes to such tables, and leaves them there when the
-// profile does not have them any more (route-table 0 syncs the main table
-// alone).
+// copiedRoutes returns the routes in other tables that only the static settings
+// have, with metrics of their own. NetworkManager adds routes to such tables,
+// and does not remove them with the profile's entry (route-table 0 syncs only
+// the main table).
 func copiedRoutes(copied, final networkmanager.Settings) []tableRoute {
 	var left []tableRoute
 	for _, family := range networkmanager.Families() {
@@ -49,7 +49,8 @@ func inTables(s networkmanager.Settings, family networkmanager.Family) []tableRo
 	return routes
 }
 
-// tidyTables removes what the copy has left.
+// tidyTables removes the routes that the static settings have left in other
+// tables.
 func (a *migration) tidyTables() error {
 	for _, route := range copiedRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
 		if err := host.RemoveRoute(ovs.BridgeName, route.Destination, int(route.Table), route.metric); err != nil {

@@ -17,25 +17,26 @@ func switchFiles() []string {
 	return append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf")
 }
 
-// makingTime is ample for Open vSwitch to fill a file that it has just made: it
-// takes milliseconds.
+// makingTime is ample for Open vSwitch to fill a file that it has just created,
+// which takes milliseconds.
 const makingTime = time.Second
 
-// isTruncated tells whether a file is what a power cut leaves of one that Open vSwitch
-// was just making: its name, with nothing in it, however long one looks. (Times
-// tell nothing: each try to start touches it.)
+// isTruncated reports whether a power loss has interrupted Open vSwitch while
+// it created the file: the file is empty and remains so. (Timestamps do not
+// help: each attempt to start updates them.)
 func isTruncated(first, later host.Info) bool {
 	empty := func(file host.Info) bool { return file.Type == host.Regular && file.Size == 0 }
 	return empty(first) && empty(later) && first.Inode == later.Inode
 }
 
-// RemoveTruncatedDatabase removes what a power cut has left empty in the moment of Open
-// vSwitch's first start: ovsdb-tool makes the name of the database durable before
-// its content (ovsdb_log_open in log.c, 3.1), and ovs-ctl writes the host's
-// identity without making it durable at all. ovsdb-server never starts with an
-// empty database, and an empty identity is taken as it is, which OVN refuses.
-// Nothing is lost with them, so they are no matter of the ledger: a leave would
-// only put an empty database back.
+// RemoveTruncatedDatabase removes files that a power loss during the first
+// start of Open vSwitch has left empty. ovsdb-tool makes the name of the
+// database durable before its content (ovsdb_log_open in log.c, 3.1), and
+// ovs-ctl does not sync the host's identity at all. ovsdb-server never starts
+// with an empty database. An empty identity is accepted, but OVN refuses it.
+//
+// The files contain no data, so their removal is not recorded in the ledger:
+// leave would only restore an empty database.
 func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	first, err := d.lookAtSwitchFiles()
 	if err != nil {
@@ -63,7 +64,7 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 			return fmt.Errorf("removing an empty file of Open vSwitch: %w", err)
 		}
 	}
-	// systemd has given up on it, or would too soon.
+	// The unit has failed, or would soon reach its start limit.
 	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
 }
 
@@ -79,6 +80,6 @@ func (d *Driver) lookAtSwitchFiles() (map[string]host.Info, error) {
 	return found, nil
 }
 
-// SyncDatabase makes durable what Open vSwitch has written at its first start beside
-// its database: see ClearTorn.
+// SyncDatabase makes the files durable that Open vSwitch has written at its
+// first start beside its database: see RemoveTruncatedDatabase.
 func (d *Driver) SyncDatabase() error { return d.Tree.SyncFileSystem("/etc") }

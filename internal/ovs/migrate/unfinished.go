@@ -6,9 +6,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// UnfinishedMigration tells whether a move of the uplink was begun and not ended, and
-// of which: the timer, the next boot or the next run takes it back. dir is the
-// agent's state.
+// UnfinishedMigration reports whether a migration was started and not finished,
+// and returns its uplink. The timer, the next boot or the next run reverts it.
+// dir is the agent's state directory.
 func UnfinishedMigration(tree *host.Tree, dir string) (uplink string, unfinished bool, err error) {
 	dir, err = filepath.Abs(dir)
 	if err != nil {

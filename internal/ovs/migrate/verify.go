@@ -10,9 +10,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// verify checks that br-ex carries the host as the NIC did: addresses, default
-// routes, MTU, name servers and search domains, an answer of each gateway, of
-// the name servers that answered before, and of whoever was named to Prepare.
+// verify checks that br-ex has the addressing of the uplink: addresses, default
+// routes, MTU, name servers and search domains. It also checks that each
+// gateway, the name servers that responded before, and the endpoints of Prepare
+// respond.
 func (a *migration) verify(ctx context.Context) error {
 	err := a.awaitState(ctx, ovs.BridgeName, func(facts ovs.Facts) string {
 		return cmp.Or(a.Missing(facts, ovs.BridgeName), a.ipv6.missing(facts))
@@ -32,9 +33,9 @@ func (a *migration) verify(ctx context.Context) error {
 	return a.checkEndpoints(ctx, a.reach)
 }
 
-// verifyBack checks that the NIC carries the host again, as br-ex did. After a
-// long time the DHCP server may have another address for it: that is told, and
-// is better than no network.
+// verifyBack checks that the NIC has the addressing of br-ex again. After a
+// long time the DHCP server may assign another address, which is a warning and
+// not an error.
 func (d *Driver) verifyBack(ctx context.Context, o ovs.Backup, carried ovs.AddressState, hold *ipv6Addresses) error {
 	missing := ""
 	usable := func(facts ovs.Facts) string {
@@ -54,15 +55,16 @@ func (d *Driver) verifyBack(ctx context.Context, o ovs.Backup, carried ovs.Addre
 		d.log.Warn(fmt.Sprintf("%s is not quite as it was: %s", o.Uplink, missing), "nmcli device show "+o.Uplink)
 		return nil
 	}
-	// With its own profile, addresses and routes the uplink is as it was: when
-	// the gateway does not answer even so, nothing here can mend that.
+	// With its own profile, addresses and routes the uplink is in its original
+	// state: if the gateway does not respond even so, the cause is not on this
+	// host.
 	if d.gatewayErr = probeGateways(ctx, o.Uplink, carried); d.gatewayErr != nil {
 		d.log.Warn(fmt.Sprintf("%s is as it was before, but %v", o.Uplink, d.gatewayErr), "# look at the network outside this host: the gateway, the switch, the cable")
 	}
 	return nil
 }
 
-// awaitState looks until nothing is missing on link.
+// awaitState polls until nothing is missing on link.
 func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.Facts) string) error {
 	limited, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -80,7 +82,7 @@ func (d *Driver) awaitState(ctx context.Context, link string, missing func(ovs.F
 	return err
 }
 
-// probeGateways asks the gateway of each family.
+// probeGateways probes the gateway of each family.
 func probeGateways(ctx context.Context, link string, carried ovs.AddressState) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -105,7 +107,7 @@ func (d *Driver) gatherAddresses(ctx context.Context) (ovs.Facts, error) {
 	return facts, err
 }
 
-// poll asks again and again until it is so.
+// poll calls so every 50 ms until it returns true or an error.
 func poll(ctx context.Context, what string, so func() (bool, error)) error {
 	again := time.NewTicker(50 * time.Millisecond)
 	defer again.Stop()

@@ -83,7 +83,7 @@ func TestLacks(t *testing.T) {
 	}
 }
 
-// A host that had no default route is given back without one.
+// A host that had no default route is restored without one.
 func TestUnusable(t *testing.T) {
 	routed := ovs.AddressState{Defaults: []host.Route{route("br-ex", 4, 48, "192.0.2.1"), route("br-ex", 6, 48, "fe80::1")}}
 	addressed := ovs.Facts{Links: []host.Link{link("eth0", 2, "192.0.2.177/24")}}

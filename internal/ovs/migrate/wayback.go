@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// restoreProfile brings the original profile up on the NIC, clears what is ours
-// away, and checks that the NIC carries the host.
+// restoreProfile activates the original profile on the NIC, removes the agent's
+// profiles and bridge, and verifies that the NIC carries the host's traffic.
 func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 	now, carried, err := d.currentState(ctx, o)
 	if err != nil {
@@ -29,7 +29,7 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 		return err
 	}
 	if err := d.raiseBridgeMetrics(ctx, o, now); err != nil {
-		d.log.Note(err.Error()) // the host is out of reach a little longer
+		d.log.Note(err.Error()) // the host is unreachable a little longer
 	}
 	unpin, err := d.pinMAC(ctx, original, &o, nic)
 	if err != nil {
@@ -39,7 +39,8 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 	return errors.Join(err, unpin(ctx))
 }
 
-// activateOriginal is bringBack where the NIC has another profile now.
+// activateOriginal does the work of restoreProfile for a NIC with another
+// active profile.
 func (d *Driver) activateOriginal(
 	ctx context.Context, o ovs.Backup, original networkmanager.Ref, nic networkmanager.Device, now ovs.IPState, carried ovs.AddressState,
 ) error {
@@ -52,7 +53,7 @@ func (d *Driver) activateOriginal(
 	if err != nil {
 		d.log.Note(err.Error())
 	}
-	defer func() { _ = hold.release() }() // what is left of it expires
+	defer func() { _ = hold.release() }() // the rest of it expires
 	d.restoreMembers(ctx, o)
 	patient, cancel := context.WithTimeout(ctx, patienceTime)
 	defer cancel()
@@ -71,8 +72,8 @@ func (d *Driver) activateOriginal(
 	return d.releaseAddress(ctx, o, nic, activation, carried, hold)
 }
 
-// raiseBridgeMetrics makes the routes of br-ex worse than those that the NIC will have:
-// as soon as the NIC has left the bridge, they lead nowhere.
+// raiseBridgeMetrics makes the routes of br-ex worse than those that the NIC
+// will have: they do not work once the NIC is detached from the bridge.
 func (d *Driver) raiseBridgeMetrics(ctx context.Context, o ovs.Backup, now ovs.IPState) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
@@ -89,7 +90,8 @@ func (d *Driver) raiseBridgeMetrics(ctx context.Context, o ovs.Backup, now ovs.I
 	return d.NM.Reapply(ctx, bridge, ovs.StaticSettings(bridgeIP.Settings, withMetricsOf(now, o)))
 }
 
-// currentState is what the host has now, on br-ex, or had before the move.
+// currentState returns the current addressing of br-ex, or the uplink's before
+// the migration if br-ex has none.
 func (d *Driver) currentState(ctx context.Context, o ovs.Backup) (ovs.IPState, ovs.AddressState, error) {
 	facts, err := d.gatherAddresses(ctx)
 	if err != nil {
@@ -104,7 +106,8 @@ func (d *Driver) currentState(ctx context.Context, o ovs.Backup) (ovs.IPState, o
 	return ovs.IPState{networkmanager.IPv4: o.IPv4, networkmanager.IPv6: o.IPv6}, o.State, nil
 }
 
-// withMetricsOf returns state with the route metrics that the uplink had.
+// withMetricsOf returns state with route metrics that are at least those of the
+// uplink.
 func withMetricsOf(state ovs.IPState, o ovs.Backup) ovs.IPState {
 	before := map[networkmanager.Family]uint32{networkmanager.IPv4: ovs.MetricOf(o.IPv4), networkmanager.IPv6: ovs.MetricOf(o.IPv6)}
 	changed := ovs.IPState{}
@@ -118,13 +121,15 @@ func withMetricsOf(state ovs.IPState, o ovs.Backup) ovs.IPState {
 	return changed
 }
 
-// originalProfile finds the original profile, or makes it again.
+// originalProfile returns the original profile, and creates it again if
+// necessary.
 func (d *Driver) originalProfile(ctx context.Context, o ovs.Backup) (networkmanager.Ref, error) {
 	return d.ownProfile(ctx, ovs.Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Volatile})
 }
 
-// ownProfile finds an interface's own profile, or makes it again: one that
-// NetworkManager had made up is gone after a reboot.
+// ownProfile returns an interface's own profile, and creates it again if
+// necessary: a profile that NetworkManager had generated in memory is lost at a
+// reboot.
 func (d *Driver) ownProfile(ctx context.Context, o ovs.Member) (networkmanager.Ref, error) {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
@@ -140,8 +145,8 @@ func (d *Driver) ownProfile(ctx context.Context, o ovs.Member) (networkmanager.R
 	return d.NM.AddProfile(ctx, o.Settings, storage)
 }
 
-// holdAddress gives the NIC the present address by hand, beside the DHCP that
-// its profile begins, so that the host does not wait for a DHCP server. The
+// holdAddress adds the current addresses to the NIC as static ones, beside the
+// DHCP of its profile, so that the host does not wait for a DHCP server. The
 // profile itself is not changed.
 func (d *Driver) holdAddress(ctx context.Context, o ovs.Backup, nic networkmanager.Device, now ovs.IPState) error {
 	settings := withHeldAddresses(o.Settings, now)
@@ -153,7 +158,8 @@ func (d *Driver) holdAddress(ctx context.Context, o ovs.Backup, nic networkmanag
 	return errors.Join(err, last)
 }
 
-// withHeldAddresses is a profile that has the present addresses of both families beside.
+// withHeldAddresses returns the profile with the current addresses of both
+// families as additional static ones.
 func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanager.Settings {
 	for _, family := range networkmanager.Families() {
 		s = ovs.WithStaticAddresses(s, family, now)
@@ -161,7 +167,7 @@ func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanage
 	return s
 }
 
-// releaseAddress leaves the address to DHCP alone, once there is a lease.
+// releaseAddress removes the static addresses once there is a lease.
 func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkmanager.Device, activation *networkmanager.Activation, carried ovs.AddressState, hold *ipv6Addresses) error {
 	limited, cancel := context.WithTimeout(ctx, leaseTime)
 	defer cancel()
@@ -180,8 +186,8 @@ func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkma
 			"nmcli device reapply "+o.Uplink)
 		return nil
 	}
-	// There is a lease, and NetworkManager (1.42) goes on waiting when it came
-	// together with the reapply: once more from the start.
+	// There is a lease, but NetworkManager (1.42) continues to wait if the lease
+	// arrived together with the reapply: activate the profile again.
 	original, err := d.originalProfile(ctx, o)
 	if err != nil {
 		return err
@@ -192,7 +198,7 @@ func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkma
 	return d.verifyBack(ctx, o, carried, hold)
 }
 
-// removeProfiles removes our profiles and the bridge, whatever of them is there.
+// removeProfiles removes the existing profiles of the agent and the bridge.
 func (d *Driver) removeProfiles(ctx context.Context, o ovs.Backup) error {
 	profiles, err := d.NM.Profiles(ctx)
 	if err != nil {
@@ -203,9 +209,9 @@ func (d *Driver) removeProfiles(ctx context.Context, o ovs.Backup) error {
 			return err
 		}
 	}
-	// NetworkManager removes the bridge in its own time, and not at all while
-	// there is a port in it that it has not made (OVN's, or the NIC's after a
-	// move that broke off).
+	// NetworkManager removes the bridge with a delay, and not at all while it has a
+	// port that NetworkManager has not created: OVN's, or the NIC's after an
+	// aborted migration.
 	if err := d.removeBridge(ctx, o.Uplink); err != nil {
 		return err
 	}
