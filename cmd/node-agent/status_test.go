@@ -24,7 +24,7 @@ func TestPrintStatus(t *testing.T) {
 		Bridge: &ovs.Status{
 			Present: true, Exists: true, Uplink: "eth0", Addresses: []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24")}, MTU: 1500,
 			Ports: []openvswitch.Interface{{Name: "eth0"}}, NodeIPs: []netip.Addr{netip.MustParseAddr("192.0.2.7")},
-			Made: &ovs.Record{Uplink: "eth0", Made: made, Gap: &ovs.Outage{LongestSeconds: 0.04, Sent: 10, Answered: 9}},
+			Record: &ovs.Record{Uplink: "eth0", MigratedAt: made, Outage: &ovs.Outage{LongestSeconds: 0.04, Sent: 10, Answered: 9}},
 		},
 	}
 	const want = `worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05

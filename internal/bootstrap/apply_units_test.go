@@ -45,7 +45,7 @@ func imageWithUnit(t *testing.T) string {
 // systemctl disables an enabled unit; an undo restores its link and the directory
 // of the link.
 func TestApplyDisablesUnits(t *testing.T) {
-	if !host.HasProgram("systemctl") || os.Geteuid() != 0 {
+	if !host.HasCommand("systemctl") || os.Geteuid() != 0 {
 		t.Skip("needs systemctl, and root for the owner of unit files")
 	}
 	root := imageWithUnit(t)

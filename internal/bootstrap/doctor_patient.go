@@ -52,7 +52,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 	if j.localHost = opened.localHost; j.localHost == nil {
 		j.localHost = &localHost{systemdErr: host.ErrNoSystemd, bridge: &migrate.Driver{Dir: j.dir}}
 		j.tree, _ = host.OpenTree("/") // succeeded when the process started
-		j.facts, _ = host.LookFacts(ctx)
+		j.facts, _ = host.GatherFacts(ctx)
 		j.bridge.Tree = j.tree
 	}
 	if j.ledger, p.ledgerErr = ledger.OpenReadOnly(j.dir, j.drivers()); p.ledgerErr != nil {

@@ -88,7 +88,7 @@ func (i *imageTree) writeConfig(ctx context.Context, payload *ignition.Payload) 
 	if err != nil {
 		return 0, err
 	}
-	if decision.DisablesUnits() && !host.HasProgram("systemctl") {
+	if decision.DisablesUnits() && !host.HasCommand("systemctl") {
 		return 0, report.Fail(report.Refused, "dnf install systemd",
 			"the config disables units, and this machine has no systemctl to disable them in %s", i.tree.Name())
 	}
@@ -155,7 +155,7 @@ func (i *imageTree) preset(ctx context.Context, decision *ignition.Decision) (ch
 // the instances of a template as one argument.
 func (i *imageTree) disable(ctx context.Context, unit string) (wasEnabled bool, err error) {
 	systemctl := func(verb string) error {
-		_, err := host.RunHolding(ctx, i.dir, nil, "systemctl", "--root="+i.tree.Name(), verb, "--", unit)
+		_, err := host.RunInheriting(ctx, i.dir, nil, "systemctl", "--root="+i.tree.Name(), verb, "--", unit)
 		return err
 	}
 	err = systemctl("is-enabled")

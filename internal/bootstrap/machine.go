@@ -67,7 +67,7 @@ func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error)
 	}
 	m := &localHost{tree: tree}
 	var unknown error
-	m.facts, unknown = host.LookFacts(ctx)
+	m.facts, unknown = host.GatherFacts(ctx)
 	m.systemd, m.systemdErr = host.OpenSystemd(ctx)
 	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
 	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
@@ -88,7 +88,7 @@ func (m *localHost) drivers() map[ledger.Kind]ledger.Driver {
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
 		ledger.Contents: contents, ledger.SharedContents: m.sharedDriver, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind:         &crio.StorageDriver{Contents: contents},
-		ovs.Kind:                 m.bridge,
+		ovs.BridgeKind:           m.bridge,
 		networkplugin.Kind:       m.plugin,
 		packages.TransactionKind: &packages.Transactions{},
 	}

@@ -108,7 +108,7 @@ func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses)
 	if err != nil {
 		return false, err
 	}
-	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return host.Within(p.Target, "/etc/systemd/system") })
+	dropins := slices.ContainsFunc(made, func(p ledger.PlannedChange) bool { return host.IsWithin(p.Target, "/etc/systemd/system") })
 	if !dropins {
 		return false, nil
 	}

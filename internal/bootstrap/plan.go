@@ -65,7 +65,7 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	}
 	shown := move.Public()
 	document.Network, document.Migration = move.Describe(), &shown
-	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && move.AlreadyThere
+	document.Empty = len(document.Changes)+len(document.MissingUnits) == 0 && move.AlreadyAttached
 	return document, nil
 }
 

@@ -49,7 +49,7 @@ func plannedChange(p ledger.PlannedChange, runtime bool) PlannedChange {
 func groupOf(c ledger.Change) Group {
 	switch c.Kind {
 	case ledger.File, ledger.Directory, ledger.Symlink, ledger.HardLink:
-		if host.Within(c.Target, "/etc/systemd/system") {
+		if host.IsWithin(c.Target, "/etc/systemd/system") {
 			return GroupUnits
 		}
 		return GroupFiles

@@ -31,7 +31,7 @@ type nodeWatcher struct {
 }
 
 func (s *nodeWatcher) open(ctx context.Context) error {
-	facts, err := host.LookFacts(ctx)
+	facts, err := host.GatherFacts(ctx)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (j *operation) startService(ctx context.Context) {
 		if err != nil || unit.File != "enabled" || (unit.Active != "inactive" && unit.Active != "failed") {
 			return err
 		}
-		return systemd.Begin(ctx, serviceUnit)
+		return systemd.StartNoWait(ctx, serviceUnit)
 	}()
 	if err != nil {
 		report.Log{Sink: j.sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+serviceUnit)

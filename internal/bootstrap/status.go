@@ -90,7 +90,7 @@ func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, tr
 	}
 	made, err := ovs.DecodeRecord(content)
 	if trouble(err); err == nil {
-		bridge.Made = &made
+		bridge.Record = &made
 	}
 	return &bridge
 }

@@ -151,7 +151,7 @@ func (j *operation) updateTrustIfNeeded(ctx context.Context) error {
 // updateTrustStore updates the trust store from the CAs on this host if
 // update-ca-trust is installed.
 func updateTrustStore(ctx context.Context) error {
-	if !host.HasProgram("update-ca-trust") {
+	if !host.HasCommand("update-ca-trust") {
 		return nil
 	}
 	_, err := host.Run(ctx, "update-ca-trust")

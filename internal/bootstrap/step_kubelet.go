@@ -95,7 +95,7 @@ func (j *operation) beginKubelet(ctx context.Context, action crio.Action) error 
 	if action == crio.Restart {
 		return j.systemd.Restart(ctx, kubelet.UnitName)
 	}
-	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.UnitName), j.systemd.Begin(ctx, kubelet.UnitName))
+	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.UnitName), j.systemd.StartNoWait(ctx, kubelet.UnitName))
 }
 
 // unitsToStart returns the changes that start those units of the payload that

@@ -46,7 +46,7 @@ func attachUplink(ctx context.Context, j *operation, log report.Log) (outcome, e
 		return outcome{}, err
 	}
 	j.bridge.Prepare(move, log, j.requiredEndpoints())
-	made, err := j.ledger.Apply(ctx, "network", append(move.Before(), move.Change()))
+	made, err := j.ledger.Apply(ctx, "network", append(move.FilesBeforeMigration(), move.Change()))
 	if err != nil {
 		return outcome{}, err
 	}

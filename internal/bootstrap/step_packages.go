@@ -49,7 +49,7 @@ func ensurePackages(ctx context.Context, j *operation, log report.Log) (outcome,
 // managesPackages reports whether the agent checks and installs packages on this
 // host.
 func (j *operation) managesPackages() bool {
-	return packages.RHEL(j.facts.OS) > 0 && dnf.Has() && !slices.Contains(j.config.Skip, "packages")
+	return packages.RHEL(j.facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(j.config.Skip, "packages")
 }
 
 // checkPackageDecision determines, once in a run, which packages are missing. The
@@ -95,7 +95,7 @@ func (j *operation) dnf() dnf.Host {
 		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
 	}
 	on := j.packageHost
-	on.Proxy = dnf.ProxyOf(os.LookupEnv, named)
+	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)
 	return on
 }
 

@@ -25,6 +25,6 @@ func FollowUplink(ctx context.Context) (UplinkNameDocument, error) {
 		return document, err
 	}
 	defer tree.Close()
-	document.Before, document.Now, err = ovs.FollowUplink(ctx, tree)
+	document.Before, document.Now, err = ovs.UpdateUplinkName(ctx, tree)
 	return document, err
 }

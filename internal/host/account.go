@@ -35,14 +35,14 @@ func (t *Tree) Sub(p string) (*Tree, Info, error) {
 	return &Tree{root: root, name: path.Join(t.name, clean), owner: t.owner, user: t.user}, info, nil
 }
 
-// lockPatience is the timeout of lckpwdf(3).
-const lockPatience = 15 * time.Second
+// lockTimeout is the timeout of lckpwdf(3).
+const lockTimeout = 15 * time.Second
 
 // Lock locks the file p in the way of lckpwdf(3), so that the commands of
 // shadow-utils wait. Closing the returned file releases the lock. Lock fails
 // after 15 seconds.
 func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +52,7 @@ func (t *Tree) Lock(ctx context.Context, p string) (*os.File, error) {
 		return nil, fmt.Errorf("opening %s: %w", p, err)
 	}
 	file := os.NewFile(uintptr(fd), p)
-	ctx, cancel := context.WithTimeout(ctx, lockPatience)
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	for {
 		// An open file description lock, which also conflicts with process locks.

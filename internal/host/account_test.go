@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-func TestSubCannotBeLeft(t *testing.T) {
+func TestSubConfinesPaths(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "etc/secret", "s")
 	put(t, root, "home/a/file", "f")

@@ -32,7 +32,7 @@ func (a Attr) set(file *os.File) error {
 			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
 		}
 	}
-	if a.labels() {
+	if a.usesLabel() {
 		_ = unix.Fsetxattr(fd, selinuxLabel, a.Label, 0) // see Attr.Label
 	}
 	return errors.Join(errs...)
@@ -40,21 +40,21 @@ func (a Attr) set(file *os.File) error {
 
 // setLink applies a to the symbolic link at where. It uses the path, because a
 // link cannot be opened for this. The system calls do not follow the link.
-func (a Attr) setLink(where place) error {
+func (a Attr) setLink(where pathEntry) error {
 	errs := []error{unix.Fchownat(where.fd(), where.base, a.UID, a.GID, unix.AT_SYMLINK_NOFOLLOW)}
 	for name, value := range a.Xattrs {
-		if err := unix.Lsetxattr(where.proc(), name, value, 0); err != nil {
+		if err := unix.Lsetxattr(where.procPath(), name, value, 0); err != nil {
 			errs = append(errs, fmt.Errorf("setting extended attribute %s: %w", name, err))
 		}
 	}
-	if a.labels() {
-		_ = unix.Lsetxattr(where.proc(), selinuxLabel, a.Label, 0) // see Attr.Label
+	if a.usesLabel() {
+		_ = unix.Lsetxattr(where.procPath(), selinuxLabel, a.Label, 0) // see Attr.Label
 	}
 	return errors.Join(errs...)
 }
 
-// labels reports whether Label applies: a restored file has its own label.
-func (a Attr) labels() bool {
+// usesLabel reports whether Label applies: a restored file has its own label.
+func (a Attr) usesLabel() bool {
 	_, given := a.Xattrs[selinuxLabel]
 	return len(a.Label) > 0 && !given
 }

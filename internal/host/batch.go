@@ -25,31 +25,31 @@ import (
 // ext4 and xfs, fsync waits for part of that too.
 type Batch struct {
 	tree    *Tree
-	staged  []staged
-	parents map[object]*os.File // one open handle per directory, not per file
+	staged  []stagedFile
+	parents map[fileID]*os.File // one open handle per directory, not per file
 	devices map[uint64]*os.File // one open file per file system, for syncfs
 }
 
-// object identifies a file or directory, independent of its names.
-type object struct{ device, inode uint64 }
+// fileID identifies a file or directory, independent of its names.
+type fileID struct{ device, inode uint64 }
 
-type staged struct {
-	where     place
-	in        object // the directory of the temporary file
+type stagedFile struct {
+	where     pathEntry
+	in        fileID // the directory of the temporary file
 	temporary string
 	path      string
 }
 
 // NewBatch returns an empty batch.
 func (t *Tree) NewBatch() *Batch {
-	return &Batch{tree: t, parents: map[object]*os.File{}, devices: map[uint64]*os.File{}}
+	return &Batch{tree: t, parents: map[fileID]*os.File{}, devices: map[uint64]*os.File{}}
 }
 
 // Stage writes content to a temporary file beside p, with its final owner, mode
 // and attributes. After an error the file is not part of the batch: Stage
 // removes an incomplete file, and no later call renames it into place.
 func (b *Batch) Stage(p string, content []byte, attr Attr) error {
-	where, in, err := b.at(p)
+	where, in, err := b.openParent(p)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
-	if err = fill(file, content, attr); err != nil {
+	if err = writeContent(file, content, attr); err != nil {
 		file.Close()
 	} else {
 		err = b.keepDevice(file)
@@ -66,20 +66,20 @@ func (b *Batch) Stage(p string, content []byte, attr Attr) error {
 		_ = unix.Unlinkat(where.fd(), name, 0) // a later run removes it anyway
 		return fmt.Errorf("writing %s: %w", p, err)
 	}
-	b.staged = append(b.staged, staged{where: where, in: in, temporary: name, path: p})
+	b.staged = append(b.staged, stagedFile{where: where, in: in, temporary: name, path: p})
 	return nil
 }
 
-// at opens the parent of p. The batch closes it.
-func (b *Batch) at(p string) (place, object, error) {
-	where, err := b.tree.at(p)
+// openParent opens the parent of p. The batch closes it.
+func (b *Batch) openParent(p string) (pathEntry, fileID, error) {
+	where, err := b.tree.openParent(p)
 	if err != nil {
-		return place{}, object{}, err
+		return pathEntry{}, fileID{}, err
 	}
-	in, err := identity(where.parent)
+	in, err := fileIDOf(where.parent)
 	if err != nil {
 		where.parent.Close()
-		return place{}, object{}, fmt.Errorf("resolving %s: %w", p, err)
+		return pathEntry{}, fileID{}, fmt.Errorf("resolving %s: %w", p, err)
 	}
 	if open := b.parents[in]; open != nil {
 		where.parent.Close()
@@ -90,21 +90,21 @@ func (b *Batch) at(p string) (place, object, error) {
 	return where, in, nil
 }
 
-func identity(file *os.File) (object, error) {
+func fileIDOf(file *os.File) (fileID, error) {
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(file.Fd()), &stat); err != nil {
-		return object{}, err
+		return fileID{}, err
 	}
-	return object{device: stat.Dev, inode: stat.Ino}, nil
+	return fileID{device: stat.Dev, inode: stat.Ino}, nil
 }
 
-// Holds reports whether a file is staged for p, by that name or another.
-func (b *Batch) Holds(p string) (bool, error) {
+// IsStaged reports whether a file is staged for p, by that name or another.
+func (b *Batch) IsStaged(p string) (bool, error) {
 	if len(b.staged) == 0 {
 		return false, nil
 	}
-	where, in, err := b.at(p)
-	if absent(err) {
+	where, in, err := b.openParent(p)
+	if isAbsent(err) {
 		return false, nil
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func (b *Batch) Holds(p string) (bool, error) {
 // that Sync makes that durable too.
 func (b *Batch) Touch(p string) error {
 	dir, err := b.tree.openDir(path.Dir(path.Clean("/" + p)))
-	if absent(err) {
+	if isAbsent(err) {
 		return nil // p does not exist, and will not after a power loss
 	}
 	if err != nil {
@@ -133,7 +133,7 @@ func (b *Batch) Touch(p string) error {
 
 // keepDevice keeps one file open per file system and closes the others.
 func (b *Batch) keepDevice(file *os.File) error {
-	is, err := identity(file)
+	is, err := fileIDOf(file)
 	if err != nil {
 		file.Close()
 		return err
@@ -178,7 +178,7 @@ func (b *Batch) RenameEach() (map[string]error, error) {
 		return nil, err
 	}
 	failed := map[string]error{}
-	var left []staged
+	var left []stagedFile
 	for _, s := range b.staged {
 		if err := unix.Renameat(s.where.fd(), s.temporary, s.where.fd(), s.where.base); err != nil {
 			failed[s.path] = fmt.Errorf("renaming into %s: %w", s.path, err)
@@ -213,5 +213,5 @@ func (b *Batch) Abort() {
 	for _, file := range b.devices {
 		file.Close()
 	}
-	b.staged, b.parents, b.devices = nil, map[object]*os.File{}, map[uint64]*os.File{}
+	b.staged, b.parents, b.devices = nil, map[fileID]*os.File{}, map[uint64]*os.File{}
 }

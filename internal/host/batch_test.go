@@ -21,7 +21,7 @@ func TestBatchReplacesFilesTogether(t *testing.T) {
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	for name, content := range map[string]string{"/etc/old": "new", "/etc/fresh": "fresh", "/empty": ""} {
-		if err := batch.Stage(name, []byte(content), mine(0o640)); err != nil {
+		if err := batch.Stage(name, []byte(content), newAttr(0o640)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -50,11 +50,11 @@ func TestAbortLeavesNothing(t *testing.T) {
 	before := names(t, root)
 	batch := tree.NewBatch()
 	for _, name := range []string{"/etc/old", "/etc/new"} {
-		if err := batch.Stage(name, []byte("x"), mine(0o600)); err != nil {
+		if err := batch.Stage(name, []byte("x"), newAttr(0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := batch.Stage("/missing/parent", nil, mine(0o600)); err == nil {
+	if err := batch.Stage("/missing/parent", nil, newAttr(0o600)); err == nil {
 		t.Error("a file without a parent was staged")
 	}
 	if len(names(t, root)) != len(before)+2 {
@@ -69,14 +69,14 @@ func TestAbortLeavesNothing(t *testing.T) {
 
 // The next run removes the temporary file of a killed run, and does not inherit
 // its mode.
-func TestBatchReplacesWhatAKilledRunLeft(t *testing.T) {
+func TestBatchReplacesLeftoverTemporaryFile(t *testing.T) {
 	tree, root := openTest(t)
 	killed := tree.NewBatch()
-	if err := killed.Stage("/secret", []byte("half"), mine(0o666)); err != nil {
+	if err := killed.Stage("/secret", []byte("half"), newAttr(0o666)); err != nil {
 		t.Fatal(err)
 	}
 	batch := tree.NewBatch()
-	if err := batch.Stage("/secret", []byte("whole"), mine(0o600)); err != nil {
+	if err := batch.Stage("/secret", []byte("whole"), newAttr(0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := batch.Commit(); err != nil {
@@ -99,10 +99,10 @@ func TestBatchSetsModeOwnerAndAttributes(t *testing.T) {
 		name string
 		attr Attr
 	}{
-		{"/plain", mine(0o644)},
-		{"/secret", mine(0o600)},
-		{"/setuid", mine(0o4755)},
-		{"/none", mine(0)},
+		{"/plain", newAttr(0o644)},
+		{"/secret", newAttr(0o600)},
+		{"/setuid", newAttr(0o4755)},
+		{"/none", newAttr(0)},
 		{"/labelled", Attr{Mode: 0o640, UID: os.Geteuid(), GID: os.Getegid(), Xattrs: map[string][]byte{"user.a": []byte("1"), "user.empty": {}}}},
 	} {
 		attr := test.attr
@@ -142,7 +142,7 @@ func TestBatchKeepsOneFileOpenForEachFileSystem(t *testing.T) {
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	for _, name := range []string{"/a", "/b", "/c"} {
-		if err := batch.Stage(name, nil, mine(0o600)); err != nil {
+		if err := batch.Stage(name, nil, newAttr(0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -160,7 +160,7 @@ func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
 	batch := tree.NewBatch()
 	defer batch.Abort()
 	for _, name := range []string{"/etc/a", "/alias/b", "/etc/c", "/etc/sub/d"} {
-		if err := batch.Stage(name, nil, mine(0o600)); err != nil {
+		if err := batch.Stage(name, nil, newAttr(0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -168,14 +168,14 @@ func TestBatchKeepsOneHandleForEachDirectory(t *testing.T) {
 		t.Errorf("%d handles for two directories", len(batch.parents))
 	}
 	for name, want := range map[string]bool{"/alias/a": true, "/etc/b": true, "/etc/d": false, "/etc/sub/d": true, "/a": false, "/none/a": false} {
-		if got, err := batch.Holds(name); err != nil || got != want {
+		if got, err := batch.IsStaged(name); err != nil || got != want {
 			t.Errorf("%s is staged: %t, %v", name, got, err)
 		}
 	}
 	if err := batch.Rename(); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := batch.Holds("/etc/a"); err != nil || got {
+	if got, err := batch.IsStaged("/etc/a"); err != nil || got {
 		t.Errorf("staged after the rename: %t, %v", got, err)
 	}
 	if err := batch.Touch("/none/at/all"); err != nil {

@@ -16,7 +16,7 @@ import (
 // Mkdir creates directory p, or sets owner and mode of an existing one. The
 // parent must exist.
 func (t *Tree) Mkdir(p string, attr Attr) error {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (t *Tree) Mkdir(p string, attr Attr) error {
 	return nil
 }
 
-func newDirectory(where place, attr Attr) (err error) {
+func newDirectory(where pathEntry, attr Attr) (err error) {
 	name, err := makeTemporary(where, func(name string) error { return unix.Mkdirat(where.fd(), name, 0o700) })
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func newDirectory(where place, attr Attr) (err error) {
 			_ = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR) // best effort; err is returned
 		}
 	}()
-	dir, err := place{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
+	dir, err := pathEntry{where.parent, name}.open(unix.O_RDONLY | unix.O_DIRECTORY)
 	if err != nil {
 		return err
 	}
@@ -80,7 +80,7 @@ func (t *Tree) MissingDirs(p string) ([]string, error) {
 			dir.Close()
 			break
 		}
-		if !absent(err) {
+		if !isAbsent(err) {
 			return nil, fmt.Errorf("opening %s: %w", p, err)
 		}
 		missing = append([]string{p}, missing...)
@@ -91,7 +91,7 @@ func (t *Tree) MissingDirs(p string) ([]string, error) {
 // Symlink creates a symbolic link to target at p, and replaces an existing link
 // or file in one rename.
 func (t *Tree) Symlink(target, p string, attr Attr) error {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 	if err != nil {
 		return fmt.Errorf("linking %s: %w", p, err)
 	}
-	if err = attr.setLink(place{where.parent, name}); err == nil {
+	if err = attr.setLink(pathEntry{where.parent, name}); err == nil {
 		err = unix.Renameat(where.fd(), name, where.fd(), where.base)
 	}
 	if err != nil {
@@ -113,12 +113,12 @@ func (t *Tree) Symlink(target, p string, attr Attr) error {
 // HardLink makes p another name of the file target, and replaces an existing
 // link or file in one rename.
 func (t *Tree) HardLink(target, p string) error {
-	from, err := t.at(target)
+	from, err := t.openParent(target)
 	if err != nil {
 		return err
 	}
 	defer from.parent.Close()
-	to, err := t.at(p)
+	to, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func (t *Tree) HardLink(target, p string) error {
 
 // SetAttr sets owner, mode and attributes of the file or directory at p.
 func (t *Tree) SetAttr(p string, attr Attr) error {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return err
 	}
@@ -158,8 +158,8 @@ func (t *Tree) SetAttr(p string, attr Attr) error {
 // Remove deletes the file, link or empty directory at p. A missing p is not an
 // error.
 func (t *Tree) Remove(p string) error {
-	where, err := t.at(p)
-	if absent(err) {
+	where, err := t.openParent(p)
+	if isAbsent(err) {
 		return nil
 	}
 	if err != nil {

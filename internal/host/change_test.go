@@ -14,7 +14,7 @@ func TestMkdir(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "etc/file", "")
 	for _, p := range []string{"/etc", "/etc/new"} {
-		if err := tree.Mkdir(p, mine(0o2750)); err != nil {
+		if err := tree.Mkdir(p, newAttr(0o2750)); err != nil {
 			t.Fatal(err)
 		}
 		if info, err := tree.Lstat(p); err != nil || info.Type != Directory || info.Mode != 0o2750 {
@@ -22,13 +22,13 @@ func TestMkdir(t *testing.T) {
 		}
 	}
 	for _, p := range []string{"/etc/file", "/none/below"} {
-		if err := tree.Mkdir(p, mine(0o755)); err == nil {
+		if err := tree.Mkdir(p, newAttr(0o755)); err == nil {
 			t.Errorf("%s became a directory", p)
 		}
 	}
 }
 
-func TestMissingDirsAreThoseThatMkdirAllMakes(t *testing.T) {
+func TestMissingDirsMatchesMkdirAll(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "etc/file", "")
 	put(t, root, "usr/lib/file", "")
@@ -61,17 +61,17 @@ func TestMissingDirsAreThoseThatMkdirAllMakes(t *testing.T) {
 	}
 }
 
-func TestSymlinkReplacesInOneStep(t *testing.T) {
+func TestSymlinkReplacesAtomically(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "file", "was here")
 	symlink(t, "old", root, "link")
 	put(t, root, "dir/inner", "")
 	for _, p := range []string{"/file", "/link", "/new"} {
-		if err := tree.Symlink("/dev/null", p, mine(0)); err != nil {
+		if err := tree.Symlink("/dev/null", p, newAttr(0)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := tree.Symlink("/dev/null", "/dir", mine(0)); err == nil {
+	if err := tree.Symlink("/dev/null", "/dir", newAttr(0)); err == nil {
 		t.Error("a link took the place of a directory")
 	}
 	want := []string{"/dir", "/dir/inner=", "/file -> /dev/null", "/link -> /dev/null", "/new -> /dev/null"}
@@ -106,7 +106,7 @@ func TestSetAttrKeepsContentAndAddsAttributes(t *testing.T) {
 	if err := unix.Lsetxattr(file, "user.kept", []byte("yes"), 0); err != nil {
 		t.Fatal(err)
 	}
-	attr := mine(0o751)
+	attr := newAttr(0o751)
 	attr.Xattrs = map[string][]byte{"user.added": []byte("too")}
 	if err := tree.SetAttr("/file", attr); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestSetAttrKeepsContentAndAddsAttributes(t *testing.T) {
 	}
 }
 
-func TestRemoveTakesNoFullDirectory(t *testing.T) {
+func TestRemoveKeepsNonEmptyDirectory(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "full/file", "")
 	if err := os.Mkdir(filepath.Join(root, "empty"), 0o700); err != nil {
@@ -137,7 +137,7 @@ func TestRemoveTakesNoFullDirectory(t *testing.T) {
 	}
 }
 
-func TestOpenTreeRefusesWhatIsNoDirectory(t *testing.T) {
+func TestOpenTreeRefusesNonDirectory(t *testing.T) {
 	_, root := openTest(t)
 	put(t, root, "file", "")
 	for _, name := range []string{filepath.Join(root, "file"), filepath.Join(root, "none")} {
@@ -151,13 +151,13 @@ func TestOpenTreeRefusesWhatIsNoDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	if tree.Live() || tree.Name() != root {
-		t.Errorf("name %s, live %t", tree.Name(), tree.Live())
+	if tree.IsLive() || tree.Name() != root {
+		t.Errorf("name %s, live %t", tree.Name(), tree.IsLive())
 	}
 }
 
 // A link can have its own owner, mode and attributes.
-func TestLstatSeesALinksOwnAttributes(t *testing.T) {
+func TestLstatReturnsAttributesOfLink(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can give a link an attribute")
 	}
@@ -174,7 +174,7 @@ func TestLstatSeesALinksOwnAttributes(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, info.Xattrs, err)
 		}
 	}
-	attr := mine(0)
+	attr := newAttr(0)
 	attr.Xattrs = map[string][]byte{"trusted.mark": []byte("given back")}
 	if err := tree.Symlink("file", "/link", attr); err != nil {
 		t.Fatal(err)
@@ -185,7 +185,7 @@ func TestLstatSeesALinksOwnAttributes(t *testing.T) {
 }
 
 // A file that cannot be removed (chattr +i) is an error, not a success.
-func TestRemoveSaysWhenItCannot(t *testing.T) {
+func TestRemoveFailsForImmutableFile(t *testing.T) {
 	const immutable = 0x10 // FS_IMMUTABLE_FL
 	tree, root := openTest(t)
 	put(t, root, "file", "precious")
@@ -222,7 +222,7 @@ func TestRemoveTemporary(t *testing.T) {
 }
 
 // A rename to another name of the same file does nothing, and returns no error.
-func TestHardLinkThatIsThereAlready(t *testing.T) {
+func TestHardLinkAlreadyExists(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "file", "one")
 	for range 2 {

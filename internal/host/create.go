@@ -31,7 +31,7 @@ func Create(name string, fill func(io.Writer) error) error {
 	if err := file.Sync(); err != nil {
 		return fmt.Errorf("writing %s: %w", name, err)
 	}
-	if err := rename(file.Name(), name); err != nil {
+	if err := renameNoReplace(file.Name(), name); err != nil {
 		return fmt.Errorf("making %s: %w", name, err)
 	}
 	tree, err := OpenTree(dir)
@@ -42,9 +42,9 @@ func Create(name string, fill func(io.Writer) error) error {
 	return tree.SyncDir("/")
 }
 
-// rename renames a file without replacing an existing one. Some file systems,
+// renameNoReplace renames a file without replacing an existing one. Some file systems,
 // such as NFS, do not support that but support hard links.
-func rename(from, to string) error {
+func renameNoReplace(from, to string) error {
 	err := unix.Renameat2(unix.AT_FDCWD, from, unix.AT_FDCWD, to, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) {
 		return os.Link(from, to)

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	echoEvery = 10 * time.Millisecond
+	echoInterval = 10 * time.Millisecond
 	// A later reply is as bad as none: it waited in a queue.
-	echoLimit = 150 * time.Millisecond
+	echoTimeout = 150 * time.Millisecond
 )
 
-// Echo sends ICMP echo requests to an address, a hundred per second, to measure
+// Pinger sends ICMP echo requests to an address, a hundred per second, to measure
 // how long it was unreachable.
-type Echo struct {
+type Pinger struct {
 	conn     net.PacketConn
 	target   netip.Addr
-	kinds    echoKinds
+	types    icmpTypes
 	links    []string // outgoing links; "" selects one by route
 	id       uint16
 	stop     chan struct{}
@@ -45,17 +45,17 @@ type Outage struct {
 	Answered int
 }
 
-// echoKinds are the ICMP message types of a family.
-type echoKinds struct{ request, reply byte }
+// icmpTypes are the ICMP message types of a family.
+type icmpTypes struct{ request, reply byte }
 
-// StartEcho starts to send requests from an address of this host or, with the
+// StartPinger starts to send requests from an address of this host or, with the
 // zero address, from any. A link-local target gets requests over each of the
 // existing links, because the host's address can change the link during the
 // measurement. It requires permission to open a raw socket.
-func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*Echo, error) {
-	network, address, kinds := "ip4:icmp", "0.0.0.0", echoKinds{8, 0}
+func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) (*Pinger, error) {
+	network, address, kinds := "ip4:icmp", "0.0.0.0", icmpTypes{8, 0}
 	if target.Is6() {
-		network, address, kinds = "ip6:ipv6-icmp", "::", echoKinds{128, 129}
+		network, address, kinds = "ip6:ipv6-icmp", "::", icmpTypes{128, 129}
 	}
 	if from.IsValid() {
 		address = from.String()
@@ -64,8 +64,8 @@ func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*
 	if err != nil {
 		return nil, fmt.Errorf("opening a socket for ICMP: %w", err)
 	}
-	e := &Echo{
-		conn: conn, target: target, kinds: kinds, links: []string{""}, stop: make(chan struct{}),
+	e := &Pinger{
+		conn: conn, target: target, types: kinds, links: []string{""}, stop: make(chan struct{}),
 		id: uint16(os.Getpid()), //nolint:gosec // only tells our requests from others'
 	}
 	if target.Is6() && target.IsLinkLocalUnicast() {
@@ -78,8 +78,8 @@ func StartEcho(ctx context.Context, target, from netip.Addr, links ...string) (*
 }
 
 // Stop ends the measurement and returns the result. It blocks for up to 150 ms.
-func (e *Echo) Stop() Outage {
-	time.Sleep(echoLimit) // for outstanding replies
+func (e *Pinger) Stop() Outage {
+	time.Sleep(echoTimeout) // for outstanding replies
 	close(e.stop)
 	e.conn.Close()
 	e.finished.Wait()
@@ -93,7 +93,7 @@ func outageOf(requests []request, now time.Time) Outage {
 	var last time.Time
 	lost := false
 	for _, r := range requests {
-		if now.Sub(r.at) < echoLimit && !r.answered {
+		if now.Sub(r.at) < echoTimeout && !r.answered {
 			break
 		}
 		outage.Sent++
@@ -110,9 +110,9 @@ func outageOf(requests []request, now time.Time) Outage {
 	return outage
 }
 
-func (e *Echo) send() {
+func (e *Pinger) send() {
 	defer e.finished.Done()
-	ticker := time.NewTicker(echoEvery)
+	ticker := time.NewTicker(echoInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -124,7 +124,7 @@ func (e *Echo) send() {
 		sequence := len(e.requests)
 		e.requests = append(e.requests, request{at: time.Now()})
 		e.mu.Unlock()
-		message := e.kinds.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
+		message := e.types.message(e.id, uint32(sequence)) //nolint:gosec // a hundred a second
 		for _, link := range e.links {
 			_, _ = e.conn.WriteTo(message, &net.IPAddr{IP: e.target.AsSlice(), Zone: zone(link)}) // errors count as loss
 		}
@@ -145,7 +145,7 @@ func zone(link string) string {
 	return strings.TrimSpace(string(content))
 }
 
-func (e *Echo) receive() {
+func (e *Pinger) receive() {
 	defer e.finished.Done()
 	buffer := make([]byte, 256)
 	for {
@@ -153,12 +153,12 @@ func (e *Echo) receive() {
 		if err != nil {
 			return
 		}
-		if n < 12 || buffer[0] != e.kinds.reply || binary.BigEndian.Uint16(buffer[4:]) != e.id {
+		if n < 12 || buffer[0] != e.types.reply || binary.BigEndian.Uint16(buffer[4:]) != e.id {
 			continue
 		}
 		sequence := int(binary.BigEndian.Uint32(buffer[8:]))
 		e.mu.Lock()
-		if sequence < len(e.requests) && time.Since(e.requests[sequence].at) < echoLimit {
+		if sequence < len(e.requests) && time.Since(e.requests[sequence].at) < echoTimeout {
 			e.requests[sequence].answered = true
 		}
 		e.mu.Unlock()
@@ -168,7 +168,7 @@ func (e *Echo) receive() {
 // message returns an ICMP echo request with a 32-bit sequence number as data,
 // because the number in the header would wrap around. The kernel sets the
 // checksum for ICMPv6.
-func (k echoKinds) message(id uint16, sequence uint32) []byte {
+func (k icmpTypes) message(id uint16, sequence uint32) []byte {
 	message := []byte{k.request, 0, 0, 0, byte(id >> 8), byte(id), 0, 1, 0, 0, 0, 0}
 	binary.BigEndian.PutUint32(message[8:], sequence)
 	var sum uint32

@@ -2,10 +2,10 @@ package host
 
 import "time"
 
-// Silence returns the time since the last request that got a reply. It returns
+// SinceLastReply returns the time since the last request that got a reply. It returns
 // false for a target that has never replied: many gateways ignore echo
 // requests.
-func (e *Echo) Silence() (time.Duration, bool) {
+func (e *Pinger) SinceLastReply() (time.Duration, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for i := len(e.requests) - 1; i >= 0; i-- {

@@ -12,7 +12,7 @@ import (
 // message including its checksum is all ones (RFC 792).
 func TestEchoRequestChecksum(t *testing.T) {
 	for _, sequence := range []uint32{0, 1, 0xffff, 0x10000, 0xfffefffd, 0xffffffff} {
-		message := echoKinds{8, 0}.message(0xbeef, sequence)
+		message := icmpTypes{8, 0}.message(0xbeef, sequence)
 		var sum uint32
 		for i := 0; i < len(message); i += 2 {
 			sum += uint32(binary.BigEndian.Uint16(message[i:]))
@@ -35,8 +35,8 @@ func TestOutage(t *testing.T) {
 	}{
 		"nobody there":    {[]bool{no, no, no}, Outage{Sent: 3}},
 		"all answered":    {[]bool{yes, yes, yes}, Outage{Sent: 3, Answered: 3}},
-		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Answered: 3, Longest: 3 * echoEvery}},
-		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Answered: 3, Longest: 3 * echoEvery}},
+		"two lost":        {[]bool{yes, no, no, yes, yes}, Outage{Sent: 5, Answered: 3, Longest: 3 * echoInterval}},
+		"the longest":     {[]bool{yes, no, yes, no, no, yes}, Outage{Sent: 6, Answered: 3, Longest: 3 * echoInterval}},
 		"lost at first":   {[]bool{no, yes, yes}, Outage{Sent: 3, Answered: 2}},
 		"the last is due": {[]bool{yes, no}, Outage{Sent: 2, Answered: 1}},
 	}
@@ -45,7 +45,7 @@ func TestOutage(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var requests []request
 			for i, answered := range test.answered {
-				requests = append(requests, request{begin.Add(time.Duration(i) * echoEvery), answered})
+				requests = append(requests, request{begin.Add(time.Duration(i) * echoInterval), answered})
 			}
 			if got := outageOf(requests, time.Now()); got != test.want {
 				t.Errorf("%+v, want %+v", got, test.want)
@@ -59,13 +59,13 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-func TestLasting(t *testing.T) {
+func TestSinceLastReply(t *testing.T) {
 	link := Link{
 		Addresses: []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("2001:db8::2/64"), netip.MustParsePrefix("192.0.2.7/24")},
-		Passing:   []netip.Addr{netip.MustParseAddr("2001:db8::2")},
+		Transient: []netip.Addr{netip.MustParseAddr("2001:db8::2")},
 	}
 	want := []netip.Prefix{netip.MustParsePrefix("2001:db8::1/64"), netip.MustParsePrefix("192.0.2.7/24")}
-	if got := link.Lasting(); !slices.Equal(got, want) {
+	if got := link.Stable(); !slices.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 }

@@ -40,9 +40,9 @@ type OSRelease struct {
 	Name    string   `json:"name"`    // PRETTY_NAME
 }
 
-// LookFacts gathers the facts of the running host. A value that cannot be read
+// GatherFacts gathers the facts of the running host. A value that cannot be read
 // remains zero: a preflight check reports it where it matters.
-func LookFacts(_ context.Context) (Facts, error) {
+func GatherFacts(_ context.Context) (Facts, error) {
 	facts := Facts{Arch: runtime.GOARCH, Root: os.Geteuid() == 0}
 	release, err := os.ReadFile("/etc/os-release")
 	if err != nil {
@@ -57,9 +57,9 @@ func LookFacts(_ context.Context) (Facts, error) {
 	facts.Hostname = unix.ByteSliceToString(uts.Nodename[:])
 	facts.MachineID = firstLine("/etc/machine-id")
 	facts.BootID = firstLine("/proc/sys/kernel/random/boot_id")
-	facts.OSTree = present("/run/ostree-booted")
+	facts.OSTree = fileExists("/run/ostree-booted")
 	facts.FIPS = firstLine("/proc/sys/crypto/fips_enabled") == "1"
-	facts.CgroupV2 = present("/sys/fs/cgroup/cgroup.controllers")
+	facts.CgroupV2 = fileExists("/sys/fs/cgroup/cgroup.controllers")
 	facts.SELinux = selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current"))
 	facts.Cmdline = strings.Fields(firstLine("/proc/cmdline"))
 	facts.MemoryKiB = memTotal()
@@ -142,7 +142,7 @@ func firstLine(p string) string {
 	return strings.TrimSpace(line)
 }
 
-func present(p string) bool {
+func fileExists(p string) bool {
 	_, err := os.Stat(p)
 	return err == nil
 }

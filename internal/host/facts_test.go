@@ -76,8 +76,8 @@ func TestSELinuxMode(t *testing.T) {
 
 // Facts of the machine that runs the test: those that every Linux has must be
 // set.
-func TestLookFacts(t *testing.T) {
-	facts, err := LookFacts(t.Context())
+func TestGatherFacts(t *testing.T) {
+	facts, err := GatherFacts(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

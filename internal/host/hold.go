@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Hold keeps addresses and a default route on a link while another program
+// AddressKeeper keeps addresses and a default route on a link while another program
 // reconfigures the link: it adds them again as soon as they are removed.
-type Hold struct {
+type AddressKeeper struct {
 	link      int
 	addresses []netip.Prefix
 	route     *netlink.Route // nil: none
@@ -22,15 +22,15 @@ type Hold struct {
 	finished  sync.WaitGroup
 }
 
-// holdSeconds is the lifetime of a held address that no program takes over, and
+// keptAddressSeconds is the lifetime of a held address that no program takes over, and
 // of the held route if this process is killed.
-const holdSeconds = 600
+const keptAddressSeconds = 600
 
-// StartHold keeps addresses, the existing link-local addresses of the link and,
+// StartAddressKeeper keeps addresses, the existing link-local addresses of the link and,
 // if gateway is valid, a default route. It adds those that are missing. They
 // are this host's own addresses, so duplicate address detection is skipped,
 // which would make them unusable for a second or two.
-func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*Hold, error) {
+func StartAddressKeeper(name string, addresses []netip.Prefix, gateway netip.Addr, metric int) (*AddressKeeper, error) {
 	link, err := netlink.LinkByName(name)
 	if err != nil {
 		return nil, fmt.Errorf("finding network interface %s: %w", name, err)
@@ -39,7 +39,7 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 	if err != nil {
 		return nil, fmt.Errorf("listing addresses of %s: %w", name, err)
 	}
-	h := &Hold{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
+	h := &AddressKeeper{link: link.Attrs().Index, addresses: slices.Clone(addresses), done: make(chan struct{})}
 	for _, address := range present {
 		if prefix := prefixOf(address.IPNet); prefix.Addr().IsLinkLocalUnicast() && address.Flags&unix.IFA_F_TENTATIVE == 0 {
 			h.addresses = append(h.addresses, prefix)
@@ -65,7 +65,7 @@ func StartHold(name string, addresses []netip.Prefix, gateway netip.Addr, metric
 // Stop stops keeping the addresses. It removes the held route, and the subnet
 // routes that the kernel has added for the held addresses. An address that no
 // program has taken over expires.
-func (h *Hold) Stop() error {
+func (h *AddressKeeper) Stop() error {
 	close(h.done)
 	h.finished.Wait()
 	var routes []*netlink.Route
@@ -91,7 +91,7 @@ func (h *Hold) Stop() error {
 // (IP6_RT_PRIO_ADDRCONF).
 const kernelMetric = 256
 
-func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
+func (h *AddressKeeper) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.RouteUpdate) {
 	defer h.finished.Done()
 	for {
 		select {
@@ -118,17 +118,17 @@ func (h *Hold) keep(addresses <-chan netlink.AddrUpdate, routes <-chan netlink.R
 
 // ensure adds the missing addresses and route. Errors are ignored: the next
 // change is another attempt, and the caller verifies the connectivity.
-func (h *Hold) ensure() {
+func (h *AddressKeeper) ensure() {
 	link := &netlink.GenericLink{LinkAttrs: netlink.LinkAttrs{Index: h.link}}
 	for _, prefix := range h.addresses {
 		_ = netlink.AddrAdd(link, &netlink.Addr{
 			IPNet: &net.IPNet{IP: prefix.Addr().AsSlice(), Mask: net.CIDRMask(prefix.Bits(), prefix.Addr().BitLen())},
-			Flags: unix.IFA_F_NODAD, ValidLft: holdSeconds, PreferedLft: holdSeconds,
+			Flags: unix.IFA_F_NODAD, ValidLft: keptAddressSeconds, PreferedLft: keptAddressSeconds,
 		})
 	}
 	if h.route != nil {
 		gateway, _ := netip.AddrFromSlice(h.route.Gw)
-		_ = addExpiringRoute(h.link, gateway, h.route.Priority, holdSeconds)
+		_ = addExpiringRoute(h.link, gateway, h.route.Priority, keptAddressSeconds)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 
 // Removed addresses are added again and are usable at once, and the route is
 // removed at the end.
-func TestHold(t *testing.T) {
+func TestAddressKeeper(t *testing.T) {
 	if !namespaced(t) {
 		return
 	}
@@ -25,7 +25,7 @@ func TestHold(t *testing.T) {
 		ip(t, command)
 	}
 	prefix := netip.MustParsePrefix("2001:db8::7/64")
-	hold, err := StartHold("up0", []netip.Prefix{prefix}, netip.MustParseAddr("fe80::1"), 49)
+	hold, err := StartAddressKeeper("up0", []netip.Prefix{prefix}, netip.MustParseAddr("fe80::1"), 49)
 	if err != nil {
 		t.Fatal(err)
 	}

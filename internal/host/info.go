@@ -40,8 +40,8 @@ type Info struct {
 
 // Lstat returns the Info of p. A missing file yields Info{} and no error.
 func (t *Tree) Lstat(p string) (Info, error) {
-	where, err := t.at(p)
-	if absent(err) {
+	where, err := t.openParent(p)
+	if isAbsent(err) {
 		return Info{}, nil
 	}
 	if err != nil {
@@ -56,9 +56,9 @@ func (t *Tree) Lstat(p string) (Info, error) {
 }
 
 // info returns the Info of the file. A missing file yields Info{} and no error.
-func (p place) info() (Info, error) {
+func (p pathEntry) info() (Info, error) {
 	file, err := p.open(unix.O_PATH)
-	if absent(err) {
+	if isAbsent(err) {
 		return Info{}, nil
 	}
 	if err != nil {

@@ -8,12 +8,12 @@ import (
 // HasSysctl reports whether the running kernel has a sysctl, whose name is
 // written with dots.
 func HasSysctl(name string) bool {
-	return present("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
+	return fileExists("/proc/sys/" + strings.NewReplacer(".", "/", "/", ".").Replace(name))
 }
 
 // HasModule reports whether a kernel module is loaded, built in or loadable.
 func HasModule(ctx context.Context, name string) bool {
-	if present("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
+	if fileExists("/sys/module/" + strings.ReplaceAll(name, "-", "_")) {
 		return true
 	}
 	_, err := Run(ctx, "modprobe", "--dry-run", "--quiet", "--", name)

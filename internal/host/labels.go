@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// question is one invocation of matchpathcon.
-type question struct {
+// labelQuery is one invocation of matchpathcon.
+type labelQuery struct {
 	class string // for matchpathcon -m: file, dir, lnk_file
 	paths []string
 }
 
-// argumentBytes limits the paths of one question, well below the maximum length
+// maxArgumentBytes limits the paths of one question, well below the maximum length
 // of a command line (128 KiB on the oldest kernels).
-const argumentBytes = 64 << 10
+const maxArgumentBytes = 64 << 10
 
-// questions groups paths by file type, and splits them into command lines of
+// labelQueries groups paths by file type, and splits them into command lines of
 // limited length. It skips a path with a newline, because the output could not
 // be parsed.
-func questions(types map[string]FileType) []question {
+func labelQueries(types map[string]FileType) []labelQuery {
 	classes := map[FileType]string{Regular: "file", Directory: "dir", Symlink: "lnk_file"}
-	var all []question
+	var all []labelQuery
 	for _, kind := range []FileType{Regular, Directory, Symlink} {
 		var paths []string
 		for p, t := range types {
@@ -31,11 +31,11 @@ func questions(types map[string]FileType) []question {
 		slices.Sort(paths)
 		for len(paths) > 0 {
 			n, size := 0, 0
-			for n < len(paths) && (n == 0 || size+len(paths[n]) < argumentBytes) {
+			for n < len(paths) && (n == 0 || size+len(paths[n]) < maxArgumentBytes) {
 				size += len(paths[n]) + 1
 				n++
 			}
-			all = append(all, question{class: classes[kind], paths: paths[:n]})
+			all = append(all, labelQuery{class: classes[kind], paths: paths[:n]})
 			paths = paths[n:]
 		}
 	}

@@ -8,12 +8,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestQuestionsFitIntoACommandLine(t *testing.T) {
+func TestLabelQueriesFitCommandLine(t *testing.T) {
 	types := map[string]FileType{
 		"/etc/b": Regular, "/etc/a": Regular, "/etc": Directory, "/etc/link": Symlink, "/etc/new\nline": Regular, "/dev/x": Other, "/none": Absent,
 	}
-	want := []question{{"file", []string{"/etc/a", "/etc/b"}}, {"dir", []string{"/etc"}}, {"lnk_file", []string{"/etc/link"}}}
-	if diff := cmp.Diff(want, questions(types), cmp.AllowUnexported(question{})); diff != "" {
+	want := []labelQuery{{"file", []string{"/etc/a", "/etc/b"}}, {"dir", []string{"/etc"}}, {"lnk_file", []string{"/etc/link"}}}
+	if diff := cmp.Diff(want, labelQueries(types), cmp.AllowUnexported(labelQuery{})); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	many := map[string]FileType{}
@@ -21,16 +21,16 @@ func TestQuestionsFitIntoACommandLine(t *testing.T) {
 		many["/"+strings.Repeat("x", 2000)+string(rune('A'+i))] = Regular
 	}
 	asked := 0
-	for _, ask := range questions(many) {
-		if size := len(strings.Join(ask.paths, " ")); size > argumentBytes {
+	for _, ask := range labelQueries(many) {
+		if size := len(strings.Join(ask.paths, " ")); size > maxArgumentBytes {
 			t.Errorf("a command line of %d bytes", size)
 		}
 		asked += len(ask.paths)
 	}
-	if asked != len(many) || len(questions(many)) < 3 {
-		t.Errorf("asked for %d of %d in %d runs", asked, len(many), len(questions(many)))
+	if asked != len(many) || len(labelQueries(many)) < 3 {
+		t.Errorf("asked for %d of %d in %d runs", asked, len(many), len(labelQueries(many)))
 	}
-	if got := questions(map[string]FileType{"/" + strings.Repeat("x", 2*argumentBytes): Regular}); len(got) != 1 {
+	if got := labelQueries(map[string]FileType{"/" + strings.Repeat("x", 2*maxArgumentBytes): Regular}); len(got) != 1 {
 		t.Errorf("one path that is too long makes %d runs", len(got))
 	}
 }
@@ -57,8 +57,8 @@ const fileContexts = `/.*	system_u:object_r:default_t:s0
 
 // The real matchpathcon, with a policy of an image; this does not require
 // SELinux in the kernel.
-func TestLabelsOfAnImagesPolicy(t *testing.T) {
-	if !HasProgram("matchpathcon") {
+func TestLabelsOfImagePolicy(t *testing.T) {
+	if !HasCommand("matchpathcon") {
 		t.Skip("matchpathcon is not installed (Debian: apt-get install selinux-utils)")
 	}
 	tree, root := openTest(t)
@@ -74,7 +74,7 @@ func TestLabelsOfAnImagesPolicy(t *testing.T) {
 			t.Fatalf("%v, %v", contexts, err)
 		}
 		defer contexts.Close()
-		got, err := policyLabels(t.Context(), contextsOf(contexts), map[string]FileType{"/etc/a": kind, "/etc/b c": kind, "/run/x": kind, "-x": kind})
+		got, err := policyLabels(t.Context(), fileContextsArguments(contexts), map[string]FileType{"/etc/a": kind, "/etc/b c": kind, "/run/x": kind, "-x": kind})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,13 +91,13 @@ func TestLabelsOfAnImagesPolicy(t *testing.T) {
 
 // A new file has its label before it has its name; a restored file has its
 // previous label.
-func TestLabelIsOfWhatIsNew(t *testing.T) {
-	if os.Geteuid() != 0 || selinuxOn() {
+func TestLabelOnlyAppliesToNewFiles(t *testing.T) {
+	if os.Geteuid() != 0 || isSELinuxEnabled() {
 		t.Skip("needs root, and a kernel that takes any label as it has no SELinux")
 	}
 	tree, root := openTest(t)
 	put(t, root, "there", "")
-	attr := mine(0o700)
+	attr := newAttr(0o700)
 	attr.Label = []byte("system_u:object_r:new_t:s0\x00")
 	old := attr
 	old.Xattrs = map[string][]byte{selinuxLabel: []byte("system_u:object_r:old_t:s0\x00")}

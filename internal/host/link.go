@@ -22,27 +22,27 @@ type Link struct {
 	Master     int            `json:"master,omitempty"`     // index of the bridge or bond that it is a port of
 	Parent     int            `json:"parent,omitempty"`     // index of the interface below a VLAN
 	Addresses  []netip.Prefix `json:"addresses"`            // global unicast only
-	Passing    []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
+	Transient  []netip.Addr   `json:"passing,omitempty"`    // temporary (RFC 8981), deprecated, or an EgressIP
 	Permanent  []netip.Addr   `json:"permanent,omitempty"`  // IPv6: those that never expire, such as static ones
 	Foreign    []netip.Addr   `json:"foreign,omitempty"`    // IPv6: with a subnet route of the kernel; NetworkManager's lack it
 	Advertised []netip.Prefix `json:"advertised,omitempty"` // on-link subnets in router advertisements
 
 	PermanentMAC string `json:"permanentMAC,omitempty"` // the hardware's own MAC, regardless of MAC
 
-	BorrowsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active port
+	InheritsMAC bool `json:"borrowsMAC,omitempty"` // a bond with fail_over_mac: its MAC is that of the active port
 }
 
-func borrowsMAC(l netlink.Link) bool {
+func inheritsMAC(l netlink.Link) bool {
 	bond, ok := l.(*netlink.Bond)
 	return ok && bond.Mode == netlink.BOND_MODE_ACTIVE_BACKUP &&
 		(bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_ACTIVE || bond.FailOverMac == netlink.BOND_FAIL_OVER_MAC_FOLLOW)
 }
 
-// Lasting returns the addresses that peers can use permanently.
-func (l Link) Lasting() []netip.Prefix {
+// Stable returns the addresses that peers can use permanently.
+func (l Link) Stable() []netip.Prefix {
 	var lasting []netip.Prefix
 	for _, prefix := range l.Addresses {
-		if !slices.Contains(l.Passing, prefix.Addr()) {
+		if !slices.Contains(l.Transient, prefix.Addr()) {
 			lasting = append(lasting, prefix)
 		}
 	}
@@ -57,8 +57,8 @@ type Route struct {
 	Family  int        `json:"family"` // 4 or 6
 }
 
-// SameWay reports whether two routes are equal except for the metric.
-func (r Route) SameWay(other Route) bool {
+// EqualExceptMetric reports whether two routes are equal except for the metric.
+func (r Route) EqualExceptMetric(other Route) bool {
 	other.Metric = r.Metric
 	return r == other
 }
@@ -89,7 +89,7 @@ func Links() ([]Link, error) {
 			link.Parent = attrs.ParentIndex
 		}
 		link.PermanentMAC = attrs.PermHWAddr.String()
-		link.BorrowsMAC = borrowsMAC(l)
+		link.InheritsMAC = inheritsMAC(l)
 		for _, address := range addresses {
 			ip, ok := netip.AddrFromSlice(address.IP)
 			ones, _ := address.Mask.Size()
@@ -98,7 +98,7 @@ func Links() ([]Link, error) {
 				if ip.Is6() {
 					link.addFlags(ip, address.Flags)
 				} else if strings.Contains(address.Label, egressLabel) {
-					link.Passing = append(link.Passing, ip)
+					link.Transient = append(link.Transient, ip)
 				}
 			}
 		}
@@ -148,7 +148,7 @@ const egressLabel = "eip"
 
 func (l *Link) addFlags(ip netip.Addr, flags int) {
 	if flags&(unix.IFA_F_TEMPORARY|unix.IFA_F_DEPRECATED|unix.IFA_F_DADFAILED) != 0 {
-		l.Passing = append(l.Passing, ip)
+		l.Transient = append(l.Transient, ip)
 	}
 	if flags&unix.IFA_F_PERMANENT != 0 {
 		l.Permanent = append(l.Permanent, ip)

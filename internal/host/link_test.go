@@ -47,7 +47,7 @@ func TestLinkAddresses(t *testing.T) {
 	}
 	at := slices.IndexFunc(links, func(l Link) bool { return l.Name == "up0" })
 	want := []netip.Prefix{netip.MustParsePrefix("192.0.2.7/24"), netip.MustParsePrefix("2001:db8::7/64")}
-	if got := links[at].Lasting(); len(links[at].Addresses) != 4 || !slices.Equal(got, want) {
+	if got := links[at].Stable(); len(links[at].Addresses) != 4 || !slices.Equal(got, want) {
 		t.Errorf("lasting %v of %v, want %v", got, links[at].Addresses, want)
 	}
 }

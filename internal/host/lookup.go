@@ -26,14 +26,14 @@ func (t *Tree) lookup(p string, flags int) (*os.File, error) {
 		return nil, &os.PathError{Op: "openat2", Path: p, Err: err}
 	}
 	if err != nil { // a link, a kernel without openat2, or a seccomp filter that forbids it
-		return t.lookupSteps(p, flags)
+		return t.lookupByComponent(p, flags)
 	}
 	return os.NewFile(uintptr(fd), p), nil
 }
 
-// lookupSteps implements lookup one component at a time.
-func (t *Tree) lookupSteps(p string, flags int) (*os.File, error) {
-	d := &descent{guard: t.GuardLinks(p), rest: strings.Split(p, "/")}
+// lookupByComponent implements lookup one component at a time.
+func (t *Tree) lookupByComponent(p string, flags int) (*os.File, error) {
+	d := &lookupState{guard: t.GuardLinks(p), rest: strings.Split(p, "/")}
 	defer d.close()
 	err := d.enter(t.root, ".")
 	for err == nil && len(d.rest) > 0 {
@@ -64,41 +64,41 @@ func (t *Tree) lookupSteps(p string, flags int) (*os.File, error) {
 // kernel.
 const maxLinks = 40
 
-// descent is one lookup in progress. ".." is the directory that the lookup came
+// lookupState is one lookup in progress. ".." is the directory that the lookup came
 // from, even if that was moved concurrently, and never outside of the tree.
-type descent struct {
+type lookupState struct {
 	guard *LinkGuard
-	rest  []string  // the remaining components
-	dirs  []entered // the root of the tree first
+	rest  []string          // the remaining components
+	dirs  []openedDirectory // the root of the tree first
 	links int
 }
 
-type entered struct {
+type openedDirectory struct {
 	file  *os.File
 	owner int
 }
 
-func (d *descent) top() entered { return d.dirs[len(d.dirs)-1] }
+func (d *lookupState) top() openedDirectory { return d.dirs[len(d.dirs)-1] }
 
 // leave closes all directories except the first kept ones.
-func (d *descent) leave(kept int) {
+func (d *lookupState) leave(kept int) {
 	for _, dir := range d.dirs[kept:] {
 		dir.file.Close()
 	}
 	d.dirs = d.dirs[:kept]
 }
 
-func (d *descent) close() { d.leave(0) }
+func (d *lookupState) close() { d.leave(0) }
 
 // enter opens an entry of directory in, which can be a link.
-func (d *descent) enter(in *os.File, name string) error {
-	opened, err := place{parent: in, base: name}.open(unix.O_PATH)
+func (d *lookupState) enter(in *os.File, name string) error {
+	opened, err := pathEntry{parent: in, base: name}.open(unix.O_PATH)
 	if err != nil {
 		return err
 	}
 	var stat unix.Stat_t
 	if err = unix.Fstat(int(opened.Fd()), &stat); err == nil && stat.Mode&unix.S_IFMT == unix.S_IFDIR {
-		d.dirs = append(d.dirs, entered{file: opened, owner: int(stat.Uid)})
+		d.dirs = append(d.dirs, openedDirectory{file: opened, owner: int(stat.Uid)})
 		return nil
 	}
 	defer opened.Close()
@@ -116,7 +116,7 @@ func (d *descent) enter(in *os.File, name string) error {
 }
 
 // follow inserts the components of a link before the remaining ones.
-func (d *descent) follow(name, target string, owner int) error {
+func (d *lookupState) follow(name, target string, owner int) error {
 	if d.links++; d.links > maxLinks {
 		return unix.ELOOP
 	}

@@ -14,7 +14,7 @@ import (
 
 // Both implementations of lookup find the same directories as pathrs, and none
 // where pathrs finds none.
-func TestLookupIsThatOfPathrs(t *testing.T) {
+func TestLookupMatchesPathrs(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "usr/lib/deep/file", "")
 	put(t, filepath.Dir(root), "outside/file", "")
@@ -35,15 +35,15 @@ func TestLookupIsThatOfPathrs(t *testing.T) {
 			wantErr = unix.ENOTDIR
 		}
 		for _, flags := range []int{unix.O_PATH, unix.O_RDONLY} {
-			for name, lookup := range map[string]func(string, int) (*os.File, error){"lookup": tree.lookup, "lookupSteps": tree.lookupSteps} {
+			for name, lookup := range map[string]func(string, int) (*os.File, error){"lookup": tree.lookup, "lookupSteps": tree.lookupByComponent} {
 				got, err := lookup(p, flags|unix.O_DIRECTORY)
 				switch {
 				case err == nil && wantErr == nil:
 					found++
-					if one, other := identified(t, got), identified(t, wanted); one != other {
+					if one, other := mustFileID(t, got), mustFileID(t, wanted); one != other {
 						t.Errorf("%s of %s is %v, and %v to pathrs", name, p, one, other)
 					}
-				case err == nil || wantErr == nil || absent(err) != absent(wantErr) || errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist):
+				case err == nil || wantErr == nil || isAbsent(err) != isAbsent(wantErr) || errors.Is(err, fs.ErrNotExist) != errors.Is(wantErr, fs.ErrNotExist):
 					t.Errorf("%s of %s: %v, and %v of pathrs", name, p, err, wantErr)
 				}
 				got.Close()
@@ -59,9 +59,9 @@ func TestLookupIsThatOfPathrs(t *testing.T) {
 	}
 }
 
-func identified(t *testing.T, file *os.File) object {
+func mustFileID(t *testing.T, file *os.File) fileID {
 	t.Helper()
-	is, err := identity(file)
+	is, err := fileIDOf(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,9 +77,9 @@ func isDirectory(t *testing.T, file *os.File) bool {
 	return info.IsDir()
 }
 
-// homes creates a tree with the home directory of user 1000, and links of root
+// newHomes creates a tree with the home directory of user 1000, and links of root
 // and of that user.
-func homes(t *testing.T) (*Tree, string) {
+func newHomes(t *testing.T) (*Tree, string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("giving files to other owners needs root")
@@ -107,8 +107,8 @@ func homes(t *testing.T) (*Tree, string) {
 	return tree, root
 }
 
-func TestLinksOfUsersLeadOnlyToTheirOwnDirectories(t *testing.T) {
-	tree, root := homes(t)
+func TestUserLinksOnlyReachOwnDirectories(t *testing.T) {
+	tree, root := newHomes(t)
 	for dir, want := range map[string]string{ // of the error; "": the link is followed
 		"/home/u/.ssh":              "",
 		"/home/u/.ssh/keys.d":       "",
@@ -159,8 +159,8 @@ func TestLinksOfUsersLeadOnlyToTheirOwnDirectories(t *testing.T) {
 }
 
 // Links of the owner of the whole tree are followed.
-func TestLinksOfTheOwnerOfTheTreeAreFollowed(t *testing.T) {
-	_, root := homes(t)
+func TestTreeOwnerLinksAreFollowed(t *testing.T) {
+	_, root := newHomes(t)
 	mustDo(t, os.Lchown(root, 1000, 1000))
 	tree, err := OpenTree(root)
 	mustDo(t, err)

@@ -10,10 +10,10 @@ import (
 	"github.com/vishvananda/netlink"
 )
 
-// AskNeighbour makes the kernel probe ip on a link (ARP, or neighbour
+// ProbeNeighbour makes the kernel probe ip on a link (ARP, or neighbour
 // discovery) and returns the hardware address of the response. An earlier
 // response does not count.
-func AskNeighbour(ctx context.Context, link string, ip netip.Addr) (string, error) {
+func ProbeNeighbour(ctx context.Context, link string, ip netip.Addr) (string, error) {
 	index, err := linkIndex(link)
 	if err != nil {
 		return "", err

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestNewestChangeSeesARename(t *testing.T) {
+func TestNewestChangeAfterRename(t *testing.T) {
 	root := t.TempDir()
 	tree, err := OpenTree(root)
 	if err != nil {

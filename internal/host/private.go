@@ -11,16 +11,16 @@ import (
 // WritePrivate writes one of the agent's own files atomically and durably with
 // mode 0600, and creates a missing directory with mode 0700.
 func WritePrivate(dir, name string, content []byte) error {
-	return writeOwn(dir, name, content, 0o700, 0o600)
+	return writeAgentFile(dir, name, content, 0o700, 0o600)
 }
 
 // WriteReadable writes one of the agent's own files atomically and durably with
 // mode 0644, and creates a missing directory with mode 0755.
 func WriteReadable(dir, name string, content []byte) error {
-	return writeOwn(dir, name, content, 0o755, 0o644)
+	return writeAgentFile(dir, name, content, 0o755, 0o644)
 }
 
-func writeOwn(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
+func writeAgentFile(dir, name string, content []byte, dirMode os.FileMode, mode uint32) error {
 	if err := os.MkdirAll(dir, dirMode); err != nil {
 		return fmt.Errorf("making the agent's own directory: %w", err)
 	}
@@ -44,7 +44,7 @@ func writeOwn(dir, name string, content []byte, dirMode os.FileMode, mode uint32
 // file is open, /proc/self/fd/N is a path to the directory that no rename can
 // change.
 func (t *Tree) PrivateDir(p string) (*os.File, error) {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return nil, err
 	}

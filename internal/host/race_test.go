@@ -85,7 +85,7 @@ func attack(t *testing.T, tree *Tree) int {
 	if info, err := tree.Lstat("/etc/file"); err == nil && len(info.Xattrs["user.outside"]) > 0 {
 		t.Fatal("an attribute outside was read")
 	}
-	marked := mine(0o640)
+	marked := newAttr(0o640)
 	marked.Xattrs = map[string][]byte{"user.ours": []byte("1")}
 	batch := tree.NewBatch()
 	defer batch.Abort()
@@ -97,7 +97,7 @@ func attack(t *testing.T, tree *Tree) int {
 		func() error { return tree.MkdirAll("/etc/a/b") },
 		func() error { return tree.Mkdir("/etc/a/c", marked) },
 		func() error { return tree.Mkdir("/etc/a", marked) },
-		func() error { return tree.Symlink("/x", "/etc/link", mine(0)) },
+		func() error { return tree.Symlink("/x", "/etc/link", newAttr(0)) },
 		func() error { return tree.HardLink("/etc/file", "/etc/again") },
 		func() error { return tree.SetAttr("/etc/file", marked) },
 		func() error { return tree.Remove("/etc/link") },

@@ -54,7 +54,7 @@ func (d disk) cutPower(t *testing.T) disk {
 	return disk{image: image, mounted: mount(t, image)}
 }
 
-func TestRemovalOnTwoFileSystemsSurvivesAPowerCut(t *testing.T) {
+func TestRemoveSyncedSurvivesPowerLoss(t *testing.T) {
 	first, second := newDisk(t), newDisk(t)
 	var paths []string
 	for _, d := range []disk{first, second} {
@@ -79,7 +79,7 @@ func TestRemovalOnTwoFileSystemsSurvivesAPowerCut(t *testing.T) {
 
 // A run that was killed between a removal and its sync leaves nothing to
 // remove, but a directory to sync.
-func TestRemovalOfAKilledRunIsMadeDurable(t *testing.T) {
+func TestRemoveSyncedCompletesInterruptedRemoval(t *testing.T) {
 	d := newDisk(t)
 	token := filepath.Join(d.mounted, "token")
 	mustDo(t, os.WriteFile(token, []byte("secret"), 0o600))
@@ -94,7 +94,7 @@ func TestRemovalOfAKilledRunIsMadeDurable(t *testing.T) {
 	}
 }
 
-func TestRemovalGoesOnAfterAnError(t *testing.T) {
+func TestRemoveSyncedContinuesAfterError(t *testing.T) {
 	d := newDisk(t)
 	stuck, token := filepath.Join(d.mounted, "stuck"), filepath.Join(d.mounted, "token")
 	for _, name := range []string{stuck, token} {

@@ -28,8 +28,8 @@ func (e *CommandError) Error() string {
 	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, said)
 }
 
-// ErrNoProgram means that a command is not installed.
-var ErrNoProgram = errors.New("program is not installed")
+// ErrNotInstalled means that a command is not installed.
+var ErrNotInstalled = errors.New("program is not installed")
 
 // Run runs a command until it exits and returns its standard output. Arguments
 // are visible to all users of the host: never pass a secret. The command does
@@ -40,13 +40,13 @@ func Run(ctx context.Context, name string, args ...string) (string, error) {
 
 // RunInput runs a command like Run, with bytes on standard input.
 func RunInput(ctx context.Context, stdin []byte, name string, args ...string) (string, error) {
-	return RunHolding(ctx, nil, stdin, name, args...)
+	return RunInheriting(ctx, nil, stdin, name, args...)
 }
 
-// RunHolding runs a command like RunInput. The command inherits the open file
+// RunInheriting runs a command like RunInput. The command inherits the open file
 // held, if not nil. A lock of the file is then kept until the command exits,
 // even if this process is killed.
-func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
+func RunInheriting(ctx context.Context, held *os.File, stdin []byte, name string, args ...string) (string, error) {
 	var stdout bytes.Buffer
 	err := runInto(ctx, &stdout, held, stdin, name, args...)
 	return stdout.String(), err
@@ -55,9 +55,9 @@ func RunHolding(ctx context.Context, held *os.File, stdin []byte, name string, a
 // RunTail runs a command with much output like Run. It returns at most the last
 // most bytes, and reports whether there were more.
 func RunTail(ctx context.Context, most int, name string, args ...string) (last []byte, cut bool, err error) {
-	stdout := tail{most: most}
+	stdout := tail{limit: most}
 	err = runInto(ctx, &stdout, nil, nil, name, args...)
-	last, cut = stdout.last()
+	last, cut = stdout.bytes()
 	return last, cut, err
 }
 
@@ -77,7 +77,7 @@ func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte,
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("running %s: %w", name, ErrNoProgram)
+		return fmt.Errorf("running %s: %w", name, ErrNotInstalled)
 	case ctx.Err() != nil:
 		return fmt.Errorf("running %s: %w", name, ctx.Err())
 	case errors.As(err, &exit):
@@ -90,8 +90,8 @@ func runInto(ctx context.Context, stdout io.Writer, held *os.File, stdin []byte,
 	return nil
 }
 
-// HasProgram reports whether the command is installed.
-func HasProgram(name string) bool {
+// HasCommand reports whether the command is installed.
+func HasCommand(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
 }

@@ -25,7 +25,7 @@ func TestChildEnvironment(t *testing.T) {
 	}
 }
 
-func TestRunGivesWhatAProgramPrints(t *testing.T) {
+func TestRunReturnsOutput(t *testing.T) {
 	t.Setenv("NOTIFY_SOCKET", "/run/notify")
 	out, err := Run(t.Context(), "sh", "-c", `echo "$LC_ALL,$NOTIFY_SOCKET,$1"; echo noise >&2`, "sh", "a b;c")
 	if err != nil || out != "C.UTF-8,,a b;c\n" {
@@ -41,7 +41,7 @@ func TestRunGivesWhatAProgramPrints(t *testing.T) {
 	}
 }
 
-func TestRunTellsHowAProgramFailed(t *testing.T) {
+func TestRunReportsFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		script string
 		code   int
@@ -70,17 +70,17 @@ func TestRunTellsHowAProgramFailed(t *testing.T) {
 	}
 }
 
-func TestRunOfAProgramThatIsNotInstalled(t *testing.T) {
+func TestRunCommandNotInstalled(t *testing.T) {
 	_, err := Run(t.Context(), "no-such-program-of-a-node")
-	if !errors.Is(err, ErrNoProgram) || !strings.Contains(err.Error(), "no-such-program-of-a-node") {
+	if !errors.Is(err, ErrNotInstalled) || !strings.Contains(err.Error(), "no-such-program-of-a-node") {
 		t.Errorf("error %v", err)
 	}
-	if HasProgram("no-such-program-of-a-node") || !HasProgram("sh") {
+	if HasCommand("no-such-program-of-a-node") || !HasCommand("sh") {
 		t.Error("HasProgram is wrong")
 	}
 }
 
-func TestRunEndsWithItsContext(t *testing.T) {
+func TestRunStopsWithContext(t *testing.T) {
 	canceled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := Run(canceled, "sh", "-c", "exit 0"); !errors.Is(err, context.Canceled) {

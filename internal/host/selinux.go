@@ -18,25 +18,25 @@ type SELinux struct{ Tree *Tree }
 // file type to create. It omits paths for which the policy has none. Without
 // matchpathcon (of libselinux-utils) it omits all.
 func (s SELinux) Labels(ctx context.Context, types map[string]FileType) (map[string][]byte, error) {
-	if !selinuxOn() {
+	if !isSELinuxEnabled() {
 		return nil, nil
 	}
 	var policy []string
-	if !s.Tree.Live() {
+	if !s.Tree.IsLive() {
 		contexts, err := s.imageContexts()
 		if err != nil || contexts == nil {
 			return nil, err
 		}
 		defer contexts.Close()
-		policy = contextsOf(contexts)
+		policy = fileContextsArguments(contexts)
 	}
 	return policyLabels(ctx, policy, types)
 }
 
-// contextsOf returns the arguments that select the file contexts in an open
+// fileContextsArguments returns the arguments that select the file contexts in an open
 // directory. The path goes through a descriptor of this process, because
 // another process reads it.
-func contextsOf(dir *os.File) []string {
+func fileContextsArguments(dir *os.File) []string {
 	return []string{"-f", fmt.Sprintf("/proc/%d/fd/%d/file_contexts", os.Getpid(), dir.Fd())}
 }
 
@@ -44,10 +44,10 @@ func contextsOf(dir *os.File) []string {
 // the length of a command line.
 func policyLabels(ctx context.Context, policy []string, types map[string]FileType) (map[string][]byte, error) {
 	labels := map[string][]byte{}
-	for _, ask := range questions(types) {
+	for _, ask := range labelQueries(types) {
 		args := append([]string{"-N", "-m", ask.class}, policy...)
 		out, err := Run(ctx, "matchpathcon", append(append(args, "--"), ask.paths...)...)
-		if errors.Is(err, ErrNoProgram) {
+		if errors.Is(err, ErrNotInstalled) {
 			return nil, nil
 		}
 		if err != nil {
@@ -65,7 +65,7 @@ func policyLabels(ctx context.Context, policy []string, types map[string]FileTyp
 func (s SELinux) imageContexts() (*os.File, error) {
 	const etc = "/etc/selinux"
 	config, _, err := s.Tree.ReadFile(etc + "/config")
-	if absent(err) {
+	if isAbsent(err) {
 		return nil, nil
 	}
 	if err != nil {
@@ -86,13 +86,13 @@ func (s SELinux) imageContexts() (*os.File, error) {
 // Relabel sets the labels of paths according to the policy. In an image it does
 // nothing, because files get their labels when they are created.
 func (s SELinux) Relabel(ctx context.Context, paths []string) error {
-	if !s.Tree.Live() || !selinuxOn() || len(paths) == 0 {
+	if !s.Tree.IsLive() || !isSELinuxEnabled() || len(paths) == 0 {
 		return nil
 	}
 	_, err := RunInput(ctx, []byte(strings.Join(paths, "\x00")+"\x00"), "restorecon", "-i", "-F", "-0", "-f", "-")
 	return err
 }
 
-func selinuxOn() bool {
+func isSELinuxEnabled() bool {
 	return selinuxMode(firstLine("/sys/fs/selinux/enforce"), firstLine("/proc/self/attr/current")) != "disabled"
 }

@@ -16,17 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Streamed is a long-running command that reports its progress and must not be
+// LongCommand is a long-running command that reports its progress and must not be
 // killed, such as a package manager.
-type Streamed struct {
-	Name string
-	Args []string
-	Env  []string          // NAME=value, added to this process's environment; may contain secrets, unlike arguments
-	Line func(line string) // called for each line of standard output when it arrives; may be nil
+type LongCommand struct {
+	Name   string
+	Args   []string
+	Env    []string          // NAME=value, added to this process's environment; may contain secrets, unlike arguments
+	OnLine func(line string) // called for each line of standard output when it arrives; may be nil
 }
 
-// listenEvery is the interval at which new output is read.
-const listenEvery = 100 * time.Millisecond
+// outputInterval is the interval at which new output is read.
+const outputInterval = 100 * time.Millisecond
 
 // Run runs the command until it exits and returns its standard output and
 // standard error. When ctx ends, Run interrupts the command like Ctrl-C and
@@ -36,13 +36,13 @@ const listenEvery = 100 * time.Millisecond
 // The output goes to memory and not to pipes: a pipe would break if this
 // process exits, and rpm aborts a transaction if its progress cannot be
 // printed.
-func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
-	out, err := memory("stdout")
+func (s LongCommand) Run(ctx context.Context) (stdout, stderr string, err error) {
+	out, err := newMemoryFile("stdout")
 	if err != nil {
 		return "", "", err
 	}
 	defer out.Close()
-	complaints, err := memory("stderr")
+	complaints, err := newMemoryFile("stderr")
 	if err != nil {
 		return "", "", err
 	}
@@ -54,8 +54,8 @@ func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
 	command.Stdout, command.Stderr = out, complaints
 	ended := make(chan error, 1)
 	go func() { ended <- command.Run() }()
-	listener := &listener{tell: s.Line}
-	for again := time.NewTicker(listenEvery); err == nil; {
+	listener := &lineReader{onLine: s.OnLine}
+	for again := time.NewTicker(outputInterval); err == nil; {
 		select {
 		case err = <-ended:
 			again.Stop()
@@ -63,23 +63,23 @@ func (s Streamed) Run(ctx context.Context) (stdout, stderr string, err error) {
 				err = io.EOF // success
 			}
 		case <-again.C:
-			listener.hear(out)
+			listener.readNew(out)
 		}
 	}
-	listener.hear(out)
-	listener.end()
-	said := content(complaints)
-	return content(out), said, s.failure(ctx, err, said)
+	listener.readNew(out)
+	listener.flush()
+	said := readContent(complaints)
+	return readContent(out), said, s.exitError(ctx, err, said)
 }
 
-// failure returns the error of a finished command, nil for success.
-func (s Streamed) failure(ctx context.Context, err error, stderr string) error {
+// exitError returns the error of a finished command, nil for success.
+func (s LongCommand) exitError(ctx context.Context, err error, stderr string) error {
 	var exit *exec.ExitError
 	switch {
 	case errors.Is(err, io.EOF):
 		return nil
 	case errors.Is(err, exec.ErrNotFound):
-		return fmt.Errorf("running %s: %w", s.Name, ErrNoProgram)
+		return fmt.Errorf("running %s: %w", s.Name, ErrNotInstalled)
 	case ctx.Err() != nil:
 		return fmt.Errorf("running %s: %w", s.Name, ctx.Err())
 	case errors.As(err, &exit):
@@ -88,9 +88,9 @@ func (s Streamed) failure(ctx context.Context, err error, stderr string) error {
 	return fmt.Errorf("running %s: %w", s.Name, err)
 }
 
-// memory returns an anonymous file in memory, which exists until its last
+// newMemoryFile returns an anonymous file in memory, which exists until its last
 // descriptor is closed.
-func memory(name string) (*os.File, error) {
+func newMemoryFile(name string) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, fmt.Errorf("making a file in memory: %w", err)
@@ -98,21 +98,21 @@ func memory(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-func content(file *os.File) string {
+func readContent(file *os.File) string {
 	all, _ := io.ReadAll(io.NewSectionReader(file, 0, 1<<40)) // reading from memory does not fail
 	return string(all)
 }
 
-// listener reports the complete lines of a file that another process writes.
-type listener struct {
-	tell func(string)
-	at   int64
-	rest []byte
+// lineReader reports the complete lines of a file that another process writes.
+type lineReader struct {
+	onLine func(string)
+	at     int64
+	rest   []byte
 }
 
-// hear reads the new content. It does not change the file offset of the writer.
-func (l *listener) hear(file *os.File) {
-	if l.tell == nil {
+// readNew reads the new content. It does not change the file offset of the writer.
+func (l *lineReader) readNew(file *os.File) {
+	if l.onLine == nil {
 		return
 	}
 	came, _ := io.ReadAll(io.NewSectionReader(file, l.at, 1<<40))
@@ -123,13 +123,13 @@ func (l *listener) hear(file *os.File) {
 		if !whole {
 			return
 		}
-		l.tell(string(line))
+		l.onLine(string(line))
 		l.rest = rest
 	}
 }
 
-func (l *listener) end() {
+func (l *lineReader) flush() {
 	if len(l.rest) > 0 {
-		l.tell(string(l.rest))
+		l.onLine(string(l.rest))
 	}
 }

@@ -46,12 +46,12 @@ func (s *Systemd) Close() {
 
 // UnitState is the state of a unit in systemd.
 type UnitState struct {
-	Load   string `json:"load"`             // loaded, not-found, masked, bad-setting, error
-	Active string `json:"active"`           // active, inactive, activating, deactivating, failed
-	Sub    string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
-	File   string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; "" without a unit file
-	Result string `json:"result,omitempty"` // of a service: success, exit-code, ...
-	Main   int    `json:"mainPID,omitempty"`
+	Load    string `json:"load"`             // loaded, not-found, masked, bad-setting, error
+	Active  string `json:"active"`           // active, inactive, activating, deactivating, failed
+	Sub     string `json:"sub,omitempty"`    // running, dead, auto-restart, start-pre, ...
+	File    string `json:"file,omitempty"`   // enabled, disabled, static, masked, ...; "" without a unit file
+	Result  string `json:"result,omitempty"` // of a service: success, exit-code, ...
+	MainPID int    `json:"mainPID,omitempty"`
 
 	Since time.Time `json:"since,omitzero"` // time of the last activation
 }
@@ -63,9 +63,9 @@ func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error)
 		return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 	}
 	state := UnitState{
-		Load:   text(properties["LoadState"]),
-		Active: text(properties["ActiveState"]),
-		Sub:    text(properties["SubState"]),
+		Load:   stringValue(properties["LoadState"]),
+		Active: stringValue(properties["ActiveState"]),
+		Sub:    stringValue(properties["SubState"]),
 	}
 	if entered, ok := properties["ActiveEnterTimestamp"].(uint64); ok && entered > 0 {
 		state.Since = time.UnixMicro(int64(entered)) //nolint:gosec // microseconds since 1970 fit
@@ -81,9 +81,9 @@ func (s *Systemd) UnitState(ctx context.Context, name string) (UnitState, error)
 		if err != nil {
 			return UnitState{}, fmt.Errorf("asking systemd about %s: %w", name, err)
 		}
-		state.Result = text(service["Result"])
+		state.Result = stringValue(service["Result"])
 		if pid, ok := service["MainPID"].(uint32); ok {
-			state.Main = int(pid)
+			state.MainPID = int(pid)
 		}
 	}
 	return state, nil
@@ -128,21 +128,21 @@ func (s *Systemd) Disable(ctx context.Context, name string) error {
 
 // Start starts a unit and waits for the job to finish.
 func (s *Systemd) Start(ctx context.Context, name string) error {
-	return s.job(ctx, "starting", name, s.conn.StartUnitContext)
+	return s.runJob(ctx, "starting", name, s.conn.StartUnitContext)
 }
 
 // Stop stops a unit and waits for the job to finish.
 func (s *Systemd) Stop(ctx context.Context, name string) error {
-	return s.job(ctx, "stopping", name, s.conn.StopUnitContext)
+	return s.runJob(ctx, "stopping", name, s.conn.StopUnitContext)
 }
 
 // Restart restarts a unit, or starts it, and waits for the job to finish.
 func (s *Systemd) Restart(ctx context.Context, name string) error {
-	return s.job(ctx, "restarting", name, s.conn.RestartUnitContext)
+	return s.runJob(ctx, "restarting", name, s.conn.RestartUnitContext)
 }
 
-// Begin starts a unit without waiting for the job.
-func (s *Systemd) Begin(ctx context.Context, name string) error {
+// StartNoWait starts a unit without waiting for the job.
+func (s *Systemd) StartNoWait(ctx context.Context, name string) error {
 	_, err := s.conn.StartUnitContext(ctx, name, "replace", nil)
 	return wrapUnit("starting", name, err)
 }
@@ -160,7 +160,7 @@ func (s *Systemd) ResetFailed(ctx context.Context, name string) error {
 
 type startJob func(ctx context.Context, name, mode string, done chan<- string) (int, error)
 
-func (s *Systemd) job(ctx context.Context, doing, name string, start startJob) error {
+func (s *Systemd) runJob(ctx context.Context, doing, name string, start startJob) error {
 	done := make(chan string, 1)
 	if _, err := start(ctx, name, "replace", done); err != nil {
 		return wrapUnit(doing, name, err)
@@ -183,7 +183,7 @@ func wrapUnit(doing, name string, err error) error {
 	return nil
 }
 
-func text(value any) string {
+func stringValue(value any) string {
 	s, _ := value.(string)
 	return s
 }

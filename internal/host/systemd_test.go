@@ -11,7 +11,7 @@ import (
 
 // A rollback continues after Ctrl-C: the connections to systemd outlive the
 // context of the run that opened them.
-func TestSystemdOutlivesTheRun(t *testing.T) {
+func TestSystemdOutlivesContext(t *testing.T) {
 	t.Setenv("DBUS_SYSTEM_BUS_ADDRESS", startBus(t))
 	ctx, interrupt := context.WithCancel(t.Context())
 	systemd, err := OpenSystemd(ctx)

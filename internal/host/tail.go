@@ -2,29 +2,29 @@ package host
 
 // tail is a writer that keeps the last bytes written to it.
 type tail struct {
-	most   int
-	kept   []byte
-	passed bool // earlier bytes were discarded
+	limit     int
+	kept      []byte
+	truncated bool // earlier bytes were discarded
 }
 
 // Write never fails.
 func (t *tail) Write(p []byte) (int, error) {
 	t.kept = append(t.kept, p...)
-	if len(t.kept) > 2*t.most { // not at every write, because shrinking copies the kept bytes
+	if len(t.kept) > 2*t.limit { // not at every write, because shrinking copies the kept bytes
 		t.shrink()
 	}
 	return len(p), nil
 }
 
 func (t *tail) shrink() {
-	if over := len(t.kept) - t.most; over > 0 {
+	if over := len(t.kept) - t.limit; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
-		t.passed = true
+		t.truncated = true
 	}
 }
 
-// last returns the kept bytes, and reports whether there were more.
-func (t *tail) last() ([]byte, bool) {
+// bytes returns the kept bytes, and reports whether there were more.
+func (t *tail) bytes() ([]byte, bool) {
 	t.shrink()
-	return t.kept, t.passed
+	return t.kept, t.truncated
 }

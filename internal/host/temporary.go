@@ -23,7 +23,7 @@ func temporaryName(base string) string {
 }
 
 // clearTemporary removes the file of a killed run under a temporary name.
-func clearTemporary(where place, name string) error {
+func clearTemporary(where pathEntry, name string) error {
 	err := unix.Unlinkat(where.fd(), name, 0)
 	if errors.Is(err, unix.EISDIR) {
 		err = unix.Unlinkat(where.fd(), name, unix.AT_REMOVEDIR)
@@ -36,7 +36,7 @@ func clearTemporary(where place, name string) error {
 
 // makeTemporary creates a file beside where. If creation fails because a killed
 // run has left its file, which is rare, it removes that file and tries again.
-func makeTemporary(where place, make func(name string) error) (string, error) {
+func makeTemporary(where pathEntry, make func(name string) error) (string, error) {
 	name := temporaryName(where.base)
 	err := make(name)
 	if errors.Is(err, unix.EEXIST) {
@@ -48,7 +48,7 @@ func makeTemporary(where place, make func(name string) error) (string, error) {
 }
 
 // createTemporary opens a new file beside where.
-func createTemporary(where place) (file *os.File, name string, err error) {
+func createTemporary(where pathEntry) (file *os.File, name string, err error) {
 	name, err = makeTemporary(where, func(name string) error {
 		fd, err := unix.Openat(where.fd(), name, unix.O_RDWR|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
 		if err == nil {
@@ -59,10 +59,10 @@ func createTemporary(where place) (file *os.File, name string, err error) {
 	return file, name, err
 }
 
-// fill writes the content and attributes of a new file. The file was created
+// writeContent writes the content and attributes of a new file. The file was created
 // with mode 0600 and gets its owner before its mode, so that a secret is never
 // readable by others.
-func fill(file *os.File, content []byte, attr Attr) error {
+func writeContent(file *os.File, content []byte, attr Attr) error {
 	if _, err := file.Write(content); err != nil {
 		return err
 	}
@@ -71,8 +71,8 @@ func fill(file *os.File, content []byte, attr Attr) error {
 
 // RemoveTemporary removes the file that a killed run has left beside p.
 func (t *Tree) RemoveTemporary(p string) error {
-	where, err := t.at(p)
-	if absent(err) {
+	where, err := t.openParent(p)
+	if isAbsent(err) {
 		return nil
 	}
 	if err != nil {

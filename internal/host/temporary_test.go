@@ -10,7 +10,7 @@ import (
 
 // A file that a killed run has left under the temporary name does not prevent
 // anything.
-func TestTemporaryNameIsTaken(t *testing.T) {
+func TestTemporaryNameExists(t *testing.T) {
 	for name, leave := range map[string]func(t *testing.T, root, name string){
 		"file": func(t *testing.T, root, name string) { t.Helper(); put(t, root, name, "left by a killed run") },
 		"link": func(t *testing.T, root, name string) { t.Helper(); symlink(t, "nowhere", root, name) },
@@ -28,8 +28,8 @@ func TestTemporaryNameIsTaken(t *testing.T) {
 				leave(t, root, temporaryName(base))
 			}
 			batch := tree.NewBatch()
-			err := errors.Join(batch.Stage("/file", []byte("new"), mine(0o600)), batch.Commit(),
-				tree.Symlink("to", "/link", mine(0)), tree.Mkdir("/directory", mine(0o700)), tree.HardLink("/one", "/hard"))
+			err := errors.Join(batch.Stage("/file", []byte("new"), newAttr(0o600)), batch.Commit(),
+				tree.Symlink("to", "/link", newAttr(0)), tree.Mkdir("/directory", newAttr(0o700)), tree.HardLink("/one", "/hard"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -48,38 +48,38 @@ func (t *Tree) Close() error { return t.root.Close() }
 // Name returns the directory that the tree was opened with.
 func (t *Tree) Name() string { return t.name }
 
-// Live reports whether the tree is the running host.
-func (t *Tree) Live() bool { return t.name == "/" }
+// IsLive reports whether the tree is the running host.
+func (t *Tree) IsLive() bool { return t.name == "/" }
 
-// place is a path as the last component in its opened parent directory.
-type place struct {
+// pathEntry is a path as the last component in its opened parent directory.
+type pathEntry struct {
 	parent *os.File
 	base   string
 }
 
-// at opens the parent of p. The caller must close place.parent.
-func (t *Tree) at(p string) (place, error) {
+// openParent opens the parent of p. The caller must close place.parent.
+func (t *Tree) openParent(p string) (pathEntry, error) {
 	clean := path.Clean("/" + p)
 	dir, base := path.Split(clean)
 	if base == "" {
-		return place{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
+		return pathEntry{}, fmt.Errorf("resolving %q: the root itself has no parent", p)
 	}
 	parent, err := t.lookup(dir, unix.O_PATH)
 	if err != nil {
-		return place{}, fmt.Errorf("resolving %s: %w", p, err)
+		return pathEntry{}, fmt.Errorf("resolving %s: %w", p, err)
 	}
-	return place{parent: parent, base: base}, nil
+	return pathEntry{parent: parent, base: base}, nil
 }
 
-func (p place) fd() int { return int(p.parent.Fd()) }
+func (p pathEntry) fd() int { return int(p.parent.Fd()) }
 
-// proc returns a path of the file for system calls without a directory
+// procPath returns a path of the file for system calls without a directory
 // descriptor.
-func (p place) proc() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
+func (p pathEntry) procPath() string { return fmt.Sprintf("/proc/self/fd/%d/%s", p.fd(), p.base) }
 
 // ReadFile returns the content and the Info of the regular file p.
 func (t *Tree) ReadFile(p string) ([]byte, Info, error) {
-	where, err := t.at(p)
+	where, err := t.openParent(p)
 	if err != nil {
 		return nil, Info{}, err
 	}
@@ -127,7 +127,7 @@ func (t *Tree) openDir(p string) (*os.File, error) {
 }
 
 // open opens the file itself; a symbolic link is an error.
-func (p place) open(flags int) (*os.File, error) {
+func (p pathEntry) open(flags int) (*os.File, error) {
 	fd, err := unix.Openat(p.fd(), p.base, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func (t *Tree) Exists(p string) (bool, error) {
 	return err == nil && info.Type != Absent, err
 }
 
-// absent reports whether err means that a file does not exist. This includes a
+// isAbsent reports whether err means that a file does not exist. This includes a
 // loop of symbolic links.
-func absent(err error) bool {
+func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP)
 }
 
-// Within reports whether p is dir or below it.
-func Within(p, dir string) bool {
+// IsWithin reports whether p is dir or below it.
+func IsWithin(p, dir string) bool {
 	p, dir = path.Clean(p), path.Clean(dir)
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }

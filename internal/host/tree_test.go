@@ -47,8 +47,8 @@ func symlink(t *testing.T, target, root, name string) {
 	}
 }
 
-// mine returns an Attr that an unprivileged user may set.
-func mine(mode uint32) Attr { return Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()} }
+// newAttr returns an Attr that an unprivileged user may set.
+func newAttr(mode uint32) Attr { return Attr{Mode: mode, UID: os.Geteuid(), GID: os.Getegid()} }
 
 // names returns everything below root, with the contents of files and the
 // targets of links.
@@ -113,11 +113,11 @@ func TestTreeStaysInItsRoot(t *testing.T) {
 			batch := tree.NewBatch()
 			defer batch.Abort()
 			for what, err := range map[string]error{
-				"staging": batch.Stage("/etc/secret", []byte("ours"), mine(0o600)),
-				"making":  tree.Mkdir("/etc/new", mine(0o755)),
-				"linking": tree.Symlink("/x", "/etc/secret", mine(0)),
+				"staging": batch.Stage("/etc/secret", []byte("ours"), newAttr(0o600)),
+				"making":  tree.Mkdir("/etc/new", newAttr(0o755)),
+				"linking": tree.Symlink("/x", "/etc/secret", newAttr(0)),
 				"naming":  tree.HardLink("/etc/secret", "/stolen"),
-				"setting": tree.SetAttr("/etc/secret", mine(0o777)),
+				"setting": tree.SetAttr("/etc/secret", newAttr(0o777)),
 			} {
 				if err == nil {
 					t.Errorf("%s outside is no error", what)
@@ -134,7 +134,7 @@ func TestTreeStaysInItsRoot(t *testing.T) {
 }
 
 // A link in a parent directory is followed as if the tree were mounted at /.
-func TestLinksLeadToTheirPlaceInTheTree(t *testing.T) {
+func TestLinksResolveInsideTree(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "usr/lib/file", "in the tree")
 	for name, target := range map[string]string{"absolute": "/usr/lib", "relative": "usr/lib", "high": "../../../usr/lib"} {
@@ -161,14 +161,14 @@ func TestLastComponentIsNeverFollowed(t *testing.T) {
 	if content, _, err := tree.ReadFile("/link"); err == nil {
 		t.Errorf("a link was read as %q", content)
 	}
-	if err := tree.SetAttr("/link", mine(0o777)); err == nil {
+	if err := tree.SetAttr("/link", newAttr(0o777)); err == nil {
 		t.Error("the mode of a link's target was set")
 	}
-	if err := tree.Mkdir("/link", mine(0o755)); err == nil {
+	if err := tree.Mkdir("/link", newAttr(0o755)); err == nil {
 		t.Error("a link passed as a directory")
 	}
 	batch := tree.NewBatch()
-	if err := batch.Stage("/link", []byte("a file now"), mine(0o600)); err != nil {
+	if err := batch.Stage("/link", []byte("a file now"), newAttr(0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if err := batch.Commit(); err != nil {
@@ -177,7 +177,7 @@ func TestLastComponentIsNeverFollowed(t *testing.T) {
 	if diff := cmp.Diff([]string{"/link=a file now", "/target=of the link"}, names(t, root)); diff != "" {
 		t.Errorf("a file in place of a link (-want +got):\n%s", diff)
 	}
-	if err := tree.Symlink("target", "/link", mine(0)); err != nil {
+	if err := tree.Symlink("target", "/link", newAttr(0)); err != nil {
 		t.Fatal(err)
 	}
 	if err := tree.Remove("/link"); err != nil {
@@ -188,7 +188,7 @@ func TestLastComponentIsNeverFollowed(t *testing.T) {
 	}
 }
 
-func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
+func TestReadFileRefusesNonRegularFile(t *testing.T) {
 	tree, root := openTest(t)
 	if err := unix.Mkfifo(filepath.Join(root, "pipe"), 0o600); err != nil {
 		t.Fatal(err)
@@ -201,7 +201,7 @@ func TestReadFileRefusesWhatIsNoFile(t *testing.T) {
 	}
 }
 
-func TestNothingThereIsNoError(t *testing.T) {
+func TestMissingFileIsNotAnError(t *testing.T) {
 	tree, root := openTest(t)
 	put(t, root, "file", "")
 	for _, p := range []string{"/none", "/none/below", "/file/below"} {
@@ -214,7 +214,7 @@ func TestNothingThereIsNoError(t *testing.T) {
 	}
 }
 
-func TestBigFileIsReadWhole(t *testing.T) {
+func TestReadFileReturnsLargeFile(t *testing.T) {
 	tree, root := openTest(t)
 	want := bytes.Repeat([]byte("0123456789abcdef"), 20_000)
 	put(t, root, "big", string(want))
@@ -224,7 +224,7 @@ func TestBigFileIsReadWhole(t *testing.T) {
 	}
 }
 
-func TestWithin(t *testing.T) {
+func TestIsWithin(t *testing.T) {
 	for _, test := range []struct {
 		p, dir string
 		want   bool
@@ -236,7 +236,7 @@ func TestWithin(t *testing.T) {
 		{"/etc", "/", true},
 		{"/var", "/var/lib", false},
 	} {
-		if got := Within(test.p, test.dir); got != test.want {
+		if got := IsWithin(test.p, test.dir); got != test.want {
 			t.Errorf("Within(%s, %s) = %t", test.p, test.dir, got)
 		}
 	}

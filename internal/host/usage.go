@@ -18,8 +18,8 @@ type Usage struct {
 	Unused uint64 // inodes
 }
 
-// LookUsage returns the usage of the file system of path.
-func LookUsage(path string) (Usage, error) {
+// FileSystemUsage returns the usage of the file system of path.
+func FileSystemUsage(path string) (Usage, error) {
 	var stat unix.Statfs_t
 	if err := unix.Statfs(path, &stat); err != nil {
 		return Usage{}, fmt.Errorf("asking how full %s is: %w", path, err)

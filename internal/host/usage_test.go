@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-func TestLookUsage(t *testing.T) {
-	usage, err := LookUsage(t.TempDir())
+func TestFileSystemUsage(t *testing.T) {
+	usage, err := FileSystemUsage(t.TempDir())
 	if err != nil || usage.Size == 0 || usage.Free == 0 || usage.Free > usage.Size || usage.Unused > usage.Inodes {
 		t.Errorf("LookUsage() = %+v, %v", usage, err)
 	}
-	if _, err := LookUsage(filepath.Join(t.TempDir(), "none")); err == nil {
+	if _, err := FileSystemUsage(filepath.Join(t.TempDir(), "none")); err == nil {
 		t.Error("LookUsage() of nothing has no error")
 	}
 }

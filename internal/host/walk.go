@@ -19,7 +19,7 @@ import (
 // disappear during the walk.
 func (t *Tree) Walk(p string, visit func(p string, info Info) error) error {
 	if path.Clean("/"+p) == "/" {
-		root, err := identity(t.root)
+		root, err := fileIDOf(t.root)
 		if err != nil {
 			return fmt.Errorf("walking %s: %w", p, err)
 		}
@@ -44,8 +44,8 @@ func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) err
 		defer dir.Close()
 		return walkDir(dir, p, device, visit)
 	}
-	where, err := t.at(p)
-	if absent(err) {
+	where, err := t.openParent(p)
+	if isAbsent(err) {
 		return nil
 	}
 	if err != nil {
@@ -55,9 +55,9 @@ func (t *Tree) walk(p string, device uint64, visit func(string, Info) error) err
 	return walkPlace(where, p, device, visit)
 }
 
-func walkPlace(where place, p string, device uint64, visit func(string, Info) error) error {
+func walkPlace(where pathEntry, p string, device uint64, visit func(string, Info) error) error {
 	dir, err := where.open(unix.O_RDONLY | unix.O_DIRECTORY)
-	if absent(err) {
+	if isAbsent(err) {
 		return nil // removed, or replaced by another file type
 	}
 	if err != nil {
@@ -73,7 +73,7 @@ func walkDir(dir *os.File, p string, device uint64, visit func(string, Info) err
 		return fmt.Errorf("walking %s: %w", p, err)
 	}
 	for _, name := range sortedStrings(names) {
-		inner := place{parent: dir, base: name}
+		inner := pathEntry{parent: dir, base: name}
 		info, err := inner.info()
 		if err != nil {
 			return fmt.Errorf("walking %s: %w", p, err)
@@ -111,7 +111,7 @@ func mountsBelow(table, dir string) []string {
 		if len(fields) < 5 {
 			continue
 		}
-		if point := unescapeMount(fields[4]); Within(point, dir) {
+		if point := unescapeMount(fields[4]); IsWithin(point, dir) {
 			mounts = append(mounts, point)
 		}
 	}

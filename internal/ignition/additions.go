@@ -30,13 +30,13 @@ const fileHeader = "# Written by hcp-node-agent, and removed by hcp-node-agent l
 // kubelet-dependencies.target requires it. RemainAfterExit limits the command to once per boot:
 // later, ovn-controller uses the setting.
 func replaceWithClearRemote(_ *planner, u types.Unit) []ledger.Change {
-	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemote + "\nRemainAfterExit=yes\n"
+	lines := "[Service]\nExecStart=\nExecStart=-" + openvswitch.ClearRemoteCommand + "\nRemainAfterExit=yes\n"
 	return []ledger.Change{unitFileChange(dropinPath(u.Name, agentDropin), fileHeader+lines)}
 }
 
 // clearRemoteBeforeStart clears ovn-remote before the unit's own script runs.
 func clearRemoteBeforeStart(_ *planner, u types.Unit) []ledger.Change {
-	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemote + "\n"
+	lines := "[Service]\nExecStartPre=-" + openvswitch.ClearRemoteCommand + "\n"
 	return []ledger.Change{unitFileChange(dropinPath(u.Name, agentDropin), fileHeader+lines)}
 }
 

@@ -45,7 +45,7 @@ func isKubeletMount(point, directory string) bool {
 		return true
 	}
 	for _, part := range []string{"pods", "plugins"} {
-		if top := path.Join(directory, part); point != top && host.Within(point, top) {
+		if top := path.Join(directory, part); point != top && host.IsWithin(point, top) {
 			return true
 		}
 	}

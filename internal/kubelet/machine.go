@@ -43,7 +43,7 @@ func (m Host) gatherFacts(ctx context.Context) hostFacts {
 		f.runtimeErr = m.checkRuntime(ctx)
 	}
 	for _, path := range m.Disks {
-		if usage, err := host.LookUsage(path); err == nil { // skips paths that do not exist yet
+		if usage, err := host.FileSystemUsage(path); err == nil { // skips paths that do not exist yet
 			f.disks = append(f.disks, usage)
 		}
 	}

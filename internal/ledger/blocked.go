@@ -36,7 +36,7 @@ func (u *undoRun) blockOlder(item Item) {
 func (u *undoRun) isBlocked(item Item) bool {
 	return slices.ContainsFunc(u.failed, func(p string) bool {
 		inPlace := item.Kind == Directory && item.Before.Type == string(host.Directory) && path.Clean(p) != path.Clean(item.Target)
-		return host.Within(p, item.Target) && !inPlace
+		return host.IsWithin(p, item.Target) && !inPlace
 	})
 }
 

@@ -36,7 +36,7 @@ func (r *pathRestoreBatch) IsPending(c Change) (bool, error) {
 	if !c.isPath() {
 		return false, nil
 	}
-	return r.batch.Holds(c.Target)
+	return r.batch.IsStaged(c.Target)
 }
 
 // Restore restores the path, or stages the file that Finish renames to the path.

@@ -24,10 +24,10 @@ func hasDatabase() bool {
 // The function that it returns stops the server again.
 func (d *Driver) startDatabase(ctx context.Context) (func() error, error) {
 	nothing := func() error { return nil }
-	if d.Systemd == nil || !host.HasProgram("ovs-vsctl") || !hasDatabase() {
+	if d.Systemd == nil || !host.HasCommand("ovs-vsctl") || !hasDatabase() {
 		return nothing, nil
 	}
-	if _, err := openvswitch.Generation(ctx); err == nil {
+	if _, err := openvswitch.ConfigGeneration(ctx); err == nil {
 		return nothing, nil
 	}
 	d.log.Wait("for the Open vSwitch database to start", "")

@@ -171,7 +171,7 @@ func remaining(rest []Leftover, failed map[string]error) error {
 // runCommand runs a removal. ovs-vsctl must not wait for a switch that does not
 // run.
 func runCommand(ctx context.Context, command []string) error {
-	if command[0] == "ovs-vsctl" && openvswitch.SwitchRunning(ctx) != nil {
+	if command[0] == "ovs-vsctl" && openvswitch.CheckRunning(ctx) != nil {
 		command = slices.Insert(slices.Clone(command), 1, "--no-wait")
 	}
 	_, err := host.Run(ctx, command[0], command[1:]...)
@@ -183,7 +183,7 @@ func gather(ctx context.Context) (Facts, error) {
 	facts := Facts{IPTables: map[string]string{}}
 	for _, program := range []string{"iptables", "ip6tables"} {
 		saved, err := host.Run(ctx, program+"-save")
-		if err != nil && !errors.Is(err, host.ErrNoProgram) {
+		if err != nil && !errors.Is(err, host.ErrNotInstalled) {
 			return facts, report.Fail(report.Failed, program+"-save", "reading the packet filter: %w", err)
 		}
 		facts.IPTables[program] = saved
@@ -207,7 +207,7 @@ func gather(ctx context.Context) (Facts, error) {
 // gateways of OVN-Kubernetes. Without Open vSwitch, or while its database server
 // does not run, there is nothing to read.
 func (f *Facts) gatherSwitch(ctx context.Context) error {
-	if !host.HasProgram("ovs-vsctl") {
+	if !host.HasCommand("ovs-vsctl") {
 		return nil
 	}
 	database, err := openvswitch.ReadDatabase(ctx)
@@ -219,14 +219,14 @@ func (f *Facts) gatherSwitch(ctx context.Context) error {
 		return err
 	}
 	f.Database = &database
-	if openvswitch.SwitchRunning(ctx) != nil {
+	if openvswitch.CheckRunning(ctx) != nil {
 		return nil //nolint:nilerr // without the switch there are no flows
 	}
 	for _, bridge := range f.uplinks() {
 		if !slices.Contains(database.Bridges, bridge) {
 			continue
 		}
-		found, err := openvswitch.ClusterFlows(ctx, bridge)
+		found, err := openvswitch.HasClusterFlows(ctx, bridge)
 		if err != nil {
 			return err
 		}
@@ -240,7 +240,7 @@ func (f *Facts) gatherSwitch(ctx context.Context) error {
 // nfTables lists the tables of nftables.
 func nfTables(ctx context.Context) ([]NFTable, error) {
 	output, err := host.Run(ctx, "nft", "--json", "list", "tables")
-	if errors.Is(err, host.ErrNoProgram) {
+	if errors.Is(err, host.ErrNotInstalled) {
 		return nil, nil
 	}
 	if err != nil {

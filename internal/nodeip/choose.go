@@ -42,7 +42,7 @@ func (a Addresses) All() []netip.Addr {
 func Choose(links []host.Link, routes []host.Route, hint string) Addresses {
 	var candidates []candidate
 	for _, link := range links {
-		for _, prefix := range link.Lasting() {
+		for _, prefix := range link.Stable() {
 			if c, ok := newCandidate(link, prefix, routes, hint); ok {
 				candidates = append(candidates, c)
 			}

@@ -22,7 +22,7 @@ func TestChoose(t *testing.T) {
 	leased := link("br-ex", 9, "2001:db8::7/128") // by DHCPv6
 	leased.Advertised = []netip.Prefix{netip.MustParsePrefix("2001:db8::/64")}
 	aging := link("br-ex", 9, "2001:db8:1::7/64", "2001:db8:2::7/64")
-	aging.Passing = []netip.Addr{netip.MustParseAddr("2001:db8:1::7")}
+	aging.Transient = []netip.Addr{netip.MustParseAddr("2001:db8:1::7")}
 	br, other := link("br-ex", 9, "192.0.2.7/24"), link("eth1", 3, "10.0.0.7/8")
 	tests := map[string]struct {
 		links  []host.Link

@@ -10,9 +10,9 @@ const (
 	// NodeIPUnit determines the node's address again at every boot.
 	NodeIPUnit = "hcp-node-agent-node-ip.service"
 
-	unitDir    = "/etc/systemd/system/"
-	remoteUnit = "hcp-node-agent-ovn-remote.service"
-	nameUnit   = "hcp-node-agent-uplink-name.service"
+	unitDir        = "/etc/systemd/system/"
+	ovnRemoteUnit  = "hcp-node-agent-ovn-remote.service"
+	uplinkNameUnit = "hcp-node-agent-uplink-name.service"
 )
 
 // BootUnits returns the changes that install the units which must run at every
@@ -28,9 +28,9 @@ func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Reason: why, Desired: ledger.State{Present: true, Enabled: "enabled"}})
 	}
 	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())
-	add(nameUnit, "the uplink can have another name at the next boot", nameUnitFile())
+	add(uplinkNameUnit, "the uplink can have another name at the next boot", uplinkNameUnitFile())
 	if !payloadClears {
-		add(remoteUnit, "ovn-controller must not find the database of before a boot", remoteUnitFile())
+		add(ovnRemoteUnit, "ovn-controller must not find the database of before a boot", ovnRemoteUnitFile())
 	}
 	return files, enable
 }
@@ -62,10 +62,10 @@ WantedBy=multi-user.target
 `
 }
 
-// nameUnitFile returns a unit that runs before NetworkManager reads its
+// uplinkNameUnitFile returns a unit that runs before NetworkManager reads its
 // profiles, and after the unit that removes the profiles of an unfinished
 // migration.
-func nameUnitFile() string {
+func uplinkNameUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]
 Description=Name the uplink of br-ex as it is called since this boot
@@ -87,9 +87,9 @@ WantedBy=multi-user.target
 `
 }
 
-// remoteUnitFile returns a unit that runs once per boot: later, ovn-controller
+// ovnRemoteUnitFile returns a unit that runs once per boot: later, ovn-controller
 // uses the setting that the unit clears.
-func remoteUnitFile() string {
+func ovnRemoteUnitFile() string {
 	return `# Written by hcp-node-agent, and removed by hcp-node-agent leave.
 [Unit]
 Description=Keep ovn-controller from the database that it knew before this boot
@@ -100,7 +100,7 @@ Before=ovn-controller.service crio.service kubelet.service
 [Service]
 Type=oneshot
 RemainAfterExit=yes
-ExecStart=-` + openvswitch.ClearRemote + `
+ExecStart=-` + openvswitch.ClearRemoteCommand + `
 
 [Install]
 WantedBy=multi-user.target

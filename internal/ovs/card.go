@@ -7,14 +7,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// cardMAC returns the permanent MAC of an Ethernet NIC if no other interface
+// uniquePermanentMAC returns the permanent MAC of an Ethernet NIC if no other interface
 // has the same one, else nil. On some clouds a virtual function shares the MAC
 // of the interface above it.
-func cardMAC(facts Facts, link host.Link, original networkmanager.Settings) []byte {
+func uniquePermanentMAC(facts Facts, link host.Link, original networkmanager.Settings) []byte {
 	if link.PermanentMAC == "" || original.Text("connection", "type") != "802-3-ethernet" {
 		return nil
 	}
-	if _, alone := cardWith(facts.Links, link.PermanentMAC); !alone {
+	if _, alone := linkByPermanentMAC(facts.Links, link.PermanentMAC); !alone {
 		return nil
 	}
 	mac, err := net.ParseMAC(link.PermanentMAC)

@@ -7,7 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestCardMAC(t *testing.T) {
+func TestUniquePermanentMAC(t *testing.T) {
 	const mac = "52:54:00:a1:26:b0"
 	card := func(name, mac string) host.Link { return host.Link{Name: name, PermanentMAC: mac} }
 	tests := map[string]struct {
@@ -26,7 +26,7 @@ func TestCardMAC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			original := networkmanager.Settings{}
 			original.Set("connection", "type", test.kind)
-			if got := cardMAC(Facts{Links: test.links}, test.links[0], original); (got != nil) != test.tells {
+			if got := uniquePermanentMAC(Facts{Links: test.links}, test.links[0], original); (got != nil) != test.tells {
 				t.Errorf("%v, want one: %t", got, test.tells)
 			}
 		})
@@ -35,7 +35,7 @@ func TestCardMAC(t *testing.T) {
 
 // The profile of the NIC contains its name, which other tools read, and must
 // not be activated on another NIC that got this name.
-func TestProfileOfACard(t *testing.T) {
+func TestNICProfileMatchesNameAndMAC(t *testing.T) {
 	f := facts(t, "dhcp")
 	for i := range f.Links {
 		if f.Links[i].Name == "eth0" {
@@ -46,14 +46,14 @@ func TestProfileOfACard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nic := texts(move.Profiles.NIC)
+	nic := settingTexts(move.Profiles.NIC)
 	if nic["connection.interface-name"] != `"eth0"` || nic["802-3-ethernet.mac-address"] == "" {
 		t.Errorf("name %s, MAC %q", nic["connection.interface-name"], nic["802-3-ethernet.mac-address"])
 	}
 }
 
 // A member is identified only by its MAC, because no tool reads its name.
-func TestMemberByCard(t *testing.T) {
+func TestMemberProfileMatchesMAC(t *testing.T) {
 	f := facts(t, "bond")
 	for i := range f.Links {
 		if f.Links[i].Name == "nic0" {
@@ -64,7 +64,7 @@ func TestMemberByCard(t *testing.T) {
 	if err != nil || len(move.Profiles.Members) != 2 {
 		t.Fatalf("%d members, %v", len(move.Profiles.Members), err)
 	}
-	known, unknown := texts(move.Profiles.Members[0]), texts(move.Profiles.Members[1])
+	known, unknown := settingTexts(move.Profiles.Members[0]), settingTexts(move.Profiles.Members[1])
 	if known["connection.interface-name"] != "" || known["802-3-ethernet.mac-address"] == "" {
 		t.Errorf("with a card's MAC: %v", known)
 	}

@@ -13,12 +13,12 @@ import (
 // AddressState is the host's addressing on an interface. It must be the same on
 // br-ex after the migration, and on the uplink again after a rollback.
 type AddressState struct {
-	Stable      []netip.Addr `json:"stable"`             // addresses that peers use to reach the host
-	Defaults    []host.Route `json:"defaults,omitempty"` // the best default route of each family
-	Nameservers []netip.Addr `json:"nameservers,omitempty"`
-	Searches    []string     `json:"searches,omitempty"`
-	MTU         int          `json:"mtu,omitempty"`
-	Others      []host.Route `json:"others,omitempty"` // default routes over other interfaces
+	Stable        []netip.Addr `json:"stable"`             // addresses that peers use to reach the host
+	Defaults      []host.Route `json:"defaults,omitempty"` // the best default route of each family
+	Nameservers   []netip.Addr `json:"nameservers,omitempty"`
+	SearchDomains []string     `json:"searches,omitempty"`
+	MTU           int          `json:"mtu,omitempty"`
+	OtherDefaults []host.Route `json:"others,omitempty"` // default routes over other interfaces
 }
 
 // AddressStateOf returns the current addressing of an interface.
@@ -31,15 +31,15 @@ func AddressStateOf(facts Facts, name string) AddressState {
 			c.Defaults = append(c.Defaults, route)
 		}
 		c.Nameservers = append(c.Nameservers, device.IP(family).Nameservers...)
-		for _, search := range device.IP(family).Searches {
-			if !slices.Contains(c.Searches, search) {
-				c.Searches = append(c.Searches, search)
+		for _, search := range device.IP(family).SearchDomains {
+			if !slices.Contains(c.SearchDomains, search) {
+				c.SearchDomains = append(c.SearchDomains, search)
 			}
 		}
 	}
 	for _, route := range facts.Routes {
 		if route.Link != name {
-			c.Others = append(c.Others, route)
+			c.OtherDefaults = append(c.OtherDefaults, route)
 		}
 	}
 	return c
@@ -54,7 +54,7 @@ func stableAddresses(link host.Link, device networkmanager.Device) []netip.Addr 
 			stable = append(stable, prefix.Addr())
 		}
 	}
-	for _, prefix := range link.Lasting() {
+	for _, prefix := range link.Stable() {
 		if prefix.Addr().Is6() && !openvswitch.IsMasquerade(prefix) {
 			stable = append(stable, prefix.Addr())
 		}
@@ -82,16 +82,16 @@ func (c AddressState) Missing(facts Facts, name string) string {
 	}
 	for _, address := range c.Stable {
 		if !slices.ContainsFunc(link.Addresses, func(p netip.Prefix) bool { return p.Addr() == address }) {
-			return fmt.Sprintf("the address %s is not there (it has %s)", address, JoinText(link.Addresses))
+			return fmt.Sprintf("the address %s is not there (it has %s)", address, JoinOrNone(link.Addresses))
 		}
 	}
 	for _, want := range c.Defaults {
-		if text := missingDefault(facts, want, name); text != "" {
+		if text := missingDefaultRoute(facts, want, name); text != "" {
 			return text
 		}
 	}
-	for _, other := range c.Others {
-		if !slices.ContainsFunc(facts.Routes, other.SameWay) {
+	for _, other := range c.OtherDefaults {
+		if !slices.ContainsFunc(facts.Routes, other.EqualExceptMetric) {
 			return fmt.Sprintf("the other default route, over %s, is gone", other.Link)
 		}
 	}
@@ -104,8 +104,8 @@ func (c AddressState) Missing(facts Facts, name string) string {
 			return fmt.Sprintf("the name server %s is not known any more", server)
 		}
 	}
-	for _, search := range c.Searches {
-		if !slices.Contains(device.IPv4.Searches, search) && !slices.Contains(device.IPv6.Searches, search) {
+	for _, search := range c.SearchDomains {
+		if !slices.Contains(device.IPv4.SearchDomains, search) && !slices.Contains(device.IPv6.SearchDomains, search) {
 			return fmt.Sprintf("the search domain %s is not known any more", search)
 		}
 	}
@@ -131,11 +131,11 @@ func (c AddressState) Unusable(facts Facts, name string) string {
 	return "it has no default route"
 }
 
-// missingDefault describes a default route that is missing or not preferred, or
+// missingDefaultRoute describes a default route that is missing or not preferred, or
 // returns "". Routes with the same metric as the best one are equivalent, such
 // as those of two IPv6 routers on the link: their order only reflects which
 // router responded first.
-func missingDefault(facts Facts, want host.Route, name string) string {
+func missingDefaultRoute(facts Facts, want host.Route, name string) string {
 	own, _ := host.DefaultRouteOf(facts.Routes, want.Family, name)
 	best, _ := host.BestDefaultRoute(facts.Routes, want.Family)
 	wanted := func(route host.Route) bool {

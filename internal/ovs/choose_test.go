@@ -37,8 +37,8 @@ func TestChooseUplink(t *testing.T) {
 		"IPv4 before IPv6":          {Facts{Routes: []host.Route{route("eth0", 6, 1, ""), route("eth1", 4, 100, "")}}, Options{}, "eth1", "the default route of IPv4"},
 		"IPv6 alone":                {Facts{Routes: []host.Route{route("eth0", 6, 1024, "")}}, Options{}, "eth0", "the default route of IPv6"},
 		"what pods have":            {Facts{Routes: append([]host.Route{route("veth1", 4, 1, ""), route("ovn-k8s-mp0", 4, 2, ""), route("br-ex", 4, 3, "")}, eth1...)}, Options{}, "eth1", "the default route of IPv4"},
-		"file over the route":       {Facts{Hint: "eth10", Routes: eth1}, Options{}, "eth10", "/etc/ovnk/default_bridge"},
-		"option over all":           {Facts{Hint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1}, Options{BridgeInterface: "eth0"}, "eth0", "--bridge-interface"},
+		"file over the route":       {Facts{BridgeHint: "eth10", Routes: eth1}, Options{}, "eth10", "/etc/ovnk/default_bridge"},
+		"option over all":           {Facts{BridgeHint: "eth10", PrimaryIP: "192.0.2.7", Routes: eth1}, Options{BridgeInterface: "eth0"}, "eth0", "--bridge-interface"},
 		"the node's address":        {Facts{PrimaryIP: "192.0.2.7", NodeIPHint: "198.51.100.9", SavedUplink: "eth1", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
 		"the node's IPv6 address":   {Facts{PrimaryIP: "2001:db8::7", Routes: eth1}, Options{}, "eth0", "/run/nodeip-configuration/primary-ip"},
 		"that of br-ex":             {Facts{PrimaryIP: "203.0.113.7", Routes: eth1}, Options{}, "eth1", "the default route of IPv4"},
@@ -61,7 +61,7 @@ func TestChooseUplink(t *testing.T) {
 
 // br-ex must win over every other default route, and NetworkManager uses the
 // metric of its profile.
-func TestMetricFor(t *testing.T) {
+func TestChooseMetric(t *testing.T) {
 	own := route("eth0", 4, 20, "192.0.2.1")
 	tests := map[string]struct {
 		routes []host.Route
@@ -78,7 +78,7 @@ func TestMetricFor(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := metricFor(Facts{Routes: test.routes}, "eth0", 4)
+			got, err := chooseMetric(Facts{Routes: test.routes}, "eth0", 4)
 			if got != test.want || (err != nil) != (test.want == 0) {
 				t.Errorf("%d, %v; want %d", got, err, test.want)
 			}
@@ -86,7 +86,7 @@ func TestMetricFor(t *testing.T) {
 	}
 }
 
-func TestAutoconnectPriority(t *testing.T) {
+func TestChooseAutoconnectPriority(t *testing.T) {
 	profile := func(id, kind, device string, priority int32) networkmanager.Profile {
 		s := networkmanager.Settings{}
 		s.Set("connection", "id", id)
@@ -112,7 +112,7 @@ func TestAutoconnectPriority(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, err := autoconnectPriority(Facts{Profiles: test.profiles}, "eth0", "802-3-ethernet")
+			got, err := chooseAutoconnectPriority(Facts{Profiles: test.profiles}, "eth0", "802-3-ethernet")
 			if err != nil || got != test.want {
 				t.Errorf("%d, %v; want %d", got, err, test.want)
 			}
@@ -120,7 +120,7 @@ func TestAutoconnectPriority(t *testing.T) {
 	}
 }
 
-func TestOvertaken(t *testing.T) {
+func TestOverriddenRouteNotes(t *testing.T) {
 	metrics := map[networkmanager.Family]int64{networkmanager.IPv4: 48, networkmanager.IPv6: 47}
 	eth0, eth1 := route("eth0", 4, 100, ""), route("eth1", 4, 101, "")
 	for name, test := range map[string]struct {
@@ -136,7 +136,7 @@ func TestOvertaken(t *testing.T) {
 		"no route for now": {nil, "eth1", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := overtaken(Facts{Routes: test.routes}, test.uplink, metrics); !slices.Equal(got, test.want) {
+			if got := overriddenRouteNotes(Facts{Routes: test.routes}, test.uplink, metrics); !slices.Equal(got, test.want) {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})

@@ -9,35 +9,35 @@ import (
 // NetworkManager versions are preserved. Only settings that cannot apply are
 // removed. Link settings go to ovs-if-phys0, address settings to ovs-if-br-ex.
 
-// ofCable lists the sections that only the NIC itself can have.
-var ofCable = []string{"ethtool", "dcb", "sriov", "tc", "link"}
+// linkSections lists the sections that only the NIC itself can have.
+var linkSections = []string{"ethtool", "dcb", "sriov", "tc", "link"}
 
-// ofAddresses lists the sections that only apply to the interface with the
+// addressSections lists the sections that only apply to the interface with the
 // addresses.
-var ofAddresses = []string{"ipv4", "ipv6", "proxy", "hostname"}
+var addressSections = []string{"ipv4", "ipv6", "proxy", "hostname"}
 
-// ofIdentity lists the properties of the section connection that select the
+// identityProperties lists the properties of the section connection that select the
 // device, the controller and the activation: each of the agent's profiles has
 // its own values. The second names are those since NetworkManager 1.46.
-var ofIdentity = []string{
+var identityProperties = []string{
 	"id", "uuid", "type", "interface-name", "timestamp", "read-only", "multi-connect",
 	"autoconnect", "autoconnect-priority", "autoconnect-slaves", "autoconnect-ports",
 	"master", "controller", "slave-type", "port-type", "down-on-poweroff",
 }
 
-// ofNIC lists the properties of the section connection that concern the NIC.
-var ofNIC = []string{"lldp", "permissions", "wait-device-timeout", "wait-activation-delay", "auth-retries"}
+// nicProperties lists the properties of the section connection that concern the NIC.
+var nicProperties = []string{"lldp", "permissions", "wait-device-timeout", "wait-activation-delay", "auth-retries"}
 
 // nicSettings returns the clone for the NIC as a port: with its link settings,
 // without addresses. The MAC is pinned to the current one, because br-ex uses
 // it too and the DHCP server identifies the host by it.
-func nicSettings(p plan) networkmanager.Settings {
+func nicSettings(p profileInputs) networkmanager.Settings {
 	s := p.original.Clone()
 	delete(s, "match") // interface-name is exact
-	for _, section := range ofAddresses {
+	for _, section := range addressSections {
 		delete(s, section)
 	}
-	s.Keep("connection", ofNIC...)
+	s.Keep("connection", nicProperties...)
 	for _, kind := range []string{"bond", "vlan"} {
 		s.Drop(kind, "interface-name") // the former name of connection.interface-name
 	}
@@ -49,7 +49,7 @@ func nicSettings(p plan) networkmanager.Settings {
 
 // setMAC pins the current MAC if it is the uplink's own. Otherwise Open vSwitch
 // makes br-ex follow the uplink's MAC.
-func (p plan) setMAC(s networkmanager.Settings) {
+func (p profileInputs) setMAC(s networkmanager.Settings) {
 	if p.pinMAC {
 		s.Set("802-3-ethernet", "assigned-mac-address", p.device.MAC)
 	}
@@ -57,13 +57,13 @@ func (p plan) setMAC(s networkmanager.Settings) {
 
 // bridgeIPSettings returns the clone for br-ex: the same addresses, DNS and
 // DHCP identity, with the NIC's MAC and the bridge's metric.
-func bridgeIPSettings(p plan) networkmanager.Settings {
+func bridgeIPSettings(p profileInputs) networkmanager.Settings {
 	s := p.original.Clone()
 	delete(s, "match")
-	for _, section := range append([]string{"802-3-ethernet", "bond", "vlan", "veth"}, ofCable...) {
+	for _, section := range append([]string{"802-3-ethernet", "bond", "vlan", "veth"}, linkSections...) {
 		delete(s, section)
 	}
-	s.Drop("connection", append([]string{"lldp", "wait-device-timeout", "wait-activation-delay"}, ofIdentity...)...)
+	s.Drop("connection", append([]string{"lldp", "wait-device-timeout", "wait-activation-delay"}, identityProperties...)...)
 	s.Set("ovs-interface", "type", "internal")
 	p.setMAC(s)
 	s.Set("802-3-ethernet", "mtu", p.device.MTU)
@@ -71,21 +71,21 @@ func bridgeIPSettings(p plan) networkmanager.Settings {
 		if HasAddresses(s, family) {
 			s.Set(family.Section(), "route-metric", p.metrics[family])
 		}
-		if p.dnsPriority != 0 && HasAddresses(s, family) && s.Int(family.Section(), "dns-priority") == 0 {
+		if p.dnsPriority != 0 && HasAddresses(s, family) && s.Int32(family.Section(), "dns-priority") == 0 {
 			s.Set(family.Section(), "dns-priority", p.dnsPriority)
 		}
-		overBridge(s, family.Section(), p.link.Name)
+		retargetRoutingRules(s, family.Section(), p.link.Name)
 	}
-	p.require(s)
+	p.requireAddresses(s)
 	p.identity.apply(s)
 	return s
 }
 
-// require makes activation at boot wait for the address families that are in
+// requireAddresses makes activation at boot wait for the address families that are in
 // use now. The first family with an address is mandatory. The other family can
 // be late, for example because of its router: activation waits for it, but does
 // not fail without it.
-func (p plan) require(s networkmanager.Settings) {
+func (p profileInputs) requireAddresses(s networkmanager.Settings) {
 	first := true
 	for _, family := range networkmanager.Families() {
 		switch {
@@ -100,9 +100,9 @@ func (p plan) require(s networkmanager.Settings) {
 	}
 }
 
-// overBridge makes routing rules that name the NIC name br-ex instead.
-func overBridge(s networkmanager.Settings, section, nic string) {
-	s.Rewrite(section, "routing-rules", func(key string, v any) any {
+// retargetRoutingRules makes routing rules that name the NIC name br-ex instead.
+func retargetRoutingRules(s networkmanager.Settings, section, nic string) {
+	s.RewriteMaps(section, "routing-rules", func(key string, v any) any {
 		if (key == "iifname" || key == "oifname") && v == nic {
 			return BridgeName
 		}

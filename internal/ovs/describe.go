@@ -14,14 +14,14 @@ import (
 
 // Describe returns a few lines for a plan about what Make would do.
 func (m Migration) Describe() []string {
-	if m.AlreadyThere {
+	if m.AlreadyAttached {
 		return []string{fmt.Sprintf("br-ex is there already, with %s in it: nothing to do", m.Uplink)}
 	}
 	lines := []string{
 		fmt.Sprintf("move %s (named by %s; NetworkManager profile %q) into the new Open vSwitch bridge br-ex; %s goes along, as do MAC, DHCP identity, DNS and routes",
-			m.Uplink, m.Source, m.Backup.ID, JoinText(m.Stable)),
+			m.Uplink, m.Source, m.Backup.ID, JoinOrNone(m.Stable)),
 		fmt.Sprintf("the NetworkManager profiles below are added; %q stays as it is, with a lower priority (%d wins)",
-			m.Backup.ID, m.Profiles.NIC.Int("connection", "autoconnect-priority")),
+			m.Backup.ID, m.Profiles.NIC.Int32("connection", "autoconnect-priority")),
 		"traffic may pause for up to a tenth of a second; a failure, or the death of this program, gives the network back",
 	}
 	lines = append(lines, m.Notes...)
@@ -39,7 +39,7 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 	for _, s := range profiles {
 		line := fmt.Sprintf("+ %s (%s, %s)", s.Text("connection", "id"), s.Text("connection", "type"),
 			cmp.Or(s.Text("connection", "interface-name"), "any name, by its MAC"))
-		if words := settingWords(s, names); len(words) > 0 {
+		if words := describeSettings(s, names); len(words) > 0 {
 			line += ": " + strings.Join(words, ", ")
 		}
 		lines = append(lines, line)
@@ -47,10 +47,10 @@ func describeProfiles(profiles []networkmanager.Settings) []string {
 	return lines
 }
 
-// settingWords returns the important settings of a profile, each in a few
+// describeSettings returns the important settings of a profile, each in a few
 // words. A controller is named by names, or as in the profile if names lacks
 // it.
-func settingWords(s networkmanager.Settings, names map[string]string) []string {
+func describeSettings(s networkmanager.Settings, names map[string]string) []string {
 	var words []string
 	add := func(label, value string) {
 		if value != "" {
@@ -62,20 +62,20 @@ func settingWords(s networkmanager.Settings, names map[string]string) []string {
 		master = name
 	}
 	add("in ", master)
-	add("autoconnect-priority ", plain(s, "connection", "autoconnect-priority"))
+	add("autoconnect-priority ", formatProperty(s, "connection", "autoconnect-priority"))
 	add("MAC ", s.Text("802-3-ethernet", "assigned-mac-address"))
-	add("MTU ", plain(s, "802-3-ethernet", "mtu"))
-	add("VLAN ", plain(s, "vlan", "id"))
+	add("MTU ", formatProperty(s, "802-3-ethernet", "mtu"))
+	add("VLAN ", formatProperty(s, "vlan", "id"))
 	add("of ", s.Text("vlan", "parent"))
-	add("bond ", plain(s, "bond", "options"))
-	add("", plain(s, "ovs-external-ids", "data"))
+	add("bond ", formatProperty(s, "bond", "options"))
+	add("", formatProperty(s, "ovs-external-ids", "data"))
 	for _, family := range []struct{ section, name string }{{"ipv4", "IPv4 "}, {"ipv6", "IPv6 "}} {
-		words = append(words, addressWords(s, family.section, family.name)...)
+		words = append(words, describeAddresses(s, family.section, family.name)...)
 	}
 	return words
 }
 
-func addressWords(s networkmanager.Settings, section, name string) []string {
+func describeAddresses(s networkmanager.Settings, section, name string) []string {
 	method := s.Text(section, "method")
 	if method == "" {
 		return nil
@@ -97,20 +97,20 @@ func addressWords(s networkmanager.Settings, section, name string) []string {
 		}
 		add("route ", text)
 	}
-	add("DNS ", dns(s, section))
-	add("DNS priority ", plain(s, section, "dns-priority"))
-	add("search ", plain(s, section, "dns-search"))
-	add("metric ", plain(s, section, "route-metric"))
+	add("DNS ", formatNameservers(s, section))
+	add("DNS priority ", formatProperty(s, section, "dns-priority"))
+	add("search ", formatProperty(s, section, "dns-search"))
+	add("metric ", formatProperty(s, section, "route-metric"))
 	add("DHCP client ", s.Text(section, "dhcp-client-id"))
 	add("DHCP DUID ", s.Text(section, "dhcp-duid"))
 	add("token ", s.Text(section, "token"))
 	return words
 }
 
-// dns returns the name servers. The property dns-data exists since
+// formatNameservers returns the name servers. The property dns-data exists since
 // NetworkManager 1.42; dns is the older, binary form.
-func dns(s networkmanager.Settings, section string) string {
-	if text := plain(s, section, "dns-data"); text != "" {
+func formatNameservers(s networkmanager.Settings, section string) string {
+	if text := formatProperty(s, section, "dns-data"); text != "" {
 		return text
 	}
 	var servers []string
@@ -129,8 +129,8 @@ func dns(s networkmanager.Settings, section string) string {
 	return strings.Join(servers, " ")
 }
 
-// plain returns a property as text, or "" if it is missing, empty or 0.
-func plain(s networkmanager.Settings, section, name string) string {
+// formatProperty returns a property as text, or "" if it is missing, empty or 0.
+func formatProperty(s networkmanager.Settings, section, name string) string {
 	switch v := s[section][name].Value().(type) {
 	case nil:
 		return ""
@@ -151,8 +151,8 @@ func plain(s networkmanager.Settings, section, name string) string {
 	}
 }
 
-// JoinText returns the items separated by commas, or "none" if there are none.
-func JoinText[T fmt.Stringer](items []T) string {
+// JoinOrNone returns the items separated by commas, or "none" if there are none.
+func JoinOrNone[T fmt.Stringer](items []T) string {
 	if len(items) == 0 {
 		return "none"
 	}

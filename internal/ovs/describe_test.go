@@ -42,12 +42,12 @@ func TestDescribe(t *testing.T) {
 }
 
 // Settings of other types of uplinks.
-func TestSettingWords(t *testing.T) {
+func TestDescribeSettings(t *testing.T) {
 	eth0, _ := facts(t, "dhcp").Device("eth0")
 	static := networkmanager.Settings{}
 	static.Set("connection", "master", "1-2-3")
 	static.Set("ipv4", "method", "manual")
-	static.SetIP(networkmanager.IPv4, missingFrom(static, networkmanager.IPv4, eth0.IPv4))
+	static.SetIP(networkmanager.IPv4, missingStaticIP(static, networkmanager.IPv4, eth0.IPv4))
 	static.Set("ipv4", "dns-search", []string{"example.com", "example.net"})
 	static.Set("ipv6", "method", "auto")
 	static.Set("ipv6", "token", "::7")
@@ -66,7 +66,7 @@ func TestSettingWords(t *testing.T) {
 		"VLAN":   {vlan, "VLAN 7|of bond0"},
 		"none":   {networkmanager.Settings{}, ""},
 	} {
-		if diff := cmp.Diff(test.want, strings.Join(settingWords(test.settings, nil), "|")); diff != "" {
+		if diff := cmp.Diff(test.want, strings.Join(describeSettings(test.settings, nil), "|")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -74,7 +74,7 @@ func TestSettingWords(t *testing.T) {
 
 // No section that can contain secrets occurs in a document, in any part of a
 // migration.
-func TestPublicMoveHasNoSecrets(t *testing.T) {
+func TestPublicMigrationHasNoSecrets(t *testing.T) {
 	const canary = "hunter2"
 	move, err := Plan(facts(t, "dhcp"), Options{})
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// usualDNSPriority is NetworkManager's default for an interface that is not a
+// defaultDNSPriority is NetworkManager's default for an interface that is not a
 // VPN. Lower values come first.
-const usualDNSPriority = 100
+const defaultDNSPriority = 100
 
-// dnsPriority returns the DNS priority for br-ex that preserves the order of
+// chooseDNSPriority returns the DNS priority for br-ex that preserves the order of
 // the name servers if another interface has name servers too. 0 means the
 // default.
 //
@@ -17,7 +17,7 @@ const usualDNSPriority = 100
 // route first. It never revokes that rank from an interface that had it for a
 // moment (update_ip_dns in nm-policy.c, 1.42). Among such interfaces the one
 // activated first wins, and a bridge is activated last at every boot.
-func dnsPriority(facts Facts, uplink string) int32 {
+func chooseDNSPriority(facts Facts, uplink string) int32 {
 	others := false
 	for _, device := range facts.Devices {
 		if device.Name != uplink && device.Managed && len(device.IPv4.Nameservers)+len(device.IPv6.Nameservers) > 0 {
@@ -29,8 +29,8 @@ func dnsPriority(facts Facts, uplink string) int32 {
 	}
 	for _, family := range networkmanager.Families() {
 		if best, ok := host.BestDefaultRoute(facts.Routes, int(family)); ok && best.Link == uplink {
-			return usualDNSPriority - 1
+			return defaultDNSPriority - 1
 		}
 	}
-	return usualDNSPriority + 1
+	return defaultDNSPriority + 1
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestDNSPriority(t *testing.T) {
+func TestChooseDNSPriority(t *testing.T) {
 	device := func(name, server string) networkmanager.Device {
 		d := networkmanager.Device{Name: name, Managed: true}
 		if server != "" {
@@ -30,7 +30,7 @@ func TestDNSPriority(t *testing.T) {
 		"of another program": {[]networkmanager.Device{own, {Name: "eth1", IPv4: other.IPv4}}, nil, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := dnsPriority(Facts{Devices: test.devices, Routes: test.routes}, "eth0"); got != test.want {
+			if got := chooseDNSPriority(Facts{Devices: test.devices, Routes: test.routes}, "eth0"); got != test.want {
 				t.Errorf("%d, want %d", got, test.want)
 			}
 		})
@@ -38,15 +38,15 @@ func TestDNSPriority(t *testing.T) {
 }
 
 // The administrator's priority is kept.
-func TestDNSPriorityOfTheProfile(t *testing.T) {
+func TestDNSPriorityOfProfileIsKept(t *testing.T) {
 	for own, want := range map[int32]int32{0: 99, 50: 50, -5: -5} {
 		original := networkmanager.Settings{}
 		original.Set("ipv4", "method", "auto")
 		if own != 0 {
 			original.Set("ipv4", "dns-priority", own)
 		}
-		s := bridgeIPSettings(plan{original: original, dnsPriority: 99})
-		if got := s.Int("ipv4", "dns-priority"); got != want {
+		s := bridgeIPSettings(profileInputs{original: original, dnsPriority: 99})
+		if got := s.Int32("ipv4", "dns-priority"); got != want {
 			t.Errorf("%d, want %d", got, want)
 		}
 	}

@@ -15,37 +15,37 @@ import (
 
 // Facts contains everything that the decision about br-ex depends on.
 type Facts struct {
-	MachineID      string                   `json:"machineID"`
-	NetworkManager networkmanager.Info      `json:"networkManager"`
-	Devices        []networkmanager.Device  `json:"devices"`
-	Profiles       []networkmanager.Profile `json:"profiles"`
-	Links          []host.Link              `json:"links"`
-	Routes         []host.Route             `json:"routes"`
-	OVS            Switch                   `json:"ovs"`
-	Hint           string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
-	HintEmpty      bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
-	SavedUplink    string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
-	PrimaryIP      string                   `json:"primaryIP,omitempty"`   // from /run/nodeip-configuration/primary-ip
-	NodeIPHint     string                   `json:"nodeIPHint,omitempty"`  // from /etc/default/nodeip-configuration
+	MachineID       string                   `json:"machineID"`
+	NetworkManager  networkmanager.Info      `json:"networkManager"`
+	Devices         []networkmanager.Device  `json:"devices"`
+	Profiles        []networkmanager.Profile `json:"profiles"`
+	Links           []host.Link              `json:"links"`
+	Routes          []host.Route             `json:"routes"`
+	OVS             OpenVSwitch              `json:"ovs"`
+	BridgeHint      string                   `json:"hint,omitempty"`        // content of /etc/ovnk/default_bridge
+	BridgeHintEmpty bool                     `json:"hintEmpty,omitempty"`   // that file exists and is empty
+	SavedUplink     string                   `json:"savedUplink,omitempty"` // content of /var/lib/ovnk/iface_default_hint
+	PrimaryIP       string                   `json:"primaryIP,omitempty"`   // from /run/nodeip-configuration/primary-ip
+	NodeIPHint      string                   `json:"nodeIPHint,omitempty"`  // from /etc/default/nodeip-configuration
 }
 
-// Switch is the state of Open vSwitch.
-type Switch struct {
+// OpenVSwitch is the state of Open vSwitch.
+type OpenVSwitch struct {
 	Installed bool                 `json:"installed"`
 	Running   bool                 `json:"running"` // the database responds
 	Bridges   []openvswitch.Bridge `json:"bridges,omitempty"`
 }
 
-// hintFile names the uplink on hosts where the default route does not identify
+// bridgeHintFile names the uplink on hosts where the default route does not identify
 // it. configure-ovs.sh reads it too (from OpenShift 4.15).
-const hintFile = "/etc/ovnk/default_bridge"
+const bridgeHintFile = "/etc/ovnk/default_bridge"
 
 // Gather collects the facts. A nil nm means that NetworkManager is not running.
 func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	var facts Facts
 	var err error
 	if nm != nil {
-		if err := facts.lookNetworkManager(ctx, nm); err != nil {
+		if err := facts.gatherNetworkManager(ctx, nm); err != nil {
 			return facts, err
 		}
 	}
@@ -55,34 +55,34 @@ func Gather(ctx context.Context, nm *networkmanager.Client) (Facts, error) {
 	if facts.Routes, err = host.DefaultRoutes(); err != nil {
 		return facts, err
 	}
-	if facts.OVS, err = lookSwitch(ctx); err != nil {
+	if facts.OVS, err = gatherOpenVSwitch(ctx); err != nil {
 		return facts, err
 	}
-	return facts, facts.lookFiles()
+	return facts, facts.gatherFiles()
 }
 
-func (f *Facts) lookFiles() error {
+func (f *Facts) gatherFiles() error {
 	var there bool
 	var err error
 	for _, file := range []struct {
 		path string
 		text *string
 	}{
-		{"/etc/machine-id", &f.MachineID}, {uplinkHintFile, &f.SavedUplink}, {nodeip.PrimaryFile, &f.PrimaryIP},
+		{"/etc/machine-id", &f.MachineID}, {savedUplinkFile, &f.SavedUplink}, {nodeip.PrimaryFile, &f.PrimaryIP},
 	} {
 		if *file.text, _, err = readLine(file.path); err != nil {
 			return err
 		}
 	}
-	if f.Hint, there, err = readLine(hintFile); err != nil {
+	if f.BridgeHint, there, err = readLine(bridgeHintFile); err != nil {
 		return err
 	}
-	f.HintEmpty = there && f.Hint == ""
+	f.BridgeHintEmpty = there && f.BridgeHint == ""
 	f.NodeIPHint, err = nodeip.ReadHint()
 	return err
 }
 
-func (f *Facts) lookNetworkManager(ctx context.Context, nm *networkmanager.Client) error {
+func (f *Facts) gatherNetworkManager(ctx context.Context, nm *networkmanager.Client) error {
 	var err error
 	if f.NetworkManager, err = nm.Info(ctx); err != nil {
 		return err
@@ -94,16 +94,16 @@ func (f *Facts) lookNetworkManager(ctx context.Context, nm *networkmanager.Clien
 	return err
 }
 
-func lookSwitch(ctx context.Context) (Switch, error) {
-	if !host.HasProgram("ovs-vsctl") {
-		return Switch{}, nil
+func gatherOpenVSwitch(ctx context.Context) (OpenVSwitch, error) {
+	if !host.HasCommand("ovs-vsctl") {
+		return OpenVSwitch{}, nil
 	}
 	bridges, err := openvswitch.Bridges(ctx)
 	var failed *host.CommandError
 	if errors.As(err, &failed) {
-		return Switch{Installed: true}, nil
+		return OpenVSwitch{Installed: true}, nil
 	}
-	return Switch{Installed: true, Running: err == nil, Bridges: bridges}, err
+	return OpenVSwitch{Installed: true, Running: err == nil, Bridges: bridges}, err
 }
 
 // readLine reads a file of one line, and reports whether the file exists.

@@ -12,12 +12,12 @@ const (
 	// appliedFile makes configure-ovs.sh leave br-ex unchanged, from OpenShift
 	// 4.16.
 	appliedFile = "/etc/nmstate/openshift/applied"
-	// routerFile keeps the kernel from configuring br-ex itself as soon as the
+	// sysctlFile keeps the kernel from configuring br-ex itself as soon as the
 	// interface exists: systemd's udev rules apply the sysctl.d settings of an
 	// interface when it is added.
-	routerFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
-	// uplinkHintFile is where configure-ovs.sh saves the name of the uplink.
-	uplinkHintFile = "/var/lib/ovnk/iface_default_hint"
+	sysctlFile = "/etc/sysctl.d/80-hcp-node-agent-br-ex.conf"
+	// savedUplinkFile is where configure-ovs.sh saves the name of the uplink.
+	savedUplinkFile = "/var/lib/ovnk/iface_default_hint"
 )
 
 // Files returns the files that other components read on a host whose uplink is
@@ -36,23 +36,23 @@ func Files(facts Facts) ([]ledger.Change, error) {
 	}
 	changes := []ledger.Change{
 		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
-		fileChange(uplinkHintFile, "names the uplink of br-ex", uplink+"\n"),
+		fileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
 	}
 	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
-		changes = append(changes, routerFiles(profile.Settings)...)
+		changes = append(changes, sysctlFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil
 }
 
-// Before returns the files that must exist before br-ex does.
-func (m Migration) Before() []ledger.Change {
-	if m.AlreadyThere {
+// FilesBeforeMigration returns the files that must exist before br-ex does.
+func (m Migration) FilesBeforeMigration() []ledger.Change {
+	if m.AlreadyAttached {
 		return nil
 	}
-	return routerFiles(m.Profiles.BridgeIP)
+	return sysctlFiles(m.Profiles.BridgeIP)
 }
 
-// routerFiles returns the sysctls that make the kernel ignore router
+// sysctlFiles returns the sysctls that make the kernel ignore router
 // advertisements on the agent's br-ex, unless its profile leaves IPv6 to the
 // kernel.
 //
@@ -63,7 +63,7 @@ func (m Migration) Before() []ledger.Change {
 // NetworkManager also takes over the link-local address, and disables and
 // enables IPv6 for that if the kernel still manages it (_dev_addrgenmode6_set
 // in nm-device.c).
-func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
+func sysctlFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	if bridgeIP.Method(networkmanager.IPv6) == "ignore" {
 		return nil
 	}
@@ -72,7 +72,7 @@ func routerFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
 		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"
 	}
-	return []ledger.Change{fileChange(routerFile, why, content)}
+	return []ledger.Change{fileChange(sysctlFile, why, content)}
 }
 
 func fileChange(path, why, content string) ledger.Change {

@@ -59,7 +59,7 @@ func TestFiles(t *testing.T) {
 
 // Router advertisements are disabled in the kernel only on the agent's br-ex,
 // and only if NetworkManager processes them instead.
-func TestFilesForRouters(t *testing.T) {
+func TestSysctlFiles(t *testing.T) {
 	for name, test := range map[string]struct {
 		profile, method string
 		want            bool
@@ -80,7 +80,7 @@ func TestFilesForRouters(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := slices.ContainsFunc(changes, func(c ledger.Change) bool {
-				return c.Target == routerFile && strings.Contains(string(c.Desired.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
+				return c.Target == sysctlFile && strings.Contains(string(c.Desired.Content), "\n-net.ipv6.conf.br-ex.accept_ra_defrtr = 0\n")
 			})
 			if got != test.want {
 				t.Errorf("%t, want %t: %v", got, test.want, changes)
@@ -88,8 +88,8 @@ func TestFilesForRouters(t *testing.T) {
 			if test.profile != BridgeIPProfile {
 				return
 			}
-			before := Migration{Profiles: Profiles{BridgeIP: settings}}.Before()
-			if len(before) > 0 != test.want || len(Migration{AlreadyThere: true, Profiles: Profiles{BridgeIP: settings}}.Before()) > 0 {
+			before := Migration{Profiles: Profiles{BridgeIP: settings}}.FilesBeforeMigration()
+			if len(before) > 0 != test.want || len(Migration{AlreadyAttached: true, Profiles: Profiles{BridgeIP: settings}}.FilesBeforeMigration()) > 0 {
 				t.Errorf("before a move: %v", before)
 			}
 		})

@@ -24,8 +24,8 @@ type identity struct {
 	token string
 	eui64 bool
 
-	// beside lists autoconfigured addresses that a single token cannot produce.
-	beside []netip.Prefix
+	// extraAddresses lists autoconfigured addresses that a single token cannot produce.
+	extraAddresses []netip.Prefix
 
 	// The values that were really sent: a profile can contain "stable", "duid" or
 	// "lease", and the default identity association is derived from the interface's
@@ -52,8 +52,8 @@ func (i identity) apply(s networkmanager.Settings) {
 			s.Set("ipv6", "token", i.token)
 		}
 	}
-	if len(i.beside) > 0 {
-		s.SetIP(networkmanager.IPv6, networkmanager.IP{Addresses: append(s.Addresses(networkmanager.IPv6), i.beside...)})
+	if len(i.extraAddresses) > 0 {
+		s.SetIP(networkmanager.IPv6, networkmanager.IP{Addresses: append(s.Addresses(networkmanager.IPv6), i.extraAddresses...)})
 	}
 }
 
@@ -72,16 +72,16 @@ func identify(link host.Link, device networkmanager.Device, original networkmana
 		i.iaid = strconv.FormatUint(number, 10)
 	}
 	var found []byte
-	for _, prefix := range unexplained(link, device, original) {
+	for _, prefix := range unattributedAddresses(link, device, original) {
 		auto := prefix.Addr().Is6() && prefix.Bits() == 64 && original.Method(networkmanager.IPv6) == "auto"
 		half := interfaceID(prefix.Addr())
 		switch {
 		case auto && (found == nil || slices.Equal(found, half)):
 			found = half
 		case auto && !slices.Contains(link.Permanent, prefix.Addr()):
-			i.beside = append(i.beside, prefix)
+			i.extraAddresses = append(i.extraAddresses, prefix)
 		case prefix.Addr().Is4() && IsDynamic(original, networkmanager.IPv4) && len(device.IPv4.LeasedAddresses()) == 0:
-			return i, waiting(link.Name)
+			return i, refuseUnconfirmedAddresses(link.Name)
 		default:
 			return i, Refuse(fmt.Sprintf("nmcli connection modify uuid %s +%s.addresses %s # or: ip address delete %s dev %s",
 				original.Text("connection", "uuid"), networkmanager.FamilyOf(prefix.Addr()).Section(), prefix, prefix, link.Name),
@@ -92,16 +92,16 @@ func identify(link host.Link, device networkmanager.Device, original networkmana
 		return i, nil
 	}
 	i.eui64 = true
-	if !slices.Equal(found, eui64(link.MAC)) {
+	if !slices.Equal(found, eui64FromMAC(link.MAC)) {
 		token := append(make([]byte, 8), found...)
 		i.token = netip.AddrFrom16([16]byte(token)).String()
 	}
 	return i, nil
 }
 
-// unexplained returns the non-temporary addresses that are neither in the
+// unattributedAddresses returns the non-temporary addresses that are neither in the
 // profile nor from a DHCP server.
-func unexplained(link host.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
+func unattributedAddresses(link host.Link, device networkmanager.Device, original networkmanager.Settings) []netip.Prefix {
 	var explained []netip.Addr
 	for _, family := range networkmanager.Families() {
 		for _, prefix := range original.Addresses(family) {
@@ -110,7 +110,7 @@ func unexplained(link host.Link, device networkmanager.Device, original networkm
 		explained = append(explained, device.IP(family).LeasedAddresses()...)
 	}
 	var rest []netip.Prefix
-	for _, prefix := range link.Lasting() {
+	for _, prefix := range link.Stable() {
 		if !slices.Contains(explained, prefix.Addr()) {
 			rest = append(rest, prefix)
 		}
@@ -131,9 +131,9 @@ func interfaceID(address netip.Addr) []byte {
 	return bytes[8:]
 }
 
-// eui64 returns the interface identifier derived from a MAC (RFC 4291, appendix
+// eui64FromMAC returns the interface identifier derived from a MAC (RFC 4291, appendix
 // A).
-func eui64(mac string) []byte {
+func eui64FromMAC(mac string) []byte {
 	m, err := net.ParseMAC(mac)
 	if err != nil || len(m) != 6 {
 		return nil

@@ -61,7 +61,7 @@ func TestIdentify(t *testing.T) {
 				link.Addresses = append(link.Addresses, netip.MustParsePrefix(address))
 			}
 			for _, address := range test.passing {
-				link.Passing = append(link.Passing, netip.MustParseAddr(address))
+				link.Transient = append(link.Transient, netip.MustParseAddr(address))
 			}
 			for _, address := range test.permanent {
 				link.Permanent = append(link.Permanent, netip.MustParseAddr(address))
@@ -86,7 +86,7 @@ func TestIdentify(t *testing.T) {
 				return
 			}
 			var beside []string
-			for _, prefix := range got.beside {
+			for _, prefix := range got.extraAddresses {
 				beside = append(beside, prefix.String())
 			}
 			if got.token != test.token || got.eui64 != test.eui64 || !slices.Equal(beside, test.beside) {

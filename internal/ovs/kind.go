@@ -56,7 +56,7 @@ func LostAddresses(applied, original networkmanager.Settings) bool {
 // drop the host's frames, which is the purpose of fail_over_mac.
 func HasOwnMAC(facts Facts, link host.Link) bool {
 	for range len(facts.Links) + 1 { // the maximum depth
-		if link.BorrowsMAC {
+		if link.InheritsMAC {
 			return false
 		}
 		below, ok := facts.linkAt(link.Parent)

@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestOwnMAC(t *testing.T) {
-	steady, borrowing := host.Link{Name: "bond0", Index: 5}, host.Link{Name: "bond0", Index: 5, BorrowsMAC: true}
+func TestHasOwnMAC(t *testing.T) {
+	steady, borrowing := host.Link{Name: "bond0", Index: 5}, host.Link{Name: "bond0", Index: 5, InheritsMAC: true}
 	vlan := host.Link{Name: "bond0.100", Index: 6, Parent: 5}
 	tests := map[string]struct {
 		links []host.Link
@@ -34,7 +34,7 @@ func TestOwnMAC(t *testing.T) {
 	}
 }
 
-func TestPinned(t *testing.T) {
+func TestPinsMAC(t *testing.T) {
 	for name, test := range map[string]struct {
 		mac      string
 		borrowed bool
@@ -46,7 +46,7 @@ func TestPinned(t *testing.T) {
 		"borrowed and unreadable":      {"", true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			link := host.Link{Name: "bond0", Index: 5, MAC: test.mac, BorrowsMAC: test.borrowed}
+			link := host.Link{Name: "bond0", Index: 5, MAC: test.mac, InheritsMAC: test.borrowed}
 			if got := pinsMAC(Facts{Links: []host.Link{link}}, link); got != test.want {
 				t.Errorf("%t, want %t", got, test.want)
 			}
@@ -56,7 +56,7 @@ func TestPinned(t *testing.T) {
 
 // A bond whose addresses are removed and restored must keep all other active
 // settings: NetworkManager reapplies nothing else.
-func TestSilence(t *testing.T) {
+func TestRemovingAddressesKeepsOtherSettings(t *testing.T) {
 	original := networkmanager.Settings{}
 	original.Set("connection", "id", "bond0")
 	original.Set("bond", "options", map[string]string{"mode": "802.3ad"})
@@ -76,13 +76,13 @@ func TestSilence(t *testing.T) {
 	if LostAddresses(applied, original) || !LostAddresses(quiet, original) {
 		t.Errorf("silenced: before %t, after %t", LostAddresses(applied, original), LostAddresses(quiet, original))
 	}
-	got, want := texts(WithAddressesOf(quiet, original)), texts(applied)
+	got, want := settingTexts(WithAddressesOf(quiet, original)), settingTexts(applied)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("there and back (-want +got):\n%s", diff)
 	}
 }
 
-func texts(s networkmanager.Settings) map[string]string {
+func settingTexts(s networkmanager.Settings) map[string]string {
 	found := map[string]string{}
 	for section, properties := range s {
 		for name, v := range properties {

@@ -13,14 +13,14 @@ import (
 // Addresses that OVN-Kubernetes has added to br-ex are neither restored on the
 // uplink nor reported as missing. A link-local address of the administrator is
 // restored.
-func TestMasqueradeIsNotTheHosts(t *testing.T) {
+func TestMasqueradeAddressesAreIgnored(t *testing.T) {
 	bridge := link("br-ex", 9, "192.0.2.7/24", "2001:db8::7/64", "fd69::2/112") // without link-local ones
-	bridge.Passing = []netip.Addr{netip.MustParseAddr("fd69::2")}               // as with newer OVN-Kubernetes
+	bridge.Transient = []netip.Addr{netip.MustParseAddr("fd69::2")}             // as with newer OVN-Kubernetes
 	device := networkmanager.Device{
 		Name: "br-ex", Type: networkmanager.OVSInterface,
-		IPv4: has(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
+		IPv4: newIP(t, "192.0.2.7/24 169.254.200.1/16 169.254.0.2/17", "192.0.2.1",
 			"0.0.0.0/0 via 192.0.2.1", "172.30.0.0/16 via 169.254.0.4", "169.254.0.1/32", "10.0.0.0/8 via 169.254.200.9"),
-		IPv6: has(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128", "fd69:1::/64 via 2001:db8::9"),
+		IPv6: newIP(t, "2001:db8::7/64", "fe80::1", "::/0 via fe80::1", "fd02::/112 via fd69::4", "fd69::1/128", "fd69:1::/64 via 2001:db8::9"),
 	}
 	device.IPv6.Nameservers = []netip.Addr{netip.MustParseAddr("2001:db8::53")}
 	facts := Facts{
@@ -45,7 +45,7 @@ func TestMasqueradeIsNotTheHosts(t *testing.T) {
 		}
 	}
 
-	facts.Links[len(facts.Links)-1].Passing = nil // as with older OVN-Kubernetes
+	facts.Links[len(facts.Links)-1].Transient = nil // as with older OVN-Kubernetes
 	carried := AddressStateOf(facts, "br-ex")
 	if want := []netip.Addr{netip.MustParseAddr("192.0.2.7"), netip.MustParseAddr("2001:db8::7")}; !slices.Equal(carried.Stable, want) {
 		t.Errorf("peers know the host by %v, want %v", carried.Stable, want)

@@ -10,8 +10,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// port returns a profile that makes a NIC a port of master.
-func port(id, nic, master string, change func(networkmanager.Settings)) networkmanager.Profile {
+// newBondPort returns a profile that makes a NIC a port of master.
+func newBondPort(id, nic, master string, change func(networkmanager.Settings)) networkmanager.Profile {
 	s := networkmanager.Settings{}
 	s.Set("connection", "id", id)
 	s.Set("connection", "uuid", "uuid of "+id)
@@ -27,14 +27,14 @@ func port(id, nic, master string, change func(networkmanager.Settings)) networkm
 	return networkmanager.Profile{Settings: s, File: "/etc/NetworkManager/system-connections/" + id}
 }
 
-func using(nic, id string) networkmanager.Device {
+func newDeviceUsing(nic, id string) networkmanager.Device {
 	return networkmanager.Device{
 		Name: nic, Type: networkmanager.Ethernet, Managed: true,
 		Active: networkmanager.Active{UUID: "uuid of " + id, State: networkmanager.Activated},
 	}
 }
 
-func TestMembersOf(t *testing.T) {
+func TestBondMembers(t *testing.T) {
 	byHand := func(s networkmanager.Settings) { s.Set("connection", "autoconnect", false) }
 	renamed := func(s networkmanager.Settings) {
 		s.Drop("connection", "master", "slave-type")
@@ -46,42 +46,42 @@ func TestMembersOf(t *testing.T) {
 		devices  []networkmanager.Device
 		want     string // NIC=profile ...
 	}{
-		"by interface":   {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
-		"by profile":     {[]networkmanager.Profile{port("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
-		"by newer names": {[]networkmanager.Profile{port("a", "eth0", "", renamed)}, []networkmanager.Device{using("eth0", "a")}, "eth0=a"},
+		"by interface":   {[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", nil)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
+		"by profile":     {[]networkmanager.Profile{newBondPort("a", "eth0", "uuid of bond", nil)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
+		"by newer names": {[]networkmanager.Profile{newBondPort("a", "eth0", "", renamed)}, []networkmanager.Device{newDeviceUsing("eth0", "a")}, "eth0=a"},
 		"of another bond": {
-			[]networkmanager.Profile{port("a", "eth0", "bond1", nil)},
-			[]networkmanager.Device{using("eth0", "a")},
+			[]networkmanager.Profile{newBondPort("a", "eth0", "bond1", nil)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
 			"",
 		},
 		"of a bridge of that name": {
-			[]networkmanager.Profile{port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
-			[]networkmanager.Device{using("eth0", "a")},
+			[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "slave-type", "bridge") })},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
 			"",
 		},
 		"in use, though not at boot": {
-			[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)},
-			[]networkmanager.Device{using("eth0", "a")},
+			[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", byHand)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a")},
 			"eth0=a",
 		},
-		"at boot, though not in use": {[]networkmanager.Profile{port("a", "eth0", "bond0", nil)}, nil, "eth0=a"},
-		"neither":                    {[]networkmanager.Profile{port("a", "eth0", "bond0", byHand)}, nil, ""},
+		"at boot, though not in use": {[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", nil)}, nil, "eth0=a"},
+		"neither":                    {[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", byHand)}, nil, ""},
 		"two profiles of one NIC": {
-			[]networkmanager.Profile{port("a", "eth0", "bond0", nil), port("b", "eth0", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "b")},
+			[]networkmanager.Profile{newBondPort("a", "eth0", "bond0", nil), newBondPort("b", "eth0", "bond0", nil)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "b")},
 			"eth0=b",
 		},
 		"one profile of two NICs": {
-			[]networkmanager.Profile{port("a", "", "bond0", nil)},
-			[]networkmanager.Device{using("eth0", "a"), using("eth1", "a")},
+			[]networkmanager.Profile{newBondPort("a", "", "bond0", nil)},
+			[]networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "a")},
 			"eth0=a eth1=a",
 		},
-		"for a NIC that is not there": {[]networkmanager.Profile{port("a", "", "bond0", nil)}, nil, ""},
+		"for a NIC that is not there": {[]networkmanager.Profile{newBondPort("a", "", "bond0", nil)}, nil, ""},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, m := range membersOf(Facts{Profiles: test.profiles, Devices: test.devices}, "bond0", "uuid of bond") {
+			for _, m := range bondMembers(Facts{Profiles: test.profiles, Devices: test.devices}, "bond0", "uuid of bond") {
 				got = append(got, m.Name+"="+m.ID)
 			}
 			if diff := cmp.Diff(test.want, strings.Join(got, " ")); diff != "" {
@@ -93,22 +93,22 @@ func TestMembersOf(t *testing.T) {
 
 // At boot a clone must win over every other profile of its NIC.
 func TestMemberPriority(t *testing.T) {
-	high := port("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) })
-	usual := port("b", "eth1", "bond0", nil)
-	facts := Facts{Profiles: []networkmanager.Profile{high, usual}, Devices: []networkmanager.Device{using("eth0", "a"), using("eth1", "b")}}
+	high := newBondPort("a", "eth0", "bond0", func(s networkmanager.Settings) { s.Set("connection", "autoconnect-priority", int32(300)) })
+	usual := newBondPort("b", "eth1", "bond0", nil)
+	facts := Facts{Profiles: []networkmanager.Profile{high, usual}, Devices: []networkmanager.Device{newDeviceUsing("eth0", "a"), newDeviceUsing("eth1", "b")}}
 	bond := networkmanager.Device{Name: "bond0", Type: networkmanager.Bond}
 	members, err := planMembers(facts, bond, networkmanager.Profile{})
-	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != usualPriority {
+	if err != nil || len(members) != 2 || members[0].priority != 301 || members[1].priority != defaultAutoconnectPriority {
 		t.Fatalf("%v, %v", members, err)
 	}
-	usual.Settings.Set("connection", "autoconnect-priority", int32(highestPriority))
+	usual.Settings.Set("connection", "autoconnect-priority", int32(maxAutoconnectPriority))
 	if _, err := planMembers(facts, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "would take eth1") {
 		t.Errorf("one that cannot be outdone: %v", err)
 	}
 	if _, err := planMembers(Facts{}, bond, networkmanager.Profile{}); report.CodeOf(err) != report.Refused {
 		t.Errorf("a bond without members: %v", err)
 	}
-	if members, err := planMembers(facts, using("eth0", "a"), networkmanager.Profile{}); err != nil || members != nil {
+	if members, err := planMembers(facts, newDeviceUsing("eth0", "a"), networkmanager.Profile{}); err != nil || members != nil {
 		t.Errorf("no bond: %v, %v", members, err)
 	}
 }

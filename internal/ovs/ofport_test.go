@@ -10,7 +10,7 @@ import (
 
 // The flows of OVN-Kubernetes contain the port number of the uplink, which must
 // be the same after NetworkManager has created the bridge again.
-func TestUplinkRequestsItsPortNumber(t *testing.T) {
+func TestUplinkRequestsPortNumber(t *testing.T) {
 	for version, want := range map[string]any{"1.40.16": nil, "1.42.4": uint32(1), "1.52.0": uint32(1)} {
 		f := facts(t, "dhcp")
 		f.NetworkManager.Version = version
@@ -32,7 +32,7 @@ func TestUplinkRequestsItsPortNumber(t *testing.T) {
 	}
 }
 
-func TestPortsNameTheirBridgeByItsInterface(t *testing.T) {
+func TestPortsNameBridgeByInterface(t *testing.T) {
 	move, err := Plan(facts(t, "dhcp"), Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +49,7 @@ func TestPortsNameTheirBridgeByItsInterface(t *testing.T) {
 
 // The ports would be attached to the bridge of another profile if
 // NetworkManager chooses that profile for br-ex.
-func TestAnotherProfileOfTheBridgeIsRefused(t *testing.T) {
+func TestForeignBridgeProfileIsRefused(t *testing.T) {
 	f := facts(t, "dhcp")
 	other := networkmanager.Settings{}
 	for key, value := range map[string]string{"id": "mine", "uuid": "7-7-7", "type": "ovs-bridge", "interface-name": "br-ex"} {

@@ -19,8 +19,8 @@ const BridgeName = openvswitch.ExternalBridge
 // Migration describes how the uplink is attached to br-ex: the decision of
 // Plan, as a plain value.
 type Migration struct {
-	AlreadyThere bool   `json:"alreadyThere"` // br-ex already carries the host's traffic; nothing to do
-	Uplink       string `json:"uplink"`
+	AlreadyAttached bool   `json:"alreadyThere"` // br-ex already carries the host's traffic; nothing to do
+	Uplink          string `json:"uplink"`
 
 	Backup   Backup         `json:"origin"`   // for a rollback
 	Profiles Profiles       `json:"profiles"` // the final profiles
@@ -37,13 +37,13 @@ type Migration struct {
 	Options Options `json:"-"`
 }
 
-// Kind is the ledger's kind of the change that attaches the uplink to br-ex.
-const Kind = ledger.Kind("bridge")
+// BridgeKind is the ledger's kind of the change that attaches the uplink to br-ex.
+const BridgeKind = ledger.Kind("bridge")
 
 // Change returns the ledger change that attaches the uplink to br-ex.
 func (m Migration) Change() ledger.Change {
 	return ledger.Change{
-		Kind: Kind, Target: BridgeName, Reason: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
+		Kind: BridgeKind, Target: BridgeName, Reason: "OVN-Kubernetes expects the uplink " + m.Uplink + " in it",
 		Desired: ledger.State{Present: true},
 	}
 }
@@ -66,7 +66,7 @@ func Plan(facts Facts, options Options) (Migration, error) {
 			return Migration{}, report.Fail(report.Refused, "hcp-node-agent leave",
 				"br-ex is there already around %s, but --bridge-interface names %s; leave the option out, or undo the first join", uplink, options.BridgeInterface)
 		}
-		move := existing(facts, uplink)
+		move := existingMigration(facts, uplink)
 		move.Options = options
 		return move, nil
 	}
@@ -77,12 +77,12 @@ func Plan(facts Facts, options Options) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	move, err := planMove(facts, choice.name)
+	move, err := planMigration(facts, choice.name)
 	move.Source, move.Options = choice.source, options
 	return move, err
 }
 
-func planMove(facts Facts, uplink string) (Migration, error) {
+func planMigration(facts Facts, uplink string) (Migration, error) {
 	link, _ := facts.Link(uplink)
 	device, known := facts.Device(uplink)
 	if err := refuseDevice(facts, link, device, known); err != nil {
@@ -96,14 +96,14 @@ func planMove(facts Facts, uplink string) (Migration, error) {
 	if err := refuseFamilies(link, original, now); err != nil {
 		return Migration{}, err
 	}
-	if err := refuseRouteless(facts, uplink, original, now); err != nil {
+	if err := refuseWithoutDefaultRoute(facts, uplink, original, now); err != nil {
 		return Migration{}, err
 	}
 	identity, err := identify(link, device, original.Settings)
 	if err != nil {
 		return Migration{}, err
 	}
-	priority, err := autoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
+	priority, err := chooseAutoconnectPriority(facts, uplink, original.Settings.Text("connection", "type"))
 	if err != nil {
 		return Migration{}, err
 	}
@@ -111,13 +111,13 @@ func planMove(facts Facts, uplink string) (Migration, error) {
 	if err != nil {
 		return Migration{}, err
 	}
-	p := plan{
+	p := profileInputs{
 		machine: facts.MachineID, version: facts.NetworkManager.Version, link: link, device: device, original: original.Settings,
 		identity: identity, priority: priority, now: now, metrics: map[networkmanager.Family]int64{},
-		pinMAC: pinsMAC(facts, link), dnsPriority: dnsPriority(facts, uplink), members: members, cardMAC: cardMAC(facts, link, original.Settings),
+		pinMAC: pinsMAC(facts, link), dnsPriority: chooseDNSPriority(facts, uplink), members: members, permanentMAC: uniquePermanentMAC(facts, link, original.Settings),
 	}
 	for _, family := range networkmanager.Families() {
-		if p.metrics[family], err = metricFor(facts, uplink, int(family)); err != nil {
+		if p.metrics[family], err = chooseMetric(facts, uplink, int(family)); err != nil {
 			return Migration{}, err
 		}
 	}
@@ -125,17 +125,17 @@ func planMove(facts Facts, uplink string) (Migration, error) {
 	move := Migration{
 		Uplink: uplink, Profiles: profiles, AddressState: carried,
 		Backup: Backup{
-			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Volatile: original.Passing(),
+			Uplink: uplink, UUID: original.UUID(), ID: original.ID(), Settings: original.Settings, Volatile: original.IsVolatile(),
 			IPv4: now[networkmanager.IPv4], IPv6: now[networkmanager.IPv6], State: carried, OwnUUIDs: profiles.UUIDs(),
-			Members: plainMembers(members), InPlace: keepsProfileUntilReboot(device),
+			Members: membersFromPlans(members), InPlace: keepsProfileUntilReboot(device),
 		},
 		Staged: StagedProfiles{Static: StaticSettings(profiles.BridgeIP, now), DHCP: dhcpSettings(profiles.BridgeIP, now)},
 	}
-	if competes(facts, uplink) {
+	if hasCompetingRoute(facts, uplink) {
 		move.Staged.StaticFinalMetric = staticFinalMetric(profiles.BridgeIP, now)
 	}
-	move.Notes = overtaken(facts, uplink, p.metrics)
-	for _, prefix := range identity.beside {
+	move.Notes = overriddenRouteNotes(facts, uplink, p.metrics)
+	for _, prefix := range identity.extraAddresses {
 		move.Notes = append(move.Notes, fmt.Sprintf("%s is kept as an address set by hand: its second half differs from that of the first autoconfigured address, and follows from the interface's name", prefix))
 	}
 	return move, nil
@@ -157,7 +157,7 @@ func IPStateOf(facts Facts, link host.Link, device networkmanager.Device) IPStat
 	now[networkmanager.IPv4] = v4
 	v6 := device.IPv6
 	v6.Addresses = nil
-	for _, prefix := range link.Lasting() {
+	for _, prefix := range link.Stable() {
 		if prefix.Addr().Is6() {
 			v6.Addresses = append(v6.Addresses, prefix)
 		}
@@ -192,9 +192,9 @@ func BridgedUplink(facts Facts) (string, bool) {
 	return "", false
 }
 
-func existing(facts Facts, uplink string) Migration {
+func existingMigration(facts Facts, uplink string) Migration {
 	return Migration{
-		AlreadyThere: true, Uplink: uplink, AddressState: AddressStateOf(facts, BridgeName),
+		AlreadyAttached: true, Uplink: uplink, AddressState: AddressStateOf(facts, BridgeName),
 		Backup: Backup{Uplink: uplink, OwnUUIDs: ProfileUUIDs(facts.MachineID)},
 	}
 }

@@ -105,7 +105,7 @@ func TestPlanRefuses(t *testing.T) {
 		says    string
 		remedy  string
 	}{
-		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = Switch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
+		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
 		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, says: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
 		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, says: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
 		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
@@ -116,14 +116,14 @@ func TestPlanRefuses(t *testing.T) {
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
-				f.Hint = "eth0"
+				f.BridgeHint = "eth0"
 				f.Routes = nil
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
 			says: "no default route leads over the uplink eth0", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
 		},
 		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
-		"hint names nothing":   {change: func(f *Facts) { f.Hint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
+		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
 		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
 		"in a bridge":          {change: link(func(l *host.Link) { l.Master = 7 }), says: "part of another interface", remedy: "ip -d link"},
 		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
@@ -142,7 +142,7 @@ func TestPlanRefuses(t *testing.T) {
 			change: link(func(l *host.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
 			says:   "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
 		},
-		"hint file is empty": {change: func(f *Facts) { f.HintEmpty = true }, says: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
+		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, says: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
 		"another route is the best": {
 			change: func(f *Facts) { f.Routes = append(f.Routes, host.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
 			says: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
@@ -207,11 +207,11 @@ func bridged(t *testing.T) Facts {
 	return f
 }
 
-func TestPlanAlreadyThere(t *testing.T) {
+func TestPlanAlreadyAttached(t *testing.T) {
 	for _, options := range []Options{{}, {BridgeInterface: "eth0"}, {BridgeInterface: "br-ex"}} {
 		move, err := Plan(bridged(t), options)
-		if err != nil || !move.AlreadyThere || move.Uplink != "eth0" {
-			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyThere, move.Uplink, err)
+		if err != nil || !move.AlreadyAttached || move.Uplink != "eth0" {
+			t.Errorf("with %+v: already there %t, uplink %q, %v", options, move.AlreadyAttached, move.Uplink, err)
 		}
 	}
 	_, err := Plan(bridged(t), Options{BridgeInterface: "ctl0"})
@@ -221,14 +221,14 @@ func TestPlanAlreadyThere(t *testing.T) {
 }
 
 // Leftovers of the agent do not prevent a migration; they are removed.
-func TestPlanOverOwnLeftovers(t *testing.T) {
+func TestPlanAcceptsOwnLeftovers(t *testing.T) {
 	f := facts(t, "dhcp")
 	f.OVS.Bridges = []openvswitch.Bridge{{
 		Name: "br-ex", ExternalIDs: map[string]string{"NM.connection.uuid": ProfileUUIDs(f.MachineID)[BridgeProfile]},
 	}}
 	move, err := Plan(f, Options{})
-	if err != nil || move.AlreadyThere {
-		t.Fatalf("already there %t, %v", move.AlreadyThere, err)
+	if err != nil || move.AlreadyAttached {
+		t.Fatalf("already there %t, %v", move.AlreadyAttached, err)
 	}
 	if !HasLeftovers(f, move.Backup) {
 		t.Error("the leftover was not seen")
@@ -238,7 +238,7 @@ func TestPlanOverOwnLeftovers(t *testing.T) {
 	}
 }
 
-func TestUUIDsFollowFromTheMachine(t *testing.T) {
+func TestUUIDsDependOnMachineID(t *testing.T) {
 	a, again, b := ProfileUUIDs("a"), ProfileUUIDs("a"), ProfileUUIDs("b")
 	seen := map[string]bool{}
 	for name, uuid := range a {
@@ -253,7 +253,7 @@ func TestUUIDsFollowFromTheMachine(t *testing.T) {
 }
 
 // The order of addresses is the kernel's, not NetworkManager's.
-func TestPresentInTheKernelsOrder(t *testing.T) {
+func TestIPStateHasKernelOrder(t *testing.T) {
 	first, second := netip.MustParsePrefix("192.0.2.50/24"), netip.MustParsePrefix("192.0.2.60/24")
 	device := networkmanager.Device{IPv4: networkmanager.IP{Addresses: []netip.Prefix{second, first}}}
 	now := IPStateOf(Facts{}, host.Link{Addresses: []netip.Prefix{first, second}}, device)

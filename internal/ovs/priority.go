@@ -3,23 +3,23 @@ package ovs
 import "github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 
 const (
-	usualPriority   = 100 // the value of configure-ovs.sh
-	highestPriority = 999 // the maximum that NetworkManager accepts
+	defaultAutoconnectPriority = 100 // the value of configure-ovs.sh
+	maxAutoconnectPriority     = 999 // the maximum that NetworkManager accepts
 )
 
-// autoconnectPriority returns the priority for ovs-if-phys0, or for the clone
+// chooseAutoconnectPriority returns the priority for ovs-if-phys0, or for the clone
 // of a member. It is higher than that of any other profile of the same type
 // that could be activated on the interface at boot. The original profile
 // remains unchanged.
-func autoconnectPriority(facts Facts, name, kind string) (int32, error) {
-	priority := int32(usualPriority)
+func chooseAutoconnectPriority(facts Facts, name, kind string) (int32, error) {
+	priority := int32(defaultAutoconnectPriority)
 	for _, profile := range facts.Profiles {
 		s := profile.Settings
-		if ProfileUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldTake(s, name, kind) {
+		if ProfileUUID(facts.MachineID, profile.ID()) == profile.UUID() || !couldActivateOn(s, name, kind) {
 			continue
 		}
-		other := s.Int("connection", "autoconnect-priority")
-		if other >= highestPriority {
+		other := s.Int32("connection", "autoconnect-priority")
+		if other >= maxAutoconnectPriority {
 			return 0, Refuse("nmcli connection modify uuid "+profile.UUID()+" connection.autoconnect-priority 0",
 				"the profile %s has the highest autoconnect priority there is and would take %s from br-ex at the next boot; lower it", profile.ID(), name)
 		}
@@ -28,7 +28,7 @@ func autoconnectPriority(facts Facts, name, kind string) (int32, error) {
 	return priority, nil
 }
 
-func couldTake(s networkmanager.Settings, name, kind string) bool {
+func couldActivateOn(s networkmanager.Settings, name, kind string) bool {
 	own := s.Text("connection", "interface-name")
 	return s.Text("connection", "type") == kind && (own == "" || own == name)
 }

@@ -74,8 +74,8 @@ func ProfileUUID(machineID, name string) string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:16])
 }
 
-// plan contains the inputs of newProfiles.
-type plan struct {
+// profileInputs contains the inputs of newProfiles.
+type profileInputs struct {
 	machine  string
 	version  string // NetworkManager's
 	link     host.Link
@@ -87,19 +87,19 @@ type plan struct {
 	metrics  map[networkmanager.Family]int64 // of br-ex's routes
 	pinMAC   bool
 
-	dnsPriority int32  // 0: use the profile's value
-	cardMAC     []byte // nil if the MAC does not identify the NIC
-	members     []memberPlan
+	dnsPriority  int32  // 0: use the profile's value
+	permanentMAC []byte // nil if the MAC does not identify the NIC
+	members      []memberInputs
 }
 
-// memberPlan contains the inputs for the profile of a bond's port.
-type memberPlan struct {
+// memberInputs contains the inputs for the profile of a bond's port.
+type memberInputs struct {
 	Member
-	priority int32
-	cardMAC  []byte
+	priority     int32
+	permanentMAC []byte
 }
 
-func newProfiles(p plan) Profiles {
+func newProfiles(p profileInputs) Profiles {
 	uuids := ProfileUUIDs(p.machine)
 	connection := func(name, kind, device string) networkmanager.Settings {
 		return newConnection(name, kind, device, p.machine)
@@ -135,10 +135,10 @@ func newProfiles(p plan) Profiles {
 
 	nic.Set("connection", "autoconnect-priority", p.priority)
 	profiles := Profiles{Bridge: bridge, NICPort: nicPort, BridgePort: bridgePort, NIC: nic, BridgeIP: bridgeIP}
-	if p.cardMAC != nil {
+	if p.permanentMAC != nil {
 		// UpdateUplinkName finds the NIC by its MAC. The profile cannot be activated on
 		// another NIC that got the name.
-		nic.Set("802-3-ethernet", "mac-address", p.cardMAC)
+		nic.Set("802-3-ethernet", "mac-address", p.permanentMAC)
 	}
 	for _, m := range p.members {
 		profiles.Members = append(profiles.Members, memberSettings(m, p.machine, uuids[NICProfile]))

@@ -12,9 +12,9 @@ import (
 // Record describes the migration of this host's uplink.
 type Record struct {
 	report.TypeMeta
-	Uplink string    `json:"uplink"`
-	Made   time.Time `json:"made"`
-	Gap    *Outage   `json:"gap,omitempty"` // nil: not measurable, because the gateway does not respond to echo requests
+	Uplink     string    `json:"uplink"`
+	MigratedAt time.Time `json:"made"`
+	Outage     *Outage   `json:"gap,omitempty"` // nil: not measurable, because the gateway does not respond to echo requests
 }
 
 // Outage describes how long the gateway did not respond during the migration.
@@ -44,18 +44,18 @@ func DecodeRecord(content []byte) (Record, error) {
 
 // String returns the record as one line of text.
 func (r Record) String() string {
-	text := fmt.Sprintf("%s was moved on %s", r.Uplink, r.Made.Local().Format(time.DateTime))
-	if r.Gap == nil {
+	text := fmt.Sprintf("%s was moved on %s", r.Uplink, r.MigratedAt.Local().Format(time.DateTime))
+	if r.Outage == nil {
 		return text + "; the gap could not be measured (the gateway does not answer echoes)"
 	}
-	return text + fmt.Sprintf("; gap %.2f s (%d of %d echoes answered)", r.Gap.LongestSeconds, r.Gap.Answered, r.Gap.Sent)
+	return text + fmt.Sprintf("; gap %.2f s (%d of %d echoes answered)", r.Outage.LongestSeconds, r.Outage.Answered, r.Outage.Sent)
 }
 
 // NewRecord returns the record of a migration; outage is nil if it could not be measured.
 func NewRecord(status Status, outage *host.Outage, now time.Time) Record {
-	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, Made: now.UTC()}
+	record := Record{TypeMeta: report.Meta("BridgeRecord"), Uplink: status.Uplink, MigratedAt: now.UTC()}
 	if outage != nil {
-		record.Gap = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Answered: outage.Answered}
+		record.Outage = &Outage{LongestSeconds: outage.Longest.Seconds(), Sent: outage.Sent, Answered: outage.Answered}
 	}
 	return record
 }

@@ -102,12 +102,12 @@ func refuseFamilies(link host.Link, original networkmanager.Profile, now IPState
 	return nil
 }
 
-// refuseRouteless refuses an uplink without a default route. OVN-Kubernetes
+// refuseWithoutDefaultRoute refuses an uplink without a default route. OVN-Kubernetes
 // determines the gateway from the default route of br-ex
 // (getDefaultGatewayInterfaceDetails in
 // go-controller/pkg/node/helper_linux.go). Without a gateway the migration
 // could also not be verified.
-func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
+func refuseWithoutDefaultRoute(facts Facts, uplink string, original networkmanager.Profile, now IPState) error {
 	family := networkmanager.IPv6
 	for _, f := range networkmanager.Families() {
 		if _, ok := host.DefaultRouteOf(facts.Routes, int(f), uplink); ok {
@@ -117,13 +117,13 @@ func refuseRouteless(facts Facts, uplink string, original networkmanager.Profile
 			family = f
 		}
 	}
-	return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), routed(original.Settings, family), original.UUID()),
+	return Refuse(fmt.Sprintf("nmcli connection modify uuid %s %s && nmcli connection up uuid %s", original.UUID(), addDefaultRouteArguments(original.Settings, family), original.UUID()),
 		"no default route leads over the uplink %s, and OVN-Kubernetes needs one over br-ex; give it one, or name another interface with --bridge-interface", uplink)
 }
 
-// routed returns the arguments of nmcli that add a default route to a profile.
+// addDefaultRouteArguments returns the arguments of nmcli that add a default route to a profile.
 // A gateway requires manual addresses.
-func routed(s networkmanager.Settings, family networkmanager.Family) string {
+func addDefaultRouteArguments(s networkmanager.Settings, family networkmanager.Family) string {
 	section := family.Section()
 	never, _ := s[section]["never-default"].Value().(bool)
 	switch {

@@ -23,7 +23,7 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 		return err
 	}
 	if device.Active.State == networkmanager.Activating {
-		return waiting(link.Name)
+		return refuseUnconfirmedAddresses(link.Name)
 	}
 	if device.Active.UUID == "" || device.Active.State != networkmanager.Activated {
 		return Refuse("nmcli device connect "+link.Name, "the uplink %s has no active NetworkManager profile", link.Name)
@@ -31,10 +31,10 @@ func refuseDevice(facts Facts, link host.Link, device networkmanager.Device, kno
 	return nil
 }
 
-// waiting refuses an uplink whose addresses are not confirmed: while it is
+// refuseUnconfirmedAddresses refuses an uplink whose addresses are not confirmed: while it is
 // being activated, or after a rollback that has kept them (see
 // Driver.holdAddress in package migrate).
-func waiting(uplink string) error {
+func refuseUnconfirmedAddresses(uplink string) error {
 	return Refuse(fmt.Sprintf("nmcli device reapply %s # once its DHCP server or router answers, then run the same command again", uplink),
 		"the uplink %s is still coming up: NetworkManager waits for an answer of its DHCP server or router", uplink)
 }
@@ -54,13 +54,13 @@ func refuseMember(facts Facts, link host.Link) error {
 		"the uplink %s is part of %s; name the interface above it with --bridge-interface", link.Name, name)
 }
 
-// another is the remedy when the interface itself cannot be used.
-const another = "hcp-node-agent join --bridge-interface NAME"
+// otherInterfaceRemedy is the remedy when the interface itself cannot be used.
+const otherInterfaceRemedy = "hcp-node-agent join --bridge-interface NAME"
 
 // refuseKind refuses the types of interface that cannot be a port of a bridge,
 // or whose migration is not supported.
 func refuseKind(link host.Link, device networkmanager.Device) error {
-	why, remedy := "", another
+	why, remedy := "", otherInterfaceRemedy
 	switch device.Type {
 	case networkmanager.Ethernet, networkmanager.Veth, networkmanager.VLAN, networkmanager.Bond:
 	case networkmanager.WiFi:

@@ -21,7 +21,7 @@ type Status struct {
 	Ports     []openvswitch.Interface `json:"ports,omitempty"`
 	NodeIPs   []netip.Addr            `json:"nodeIPs,omitempty"` // the addresses of the node, the primary first
 	Profile   *ProfileStatus          `json:"profile,omitempty"` // nil: no active profile, or no NetworkManager
-	Made      *Record                 `json:"made,omitempty"`    // nil: the agent has not created br-ex
+	Record    *Record                 `json:"made,omitempty"`    // nil: the agent has not created br-ex
 }
 
 // ProfileStatus describes the active NetworkManager profile of br-ex.
@@ -61,7 +61,7 @@ func statusOf(facts Facts) Status {
 		return s
 	}
 	link, _ := facts.Link(BridgeName)
-	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Lasting(), link.MTU
+	s.Present, s.Uplink, s.Addresses, s.MTU = true, uplink, link.Stable(), link.MTU
 	s.NodeIPs = nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint).All()
 	return s
 }
@@ -93,7 +93,7 @@ func stateName(state networkmanager.ActiveState) string {
 func (s Status) String() string {
 	switch {
 	case s.Present:
-		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, JoinText(s.Addresses))
+		return fmt.Sprintf("%s is in br-ex with %s", s.Uplink, JoinOrNone(s.Addresses))
 	case s.Exists:
 		return "br-ex is there, and does not carry the host: it has no address, no default route or no uplink"
 	}
@@ -118,7 +118,7 @@ func (s Status) Details() []string {
 		lines = append(lines, "ports "+strings.Join(ports, ", "))
 	}
 	if s.Present {
-		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, JoinText(s.NodeIPs)))
+		lines = append(lines, fmt.Sprintf("MTU %d, node IP %s", s.MTU, JoinOrNone(s.NodeIPs)))
 	}
 	if p := s.Profile; p != nil {
 		kept := "not on disk: it is gone after a reboot"
@@ -127,8 +127,8 @@ func (s Status) Details() []string {
 		}
 		lines = append(lines, fmt.Sprintf("NetworkManager profile %s is %s, %s", p.Name, p.State, kept))
 	}
-	if s.Made != nil {
-		lines = append(lines, s.Made.String())
+	if s.Record != nil {
+		lines = append(lines, s.Record.String())
 	}
 	return lines
 }

@@ -65,7 +65,7 @@ func TestStatusAsJSON(t *testing.T) {
 	status := statusOf(withProfile(t))
 	outage := &host.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}
 	made := NewRecord(status, outage, time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC))
-	status.Made = &made
+	status.Record = &made
 	got, err := json.Marshal(status)
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,7 @@ func StaticSettings(final networkmanager.Settings, now IPState) networkmanager.S
 func staticFinalMetric(final networkmanager.Settings, now IPState) networkmanager.Settings {
 	s := WithoutAutoconnect(final)
 	for _, family := range networkmanager.Families() {
-		metric := s.Long(family.Section(), "route-metric")
+		metric := s.Int64(family.Section(), "route-metric")
 		setStatic(s, family, now[family], 0)
 		if s.Method(family) == "manual" {
 			s.Set(family.Section(), "route-metric", metric)
@@ -65,26 +65,26 @@ func setStatic(s networkmanager.Settings, family networkmanager.Family, now netw
 	s.Keep(section, staticProperties...)
 	s.Set(section, "method", "manual")
 	s.Set(section, "route-metric", int64(MetricOf(now)+worse))
-	s.Rewrite(section, "route-data", func(key string, v any) any {
+	s.RewriteMaps(section, "route-data", func(key string, v any) any {
 		if metric, ok := v.(uint32); ok && key == "metric" {
 			return metric + worse
 		}
 		return v
 	})
-	kept := missingFrom(s, family, now)
+	kept := missingStaticIP(s, family, now)
 	for i := range kept.Routes {
 		if kept.Routes[i].Metric > 0 {
 			kept.Routes[i].Metric += worse
 		}
 	}
 	s.SetIP(family, kept)
-	keepSearches(s, family, now)
+	setSearchDomains(s, family, now)
 }
 
-// keepSearches sets the current search domains of a family, from any source.
-func keepSearches(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) {
-	if len(now.Searches) > 0 {
-		s.Set(family.Section(), "dns-search", now.Searches)
+// setSearchDomains sets the current search domains of a family, from any source.
+func setSearchDomains(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) {
+	if len(now.SearchDomains) > 0 {
+		s.Set(family.Section(), "dns-search", now.SearchDomains)
 	}
 }
 
@@ -106,12 +106,12 @@ func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.F
 	if !IsDynamic(s, family) || len(now[family].Addresses) == 0 {
 		return s
 	}
-	kept := missingFrom(s, family, now[family])
+	kept := missingStaticIP(s, family, now[family])
 	for i := range kept.Routes {
 		kept.Routes[i].Metric = 0 // use the profile's metric
 	}
 	s.SetIP(family, kept)
-	keepSearches(s, family, now[family])
+	setSearchDomains(s, family, now[family])
 	if family == networkmanager.IPv4 {
 		s.Set("ipv4", "dhcp-timeout", int32(math.MaxInt32)) // infinity
 	}
@@ -129,10 +129,10 @@ func IsDynamic(s networkmanager.Settings, family networkmanager.Family) bool {
 	return s.Method(family) == "auto" || (family == networkmanager.IPv6 && s.Method(family) == "dhcp")
 }
 
-// missingFrom returns the addresses, routes and gateway that a profile must set
+// missingStaticIP returns the addresses, routes and gateway that a profile must set
 // statically to match now. It excludes routes that follow from the addresses
 // and routes of the profile.
-func missingFrom(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
+func missingStaticIP(s networkmanager.Settings, family networkmanager.Family, now networkmanager.IP) networkmanager.IP {
 	kept := now
 	if never, _ := s[family.Section()]["never-default"].Value().(bool); never {
 		kept.Gateway = netip.Addr{} // from another source, and invalid with never-default

@@ -14,9 +14,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-// has returns a NIC's configuration of a family: addresses, a gateway, and
+// newIP returns a NIC's configuration of a family: addresses, a gateway, and
 // routes as "DESTINATION [via GATEWAY] [METRIC] [table TABLE]".
-func has(t *testing.T, addresses, gateway string, routes ...string) networkmanager.IP {
+func newIP(t *testing.T, addresses, gateway string, routes ...string) networkmanager.IP {
 	t.Helper()
 	var ip networkmanager.IP
 	for _, address := range strings.Fields(addresses) {
@@ -46,8 +46,8 @@ func has(t *testing.T, addresses, gateway string, routes ...string) networkmanag
 	return ip
 }
 
-// words returns the properties of a section that are not empty.
-func words(s networkmanager.Settings, section string) string {
+// sectionText returns the properties of a section that are not empty.
+func sectionText(s networkmanager.Settings, section string) string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(s[section])) {
 		text := s[section][name].String()
@@ -60,7 +60,7 @@ func words(s networkmanager.Settings, section string) string {
 
 // The families are independent: which static addresses are set, and which
 // requests are sent while they are kept.
-func TestSteps(t *testing.T) {
+func TestStagedProfiles(t *testing.T) {
 	profile := func(section, method string) networkmanager.Settings {
 		s := networkmanager.Settings{}
 		s.Set(section, "method", method)
@@ -68,11 +68,11 @@ func TestSteps(t *testing.T) {
 		return s
 	}
 	static := profile("ipv4", "manual")
-	static.SetIP(networkmanager.IPv4, has(t, "192.0.2.7/24", "192.0.2.1", "10.0.0.0/8 via 192.0.2.2 metric 50"))
+	static.SetIP(networkmanager.IPv4, newIP(t, "192.0.2.7/24", "192.0.2.1", "10.0.0.0/8 via 192.0.2.2 metric 50"))
 	never := profile("ipv4", "auto")
 	never.Set("ipv4", "never-default", true)
-	v4 := has(t, "192.0.2.7/24", "192.0.2.1", "0.0.0.0/0 via 192.0.2.1", "192.0.2.0/24", "10.0.0.0/8 via 192.0.2.2 metric 50")
-	v6 := has(t, "2001:db8::7/128", "fe80::1", "::/0 via fe80::1", "::/0 via fe80::2", "2001:db8::/64", "fe80::/64 metric 1024")
+	v4 := newIP(t, "192.0.2.7/24", "192.0.2.1", "0.0.0.0/0 via 192.0.2.1", "192.0.2.0/24", "10.0.0.0/8 via 192.0.2.2 metric 50")
+	v6 := newIP(t, "2001:db8::7/128", "fe80::1", "::/0 via fe80::1", "::/0 via fe80::2", "2001:db8::/64", "fe80::/64 metric 1024")
 	const address4 = `address-data=[{"address": <"192.0.2.7">, "prefix": <@u 24>}]`
 	const address6 = `address-data=[{"address": <"2001:db8::7">, "prefix": <@u 128>}]`
 	for name, test := range map[string]struct {
@@ -110,7 +110,7 @@ func TestSteps(t *testing.T) {
 			nil,
 		},
 		"a default route without a gateway": {
-			networkmanager.IPv4, profile("ipv4", "auto"), has(t, "192.0.2.7/32", "", "0.0.0.0/0"),
+			networkmanager.IPv4, profile("ipv4", "auto"), newIP(t, "192.0.2.7/32", "", "0.0.0.0/0"),
 			[]string{
 				`address-data=[{"address": <"192.0.2.7">, "prefix": <@u 32>}]`, `method="manual"`,
 				`route-data=[{"dest": <"0.0.0.0">, "metric": <@u 400>, "prefix": <@u 0>}]`, `route-metric=@x 400`,
@@ -121,7 +121,7 @@ func TestSteps(t *testing.T) {
 			},
 		},
 		"a table of its own": {
-			networkmanager.IPv4, profile("ipv4", "auto"), has(t, "192.0.2.7/24", "", "0.0.0.0/0 via 192.0.2.1 table 7"),
+			networkmanager.IPv4, profile("ipv4", "auto"), newIP(t, "192.0.2.7/24", "", "0.0.0.0/0 via 192.0.2.1 table 7"),
 			[]string{
 				address4, `method="manual"`,
 				`route-data=[{"dest": <"0.0.0.0">, "metric": <@u 400>, "next-hop": <"192.0.2.1">, "prefix": <@u 0>, "table": <@u 7>}]`, `route-metric=@x 400`,
@@ -132,7 +132,7 @@ func TestSteps(t *testing.T) {
 			},
 		},
 		"never a default route": {
-			networkmanager.IPv4, never, has(t, "192.0.2.7/24", "192.0.2.1"),
+			networkmanager.IPv4, never, newIP(t, "192.0.2.7/24", "192.0.2.1"),
 			[]string{address4, `method="manual"`, `never-default=true`, `route-metric=@x 400`},
 			[]string{address4, `dhcp-timeout=2147483647`, `method="auto"`, `never-default=true`, `route-metric=@x 48`},
 		},
@@ -153,9 +153,9 @@ func TestSteps(t *testing.T) {
 			} {
 				want := strings.Join(step.want, "\n")
 				if step.want == nil {
-					want = words(test.final, section)
+					want = sectionText(test.final, section)
 				}
-				if diff := cmp.Diff(want, words(step.got, section)); diff != "" {
+				if diff := cmp.Diff(want, sectionText(step.got, section)); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", what, diff)
 				}
 			}
@@ -165,7 +165,7 @@ func TestSteps(t *testing.T) {
 
 // If a second default route is better than the static one, br-ex's routes must
 // become better before the NIC loses its own.
-func TestPrefer(t *testing.T) {
+func TestStaticFinalMetric(t *testing.T) {
 	for name, test := range map[string]struct {
 		other  []host.Route
 		prefer bool
@@ -185,8 +185,8 @@ func TestPrefer(t *testing.T) {
 			if (move.Staged.StaticFinalMetric != nil) != test.prefer {
 				t.Fatalf("it prefers br-ex: %t", move.Staged.StaticFinalMetric != nil)
 			}
-			if test.prefer && (move.Staged.StaticFinalMetric.Long("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
-				t.Errorf("with %s", words(move.Staged.StaticFinalMetric, "ipv4"))
+			if test.prefer && (move.Staged.StaticFinalMetric.Int64("ipv4", "route-metric") != 48 || move.Staged.StaticFinalMetric.Method(networkmanager.IPv4) != "manual") {
+				t.Errorf("with %s", sectionText(move.Staged.StaticFinalMetric, "ipv4"))
 			}
 		})
 	}
@@ -194,14 +194,14 @@ func TestPrefer(t *testing.T) {
 
 // At boot the host must not be considered online without its first family, and
 // the second family must not take it down.
-func TestRequire(t *testing.T) {
+func TestRequireAddresses(t *testing.T) {
 	both := func(four, six string) networkmanager.Settings {
 		s := networkmanager.Settings{}
 		s.Set("ipv4", "method", four)
 		s.Set("ipv6", "method", six)
 		return s
 	}
-	four, six := has(t, "192.0.2.7/24", ""), has(t, "2001:db8::7/64", "")
+	four, six := newIP(t, "192.0.2.7/24", ""), newIP(t, "2001:db8::7/64", "")
 	for name, test := range map[string]struct {
 		settings   networkmanager.Settings
 		now        IPState
@@ -214,9 +214,9 @@ func TestRequire(t *testing.T) {
 		"old NetworkManager": {both("auto", "auto"), IPState{4: four, 6: six}, "1.32.10", "may-fail=false", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			plan{version: test.version, now: test.now}.require(test.settings)
+			profileInputs{version: test.version, now: test.now}.requireAddresses(test.settings)
 			for section, want := range map[string]string{"ipv4": test.four, "ipv6": test.six4} {
-				got := strings.TrimSpace(strings.Replace(words(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1))
+				got := strings.TrimSpace(strings.Replace(sectionText(test.settings, section), `method="`+test.settings.Text(section, "method")+`"`, "", 1))
 				if got != want {
 					t.Errorf("%s: %q, want %q", section, got, want)
 				}

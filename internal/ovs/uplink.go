@@ -26,11 +26,11 @@ type uplinkChoice struct{ name, source string }
 // before IPv6. In the last case the interface saved for an earlier br-ex wins
 // if it has a default route too.
 func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
-	if facts.HintEmpty {
-		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+hintFile+" # or: rm "+hintFile,
-			"%s is empty; it has to name the network interface for br-ex, or not be there", hintFile)
+	if facts.BridgeHintEmpty {
+		return uplinkChoice{}, report.Fail(report.Refused, "echo INTERFACE > "+bridgeHintFile+" # or: rm "+bridgeHintFile,
+			"%s is empty; it has to name the network interface for br-ex, or not be there", bridgeHintFile)
 	}
-	for _, choice := range []uplinkChoice{{options.BridgeInterface, "--bridge-interface"}, {facts.Hint, hintFile}} {
+	for _, choice := range []uplinkChoice{{options.BridgeInterface, "--bridge-interface"}, {facts.BridgeHint, bridgeHintFile}} {
 		if choice.name == "" {
 			continue
 		}
@@ -40,19 +40,19 @@ func chooseUplink(facts Facts, options Options) (uplinkChoice, error) {
 		}
 		return choice, nil
 	}
-	if choice, ok := uplinkOfNode(facts); ok {
+	if choice, ok := uplinkByNodeIP(facts); ok {
 		return choice, nil
 	}
-	return uplinkOfRoute(facts)
+	return uplinkByDefaultRoute(facts)
 }
 
-// uplinkOfNode returns the interface with the node's address, according to the
+// uplinkByNodeIP returns the interface with the node's address, according to the
 // files of nodeip-configuration.service.
-func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
+func uplinkByNodeIP(facts Facts) (uplinkChoice, bool) {
 	for _, link := range facts.Links {
-		for _, prefix := range link.Lasting() {
+		for _, prefix := range link.Stable() {
 			switch {
-			case !mayBeUplink(link):
+			case !canBeUplink(link):
 			case facts.PrimaryIP != "" && prefix.Addr().String() == facts.PrimaryIP:
 				return uplinkChoice{link.Name, nodeip.PrimaryFile}, true
 			case facts.PrimaryIP == "" && nodeip.MatchesHint(link.Subnet(prefix), facts.NodeIPHint):
@@ -63,14 +63,14 @@ func uplinkOfNode(facts Facts) (uplinkChoice, bool) {
 	return uplinkChoice{}, false
 }
 
-func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
+func uplinkByDefaultRoute(facts Facts) (uplinkChoice, error) {
 	routes := slices.DeleteFunc(slices.Clone(facts.Routes), func(route host.Route) bool {
 		link, ok := facts.Link(route.Link)
-		return ok && !mayBeUplink(link)
+		return ok && !canBeUplink(link)
 	})
 	for _, family := range []int{4, 6} {
 		if _, ok := host.DefaultRouteOf(routes, family, facts.SavedUplink); ok {
-			return uplinkChoice{facts.SavedUplink, uplinkHintFile}, nil
+			return uplinkChoice{facts.SavedUplink, savedUplinkFile}, nil
 		}
 	}
 	for _, family := range []int{4, 6} {
@@ -82,20 +82,20 @@ func uplinkOfRoute(facts Facts) (uplinkChoice, error) {
 		"the host has no default route, so the uplink for br-ex cannot be told, and OVN-Kubernetes needs one over br-ex; give the uplink's NetworkManager profile one")
 }
 
-// notUplinks lists patterns for the interfaces of pods and OVN-Kubernetes.
-var notUplinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
+// excludedLinks lists patterns for the interfaces of pods and OVN-Kubernetes.
+var excludedLinks = []string{"lo", BridgeName, "br-int", "br-ext", "ovs-system", "ovn-k8s-*", "k8s-*", "genev_sys_*", "vxlan_sys_*", "patch-*", "cni*"}
 
-func mayBeUplink(link host.Link) bool {
-	return link.Kind != "veth" && !slices.ContainsFunc(notUplinks, func(pattern string) bool {
+func canBeUplink(link host.Link) bool {
+	return link.Kind != "veth" && !slices.ContainsFunc(excludedLinks, func(pattern string) bool {
 		matched, err := path.Match(pattern, link.Name)
 		return matched && err == nil
 	})
 }
 
-// metricFor returns the metric of br-ex's default route of a family: that of
+// chooseMetric returns the metric of br-ex's default route of a family: that of
 // configure-ovs.sh, or a lower one if another interface has a route that is as
 // good.
-func metricFor(facts Facts, uplink string, family int) (int64, error) {
+func chooseMetric(facts Facts, uplink string, family int) (int64, error) {
 	metric := int64(bridgeMetric)
 	for _, route := range facts.Routes {
 		if route.Family != family || route.Link == uplink || route.Link == BridgeName || int64(route.Metric) > metric {
@@ -113,10 +113,10 @@ func metricFor(facts Facts, uplink string, family int) (int64, error) {
 	return metric, nil
 }
 
-// overtaken returns a note for each default route of another interface that was
+// overriddenRouteNotes returns a note for each default route of another interface that was
 // better than the uplink's and is worse than br-ex's. Outgoing traffic changes
 // its path in that case.
-func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
+func overriddenRouteNotes(facts Facts, uplink string, metrics map[networkmanager.Family]int64) []string {
 	var notes []string
 	for _, family := range networkmanager.Families() {
 		own, ok := host.DefaultRouteOf(facts.Routes, int(family), uplink)
@@ -129,9 +129,9 @@ func overtaken(facts Facts, uplink string, metrics map[networkmanager.Family]int
 	return notes
 }
 
-// competes reports whether another interface has a default route with a metric
+// hasCompetingRoute reports whether another interface has a default route with a metric
 // up to the uplink's plus metricPenalty.
-func competes(facts Facts, uplink string) bool {
+func hasCompetingRoute(facts Facts, uplink string) bool {
 	return slices.ContainsFunc(facts.Routes, func(other host.Route) bool {
 		own, ok := host.DefaultRouteOf(facts.Routes, other.Family, uplink)
 		return ok && other.Link != uplink && other.Metric <= own.Metric+metricPenalty

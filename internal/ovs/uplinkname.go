@@ -20,29 +20,29 @@ import (
 // ovs-if-phys0. Therefore the agent writes the new name into the profile files
 // before NetworkManager reads them.
 
-// namedFiles lists the profiles that contain the name of the NIC. The profile
+// profilesWithNICName lists the profiles that contain the name of the NIC. The profile
 // of the NIC is written last: as long as it has the old name, the next boot
 // repeats the update.
-var namedFiles = [...]string{BridgeProfile, NICPortProfile, NICProfile}
+var profilesWithNICName = [...]string{BridgeProfile, NICPortProfile, NICProfile}
 
-// udevTime limits the wait until udev has named a NIC.
-const udevTime = 30 * time.Second
+// udevTimeout limits the wait until udev has named a NIC.
+const udevTimeout = 30 * time.Second
 
-// FollowUplink writes the current name of the NIC into the profiles of br-ex.
+// UpdateUplinkName writes the current name of the NIC into the profiles of br-ex.
 // It finds the NIC by its permanent MAC. NetworkManager must not run yet. The
 // returned names are equal if nothing had to be changed, and empty if br-ex is
 // not managed by the agent or its MAC does not identify the NIC.
-func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err error) {
+func UpdateUplinkName(ctx context.Context, tree *host.Tree) (before, now string, err error) {
 	id, _, err := tree.ReadFile("/etc/machine-id")
 	if err != nil {
 		return "", "", fmt.Errorf("reading who this machine is: %w", err)
 	}
-	files, err := profileFilesOf(tree, strings.TrimSpace(string(id)))
+	files, err := findProfileFiles(tree, strings.TrimSpace(string(id)))
 	if err != nil {
 		return "", "", err
 	}
 	nic := files[NICProfile].content
-	before, mac := settingOf(nic, "interface-name", "DEVICE"), settingOf(nic, "mac-address", "HWADDR")
+	before, mac := readSetting(nic, "interface-name", "DEVICE"), readSetting(nic, "mac-address", "HWADDR")
 	if before == "" || mac == "" {
 		return "", "", nil
 	}
@@ -50,19 +50,19 @@ func FollowUplink(ctx context.Context, tree *host.Tree) (before, now string, err
 	if err != nil {
 		return before, before, err
 	}
-	card, ok := cardWith(links, mac)
+	card, ok := linkByPermanentMAC(links, mac)
 	if !ok {
 		return before, before, nil // it can appear later
 	}
-	if now, err = nameOfUdev(ctx, card); err != nil || now == before {
+	if now, err = waitForUdevName(ctx, card); err != nil || now == before {
 		return before, before, err
 	}
-	return before, now, rename(tree, files, before, now)
+	return before, now, renameNICInProfiles(tree, files, before, now)
 }
 
-// cardWith returns the only link with the permanent MAC, or false if there is
+// linkByPermanentMAC returns the only link with the permanent MAC, or false if there is
 // none or more than one.
-func cardWith(links []host.Link, mac string) (host.Link, bool) {
+func linkByPermanentMAC(links []host.Link, mac string) (host.Link, bool) {
 	var found []host.Link
 	for _, link := range links {
 		if strings.EqualFold(link.PermanentMAC, mac) {
@@ -75,10 +75,10 @@ func cardWith(links []host.Link, mac string) (host.Link, bool) {
 	return found[0], true
 }
 
-// nameOfUdev waits until udev has processed a NIC and returns its name. Before
+// waitForUdevName waits until udev has processed a NIC and returns its name. Before
 // that, the NIC has the kernel's name.
-func nameOfUdev(ctx context.Context, card host.Link) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, udevTime)
+func waitForUdevName(ctx context.Context, card host.Link) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, udevTimeout)
 	defer cancel()
 	for {
 		if _, err := os.Stat("/run/udev/data/n" + strconv.Itoa(card.Index)); err == nil {
@@ -109,9 +109,9 @@ type profileFile struct {
 	attr    host.Attr
 }
 
-// profileFilesOf finds the files of the agent's profiles that name the NIC, by
+// findProfileFiles finds the files of the agent's profiles that name the NIC, by
 // UUID: NetworkManager chooses the file names.
-func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, error) {
+func findProfileFiles(tree *host.Tree, machineID string) (map[string]profileFile, error) {
 	found := map[string]profileFile{}
 	for dir := range strings.FieldsSeq(ProfileDirectories) {
 		there, err := tree.Exists(dir)
@@ -130,8 +130,8 @@ func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, 
 			if err != nil {
 				continue // a directory or a dangling link is not a profile of the agent
 			}
-			uuid := settingOf(content, "uuid", "UUID")
-			for _, profile := range namedFiles {
+			uuid := readSetting(content, "uuid", "UUID")
+			for _, profile := range profilesWithNICName {
 				if uuid == ProfileUUID(machineID, profile) {
 					found[profile] = profileFile{dir + "/" + name, content, host.Attr{Mode: info.Mode, UID: info.UID, GID: info.GID, Xattrs: info.Xattrs}}
 				}
@@ -141,9 +141,9 @@ func profileFilesOf(tree *host.Tree, machineID string) (map[string]profileFile, 
 	return found, nil
 }
 
-// settingOf returns a setting that occurs in only one section of a profile, by
+// readSetting returns a setting that occurs in only one section of a profile, by
 // its names in a keyfile and in an ifcfg file.
-func settingOf(content []byte, names ...string) string {
+func readSetting(content []byte, names ...string) string {
 	for line := range bytes.Lines(content) {
 		name, value, ok := strings.Cut(strings.TrimSpace(string(line)), "=")
 		for _, wanted := range names {
@@ -155,11 +155,11 @@ func settingOf(content []byte, names ...string) string {
 	return ""
 }
 
-// rename rewrites the profiles, each one atomically and durably.
-func rename(tree *host.Tree, files map[string]profileFile, before, now string) error {
-	for _, profile := range namedFiles {
+// renameNICInProfiles rewrites the profiles, each one atomically and durably.
+func renameNICInProfiles(tree *host.Tree, files map[string]profileFile, before, now string) error {
+	for _, profile := range profilesWithNICName {
 		file, ok := files[profile]
-		content := withName(file.content, before, now)
+		content := replaceNICName(file.content, before, now)
 		if !ok || bytes.Equal(content, file.content) {
 			continue
 		}
@@ -176,8 +176,8 @@ func rename(tree *host.Tree, files map[string]profileFile, before, now string) e
 	return nil
 }
 
-// withName replaces the name of the NIC in the content of a profile.
-func withName(content []byte, before, now string) []byte {
+// replaceNICName replaces the name of the NIC in the content of a profile.
+func replaceNICName(content []byte, before, now string) []byte {
 	var out bytes.Buffer
 	for line := range bytes.Lines(content) {
 		text := strings.TrimRight(string(line), "\r\n")

@@ -9,7 +9,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-func TestWithName(t *testing.T) {
+func TestReplaceNICName(t *testing.T) {
 	tests := map[string]struct{ content, want string }{
 		"keyfile of the NIC": {
 			"[connection]\nid=ovs-if-phys0\ninterface-name=eth0\n\n[ethernet]\nmac-address=52:54:00:A1:26:B0\n",
@@ -26,21 +26,21 @@ func TestWithName(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := string(withName([]byte(test.content), "eth0", "lan0")); got != test.want {
+			if got := string(replaceNICName([]byte(test.content), "eth0", "lan0")); got != test.want {
 				t.Errorf("%q, want %q", got, test.want)
 			}
 		})
 	}
 }
 
-func TestCardWith(t *testing.T) {
+func TestLinkByPermanentMAC(t *testing.T) {
 	const mac = "52:54:00:A1:26:B0"
 	card := func(name, mac string) host.Link { return host.Link{Name: name, PermanentMAC: mac} }
 	for want, links := range map[string][]host.Link{
 		"lan0": {card("lo", ""), card("eth0", "52:54:00:a1:26:b1"), card("lan0", "52:54:00:a1:26:b0")},
 		"":     {card("lan0", mac), card("lan1", mac)},
 	} {
-		if got, ok := cardWith(links, mac); got.Name != want || ok != (want != "") {
+		if got, ok := linkByPermanentMAC(links, mac); got.Name != want || ok != (want != "") {
 			t.Errorf("%q, want %q", got.Name, want)
 		}
 	}
@@ -48,7 +48,7 @@ func TestCardWith(t *testing.T) {
 
 // The profiles are found by their UUIDs and keep their mode; foreign profiles
 // remain unchanged.
-func TestRenameProfiles(t *testing.T) {
+func TestRenameNICInProfiles(t *testing.T) {
 	const machine = "0123456789abcdef0123456789abcdef"
 	keyfiles, ifcfgs, _ := strings.Cut(ProfileDirectories, " ")
 	files := map[string]string{
@@ -71,11 +71,11 @@ func TestRenameProfiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tree.Close()
-	found, err := profileFilesOf(tree, machine)
-	if err != nil || len(found) != len(namedFiles) {
+	found, err := findProfileFiles(tree, machine)
+	if err != nil || len(found) != len(profilesWithNICName) {
 		t.Fatalf("%d files, %v", len(found), err)
 	}
-	if err := rename(tree, found, "eth0", "lan0"); err != nil {
+	if err := renameNICInProfiles(tree, found, "eth0", "lan0"); err != nil {
 		t.Fatal(err)
 	}
 	for name, before := range files {

@@ -267,7 +267,7 @@ func TestDecide(t *testing.T) {
 		}, []string{"kubelet-of-other-release problem", "crio-skew warning"}, nil},
 		"unchecked mirror": {func(f *Facts) {
 			f.Installed, f.Install = without(f.Installed, "cri-o"), true
-			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true, Unchecked: true}}
+			f.Repositories = []dnf.Repository{{ID: "site-ocp", Enabled: true, SignaturesUnchecked: true}}
 			f.Available = packagesFor418("site-ocp", "el9")
 		}, []string{"gpgcheck warning"}, []string{"site-ocp is configured with gpgcheck=0", "rpm --import KEY"}},
 	} {

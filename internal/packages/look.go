@@ -48,7 +48,7 @@ func Gather(ctx context.Context, from dnf.Host, table Table, f Facts) (Facts, er
 func findPrograms(table Table) []string {
 	var found []string
 	for _, p := range table.Packages {
-		if p.Program != "" && host.HasProgram(p.Program) {
+		if p.Program != "" && host.HasCommand(p.Program) {
 			found = append(found, p.Program)
 		}
 	}
@@ -59,7 +59,7 @@ func findPrograms(table Table) []string {
 // query. A cloud machine has repositories from its cloud.
 func detectSubscription(repositories []dnf.Repository) Subscription {
 	ofCloud := slices.ContainsFunc(repositories, func(r dnf.Repository) bool { return r.Enabled && strings.HasPrefix(r.ID, "rhui-") })
-	if ofCloud || !host.HasProgram("subscription-manager") {
+	if ofCloud || !host.HasCommand("subscription-manager") {
 		return NoSubscription
 	}
 	if _, err := os.Stat("/etc/pki/consumer/cert.pem"); err != nil {

@@ -132,7 +132,7 @@ func (d *decision) checkSignatures() {
 	var ids []string
 	for _, m := range d.Missing {
 		for _, r := range d.facts.Repositories {
-			if r.ID == m.Repository && r.Unchecked && !slices.Contains(ids, r.ID) {
+			if r.ID == m.Repository && r.SignaturesUnchecked && !slices.Contains(ids, r.ID) {
 				ids = append(ids, r.ID)
 			}
 		}

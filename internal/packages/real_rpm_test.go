@@ -56,7 +56,7 @@ func TestRealInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []dnf.Repository{{ID: "site-ocp", Enabled: true}, {ID: "site-off", Unchecked: true}}
+	want := []dnf.Repository{{ID: "site-ocp", Enabled: true}, {ID: "site-off", SignaturesUnchecked: true}}
 	if !slices.Equal(facts.Repositories, want) {
 		t.Errorf("repositories %v", facts.Repositories)
 	}

@@ -29,7 +29,7 @@ func (t *Transactions) Change(ctx context.Context, specs []string) (ledger.Chang
 // Get returns dnf's last transaction.
 func (t *Transactions) Get(ctx context.Context, _ ledger.Change) (ledger.State, error) {
 	state := ledger.State{Present: true}
-	if !dnf.Has() {
+	if !dnf.IsAvailable() {
 		return state, nil
 	}
 	last, err := t.Host.LastTransaction(ctx)

@@ -92,7 +92,7 @@ func MissingPrograms(runtime string, more []Program) []Program {
 		if program.Name == "runc" && runtime != "" {
 			program = Program{runtime, runtime}
 		}
-		if !host.HasProgram(program.Name) && !slices.Contains(missing, program) {
+		if !host.HasCommand(program.Name) && !slices.Contains(missing, program) {
 			missing = append(missing, program)
 		}
 	}

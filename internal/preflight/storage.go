@@ -36,7 +36,7 @@ func findInMountinfo(mountinfo, path string) FileSystem {
 			continue
 		}
 		point := strings.ReplaceAll(fields[4], `\040`, " ")
-		if host.Within(path, point) && len(point) >= len(found.MountPoint) {
+		if host.IsWithin(path, point) && len(point) >= len(found.MountPoint) {
 			options := append(strings.Split(fields[5], ","), strings.Split(kind[2], ",")...)
 			found = FileSystem{MountPoint: point, Type: kind[0], Options: options}
 		}

@@ -17,8 +17,8 @@ type Host struct {
 	Proxy   []string // http_proxy=URL and the like, for dnf only; may contain secrets
 }
 
-// Has reports whether this host has rpm and dnf.
-func Has() bool { return host.HasProgram("rpm") && host.HasProgram("dnf") }
+// IsAvailable reports whether this host has rpm and dnf.
+func IsAvailable() bool { return host.HasCommand("rpm") && host.HasCommand("dnf") }
 
 // Package is an installed or available package.
 type Package struct {
@@ -36,9 +36,9 @@ func (p Package) String() string {
 
 // Repository is a repository in dnf's configuration.
 type Repository struct {
-	ID        string `json:"id"`
-	Enabled   bool   `json:"enabled"`
-	Unchecked bool   `json:"unchecked,omitempty"` // configured with gpgcheck=0
+	ID                  string `json:"id"`
+	Enabled             bool   `json:"enabled"`
+	SignaturesUnchecked bool   `json:"unchecked,omitempty"` // configured with gpgcheck=0
 }
 
 // The queried fields of a package, in the formats of rpm and dnf.
@@ -84,13 +84,13 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 		return nil, fmt.Errorf("listing the repositories: %w", explain(err, said, out))
 	}
 	list := repositories(out)
-	checks, err := h.checks()
+	checks, err := h.signatureChecks()
 	if err != nil {
 		return nil, err
 	}
 	for i := range list {
 		checked, configured := checks[list[i].ID]
-		list[i].Unchecked = configured && !checked
+		list[i].SignaturesUnchecked = configured && !checked
 	}
 	return list, nil
 }
@@ -118,7 +118,7 @@ func (h Host) run(ctx context.Context, line func(string), args ...string) (stdou
 	}
 	// Otherwise Python buffers its output.
 	env := append([]string{"PYTHONUNBUFFERED=1"}, h.Proxy...)
-	return host.Streamed{Name: "dnf", Args: args, Env: env, Line: line}.Run(ctx)
+	return host.LongCommand{Name: "dnf", Args: args, Env: env, OnLine: line}.Run(ctx)
 }
 
 // packages parses lines of fields; it ignores other lines, which plugins print.

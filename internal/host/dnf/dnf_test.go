@@ -43,7 +43,7 @@ rhocp-4.18-for-rhel-9-x86_64-rpms Red Hat OpenShift                     enabled
 	}
 }
 
-func TestChecks(t *testing.T) {
+func TestSignatureChecks(t *testing.T) {
 	root := t.TempDir()
 	for name, content := range map[string]string{
 		"etc/dnf/dnf.conf":          "[main]\ngpgcheck=True\n",
@@ -56,23 +56,23 @@ func TestChecks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := Host{Root: root}.checks()
+	got, err := Host{Root: root}.signatureChecks()
 	if diff := cmp.Diff(map[string]bool{"plain": true, "off": false, "on": true, "other": false}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	if err := os.Remove(filepath.Join(root, "etc/dnf/dnf.conf")); err != nil {
 		t.Fatal(err)
 	}
-	if got, err = (Host{Root: root}).checks(); err != nil || got["plain"] {
+	if got, err = (Host{Root: root}).signatureChecks(); err != nil || got["plain"] {
 		t.Errorf("dnf's own default is off: %v, %v", got, err)
 	}
 }
 
-func TestExplainShowsTheEndAndNoPasswords(t *testing.T) {
+func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 	failed := &host.CommandError{Argv: []string{"dnf", "install"}, Code: 1}
 	long := strings.Repeat("noise\n", 40) + "Error: what is wrong\n\nProblem repository: [site]\npassword: hunter2\n"
 	err := explain(failed, long, "stdout")
-	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(text, "; Error: what is wrong") || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != mostLines-1 {
+	if text := err.Error(); !strings.HasPrefix(text, "dnf: noise; ") || !strings.HasSuffix(text, "; Error: what is wrong") || strings.Contains(text, "hunter2") || strings.Count(text, "noise") != maxLines-1 {
 		t.Error(text)
 	}
 	if text := explain(failed, "", "Error: on the other stream\n").Error(); text != "dnf: Error: on the other stream" {
@@ -81,7 +81,7 @@ func TestExplainShowsTheEndAndNoPasswords(t *testing.T) {
 	if text := explain(failed, "", "").Error(); text != "dnf install ended with status 1: it said nothing" {
 		t.Error(text)
 	}
-	if err := explain(host.ErrNoProgram, "", ""); !errors.Is(err, host.ErrNoProgram) {
+	if err := explain(host.ErrNotInstalled, "", ""); !errors.Is(err, host.ErrNotInstalled) {
 		t.Error(err)
 	}
 }
@@ -99,7 +99,7 @@ func TestProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lookup := func(name string) (string, bool) { value, found := test.environment[name]; return value, found }
-			if diff := cmp.Diff(test.want, ProxyOf(lookup, stub)); diff != "" {
+			if diff := cmp.Diff(test.want, ExtraProxyVariables(lookup, stub)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

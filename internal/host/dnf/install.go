@@ -31,37 +31,37 @@ func (h Host) Install(ctx context.Context, comment string, tell func(line string
 	return nil
 }
 
-// Said is a failure of dnf with its messages.
-type Said struct {
-	Words string // its last lines, separated by newlines
-	Err   error
+// Error is a failure of dnf with its messages.
+type Error struct {
+	Messages string // its last lines, separated by newlines
+	Err      error
 }
 
 // Error returns dnf's messages, or its exit status if there are none.
-func (s *Said) Error() string {
-	if s.Words == "" {
+func (s *Error) Error() string {
+	if s.Messages == "" {
 		return s.Err.Error()
 	}
-	return "dnf: " + strings.ReplaceAll(s.Words, "\n", "; ")
+	return "dnf: " + strings.ReplaceAll(s.Messages, "\n", "; ")
 }
 
 // Unwrap returns the error of the command.
-func (s *Said) Unwrap() error { return s.Err }
+func (s *Error) Unwrap() error { return s.Err }
 
-// Unsigned reports whether dnf refused a package because of its signature.
-func (s *Said) Unsigned() bool {
-	return hasAny(s.Words, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
+// IsSignatureError reports whether dnf refused a package because of its signature.
+func (s *Error) IsSignatureError() bool {
+	return hasAny(s.Messages, "GPG check FAILED", "is not signed", "GPG Keys are configured as", "GPG key retrieval failed",
 		"checking of packages via GPG keys", "Public key for", "retrieve GPG key")
 }
 
-// Unanswered reports whether a repository did not respond.
-func (s *Said) Unanswered() bool {
-	return hasAny(s.Words, "Failed to download metadata", "Cannot download", "Errors during downloading metadata")
+// IsRepositoryUnreachable reports whether a repository did not respond.
+func (s *Error) IsRepositoryUnreachable() bool {
+	return hasAny(s.Messages, "Failed to download metadata", "Cannot download", "Errors during downloading metadata")
 }
 
-// Unknown reports whether no enabled repository has a package.
-func (s *Said) Unknown() bool {
-	return hasAny(s.Words, "Unable to find a match", "No match for argument")
+// IsPackageNotFound reports whether no enabled repository has a package.
+func (s *Error) IsPackageNotFound() bool {
+	return hasAny(s.Messages, "Unable to find a match", "No match for argument")
 }
 
 func hasAny(text string, parts ...string) bool {
@@ -86,11 +86,11 @@ func explain(err error, stderr, stdout string) error {
 	}
 	short := *failed
 	short.Stderr = words
-	return &Said{Words: words, Err: &short}
+	return &Error{Messages: words, Err: &short}
 }
 
-// mostLines is the maximum number of dnf's lines in an error.
-const mostLines = 12
+// maxLines is the maximum number of dnf's lines in an error.
+const maxLines = 12
 
 // lastLines returns the last non-empty lines. dnf can end its output with the
 // complete configuration of a repository, including passwords, which lastLines
@@ -103,7 +103,7 @@ func lastLines(text string) string {
 			lines = append(lines, line)
 		}
 	}
-	if over := len(lines) - mostLines; over > 0 {
+	if over := len(lines) - maxLines; over > 0 {
 		lines = lines[over:]
 	}
 	return strings.Join(lines, "\n")

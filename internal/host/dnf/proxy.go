@@ -21,10 +21,10 @@ func ProxyVariables(http, https string, no []string) []string {
 	return list
 }
 
-// ProxyOf returns the variables that dnf needs in addition to the environment:
+// ExtraProxyVariables returns the variables that dnf needs in addition to the environment:
 // otherwise, if the environment sets no proxy at all; or HTTP_PROXY in lower
 // case, because curl only reads that.
-func ProxyOf(lookup func(string) (string, bool), otherwise []string) []string {
+func ExtraProxyVariables(lookup func(string) (string, bool), otherwise []string) []string {
 	given := func(name string) string { value, _ := lookup(name); return value }
 	named := slices.ContainsFunc([]string{"http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"},
 		func(name string) bool { return given(name) != "" })

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// checks returns for each configured repository whether the signatures of its
+// signatureChecks returns for each configured repository whether the signatures of its
 // packages are checked. dnf has no command for that.
-func (h Host) checks() (map[string]bool, error) {
+func (h Host) signatureChecks() (map[string]bool, error) {
 	main, err := os.ReadFile(filepath.Join("/", h.Root, "etc/dnf/dnf.conf"))
 	if err != nil && !os.IsNotExist(err) {
 		return nil, fmt.Errorf("reading dnf's configuration: %w", err)

@@ -105,7 +105,7 @@ func (c *Client) active(ctx context.Context, path dbus.ObjectPath) (Active, erro
 		return Active{}, nil
 	}
 	properties, err := c.properties(ctx, path, "Connection.Active")
-	if gone(err) {
+	if isGone(err) {
 		return Active{}, nil
 	}
 	if err != nil {

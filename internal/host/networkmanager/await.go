@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// Await waits until NetworkManager responds and has finished its startup.
+// AwaitStartup waits until NetworkManager responds and has finished its startup.
 // systemd restarts a NetworkManager that was killed, and devices have no
 // profile until NetworkManager has taken over the existing configuration.
-func (c *Client) Await(ctx context.Context) error {
+func (c *Client) AwaitStartup(ctx context.Context) error {
 	again := time.NewTicker(100 * time.Millisecond)
 	defer again.Stop()
 	for {
@@ -29,8 +29,8 @@ func (c *Client) Await(ctx context.Context) error {
 	}
 }
 
-// Answers reports whether NetworkManager responds.
-func (c *Client) Answers(ctx context.Context) bool {
+// IsResponding reports whether NetworkManager responds.
+func (c *Client) IsResponding(ctx context.Context) bool {
 	_, err := c.properties(ctx, managerPath, "")
 	return err == nil
 }

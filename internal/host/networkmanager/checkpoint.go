@@ -67,8 +67,8 @@ func (c *Client) RollbackCheckpoint(ctx context.Context, checkpoint Checkpoint) 
 	return nil
 }
 
-// PostponeCheckpoint sets a new timeout of a checkpoint, counted from now.
-func (c *Client) PostponeCheckpoint(ctx context.Context, checkpoint Checkpoint, timeout time.Duration) error {
+// ExtendCheckpoint sets a new timeout of a checkpoint, counted from now.
+func (c *Client) ExtendCheckpoint(ctx context.Context, checkpoint Checkpoint, timeout time.Duration) error {
 	err := c.call(ctx, managerPath, "", "CheckpointAdjustRollbackTimeout",
 		dbus.ObjectPath(checkpoint), uint32(timeout.Seconds())).Err
 	if err != nil {

@@ -99,8 +99,8 @@ func value[T any](properties map[string]dbus.Variant, name string) T {
 	return v
 }
 
-// gone reports whether err means that an object no longer exists.
-func gone(err error) bool {
+// isGone reports whether err means that an object no longer exists.
+func isGone(err error) bool {
 	var busErr dbus.Error
 	return errors.As(err, &busErr) && (busErr.Name == "org.freedesktop.DBus.Error.UnknownMethod" ||
 		busErr.Name == "org.freedesktop.DBus.Error.UnknownObject")

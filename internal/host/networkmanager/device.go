@@ -42,14 +42,14 @@ func (c *Client) Devices(ctx context.Context) ([]Device, error) {
 	return c.devices(ctx, func(Device) bool { return true })
 }
 
-// Carrier returns the device of that name that has the addresses: for an Open
+// AddressDevice returns the device of that name that has the addresses: for an Open
 // vSwitch bridge, the interface.
-func (c *Client) Carrier(ctx context.Context, name string) (Device, error) {
+func (c *Client) AddressDevice(ctx context.Context, name string) (Device, error) {
 	return c.find(ctx, name, func(d Device) bool { return d.Type != OVSBridge && d.Type != OVSPort })
 }
 
-// SwitchDevice returns the device of an Open vSwitch bridge itself.
-func (c *Client) SwitchDevice(ctx context.Context, name string) (Device, error) {
+// BridgeDevice returns the device of an Open vSwitch bridge itself.
+func (c *Client) BridgeDevice(ctx context.Context, name string) (Device, error) {
 	return c.find(ctx, name, func(d Device) bool { return d.Type == OVSBridge })
 }
 
@@ -72,7 +72,7 @@ func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Devic
 	var devices []Device
 	for _, path := range value[[]dbus.ObjectPath](properties, "AllDevices") {
 		properties, err := c.properties(ctx, path, "Device")
-		if gone(err) {
+		if isGone(err) {
 			continue
 		}
 		if err != nil {
@@ -88,7 +88,7 @@ func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Devic
 			continue
 		}
 		if device.Managed {
-			if err := c.configuration(ctx, &device, properties); err != nil {
+			if err := c.loadConfiguration(ctx, &device, properties); err != nil {
 				return nil, err
 			}
 		}
@@ -97,8 +97,8 @@ func (c *Client) devices(ctx context.Context, wanted func(Device) bool) ([]Devic
 	return devices, nil
 }
 
-// configuration sets the active connection and the addresses of a device.
-func (c *Client) configuration(ctx context.Context, device *Device, properties map[string]dbus.Variant) error {
+// loadConfiguration sets the active connection and the addresses of a device.
+func (c *Client) loadConfiguration(ctx context.Context, device *Device, properties map[string]dbus.Variant) error {
 	var err error
 	if device.Active, err = c.active(ctx, value[dbus.ObjectPath](properties, "ActiveConnection")); err != nil {
 		return err

@@ -46,12 +46,12 @@ func (f Family) String() string {
 // IP is a device's configuration of one family, from its profile, DHCP, router
 // advertisements or another program.
 type IP struct {
-	Addresses   []netip.Prefix    `json:"addresses,omitempty"`
-	Gateway     netip.Addr        `json:"gateway"`
-	Routes      []Route           `json:"routes,omitempty"` // including default routes
-	Nameservers []netip.Addr      `json:"nameservers,omitempty"`
-	Searches    []string          `json:"searches,omitempty"`
-	DHCP        map[string]string `json:"dhcp,omitempty"` // the identity sent, the server, and the addresses
+	Addresses     []netip.Prefix    `json:"addresses,omitempty"`
+	Gateway       netip.Addr        `json:"gateway"`
+	Routes        []Route           `json:"routes,omitempty"` // including default routes
+	Nameservers   []netip.Addr      `json:"nameservers,omitempty"`
+	SearchDomains []string          `json:"searches,omitempty"`
+	DHCP          map[string]string `json:"dhcp,omitempty"` // the identity sent, the server, and the addresses
 }
 
 // Route is a route of a device. Without Gateway the destination is on link.
@@ -62,9 +62,9 @@ type Route struct {
 	Table       uint32       `json:"table,omitempty"` // 0: main
 }
 
-// leased lists the DHCP options that are kept: those that do not change at a
+// leaseOptions lists the DHCP options that are kept: those that do not change at a
 // renewal. "iaid" is NetworkManager's own.
-var leased = []string{
+var leaseOptions = []string{
 	"dhcp_client_identifier", "dhcp_server_identifier", "ip_address",
 	"dhcp6_client_id", "dhcp6_server_id", "ip6_address", "iaid",
 }
@@ -89,7 +89,7 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 	if family == IPv6 {
 		config, lease = "Ip6Config", "Dhcp6Config"
 	}
-	properties, err := c.optional(ctx, value[dbus.ObjectPath](device, config), strings.Replace(config, "Ip", "IP", 1))
+	properties, err := c.optionalProperties(ctx, value[dbus.ObjectPath](device, config), strings.Replace(config, "Ip", "IP", 1))
 	if err != nil {
 		return found, err
 	}
@@ -105,13 +105,13 @@ func (c *Client) ip(ctx context.Context, device map[string]dbus.Variant, family 
 		}
 	}
 	found.Nameservers = nameservers(properties)
-	found.Searches = append(value[[]string](properties, "Domains"), value[[]string](properties, "Searches")...)
-	properties, err = c.optional(ctx, value[dbus.ObjectPath](device, lease), strings.ToUpper(lease[:4])+lease[4:])
+	found.SearchDomains = append(value[[]string](properties, "Domains"), value[[]string](properties, "Searches")...)
+	properties, err = c.optionalProperties(ctx, value[dbus.ObjectPath](device, lease), strings.ToUpper(lease[:4])+lease[4:])
 	if err != nil {
 		return found, err
 	}
 	options := value[map[string]dbus.Variant](properties, "Options")
-	for _, name := range leased {
+	for _, name := range leaseOptions {
 		if text := value[string](options, name); text != "" {
 			if found.DHCP == nil {
 				found.DHCP = map[string]string{}
@@ -139,13 +139,13 @@ func nameservers(properties map[string]dbus.Variant) []netip.Addr {
 	return servers
 }
 
-// optional returns the properties of an object, or nil if it does not exist.
-func (c *Client) optional(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
+// optionalProperties returns the properties of an object, or nil if it does not exist.
+func (c *Client) optionalProperties(ctx context.Context, path dbus.ObjectPath, name string) (map[string]dbus.Variant, error) {
 	if path == "" || path == root {
 		return nil, nil
 	}
 	properties, err := c.properties(ctx, path, name)
-	if gone(err) {
+	if isGone(err) {
 		return nil, nil
 	}
 	return properties, err

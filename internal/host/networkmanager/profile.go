@@ -20,9 +20,9 @@ type Profile struct {
 	External bool     `json:"external"`       // only reflects the configuration of another program
 }
 
-// Passing reports whether a profile is lost at a reboot, such as one that
+// IsVolatile reports whether a profile is lost at a reboot, such as one that
 // NetworkManager has generated for an interface without a profile.
-func (p Profile) Passing() bool {
+func (p Profile) IsVolatile() bool {
 	return p.File == "" || strings.HasPrefix(p.File, "/run/") || strings.HasPrefix(p.File, "/var/run/")
 }
 
@@ -55,7 +55,7 @@ func (c *Client) Profiles(ctx context.Context) ([]Profile, error) {
 	profiles := make([]Profile, 0, len(paths))
 	for _, path := range paths {
 		profile, err := c.profile(ctx, path)
-		if gone(err) {
+		if isGone(err) {
 			continue
 		}
 		if err != nil {
@@ -108,7 +108,7 @@ func (c *Client) UpdateProfile(ctx context.Context, profile Ref, settings Settin
 // profile is not an error.
 func (c *Client) DeleteProfile(ctx context.Context, profile Ref) error {
 	err := c.call(ctx, dbus.ObjectPath(profile), "Settings.Connection", "Delete").Err
-	if err != nil && !gone(err) {
+	if err != nil && !isGone(err) {
 		return fmt.Errorf("deleting NetworkManager profile %s: %w", profile, err)
 	}
 	return nil

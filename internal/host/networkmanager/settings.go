@@ -27,11 +27,11 @@ func (s Settings) Clone() Settings {
 // Text returns a string property, or "".
 func (s Settings) Text(section, name string) string { return value[string](s[section], name) }
 
-// Int returns an int32 property, or 0.
-func (s Settings) Int(section, name string) int32 { return value[int32](s[section], name) }
+// Int32 returns an int32 property, or 0.
+func (s Settings) Int32(section, name string) int32 { return value[int32](s[section], name) }
 
-// Long returns an int64 property, or 0.
-func (s Settings) Long(section, name string) int64 { return value[int64](s[section], name) }
+// Int64 returns an int64 property, or 0.
+func (s Settings) Int64(section, name string) int64 { return value[int64](s[section], name) }
 
 // List returns the elements of a property of maps: address-data, route-data,
 // routing-rules.
@@ -39,8 +39,8 @@ func (s Settings) List(section, name string) []map[string]dbus.Variant {
 	return value[[]map[string]dbus.Variant](s[section], name)
 }
 
-// Rewrite replaces each value in a property of maps by the result of change.
-func (s Settings) Rewrite(section, name string, change func(key string, v any) any) {
+// RewriteMaps replaces each value in a property of maps by the result of change.
+func (s Settings) RewriteMaps(section, name string, change func(key string, v any) any) {
 	maps := s.List(section, name)
 	if len(maps) == 0 {
 		return

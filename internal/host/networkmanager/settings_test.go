@@ -58,7 +58,7 @@ func flat(s Settings) map[string]map[string]string {
 }
 
 // Encoding must fail for a value that could not be restored.
-func TestSettingsJSONRefusesWhatItCannotKeep(t *testing.T) {
+func TestSettingsJSONRefusesLossyValues(t *testing.T) {
 	type struct2 struct {
 		A string
 		B uint32

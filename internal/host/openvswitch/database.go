@@ -61,25 +61,25 @@ func parseDatabase(output string) (Database, error) {
 	}
 	var database Database
 	for _, row := range whole.Data {
-		database.ExternalIDs, database.OtherConfig = pairs(row[0]), pairs(row[1])
+		database.ExternalIDs, database.OtherConfig = cellMap(row[0]), cellMap(row[1])
 	}
 	bridgeOf := map[string]string{}
 	for _, row := range bridges.Data {
-		database.Bridges = append(database.Bridges, text(row[0]))
-		for _, port := range uuids(row[1]) {
-			bridgeOf[port] = text(row[0])
+		database.Bridges = append(database.Bridges, cellString(row[0]))
+		for _, port := range cellUUIDs(row[1]) {
+			bridgeOf[port] = cellString(row[0])
 		}
 	}
 	for _, row := range ports.Data {
 		database.Ports = append(database.Ports, Port{
-			Bridge: bridgeOf[uuid(row[0])], Name: text(row[1]), ExternalIDs: pairs(row[2]),
+			Bridge: bridgeOf[cellUUID(row[0])], Name: cellString(row[1]), ExternalIDs: cellMap(row[2]),
 		})
 	}
 	for _, row := range qos.Data {
-		database.Rows = append(database.Rows, Row{Table: "QoS", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
+		database.Rows = append(database.Rows, Row{Table: "QoS", UUID: cellUUID(row[0]), ExternalIDs: cellMap(row[1])})
 	}
 	for _, row := range queues.Data { // after the rows of QoS, which refer to queues
-		database.Rows = append(database.Rows, Row{Table: "Queue", UUID: uuid(row[0]), ExternalIDs: pairs(row[1])})
+		database.Rows = append(database.Rows, Row{Table: "Queue", UUID: cellUUID(row[0]), ExternalIDs: cellMap(row[1])})
 	}
 	return database, nil
 }
@@ -91,8 +91,8 @@ const ClusterCookie = "cookie=0xdeff105/-1"
 // FlowVersions are the OpenFlow versions that a bridge can be restricted to.
 const FlowVersions = "OpenFlow10,OpenFlow13,OpenFlow15"
 
-// ClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
-func ClusterFlows(ctx context.Context, bridge string) (bool, error) {
+// HasClusterFlows reports whether a bridge has flows of OVN-Kubernetes.
+func HasClusterFlows(ctx context.Context, bridge string) (bool, error) {
 	output, err := host.Run(ctx, "ovs-ofctl", "--timeout=10", "--protocols="+FlowVersions, "dump-flows", bridge, ClusterCookie)
 	if err != nil {
 		return false, fmt.Errorf("reading the flows of %s: %w", bridge, err)

@@ -15,7 +15,7 @@ const listedDatabase = `{"data":[[["map",[["ovn-encap-ip","192.0.2.9"],["ovn-rem
 {"data":[],"headings":["_uuid","external_ids"]}
 `
 
-func TestDatabaseIsParsed(t *testing.T) {
+func TestParseDatabase(t *testing.T) {
 	want := Database{
 		ExternalIDs: map[string]string{"ovn-encap-ip": "192.0.2.9", "ovn-remote": " ", "system-id": "here"},
 		OtherConfig: map[string]string{"bundle-idle-timeout": "180"},

@@ -25,9 +25,9 @@ type Interface struct {
 	Type string `json:"type"` // internal, system, patch, ...; for a NIC system or ""
 }
 
-// SwitchRunning returns an error if ovs-vswitchd does not respond. The database
+// CheckRunning returns an error if ovs-vswitchd does not respond. The database
 // can run without it, and then every change waits for it.
-func SwitchRunning(ctx context.Context) error {
+func CheckRunning(ctx context.Context) error {
 	_, err := host.Run(ctx, "ovs-appctl", "--timeout=5", "--target=ovs-vswitchd", "version")
 	return err
 }
@@ -48,8 +48,8 @@ func Bridges(ctx context.Context) ([]Bridge, error) {
 	return bridges, nil
 }
 
-// Generation returns a number that every change of the database increments.
-func Generation(ctx context.Context) (string, error) {
+// ConfigGeneration returns a number that every change of the database increments.
+func ConfigGeneration(ctx context.Context) (string, error) {
 	output, err := vsctl(ctx, "get", "Open_vSwitch", ".", "next_cfg")
 	if err != nil {
 		return "", fmt.Errorf("reading the Open vSwitch database: %w", err)
@@ -72,9 +72,9 @@ type Attachment struct {
 // bridge again.
 const UplinkPort = 1
 
-// Attach attaches a NIC to a bridge in one transaction and waits until
+// AttachPort attaches a NIC to a bridge in one transaction and waits until
 // ovs-vswitchd has applied it.
-func Attach(ctx context.Context, a Attachment) error {
+func AttachPort(ctx context.Context, a Attachment) error {
 	const owner = "external_ids:NM.connection.uuid="
 	_, err := vsctl(ctx, "add-port", a.Bridge, a.NIC,
 		"--", "set", "Port", a.NIC, owner+a.PortProfile,
@@ -116,19 +116,19 @@ func parseBridges(output string) ([]Bridge, error) {
 	}
 	interfaces := map[string]Interface{}
 	for _, row := range interfaceRows.Data {
-		interfaces[uuid(row[0])] = Interface{Name: text(row[1]), Type: text(row[2])}
+		interfaces[cellUUID(row[0])] = Interface{Name: cellString(row[1]), Type: cellString(row[2])}
 	}
 	ports := map[string][]Interface{}
 	for _, row := range portRows.Data {
-		port := uuid(row[0])
-		for _, member := range uuids(row[1]) {
+		port := cellUUID(row[0])
+		for _, member := range cellUUIDs(row[1]) {
 			ports[port] = append(ports[port], interfaces[member])
 		}
 	}
 	bridges := make([]Bridge, 0, len(bridgeRows.Data))
 	for _, row := range bridgeRows.Data {
-		bridge := Bridge{Name: text(row[0]), ExternalIDs: pairs(row[1])}
-		for _, port := range uuids(row[2]) {
+		bridge := Bridge{Name: cellString(row[0]), ExternalIDs: cellMap(row[1])}
+		for _, port := range cellUUIDs(row[2]) {
 			bridge.Interfaces = append(bridge.Interfaces, ports[port]...)
 		}
 		bridges = append(bridges, bridge)

@@ -34,7 +34,7 @@ func TestParseBridges(t *testing.T) {
 	}
 }
 
-func TestParseBridgesRefusesWhatItDoesNotKnow(t *testing.T) {
+func TestParseBridgesRefusesUnknownFormat(t *testing.T) {
 	for _, output := range []string{"", "ovs-vsctl: no such table", `{"data":[],"headings":[]}`} {
 		if got, err := parseBridges(output); err == nil {
 			t.Errorf("%q was read as %v", output, got)

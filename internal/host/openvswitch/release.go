@@ -7,10 +7,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-// Forget deletes a bridge from the database without waiting for ovs-vswitchd,
+// DeleteBridgeNoWait deletes a bridge from the database without waiting for ovs-vswitchd,
 // which may be stopped. A missing bridge is not an error. The next start of
 // ovs-vswitchd then does not attach a NIC to it.
-func Forget(ctx context.Context, bridge string) error {
+func DeleteBridgeNoWait(ctx context.Context, bridge string) error {
 	if _, err := vsctl(ctx, "--no-wait", "--if-exists", "del-br", bridge); err != nil {
 		return fmt.Errorf("removing Open vSwitch bridge %s: %w", bridge, err)
 	}
@@ -20,10 +20,10 @@ func Forget(ctx context.Context, bridge string) error {
 // kernelDatapath is the kernel's datapath with the ports of all bridges.
 const kernelDatapath = "system@ovs-system"
 
-// Release detaches a NIC from the kernel's datapath. The datapath remains when
+// DetachFromDatapath detaches a NIC from the kernel's datapath. The datapath remains when
 // ovs-vswitchd stops, but only ovs-vswitchd can forward: without it an attached
 // NIC receives nothing.
-func Release(ctx context.Context, nic string) error {
+func DetachFromDatapath(ctx context.Context, nic string) error {
 	if _, err := host.Run(ctx, "ovs-dpctl", "del-if", kernelDatapath, nic); err != nil {
 		return fmt.Errorf("taking %s out of the kernel's Open vSwitch datapath: %w", nic, err)
 	}

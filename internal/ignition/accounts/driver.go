@@ -141,7 +141,7 @@ func newArgs(c ledger.Change) []string {
 
 // run runs a command of shadow-utils for the tree. No argument may be a secret.
 func (d *commands) run(ctx context.Context, stdin []byte, command string, args ...string) error {
-	if !d.tree.Live() {
+	if !d.tree.IsLive() {
 		root, err := filepath.Abs(d.tree.Name()) // the commands refuse a relative path
 		if err != nil {
 			return err
@@ -152,7 +152,7 @@ func (d *commands) run(ctx context.Context, stdin []byte, command string, args .
 	if err != nil {
 		return err
 	}
-	_, err = host.RunHolding(ctx, lock, stdin, command, args...)
+	_, err = host.RunInheriting(ctx, lock, stdin, command, args...)
 	return errors.Join(err, d.endTurn(lock))
 }
 
@@ -193,7 +193,9 @@ func (d *commands) CleanUp(ctx context.Context, _ []ledger.Change) error {
 func (*commands) Restore(context.Context, ledger.Change, ledger.State) error { return nil }
 
 // IsPartiallyRestored returns true: the lines decide what is restored.
-func (*commands) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) { return true, nil }
+func (*commands) IsPartiallyRestored(ledger.Change, ledger.State, ledger.State) (bool, error) {
+	return true, nil
+}
 
 // leftovers is the driver of other files that shadow-utils write. An undo
 // restores those that no other process has changed since.

@@ -40,7 +40,7 @@ func keyChanges(ctx context.Context, in Input, db database) ([]ledger.Change, er
 		if to := text(user.HomeDir); !in.Live && to != "" && path.Clean(to) != path.Clean(home) {
 			continue // usermod moves it first
 		}
-		if in.Live && in.Tree.Live() {
+		if in.Live && in.Tree.IsLive() {
 			out, err := host.Run(ctx, "sshd", "-T", "-C", "user="+user.Name)
 			if err == nil && !readsKeysFile(out) {
 				return nil, refuseKeys(user, "# set AuthorizedKeysFile .ssh/authorized_keys for the user in "+

@@ -165,7 +165,7 @@ func (d *lines) mustStay(c ledger.Change, db database) (bool, error) {
 			"the group %s was not removed: it is the primary group of %s", c.Target, strings.Join(users, ", "))
 	}
 	uid, err := strconv.Atoi(cmp.Or(db[passwdFile].column(c.Target, colID), "-1"))
-	if err != nil || uid < 0 || !d.tree.Live() {
+	if err != nil || uid < 0 || !d.tree.IsLive() {
 		return false, err
 	}
 	pids, err := host.Processes(uid)

@@ -61,7 +61,7 @@ func (s *overlay) touchParent(dir, why string) {
 	}
 	t := &touchedPath{path: dir, why: why, implied: true}
 	s.touchedAt[dir] = t
-	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return host.Within(below.path, dir) })
+	at := slices.IndexFunc(s.touched, func(below *touchedPath) bool { return host.IsWithin(below.path, dir) })
 	if at < 0 {
 		at = len(s.touched)
 	}

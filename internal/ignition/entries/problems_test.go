@@ -18,7 +18,7 @@ type mountedTree struct {
 }
 
 func (m mountedTree) Mounts(p string) ([]string, error) {
-	if host.Within(m.at, p) {
+	if host.IsWithin(m.at, p) {
 		return []string{m.at}, nil
 	}
 	return nil, nil

@@ -33,7 +33,7 @@ func (in Input) isForbidden(p string) bool {
 		dirs = append(dirs, stateDir)
 	}
 	for _, dir := range dirs {
-		if host.Within(p, dir) {
+		if host.IsWithin(p, dir) {
 			return true
 		}
 	}

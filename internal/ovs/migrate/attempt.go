@@ -16,19 +16,19 @@ import (
 type migration struct {
 	*Driver
 	ovs.Migration
-	checkpoint  networkmanager.Checkpoint
-	nic         networkmanager.Device
-	added       map[string]networkmanager.Ref // the agent's profiles by name
-	filter      string                        // the final reverse path filter of br-ex
-	nameservers []netip.Addr                  // the name servers that responded before the migration
-	ipv6        *ipv6Addresses
+	checkpoint        networkmanager.Checkpoint
+	nic               networkmanager.Device
+	addedProfiles     map[string]networkmanager.Ref // the agent's profiles by name
+	reversePathFilter string                        // the final reverse path filter of br-ex
+	nameservers       []netip.Addr                  // the name servers that responded before the migration
+	ipv6              *ipv6Addresses
 }
 
 // addProfiles adds the agent's profiles in memory, where a reboot discards
 // them, and without autoconnect.
 func (a *migration) addProfiles(ctx context.Context) error {
 	var err error
-	if a.nic, err = a.NM.Carrier(ctx, a.Uplink); err != nil {
+	if a.nic, err = a.NM.AddressDevice(ctx, a.Uplink); err != nil {
 		return err
 	}
 	m := a.Migration
@@ -44,7 +44,7 @@ func (a *migration) addProfiles(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.added[profile.Text("connection", "id")] = ref
+		a.addedProfiles[profile.Text("connection", "id")] = ref
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func (a *migration) addProfiles(ctx context.Context) error {
 // then reports Open vSwitch interfaces as unavailable (ovsdb_try_connect in
 // nm-ovsdb.c, 1.42 to 1.5x).
 func (a *migration) connectDatabase(ctx context.Context) error {
-	activation, err := a.NM.BeginActivation(ctx, a.added[ovs.BridgeProfile], networkmanager.Device{})
+	activation, err := a.NM.BeginActivation(ctx, a.addedProfiles[ovs.BridgeProfile], networkmanager.Device{})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (a *migration) connectDatabase(ctx context.Context) error {
 	var bridge networkmanager.Device
 	err = poll(limited, "NetworkManager to begin with the bridge", func() (bool, error) {
 		var err error
-		bridge, err = a.NM.SwitchDevice(ctx, ovs.BridgeName)
+		bridge, err = a.NM.BridgeDevice(ctx, ovs.BridgeName)
 		return bridge.Active.State != 0, err
 	})
 	if err != nil {
@@ -75,20 +75,20 @@ func (a *migration) connectDatabase(ctx context.Context) error {
 	return a.callDatabase(limited, bridge)
 }
 
-// bringUpCopy activates br-ex with a copy of the NIC's addresses. Traffic still
+// activateStatic activates br-ex with a copy of the NIC's addresses. Traffic still
 // uses the NIC.
-func (a *migration) bringUpCopy(ctx context.Context) error {
-	before, err := openvswitch.Generation(ctx)
+func (a *migration) activateStatic(ctx context.Context) error {
+	before, err := openvswitch.ConfigGeneration(ctx)
 	if err != nil {
 		return err
 	}
 	if err := a.activate(ctx, ovs.BridgeIPProfile, networkmanager.Device{}); err != nil {
-		return refusedByDatabase(ctx, before, err)
+		return explainDatabaseFailure(ctx, before, err)
 	}
 	return nil
 }
 
-func (a *migration) bringUpPort(ctx context.Context) error {
+func (a *migration) activatePort(ctx context.Context) error {
 	return a.activate(ctx, ovs.NICPortProfile, networkmanager.Device{})
 }
 
@@ -97,7 +97,7 @@ func (a *migration) bringUpPort(ctx context.Context) error {
 // A checkpoint does not cover this state: only the rollback timer does.
 func (a *migration) attachPort(ctx context.Context) error {
 	var err error
-	if a.filter, err = host.ReversePathFilter(ovs.BridgeName); err != nil {
+	if a.reversePathFilter, err = host.ReversePathFilter(ovs.BridgeName); err != nil {
 		return err
 	}
 	if err := host.SetReversePathFilter(ovs.BridgeName, "2"); err != nil {
@@ -108,7 +108,7 @@ func (a *migration) attachPort(ctx context.Context) error {
 			return err
 		}
 	}
-	return openvswitch.Attach(ctx, openvswitch.Attachment{
+	return openvswitch.AttachPort(ctx, openvswitch.Attachment{
 		Bridge: ovs.BridgeName, NIC: a.Uplink,
 		PortProfile: a.Backup.OwnUUIDs[ovs.NICPortProfile], DeviceProfile: a.Backup.OwnUUIDs[ovs.NICProfile],
 	})
@@ -124,7 +124,7 @@ func (a *migration) activateNIC(ctx context.Context) error {
 	if err := take(); err != nil {
 		return err
 	}
-	return host.SetReversePathFilter(ovs.BridgeName, a.filter)
+	return host.SetReversePathFilter(ovs.BridgeName, a.reversePathFilter)
 }
 
 // applyFinalMetrics makes br-ex's routes better than those of other interfaces.
@@ -136,7 +136,7 @@ func (a *migration) applyFinalMetrics(ctx context.Context) error {
 // ovs.StagedProfiles.
 func (a *migration) startDHCP(ctx context.Context) error {
 	var err error
-	metric := int(a.Profiles.BridgeIP.Long("ipv6", "route-metric"))
+	metric := int(a.Profiles.BridgeIP.Int64("ipv6", "route-metric"))
 	if a.ipv6, err = keepIPv6(ovs.BridgeName, a.Profiles.BridgeIP, a.Backup.IPv6, metric); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (a *migration) startDHCP(ctx context.Context) error {
 		return err
 	}
 	if !ovs.IsDynamic(a.Profiles.BridgeIP, networkmanager.IPv4) || len(a.Backup.IPv4.Addresses) == 0 {
-		return a.tidyTables() // no static address was kept until there is a lease
+		return a.removeStaleTableRoutes() // no static address was kept until there is a lease
 	}
 	if err := a.waitForLease(ctx); err != nil {
 		return err
@@ -155,14 +155,14 @@ func (a *migration) startDHCP(ctx context.Context) error {
 	if err := a.waitForLease(ctx); err != nil {
 		return err
 	}
-	return a.tidyTables()
+	return a.removeStaleTableRoutes()
 }
 
 func (a *migration) reapply(ctx context.Context, settings networkmanager.Settings) error {
-	if err := a.NM.UpdateProfile(ctx, a.added[ovs.BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
+	if err := a.NM.UpdateProfile(ctx, a.addedProfiles[ovs.BridgeIPProfile], settings, networkmanager.InMemory); err != nil {
 		return err
 	}
-	device, err := a.NM.Carrier(ctx, ovs.BridgeName)
+	device, err := a.NM.AddressDevice(ctx, ovs.BridgeName)
 	if err != nil {
 		return err
 	}
@@ -171,13 +171,13 @@ func (a *migration) reapply(ctx context.Context, settings networkmanager.Setting
 
 func (a *migration) waitForLease(ctx context.Context) error {
 	return poll(ctx, "the DHCP server to answer on br-ex", func() (bool, error) {
-		device, err := a.NM.Carrier(ctx, ovs.BridgeName)
+		device, err := a.NM.AddressDevice(ctx, ovs.BridgeName)
 		return len(device.IPv4.LeasedAddresses()) > 0, err
 	})
 }
 
 func (a *migration) activate(ctx context.Context, name string, device networkmanager.Device) error {
-	if err := a.NM.ActivateProfile(ctx, a.added[name], device); err != nil {
+	if err := a.NM.ActivateProfile(ctx, a.addedProfiles[name], device); err != nil {
 		return fmt.Errorf("bringing up %s: %w", name, err)
 	}
 	return nil
@@ -190,9 +190,9 @@ func (a *migration) save(ctx context.Context) error {
 	p := a.Profiles
 	ordered := append([]networkmanager.Settings{p.NICPort, p.BridgePort, p.NIC, p.BridgeIP}, p.Members...)
 	ordered = append(ordered, p.Bridge)
-	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{ovs.WithoutAutoconnect, asIs} {
+	for _, finish := range []func(networkmanager.Settings) networkmanager.Settings{ovs.WithoutAutoconnect, unchanged} {
 		for _, profile := range ordered {
-			ref := a.added[profile.Text("connection", "id")]
+			ref := a.addedProfiles[profile.Text("connection", "id")]
 			if err := a.NM.UpdateProfile(ctx, ref, finish(profile), networkmanager.ToDisk); err != nil {
 				return err
 			}
@@ -208,7 +208,7 @@ func (a *migration) commit(ctx context.Context) error {
 	if err := a.NM.DestroyCheckpoint(ctx, a.checkpoint); err != nil {
 		return err
 	}
-	if err := a.journal().close(); err != nil {
+	if err := a.pending().remove(); err != nil {
 		return err
 	}
 	if err := a.stopRollbackTimer(context.WithoutCancel(ctx)); err != nil {
@@ -217,4 +217,4 @@ func (a *migration) commit(ctx context.Context) error {
 	return nil
 }
 
-func asIs(s networkmanager.Settings) networkmanager.Settings { return s }
+func unchanged(s networkmanager.Settings) networkmanager.Settings { return s }

@@ -11,36 +11,36 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// switchTimeout limits the wait until a terminated daemon runs again.
-const switchTimeout = 30 * time.Second
+// daemonTimeout limits the wait until a terminated daemon runs again.
+const daemonTimeout = 30 * time.Second
 
-// startSwitch starts the daemons that a rollback needs. systemd restarts a
+// ensureDaemonsRunning starts the daemons that a rollback needs. systemd restarts a
 // NetworkManager that was killed. A NetworkManager or Open vSwitch that was
 // stopped is started here, because the host has no network without them.
-func (d *Driver) startSwitch(ctx context.Context, nic string) error {
-	if openvswitch.SwitchRunning(ctx) != nil {
+func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
+	if openvswitch.CheckRunning(ctx) != nil {
 		d.log.Wait("for Open vSwitch to run again", "")
-		d.startDatapath(ctx, nic)
+		d.startOpenVSwitch(ctx, nic)
 	}
-	if !d.NM.Answers(ctx) {
+	if !d.NM.IsResponding(ctx) {
 		d.log.Wait("for NetworkManager to run again", "")
 		if err := d.Systemd.Start(ctx, "NetworkManager.service"); err != nil {
 			d.log.Note(err.Error())
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, switchTimeout)
+	limited, cancel := context.WithTimeout(ctx, daemonTimeout)
 	defer cancel()
-	return d.NM.Await(limited)
+	return d.NM.AwaitStartup(limited)
 }
 
-// startDatapath starts only the database, lets NetworkManager read it, and
+// startOpenVSwitch starts only the database, lets NetworkManager read it, and
 // removes br-ex from the database and the NIC from the kernel's datapath. Only
 // then does it start the switch, which would attach the NIC again. Errors are
 // logged: the rollback also works without a switch.
-func (d *Driver) startDatapath(ctx context.Context, nic string) {
+func (d *Driver) startOpenVSwitch(ctx context.Context, nic string) {
 	for _, mend := range []func() error{
 		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
-		func() error { return d.showDatabase(ctx) },
+		func() error { return d.refreshDatabaseView(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
 		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
 		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
@@ -55,22 +55,22 @@ func (d *Driver) startDatapath(ctx context.Context, nic string) {
 // runs. Without the switch the kernel still passes all packets that the NIC
 // receives to its datapath, and nowhere else.
 func (d *Driver) removeBridge(ctx context.Context, nic string) error {
-	if openvswitch.SwitchRunning(ctx) == nil {
+	if openvswitch.CheckRunning(ctx) == nil {
 		return openvswitch.DeleteBridge(ctx, ovs.BridgeName)
 	}
-	errs := []error{openvswitch.Forget(ctx, ovs.BridgeName)}
+	errs := []error{openvswitch.DeleteBridgeNoWait(ctx, ovs.BridgeName)}
 	links, err := host.Links()
 	if err != nil {
 		errs = append(errs, fmt.Errorf("looking whether %s is a port of a bridge: %w", nic, err))
 	}
 	facts := ovs.Facts{Links: links}
 	if err != nil || inDatapath(facts, nic) {
-		errs = append(errs, openvswitch.Release(ctx, nic))
+		errs = append(errs, openvswitch.DetachFromDatapath(ctx, nic))
 	}
 	// A switch that starts without br-ex in its database leaves the interface of
 	// that name in the kernel, and cannot create it again later.
 	if _, left := facts.Link(ovs.BridgeName); err != nil || left {
-		errs = append(errs, openvswitch.Release(ctx, ovs.BridgeName))
+		errs = append(errs, openvswitch.DetachFromDatapath(ctx, ovs.BridgeName))
 	}
 	return errors.Join(errs...)
 }

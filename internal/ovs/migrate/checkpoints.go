@@ -8,11 +8,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// newUndo returns the backup with which a rollback starts: with the state of an
+// prepareRevert returns the backup with which a rollback starts: with the state of an
 // unfinished rollback if found is true, else as a new one. It refuses a new
 // rollback while another program has a checkpoint: a rollback to that
 // checkpoint would activate br-ex again after its removal.
-func newUndo(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
+func prepareRevert(o, unfinished ovs.Backup, found bool, checkpoints []networkmanager.Checkpoint) (ovs.Backup, error) {
 	if found {
 		o.Checkpoint, o.Undoing = unfinished.Checkpoint, unfinished.Undoing
 		return o, nil

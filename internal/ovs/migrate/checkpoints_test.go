@@ -12,7 +12,7 @@ import (
 
 // A checkpoint of another program is neither used nor destroyed: nmstatectl
 // --no-commit and Cockpit create one, too.
-func TestOwnCheckpoints(t *testing.T) {
+func TestChooseCheckpoints(t *testing.T) {
 	const moves, others = networkmanager.Checkpoint("/1"), networkmanager.Checkpoint("/2")
 	there := []networkmanager.Checkpoint{moves, others}
 	profile := networkmanager.Profile{Settings: networkmanager.Settings{}}
@@ -37,7 +37,7 @@ func TestOwnCheckpoints(t *testing.T) {
 	}
 }
 
-func TestBeginLeaving(t *testing.T) {
+func TestPrepareRevert(t *testing.T) {
 	const checkpoint = networkmanager.Checkpoint("/1")
 	there := []networkmanager.Checkpoint{checkpoint}
 	for name, test := range map[string]struct {
@@ -54,7 +54,7 @@ func TestBeginLeaving(t *testing.T) {
 		"a leave was killed":                  {ovs.Backup{Undoing: true}, true, there, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o, err := newUndo(ovs.Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
+			o, err := prepareRevert(ovs.Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
 			if test.says != "" {
 				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.says) {
 					t.Errorf("it says %v", err)

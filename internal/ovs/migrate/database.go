@@ -13,7 +13,7 @@ import (
 // callDatabase makes NetworkManager call the Open vSwitch database, as for
 // every reapply of a bridge, and connect to it if it is not connected.
 func (d *Driver) callDatabase(ctx context.Context, bridge networkmanager.Device) error {
-	before, err := openvswitch.Generation(ctx)
+	before, err := openvswitch.ConfigGeneration(ctx)
 	if err != nil {
 		return err
 	}
@@ -21,22 +21,22 @@ func (d *Driver) callDatabase(ctx context.Context, bridge networkmanager.Device)
 		return err
 	}
 	return poll(ctx, "NetworkManager to call the Open vSwitch database", func() (bool, error) {
-		now, err := openvswitch.Generation(ctx)
+		now, err := openvswitch.ConfigGeneration(ctx)
 		return now != before, err
 	})
 }
 
-// showDatabase makes NetworkManager read the database in the state of its last
+// refreshDatabaseView makes NetworkManager read the database in the state of its last
 // stop, before br-ex is removed from it. NetworkManager keeps its list of
 // bridges when a connection ends (ovsdb_disconnect in nm-ovsdb.c, 1.42), and
 // only notices deletions while it is connected. It would keep br-ex in that
 // list until it is restarted, and each of its transactions would fail, because
 // it waits for the bridges in the list.
-func (d *Driver) showDatabase(ctx context.Context) error {
-	if !d.NM.Answers(ctx) {
+func (d *Driver) refreshDatabaseView(ctx context.Context) error {
+	if !d.NM.IsResponding(ctx) {
 		return nil // it reads the database when it starts
 	}
-	bridge, err := d.NM.SwitchDevice(ctx, ovs.BridgeName)
+	bridge, err := d.NM.BridgeDevice(ctx, ovs.BridgeName)
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return nil // it has no br-ex in its list
 	}
@@ -45,10 +45,10 @@ func (d *Driver) showDatabase(ctx context.Context) error {
 	return d.callDatabase(limited, bridge)
 }
 
-// refusedByDatabase explains a failed activation if NetworkManager has not
+// explainDatabaseFailure explains a failed activation if NetworkManager has not
 // written to the database since the generation before: see refreshDatabaseView.
-func refusedByDatabase(ctx context.Context, before string, cause error) error {
-	if now, err := openvswitch.Generation(ctx); err != nil || now != before {
+func explainDatabaseFailure(ctx context.Context, before string, cause error) error {
+	if now, err := openvswitch.ConfigGeneration(ctx); err != nil || now != before {
 		return cause
 	}
 	return report.Fail(report.Failed, "systemctl restart NetworkManager",

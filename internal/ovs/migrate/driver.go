@@ -28,7 +28,7 @@ type Driver struct {
 
 	options    ovs.Options
 	log        report.Log
-	reach      []Endpoint
+	endpoints  []Endpoint
 	outage     *host.Outage // of the finished migration, if measurable
 	gatewayErr error        // why the gateway does not respond after a rollback; nil: it responds
 }
@@ -41,10 +41,10 @@ var (
 // Prepare sets what a migration needs beyond the ledger's change: the options,
 // the log, and the endpoints that must be reachable afterwards.
 func (d *Driver) Prepare(move ovs.Migration, log report.Log, reach []Endpoint) {
-	d.options, d.log, d.reach = move.Options, log, reach
+	d.options, d.log, d.endpoints = move.Options, log, reach
 }
 
-func (d *Driver) journal() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
+func (d *Driver) pending() pendingFile { return pendingFile{tree: d.Tree, dir: d.Dir} }
 
 func (d *Driver) rollbackTimeout() time.Duration {
 	if d.RollbackTimeout > 0 {
@@ -62,7 +62,7 @@ func (d *Driver) Get(ctx context.Context, _ ledger.Change) (ledger.State, error)
 	if err != nil {
 		return ledger.State{}, err
 	}
-	_, unfinished, err := d.journal().read()
+	_, unfinished, err := d.pending().read()
 	if err != nil {
 		return ledger.State{}, err
 	}
@@ -86,16 +86,16 @@ func (d *Driver) Set(ctx context.Context, _ ledger.Change, _ ledger.State) error
 	if err != nil {
 		return err
 	}
-	if move.AlreadyThere {
+	if move.AlreadyAttached {
 		return nil
 	}
 	if !facts.OVS.Running {
 		return ovs.Refuse("systemctl start openvswitch", "Open vSwitch does not run (ovsdb-server does not answer)")
 	}
-	if err := openvswitch.SwitchRunning(ctx); err != nil {
+	if err := openvswitch.CheckRunning(ctx); err != nil {
 		return ovs.Refuse("systemctl restart openvswitch", "Open vSwitch does not run: %w", err)
 	}
-	return d.move(ctx, move, ovs.HasLeftovers(facts, move.Backup))
+	return d.migrate(ctx, move, ovs.HasLeftovers(facts, move.Backup))
 }
 
 // Restore restores the original profile of the NIC.
@@ -120,7 +120,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if origin, err = withCurrentName(origin, facts); err != nil {
 		return err
 	}
-	unfinished, found, err := d.journal().read()
+	unfinished, found, err := d.pending().read()
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (d *Driver) Restore(ctx context.Context, _ ledger.Change, before ledger.Sta
 	if err != nil {
 		return err
 	}
-	if origin, err = newUndo(origin, unfinished, found, checkpoints); err != nil {
+	if origin, err = prepareRevert(origin, unfinished, found, checkpoints); err != nil {
 		return err
 	}
 	return d.restoreUplink(ctx, origin)
@@ -142,7 +142,7 @@ func (d *Driver) IsCritical() bool { return true }
 // killed or interrupted by a power loss. Call it before anything else reads the
 // state of the network. Without an unfinished migration it does nothing.
 func (d *Driver) Recover(ctx context.Context) error {
-	origin, unfinished, err := d.journal().read()
+	origin, unfinished, err := d.pending().read()
 	if err != nil || !unfinished {
 		return err
 	}
@@ -154,22 +154,22 @@ func (d *Driver) Recover(ctx context.Context) error {
 	return d.restoreUplink(ctx, origin)
 }
 
-// arm writes the pending file and starts the rollback timer in place of an
+// armRollback writes the pending file and starts the rollback timer in place of an
 // older one. The timer expires if the operation that starts now is not finished
 // within the given time.
-func (d *Driver) arm(ctx context.Context, origin ovs.Backup, within time.Duration) error {
-	if err := d.journal().open(origin); err != nil {
+func (d *Driver) armRollback(ctx context.Context, origin ovs.Backup, within time.Duration) error {
+	if err := d.pending().write(origin); err != nil {
 		return err
 	}
 	if err := d.stopRollbackTimer(ctx); err != nil {
 		return err
 	}
-	return startRollbackTimer(ctx, within+rollbackDelay, d.journal().path(), origin)
+	return startRollbackTimer(ctx, within+rollbackDelay, d.pending().path(), origin)
 }
 
-// disarm makes the current state of the network final and stops the timer.
-func (d *Driver) disarm(ctx context.Context) error {
-	return errors.Join(d.journal().close(), d.stopRollbackTimer(ctx))
+// disarmRollback makes the current state of the network final and stops the timer.
+func (d *Driver) disarmRollback(ctx context.Context) error {
+	return errors.Join(d.pending().remove(), d.stopRollbackTimer(ctx))
 }
 
 // stopRollbackTimer stops the timer and its script. The script's last command

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-func TestFollowed(t *testing.T) {
+func TestWithCurrentName(t *testing.T) {
 	tests := map[string]struct {
 		was, profile string // names of the NIC: at the migration, and in its profile on disk ("-": no profile)
 		want, bound  string // names: in the backup, and in the settings to restore
@@ -94,7 +94,7 @@ func TestStateOf(t *testing.T) {
 
 // An interrupted rollback leaves a state that no plan describes. The next leave
 // reverts it, and does not treat it as a foreign change.
-func TestHalfway(t *testing.T) {
+func TestUnfinishedStateIsPartiallyRestored(t *testing.T) {
 	for state, want := range map[string]bool{stateUnfinished: true, "": false} {
 		got, err := (&Driver{}).IsPartiallyRestored(ledger.Change{}, ledger.State{}, ledger.State{Type: state})
 		if err != nil || got != want {

@@ -14,7 +14,7 @@ import (
 // that ignores echo requests, it measures nothing.
 type outageMonitor struct {
 	gateway netip.Addr
-	echo    *host.Echo
+	echo    *host.Pinger
 }
 
 func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressState) outageMonitor {
@@ -22,16 +22,16 @@ func startOutageMonitor(ctx context.Context, uplink string, carried ovs.AddressS
 	if len(gateways) == 0 {
 		return outageMonitor{}
 	}
-	echo, err := host.StartEcho(ctx, gateways[0], sourceFor(gateways[0], carried.Stable), uplink, ovs.BridgeName)
+	echo, err := host.StartPinger(ctx, gateways[0], sourceAddress(gateways[0], carried.Stable), uplink, ovs.BridgeName)
 	if err != nil {
 		return outageMonitor{}
 	}
 	return outageMonitor{gateway: gateways[0], echo: echo}
 }
 
-// sourceFor returns the source address for requests to a gateway: the host's
+// sourceAddress returns the source address for requests to a gateway: the host's
 // own address must remain reachable, not a link-local one.
-func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
+func sourceAddress(gateway netip.Addr, own []netip.Addr) netip.Addr {
 	for _, address := range own {
 		if address.Is4() == gateway.Is4() {
 			return address
@@ -40,12 +40,12 @@ func sourceFor(gateway netip.Addr, own []netip.Addr) netip.Addr {
 	return netip.Addr{}
 }
 
-// silence returns the time since the gateway's last reply.
-func (g outageMonitor) silence() (time.Duration, bool) {
+// sinceLastReply returns the time since the gateway's last reply.
+func (g outageMonitor) sinceLastReply() (time.Duration, bool) {
 	if g.echo == nil {
 		return 0, false
 	}
-	return g.echo.Silence()
+	return g.echo.SinceLastReply()
 }
 
 // stop ends the measurement. It returns nil if there is none.

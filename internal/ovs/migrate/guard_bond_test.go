@@ -13,7 +13,7 @@ import (
 
 // A bond keeps its profile and loses its addresses, and NetworkManager's own
 // rollback detaches its ports: the timer must restore both.
-func TestGuardScriptOfBond(t *testing.T) {
+func TestRollbackScriptOfBond(t *testing.T) {
 	origin := ovs.Backup{
 		Uplink: "bond0", UUID: "ub", InPlace: true, Members: []ovs.Member{{Name: "eth0", UUID: "u0"}, {Name: "eth1", UUID: "u1"}},
 		OwnUUIDs: map[string]string{"eth0-slave-ovs-clone": "c0"},
@@ -40,7 +40,7 @@ func TestGuardScriptOfBond(t *testing.T) {
 			if test.fail != "" {
 				fail = test.fail
 			}
-			path, calls := stubs(t, fail)
+			path, calls := writeFakeCommands(t, fail)
 			write := func(name, content string) {
 				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // it has to be run
 					t.Fatal(err)
@@ -67,7 +67,7 @@ func TestGuardScriptOfBond(t *testing.T) {
 			if strings.ContainsAny(script, "$;") {
 				t.Error("systemd would expand a dollar sign, and break a semicolon at the next daemon-reload")
 			}
-			if run(t, script, path) == test.unfinish {
+			if runScript(t, script, path) == test.unfinish {
 				t.Errorf("unfinished: %t, want %t", !test.unfinish, test.unfinish)
 			}
 			content, err := os.ReadFile(calls)

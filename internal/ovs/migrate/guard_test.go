@@ -14,10 +14,10 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-// stubs writes fakes of all commands that a script may run into a directory.
+// writeFakeCommands writes fakes of all commands that a script may run into a directory.
 // They append their arguments to a file. A call whose text contains fail exits
 // with an error.
-func stubs(t *testing.T, fail string) (dir, calls string) {
+func writeFakeCommands(t *testing.T, fail string) (dir, calls string) {
 	t.Helper()
 	dir = t.TempDir()
 	calls = filepath.Join(dir, "calls")
@@ -33,7 +33,7 @@ func stubs(t *testing.T, fail string) (dir, calls string) {
 	return dir, calls
 }
 
-func run(t *testing.T, script, path string) (ok bool) {
+func runScript(t *testing.T, script, path string) (ok bool) {
 	t.Helper()
 	command := exec.Command("/bin/sh", "-c", script)
 	command.Env = []string{"PATH=" + path + ":/usr/bin:/bin"}
@@ -44,7 +44,7 @@ func run(t *testing.T, script, path string) (ok bool) {
 	return err == nil
 }
 
-func TestGuardScript(t *testing.T) {
+func TestRollbackScript(t *testing.T) {
 	origin := ovs.Backup{Uplink: "eth0", UUID: "origin-uuid", OwnUUIDs: map[string]string{"br-ex": "u1", "ovs-if-br-ex": "u2"}}
 	revert := []string{
 		"ovs-appctl --timeout=5 --target=ovs-vswitchd version",
@@ -75,7 +75,7 @@ func TestGuardScript(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			path, calls := stubs(t, test.fail)
+			path, calls := writeFakeCommands(t, test.fail)
 			journal := filepath.Join(path, "journal")
 			if test.unfinished {
 				if err := os.WriteFile(journal, nil, 0o600); err != nil {
@@ -86,7 +86,7 @@ func TestGuardScript(t *testing.T) {
 			if strings.ContainsAny(script, "$;") {
 				t.Error("systemd would expand a dollar sign, and break a semicolon at the next daemon-reload")
 			}
-			if ok := run(t, script, path); ok == test.kept {
+			if ok := runScript(t, script, path); ok == test.kept {
 				t.Errorf("ended well: %t", ok)
 			}
 			content, _ := os.ReadFile(calls)
@@ -106,8 +106,8 @@ func TestGuardScript(t *testing.T) {
 
 // The boot unit removes the bridge from the database and the agent's saved
 // profiles from the disk, and nothing else.
-func TestBootUnit(t *testing.T) {
-	path, calls := stubs(t, "none")
+func TestBootRollbackUnit(t *testing.T) {
+	path, calls := writeFakeCommands(t, "none")
 	profiles := filepath.Join(path, "system-connections")
 	if err := os.Mkdir(profiles, 0o700); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestBootUnit(t *testing.T) {
 			continue // removes the pending file and the unit itself
 		}
 		command, mayFail := strings.CutPrefix(command, "-")
-		if !run(t, strings.ReplaceAll(command, "/etc/NetworkManager/system-connections", profiles), path) && !mayFail {
+		if !runScript(t, strings.ReplaceAll(command, "/etc/NetworkManager/system-connections", profiles), path) && !mayFail {
 			t.Errorf("%s failed", command)
 		}
 	}
@@ -152,7 +152,7 @@ func TestBootUnit(t *testing.T) {
 	}
 }
 
-func TestJournal(t *testing.T) {
+func TestPendingFile(t *testing.T) {
 	root := t.TempDir()
 	for _, dir := range []string{"etc/systemd/system/multi-user.target.wants", "var/lib/agent"} {
 		if err := os.MkdirAll(filepath.Join(root, dir), 0o700); err != nil {
@@ -173,7 +173,7 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 { // again over the files of a killed run
-		if err := j.open(move.Backup); err != nil {
+		if err := j.write(move.Backup); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -189,7 +189,7 @@ func TestJournal(t *testing.T) {
 		t.Errorf("the boot unit is wanted by a link to %q, %v", target, err)
 	}
 	for range 2 {
-		if err := j.close(); err != nil {
+		if err := j.remove(); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // removeAddresses removes the addresses of an uplink that keeps its profile.
 func (d *Driver) removeAddresses(ctx context.Context, uplink networkmanager.Device) error {
-	applied, err := d.NM.Applied(ctx, uplink)
+	applied, err := d.NM.AppliedSettings(ctx, uplink)
 	if err != nil {
 		return err
 	}
@@ -25,10 +25,10 @@ func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic network
 	if err != nil {
 		return err
 	}
-	if err := d.removeOwn(ctx, o); err != nil {
+	if err := d.removeProfilesAndAwaitMembers(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried, nil); err != nil || !held {
+	if err := d.verifyRestored(ctx, o, carried, nil); err != nil || !held {
 		return err
 	}
 	hold, err := keepIPv6(o.Uplink, o.Settings, now[networkmanager.IPv6], int(ovs.MetricOf(o.IPv6)))
@@ -36,17 +36,17 @@ func (d *Driver) restoreAddresses(ctx context.Context, o ovs.Backup, nic network
 		d.log.Note(err.Error())
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
-	if err := d.settle(ctx, o); err != nil {
+	if err := d.restoreProfileAddresses(ctx, o); err != nil {
 		return err
 	}
-	return d.verifyBack(ctx, o, carried, hold)
+	return d.verifyRestored(ctx, o, carried, hold)
 }
 
 // reapplyAddresses adds the current addresses to an uplink that has kept its
 // profile, beside those that the profile configures, while the bridge still
 // exists. It reports whether the addresses had been removed.
 func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink networkmanager.Device, now ovs.IPState) (bool, error) {
-	applied, err := d.NM.Applied(ctx, uplink)
+	applied, err := d.NM.AppliedSettings(ctx, uplink)
 	if err != nil || !ovs.LostAddresses(applied, o.Settings) {
 		return false, err
 	}
@@ -56,14 +56,14 @@ func (d *Driver) reapplyAddresses(ctx context.Context, o ovs.Backup, uplink netw
 	return true, d.NM.Reapply(ctx, uplink, ovs.WithAddressesOf(applied, withHeldAddresses(o.Settings, now)))
 }
 
-// settle waits until the profile of such an uplink has configured its
+// restoreProfileAddresses waits until the profile of such an uplink has configured its
 // addresses, and then removes the static ones.
-func (d *Driver) settle(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) restoreProfileAddresses(ctx context.Context, o ovs.Backup) error {
 	if ovs.IsDynamic(o.Settings, networkmanager.IPv4) && len(o.IPv4.Addresses) > 0 {
-		limited, cancel := context.WithTimeout(ctx, leaseTime)
+		limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 		defer cancel()
 		err := poll(limited, "the DHCP server to answer on "+o.Uplink, func() (bool, error) {
-			device, err := d.NM.Carrier(limited, o.Uplink)
+			device, err := d.NM.AddressDevice(limited, o.Uplink)
 			return len(device.IPv4.LeasedAddresses()) > 0, err
 		})
 		if err != nil {
@@ -72,11 +72,11 @@ func (d *Driver) settle(ctx context.Context, o ovs.Backup) error {
 			return nil
 		}
 	}
-	uplink, err := d.NM.Carrier(ctx, o.Uplink)
+	uplink, err := d.NM.AddressDevice(ctx, o.Uplink)
 	if err != nil {
 		return err
 	}
-	applied, err := d.NM.Applied(ctx, uplink)
+	applied, err := d.NM.AppliedSettings(ctx, uplink)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // when a router responds, which it may delay for seconds (RFC 4861, 6.2.6), and
 // after one second of duplicate address detection. nil keeps nothing.
 type ipv6Addresses struct {
-	hold      *host.Hold
+	hold      *host.AddressKeeper
 	link      string
 	addresses []netip.Prefix
 	gateway   netip.Addr
@@ -33,7 +33,7 @@ func keepIPv6(link string, profile networkmanager.Settings, now networkmanager.I
 	if !ovs.HasAddresses(profile, networkmanager.IPv6) || len(now.Addresses) == 0 {
 		return nil, nil
 	}
-	hold, err := host.StartHold(link, now.Addresses, now.Gateway, metric+1)
+	hold, err := host.StartAddressKeeper(link, now.Addresses, now.Gateway, metric+1)
 	if err != nil {
 		return nil, err
 	}

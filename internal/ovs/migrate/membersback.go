@@ -24,7 +24,7 @@ func (d *Driver) restoreMembers(ctx context.Context, o ovs.Backup) {
 }
 
 func (d *Driver) restoreMember(ctx context.Context, m ovs.Member) error {
-	nic, err := d.NM.Carrier(ctx, m.Name)
+	nic, err := d.NM.AddressDevice(ctx, m.Name)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 	for _, m := range o.Members {
 		var last error
 		err := poll(limited, "its profile "+m.ID, func() (bool, error) {
-			nic, err := d.NM.Carrier(limited, m.Name)
+			nic, err := d.NM.AddressDevice(limited, m.Name)
 			if err != nil || isRestored(m, nic) {
 				return true, err
 			}
@@ -72,9 +72,9 @@ func (d *Driver) awaitMembers(ctx context.Context, o ovs.Backup) error {
 	return nil
 }
 
-// removeOwn removes the agent's profiles and bridge, and waits for the members
+// removeProfilesAndAwaitMembers removes the agent's profiles and bridge, and waits for the members
 // of a bond.
-func (d *Driver) removeOwn(ctx context.Context, o ovs.Backup) error {
+func (d *Driver) removeProfilesAndAwaitMembers(ctx context.Context, o ovs.Backup) error {
 	if err := d.removeProfiles(ctx, o); err != nil {
 		return err
 	}

@@ -9,27 +9,27 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// move attaches the uplink to br-ex and verifies the result, or restores the
+// migrate attaches the uplink to br-ex and verifies the result, or restores the
 // network.
-func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error {
-	if err := d.checkEndpoints(ctx, d.reach); err != nil {
+func (d *Driver) migrate(ctx context.Context, m ovs.Migration, leftover bool) error {
+	if err := d.checkEndpoints(ctx, d.endpoints); err != nil {
 		return report.Fail(report.Refused, report.RemedyOf(err), "%w, already before the network is changed; nothing was changed", err)
 	}
 	for _, note := range m.Notes {
 		d.log.Note(note)
 	}
-	if err := d.arm(ctx, m.Backup, d.rollbackTimeout()); err != nil {
+	if err := d.armRollback(ctx, m.Backup, d.rollbackTimeout()); err != nil {
 		return err
 	}
 	checkpoint, err := d.NM.CreateCheckpoint(ctx, d.rollbackTimeout())
 	if err != nil {
 		return errors.Join(report.Fail(report.Refused, "# run the same command again when the other program is done",
-			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarm(context.WithoutCancel(ctx)))
+			"another program is changing the network through NetworkManager: %w; nothing was changed", err), d.disarmRollback(context.WithoutCancel(ctx)))
 	}
 	// For the next run, if this one is terminated: until the agent's profiles
 	// exist, the owner of a checkpoint cannot be determined.
 	m.Backup.Checkpoint = checkpoint
-	if err := d.journal().open(m.Backup); err != nil {
+	if err := d.pending().write(m.Backup); err != nil {
 		return d.rollBack(ctx, m, err)
 	}
 	// All stages must finish before NetworkManager rolls back itself.
@@ -38,7 +38,7 @@ func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error
 	watched, end := context.WithCancelCause(limited)
 	defer end(nil)
 	gap := startOutageMonitor(limited, m.Uplink, m.AddressState)
-	go watch(watched, gap.gateway, gap.silence, end)
+	go watchGateway(watched, gap.gateway, gap.sinceLastReply, end)
 	err = d.attempt(watched, m, leftover, checkpoint)
 	if cause := context.Cause(watched); err != nil && !errors.Is(watched.Err(), cause) {
 		err = cause // the gateway stopped responding
@@ -53,7 +53,7 @@ func (d *Driver) move(ctx context.Context, m ovs.Migration, leftover bool) error
 // attempt runs the stages of the migration, including commit.
 func (d *Driver) attempt(ctx context.Context, m ovs.Migration, leftover bool, checkpoint networkmanager.Checkpoint) error {
 	a := &migration{
-		Driver: d, Migration: m, checkpoint: checkpoint, added: map[string]networkmanager.Ref{},
+		Driver: d, Migration: m, checkpoint: checkpoint, addedProfiles: map[string]networkmanager.Ref{},
 		nameservers: respondingServers(ctx, m.Uplink, m.Nameservers),
 	}
 	defer func() { _ = a.ipv6.release() }() // after a failure br-ex is removed with its addresses
@@ -83,8 +83,8 @@ func (a *migration) stages(leftover bool) []stage {
 	}
 	add("NetworkManager to know the profiles of "+ovs.BridgeName, a.addProfiles)
 	add("NetworkManager to call the Open vSwitch database", a.connectDatabase)
-	add(ovs.BridgeName+" to come up with a copy of the addresses", a.bringUpCopy)
-	add(ovs.BridgeName+" to have a port for "+a.Uplink, a.bringUpPort)
+	add(ovs.BridgeName+" to come up with a copy of the addresses", a.activateStatic)
+	add(ovs.BridgeName+" to have a port for "+a.Uplink, a.activatePort)
 	add(a.Uplink+" to be plugged into "+ovs.BridgeName, a.attachPort)
 	if a.Staged.StaticFinalMetric != nil {
 		add(ovs.BridgeName+" to be preferred to other interfaces", a.applyFinalMetrics)

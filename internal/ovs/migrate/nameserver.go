@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	askEach  = time.Second      // for one query, including the recursion of the name server
-	askTotal = 10 * time.Second // for all name servers that responded before
+	queryTimeout      = time.Second      // for one query, including the recursion of the name server
+	nameserverTimeout = 10 * time.Second // for all name servers that responded before
 )
 
 // respondingServers returns the name servers that respond. It is not an error
@@ -39,7 +39,7 @@ func respondingServers(ctx context.Context, link string, servers []netip.Addr) [
 
 // checkNameservers waits until all servers respond.
 func checkNameservers(ctx context.Context, link string, servers []netip.Addr) error {
-	limited, cancel := context.WithTimeout(ctx, askTotal)
+	limited, cancel := context.WithTimeout(ctx, nameserverTimeout)
 	defer cancel()
 	for _, server := range servers {
 		err := poll(limited, "the name server "+server.String(), func() (bool, error) {
@@ -55,7 +55,7 @@ func checkNameservers(ctx context.Context, link string, servers []netip.Addr) er
 // queryNameserver requests the name servers of the root. Any response is
 // sufficient, including a refusal.
 func queryNameserver(ctx context.Context, link string, server netip.Addr) error {
-	ctx, cancel := context.WithTimeout(ctx, askEach)
+	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	if server.Is6() && server.IsLinkLocalUnicast() {
 		server = server.WithZone(link)
@@ -70,7 +70,7 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 		return err
 	}
 	const id = 0x6863
-	if _, err := conn.Write(question(id)); err != nil {
+	if _, err := conn.Write(rootQuery(id)); err != nil {
 		return err
 	}
 	buffer := make([]byte, 512)
@@ -86,9 +86,9 @@ func queryNameserver(ctx context.Context, link string, server netip.Addr) error 
 	}
 }
 
-// question returns a DNS message (RFC 1035, 4.1) that requests the name servers
+// rootQuery returns a DNS message (RFC 1035, 4.1) that requests the name servers
 // of the root.
-func question(id uint16) []byte {
+func rootQuery(id uint16) []byte {
 	return []byte{
 		byte(id >> 8), byte(id), 1, 0, 0, 1, 0, 0, 0, 0, 0, 0, // recursion desired, one question
 		0, 0, 2, 0, 1, // ".", NS, IN

@@ -34,9 +34,9 @@ func (j pendingFile) read() (ovs.Backup, bool, error) {
 	return origin, err == nil, err
 }
 
-// open makes the pending file and the boot unit durable. It must return before
+// write makes the pending file and the boot unit durable. It must return before
 // the first change.
-func (j pendingFile) open(o ovs.Backup) error {
+func (j pendingFile) write(o ovs.Backup) error {
 	content, err := o.Encode()
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func (j pendingFile) open(o ovs.Backup) error {
 	return batch.Commit()
 }
 
-// close makes the current state of the network final.
-func (j pendingFile) close() error {
+// remove makes the current state of the network final.
+func (j pendingFile) remove() error {
 	if err := j.tree.Remove(j.path()); err != nil {
 		return err
 	}

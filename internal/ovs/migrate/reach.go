@@ -20,8 +20,8 @@ type Endpoint struct {
 }
 
 const (
-	reachEach  = 5 * time.Second  // one attempt
-	reachTotal = 20 * time.Second // until an endpoint must be reachable
+	connectTimeout  = 5 * time.Second  // one attempt
+	endpointTimeout = 20 * time.Second // until an endpoint must be reachable
 )
 
 // checkEndpoints connects to all endpoints at once.
@@ -29,7 +29,7 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	errs := make([]error, len(all))
 	var connecting sync.WaitGroup
 	for i, reach := range all {
-		connecting.Go(func() { errs[i] = reach.within(ctx, reachTotal) })
+		connecting.Go(func() { errs[i] = reach.awaitConnection(ctx, endpointTimeout) })
 	}
 	connecting.Wait()
 	for i, err := range errs {
@@ -41,9 +41,9 @@ func (d *Driver) checkEndpoints(ctx context.Context, all []Endpoint) error {
 	return nil
 }
 
-// within repeats connect until it succeeds or the time expires, and returns the
+// awaitConnection repeats connect until it succeeds or the time expires, and returns the
 // last error.
-func (r Endpoint) within(ctx context.Context, total time.Duration) error {
+func (r Endpoint) awaitConnection(ctx context.Context, total time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, total)
 	defer cancel()
 	for {
@@ -60,7 +60,7 @@ func (r Endpoint) within(ctx context.Context, total time.Duration) error {
 }
 
 func (r Endpoint) connect(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, reachEach)
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", r.Address)
 	if err != nil {

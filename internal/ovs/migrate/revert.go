@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	revertTime   = 90 * time.Second // for a complete rollback
-	patienceTime = 3 * time.Second  // for the DHCP server, until the address is set statically
-	leaseTime    = 20 * time.Second // for the DHCP server, until it is considered unreachable
-	backTime     = 15 * time.Second // until the uplink must have everything that it had, and not only a usable address
+	revertTimeout         = 90 * time.Second // for a complete rollback
+	staticFallbackTimeout = 3 * time.Second  // for the DHCP server, until the address is set statically
+	leaseTimeout          = 20 * time.Second // for the DHCP server, until it is considered unreachable
+	fullRestoreTimeout    = 15 * time.Second // until the uplink must have everything that it had, and not only a usable address
 )
 
 // rollBack reverts a failed migration. It also works after Ctrl-C.
 func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) error {
 	d.log.Note(fmt.Sprintf("moving %s into br-ex has failed (%v); giving the network back", m.Uplink, cause))
 	ctx = context.WithoutCancel(ctx)
-	if err := d.arm(ctx, m.Backup, revertTime); err != nil { // restarts the timeout
+	if err := d.armRollback(ctx, m.Backup, revertTimeout); err != nil { // restarts the timeout
 		d.log.Note(err.Error())
 	}
 	if err := d.revert(ctx, m.Backup); err != nil {
@@ -49,7 +49,7 @@ func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	if err := d.arm(ctx, o, revertTime); err != nil {
+	if err := d.armRollback(ctx, o, revertTimeout); err != nil {
 		return err
 	}
 	return d.revert(ctx, o)
@@ -60,9 +60,9 @@ func (d *Driver) restoreUplink(ctx context.Context, o ovs.Backup) error {
 // NetworkManager's checkpoint is only the fallback: its rollback requests a new
 // lease, and without a response the address is lost.
 func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
-	ctx, cancel := context.WithTimeout(ctx, revertTime)
+	ctx, cancel := context.WithTimeout(ctx, revertTimeout)
 	defer cancel()
-	if err := d.startSwitch(ctx, o.Uplink); err != nil {
+	if err := d.ensureDaemonsRunning(ctx, o.Uplink); err != nil {
 		return err
 	}
 	d.log.Wait("for NetworkManager to give "+o.Uplink+" back to its own profile", "")
@@ -71,7 +71,7 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 		return err
 	}
 	for _, checkpoint := range checkpoints {
-		if err := d.NM.PostponeCheckpoint(ctx, checkpoint, revertTime); err != nil {
+		if err := d.NM.ExtendCheckpoint(ctx, checkpoint, revertTimeout); err != nil {
 			d.log.Note(err.Error()) // its timeout has just expired; the rollback is the same
 		}
 	}
@@ -86,12 +86,12 @@ func (d *Driver) revert(ctx context.Context, o ovs.Backup) error {
 		if again := d.restoreProfile(ctx, o); again != nil {
 			return errors.Join(err, again)
 		}
-		return d.disarm(ctx)
+		return d.disarmRollback(ctx)
 	}
 	for _, checkpoint := range checkpoints {
 		if err := d.NM.DestroyCheckpoint(ctx, checkpoint); err != nil {
 			d.log.Note(err.Error())
 		}
 	}
-	return d.disarm(ctx)
+	return d.disarmRollback(ctx)
 }

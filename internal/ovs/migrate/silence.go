@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	silenceLimit = 5 * time.Second // without a reply of the gateway during a migration
-	silenceEvery = 500 * time.Millisecond
+	gatewayTimeout       = 5 * time.Second // without a reply of the gateway during a migration
+	gatewayCheckInterval = 500 * time.Millisecond
 )
 
-// watch ends a migration early when a gateway that responded before has stopped
+// watchGateway ends a migration early when a gateway that responded before has stopped
 // responding: the host would only remain unreachable longer. A gateway may also
 // limit its echo replies. Therefore watch first probes its hardware address.
-func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc) {
-	again := time.NewTicker(silenceEvery)
+func watchGateway(ctx context.Context, gateway netip.Addr, silence func() (time.Duration, bool), end context.CancelCauseFunc) {
+	again := time.NewTicker(gatewayCheckInterval)
 	defer again.Stop()
 	for {
 		select {
@@ -27,7 +27,7 @@ func watch(ctx context.Context, gateway netip.Addr, silence func() (time.Duratio
 		case <-again.C:
 		}
 		silent, known := silence()
-		if !known || silent < silenceLimit {
+		if !known || silent < gatewayTimeout {
 			continue
 		}
 		if err := probeByRoute(ctx, gateway); err != nil && ctx.Err() == nil {
@@ -58,8 +58,8 @@ func probeByRoute(ctx context.Context, gateway netip.Addr) error {
 }
 
 func probeOnLink(ctx context.Context, link string, gateway netip.Addr) error {
-	ctx, cancel := context.WithTimeout(ctx, silenceLimit)
+	ctx, cancel := context.WithTimeout(ctx, gatewayTimeout)
 	defer cancel()
-	_, err := host.AskNeighbour(ctx, link, gateway)
+	_, err := host.ProbeNeighbour(ctx, link, gateway)
 	return err
 }

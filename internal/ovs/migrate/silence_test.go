@@ -11,9 +11,9 @@ import (
 
 // No default route of the machine leads to this gateway, so that probing it
 // fails.
-var nobody = netip.MustParseAddr("192.0.2.254")
+var unreachableGateway = netip.MustParseAddr("192.0.2.254")
 
-func TestWatch(t *testing.T) {
+func TestWatchGateway(t *testing.T) {
 	for name, test := range map[string]struct {
 		silent time.Duration
 		known  bool
@@ -21,8 +21,8 @@ func TestWatch(t *testing.T) {
 	}{
 		"answers":              {silent: 20 * time.Millisecond, known: true},
 		"never answered":       {silent: 0, known: false},
-		"silent for a while":   {silent: silenceLimit - time.Second, known: true},
-		"silent for too long":  {silent: silenceLimit, known: true, ended: true},
+		"silent for a while":   {silent: gatewayTimeout - time.Second, known: true},
+		"silent for too long":  {silent: gatewayTimeout, known: true, ended: true},
 		"silent for very long": {silent: time.Hour, known: true, ended: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func TestWatch(t *testing.T) {
 				ctx, cancel := context.WithCancelCause(t.Context())
 				over := time.AfterFunc(time.Minute, func() { cancel(nil) })
 				defer over.Stop()
-				watch(ctx, nobody, func() (time.Duration, bool) { return test.silent, test.known }, cancel)
+				watchGateway(ctx, unreachableGateway, func() (time.Duration, bool) { return test.silent, test.known }, cancel)
 				said := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not answered for")
 				if said != test.ended {
 					t.Errorf("ended with %v", context.Cause(ctx))

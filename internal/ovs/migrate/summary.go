@@ -19,7 +19,7 @@ func (d *Driver) Summary(status ovs.Status) string {
 	if d.outage != nil {
 		text += fmt.Sprintf("; gap %.2f s", d.outage.Longest.Seconds())
 	}
-	for _, reach := range d.reach {
+	for _, reach := range d.endpoints {
 		text += "; " + reach.Name + " answers"
 	}
 	return text

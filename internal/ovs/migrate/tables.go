@@ -12,18 +12,18 @@ type tableRoute struct {
 	metric int
 }
 
-// copiedRoutes returns the routes in other tables that only the static settings
+// staleTableRoutes returns the routes in other tables that only the static settings
 // have, with metrics of their own. NetworkManager adds routes to such tables,
 // and does not remove them with the profile's entry (route-table 0 syncs only
 // the main table).
-func copiedRoutes(copied, final networkmanager.Settings) []tableRoute {
+func staleTableRoutes(copied, final networkmanager.Settings) []tableRoute {
 	var left []tableRoute
 	for _, family := range networkmanager.Families() {
 		kept := map[tableRoute]bool{}
-		for _, route := range inTables(final, family) {
+		for _, route := range routesInTables(final, family) {
 			kept[route] = true
 		}
-		for _, route := range inTables(copied, family) {
+		for _, route := range routesInTables(copied, family) {
 			if !kept[route] {
 				left = append(left, route)
 			}
@@ -32,7 +32,7 @@ func copiedRoutes(copied, final networkmanager.Settings) []tableRoute {
 	return left
 }
 
-func inTables(s networkmanager.Settings, family networkmanager.Family) []tableRoute {
+func routesInTables(s networkmanager.Settings, family networkmanager.Family) []tableRoute {
 	const mainTable = 254
 	var routes []tableRoute
 	for _, route := range s.Routes(family) {
@@ -41,7 +41,7 @@ func inTables(s networkmanager.Settings, family networkmanager.Family) []tableRo
 		}
 		metric := int(route.Metric)
 		if metric == 0 {
-			metric = int(s.Long(family.Section(), "route-metric"))
+			metric = int(s.Int64(family.Section(), "route-metric"))
 		}
 		route.Metric = 0
 		routes = append(routes, tableRoute{route, metric})
@@ -49,10 +49,10 @@ func inTables(s networkmanager.Settings, family networkmanager.Family) []tableRo
 	return routes
 }
 
-// tidyTables removes the routes that the static settings have left in other
+// removeStaleTableRoutes removes the routes that the static settings have left in other
 // tables.
-func (a *migration) tidyTables() error {
-	for _, route := range copiedRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
+func (a *migration) removeStaleTableRoutes() error {
+	for _, route := range staleTableRoutes(a.Staged.Static, a.Profiles.BridgeIP) {
 		if err := host.RemoveRoute(ovs.BridgeName, route.Destination, int(route.Table), route.metric); err != nil {
 			return err
 		}

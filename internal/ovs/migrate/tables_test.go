@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 )
 
-func TestCopiedRoutes(t *testing.T) {
+func TestStaleTableRoutes(t *testing.T) {
 	route := func(destination string, table, metric uint32) map[string]dbus.Variant {
 		prefix := netip.MustParsePrefix(destination)
 		data := map[string]dbus.Variant{
@@ -35,10 +35,10 @@ func TestCopiedRoutes(t *testing.T) {
 		networkmanager.Route{Destination: netip.MustParsePrefix("10.0.0.0/8"), Gateway: netip.MustParseAddr("192.0.2.2"), Table: 100}, 450,
 	}}
 	options := []cmp.Option{cmp.AllowUnexported(tableRoute{}), cmpopts.EquateComparable(netip.Prefix{}, netip.Addr{})}
-	if diff := cmp.Diff(want, copiedRoutes(copied, final), options...); diff != "" {
+	if diff := cmp.Diff(want, staleTableRoutes(copied, final), options...); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if left := copiedRoutes(final, final); left != nil {
+	if left := staleTableRoutes(final, final); left != nil {
 		t.Errorf("of the profile itself: %v", left)
 	}
 }

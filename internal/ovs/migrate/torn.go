@@ -12,14 +12,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/openvswitch"
 )
 
-// switchFiles returns the database files and the file with the host's identity.
-func switchFiles() []string {
+// openVSwitchFiles returns the database files and the file with the host's identity.
+func openVSwitchFiles() []string {
 	return append(openvswitch.DatabaseFiles(), "/etc/openvswitch/system-id.conf")
 }
 
-// makingTime is ample for Open vSwitch to fill a file that it has just created,
+// truncationRecheckDelay is ample for Open vSwitch to fill a file that it has just created,
 // which takes milliseconds.
-const makingTime = time.Second
+const truncationRecheckDelay = time.Second
 
 // isTruncated reports whether a power loss has interrupted Open vSwitch while
 // it created the file: the file is empty and remains so. (Timestamps do not
@@ -38,24 +38,24 @@ func isTruncated(first, later host.Info) bool {
 // The files contain no data, so their removal is not recorded in the ledger:
 // leave would only restore an empty database.
 func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
-	first, err := d.lookAtSwitchFiles()
+	first, err := d.statOpenVSwitchFiles()
 	if err != nil {
 		return err
 	}
 	suspect := func(file string) bool { return isTruncated(first[file], first[file]) }
-	if !slices.ContainsFunc(switchFiles(), suspect) {
+	if !slices.ContainsFunc(openVSwitchFiles(), suspect) {
 		return nil
 	}
 	select {
-	case <-time.After(makingTime):
+	case <-time.After(truncationRecheckDelay):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	later, err := d.lookAtSwitchFiles()
+	later, err := d.statOpenVSwitchFiles()
 	if err != nil {
 		return err
 	}
-	for _, file := range switchFiles() {
+	for _, file := range openVSwitchFiles() {
 		if !isTruncated(first[file], later[file]) {
 			continue
 		}
@@ -68,9 +68,9 @@ func (d *Driver) RemoveTruncatedDatabase(ctx context.Context) error {
 	return d.Systemd.ResetFailed(ctx, "ovsdb-server.service")
 }
 
-func (d *Driver) lookAtSwitchFiles() (map[string]host.Info, error) {
+func (d *Driver) statOpenVSwitchFiles() (map[string]host.Info, error) {
 	found := map[string]host.Info{}
-	for _, file := range switchFiles() {
+	for _, file := range openVSwitchFiles() {
 		info, err := d.Tree.Lstat(file)
 		if err != nil {
 			return nil, fmt.Errorf("looking at Open vSwitch's files: %w", err)

@@ -6,7 +6,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host"
 )
 
-func TestTorn(t *testing.T) {
+func TestIsTruncated(t *testing.T) {
 	empty := host.Info{Type: host.Regular, Inode: 7}
 	for name, test := range map[string]struct {
 		first, later host.Info

@@ -7,7 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-func TestUnfinishedMove(t *testing.T) {
+func TestUnfinishedMigration(t *testing.T) {
 	tree, err := host.OpenTree(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -21,13 +21,13 @@ func TestUnfinishedMove(t *testing.T) {
 		t.Errorf("none was begun: %q, %t, %v", uplink, left, err)
 	}
 	j := pendingFile{tree: tree, dir: dir}
-	if err := j.open(ovs.Backup{Uplink: "eth0"}); err != nil {
+	if err := j.write(ovs.Backup{Uplink: "eth0"}); err != nil {
 		t.Fatal(err)
 	}
 	if uplink, left, err := UnfinishedMigration(tree, dir); !left || uplink != "eth0" || err != nil {
 		t.Errorf("one was begun: %q, %t, %v", uplink, left, err)
 	}
-	if err := j.close(); err != nil {
+	if err := j.remove(); err != nil {
 		t.Fatal(err)
 	}
 	if _, left, err := UnfinishedMigration(tree, dir); left || err != nil {

@@ -30,19 +30,19 @@ func (a *migration) verify(ctx context.Context) error {
 	if err := checkNameservers(ctx, ovs.BridgeName, a.nameservers); err != nil {
 		return err
 	}
-	return a.checkEndpoints(ctx, a.reach)
+	return a.checkEndpoints(ctx, a.endpoints)
 }
 
-// verifyBack checks that the NIC has the addressing of br-ex again. After a
+// verifyRestored checks that the NIC has the addressing of br-ex again. After a
 // long time the DHCP server may assign another address, which is a warning and
 // not an error.
-func (d *Driver) verifyBack(ctx context.Context, o ovs.Backup, carried ovs.AddressState, hold *ipv6Addresses) error {
+func (d *Driver) verifyRestored(ctx context.Context, o ovs.Backup, carried ovs.AddressState, hold *ipv6Addresses) error {
 	missing := ""
 	usable := func(facts ovs.Facts) string {
 		missing = cmp.Or(carried.Missing(facts, o.Uplink), hold.missing(facts))
 		return carried.Unusable(facts, o.Uplink)
 	}
-	patient, cancel := context.WithTimeout(ctx, backTime)
+	patient, cancel := context.WithTimeout(ctx, fullRestoreTimeout)
 	defer cancel()
 	err := d.awaitState(patient, o.Uplink, func(facts ovs.Facts) string { return cmp.Or(usable(facts), missing) })
 	if err != nil {
@@ -87,7 +87,7 @@ func probeGateways(ctx context.Context, link string, carried ovs.AddressState) e
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	for _, gateway := range carried.Gateways() {
-		if _, err := host.AskNeighbour(ctx, link, gateway); err != nil {
+		if _, err := host.ProbeNeighbour(ctx, link, gateway); err != nil {
 			return fmt.Errorf("asking the gateway: %w", err)
 		}
 	}

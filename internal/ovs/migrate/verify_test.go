@@ -15,13 +15,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 )
 
-func TestLacks(t *testing.T) {
+func TestMissing(t *testing.T) {
 	servers := []netip.Addr{netip.MustParseAddr("192.0.2.53"), netip.MustParseAddr("2001:db8::53")}
 	c := ovs.AddressState{
 		Stable:      []netip.Addr{netip.MustParseAddr("192.0.2.177"), netip.MustParseAddr("2001:db8::7")},
-		Nameservers: servers, Searches: []string{"example.test"}, MTU: 1400,
-		Defaults: []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
-		Others:   []host.Route{route("eth1", 4, 101, "198.51.100.1")},
+		Nameservers: servers, SearchDomains: []string{"example.test"}, MTU: 1400,
+		Defaults:      []host.Route{route("eth0", 4, 100, "192.0.2.1"), route("eth0", 6, 100, "fe80::1")},
+		OtherDefaults: []host.Route{route("eth1", 4, 101, "198.51.100.1")},
 	}
 	good := func() ovs.Facts {
 		f := ovs.Facts{
@@ -31,7 +31,7 @@ func TestLacks(t *testing.T) {
 			},
 			Devices: []networkmanager.Device{{
 				Name: "br-ex", Type: networkmanager.OVSInterface,
-				IPv4: networkmanager.IP{Nameservers: servers[:1], Searches: c.Searches}, IPv6: networkmanager.IP{Nameservers: servers[1:]},
+				IPv4: networkmanager.IP{Nameservers: servers[:1], SearchDomains: c.SearchDomains}, IPv6: networkmanager.IP{Nameservers: servers[1:]},
 			}},
 		}
 		f.Links[0].MTU = 1400
@@ -56,7 +56,7 @@ func TestLacks(t *testing.T) {
 		"another MTU":           {func(f *ovs.Facts) { f.Links[0].MTU = 1500 }, "MTU is 1500, not 1400"},
 		"name server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv4.Nameservers = nil }, "name server 192.0.2.53"},
 		"IPv6 server is gone":   {func(f *ovs.Facts) { f.Devices[0].IPv6.Nameservers = nil }, "name server 2001:db8::53"},
-		"search domain is gone": {func(f *ovs.Facts) { f.Devices[0].IPv4.Searches = nil }, "search domain example.test"},
+		"search domain is gone": {func(f *ovs.Facts) { f.Devices[0].IPv4.SearchDomains = nil }, "search domain example.test"},
 		"one more name server": {func(f *ovs.Facts) {
 			f.Devices[0].IPv4.Nameservers = append(f.Devices[0].IPv4.Nameservers[:1:1], netip.MustParseAddr("192.0.2.54"))
 		}, ""},
@@ -108,7 +108,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-func TestReach(t *testing.T) {
+func TestEndpointConnect(t *testing.T) {
 	server := httptest.NewTLSServer(http.NotFoundHandler())
 	defer server.Close()
 	trusting := server.Client().Transport.(*http.Transport).TLSClientConfig.Clone()

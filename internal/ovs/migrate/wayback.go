@@ -17,7 +17,7 @@ func (d *Driver) restoreProfile(ctx context.Context, o ovs.Backup) error {
 	if err != nil {
 		return err
 	}
-	nic, err := d.NM.Carrier(ctx, o.Uplink)
+	nic, err := d.NM.AddressDevice(ctx, o.Uplink)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (d *Driver) activateOriginal(
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
 	d.restoreMembers(ctx, o)
-	patient, cancel := context.WithTimeout(ctx, patienceTime)
+	patient, cancel := context.WithTimeout(ctx, staticFallbackTimeout)
 	defer cancel()
 	slow := activation.Wait(patient) != nil
 	if slow {
@@ -63,10 +63,10 @@ func (d *Driver) activateOriginal(
 			return err
 		}
 	}
-	if err := d.removeOwn(ctx, o); err != nil {
+	if err := d.removeProfilesAndAwaitMembers(ctx, o); err != nil {
 		return err
 	}
-	if err := d.verifyBack(ctx, o, carried, hold); err != nil || !slow {
+	if err := d.verifyRestored(ctx, o, carried, hold); err != nil || !slow {
 		return err
 	}
 	return d.releaseAddress(ctx, o, nic, activation, carried, hold)
@@ -83,7 +83,7 @@ func (d *Driver) raiseBridgeMetrics(ctx context.Context, o ovs.Backup, now ovs.I
 	if !found {
 		return nil
 	}
-	bridge, err := d.NM.Carrier(ctx, ovs.BridgeName)
+	bridge, err := d.NM.AddressDevice(ctx, ovs.BridgeName)
 	if err != nil || bridge.Active.State != networkmanager.Activated {
 		return nil //nolint:nilerr // then it has no routes
 	}
@@ -124,7 +124,7 @@ func withMetricsOf(state ovs.IPState, o ovs.Backup) ovs.IPState {
 // originalProfile returns the original profile, and creates it again if
 // necessary.
 func (d *Driver) originalProfile(ctx context.Context, o ovs.Backup) (networkmanager.Ref, error) {
-	return d.ownProfile(ctx, ovs.Member{UUID: o.UUID, Settings: o.Settings, Passing: o.Volatile})
+	return d.ownProfile(ctx, ovs.Member{UUID: o.UUID, Settings: o.Settings, Volatile: o.Volatile})
 }
 
 // ownProfile returns an interface's own profile, and creates it again if
@@ -139,7 +139,7 @@ func (d *Driver) ownProfile(ctx context.Context, o ovs.Member) (networkmanager.R
 		return own.Ref, nil
 	}
 	storage := networkmanager.ToDisk
-	if o.Passing {
+	if o.Volatile {
 		storage = networkmanager.InMemory
 	}
 	return d.NM.AddProfile(ctx, o.Settings, storage)
@@ -169,15 +169,15 @@ func withHeldAddresses(s networkmanager.Settings, now ovs.IPState) networkmanage
 
 // releaseAddress removes the static addresses once there is a lease.
 func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkmanager.Device, activation *networkmanager.Activation, carried ovs.AddressState, hold *ipv6Addresses) error {
-	limited, cancel := context.WithTimeout(ctx, leaseTime)
+	limited, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
 	if activation.Wait(limited) == nil {
 		if err := d.NM.Reapply(ctx, nic, o.Settings); err != nil {
 			return err
 		}
-		return d.verifyBack(ctx, o, carried, hold)
+		return d.verifyRestored(ctx, o, carried, hold)
 	}
-	device, err := d.NM.Carrier(ctx, o.Uplink)
+	device, err := d.NM.AddressDevice(ctx, o.Uplink)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (d *Driver) releaseAddress(ctx context.Context, o ovs.Backup, nic networkma
 	if err := d.NM.ActivateProfile(ctx, original, device); err != nil {
 		return fmt.Errorf("bringing up %s on %s: %w", o.ID, o.Uplink, err)
 	}
-	return d.verifyBack(ctx, o, carried, hold)
+	return d.verifyRestored(ctx, o, carried, hold)
 }
 
 // removeProfiles removes the existing profiles of the agent and the bridge.
