@@ -33,7 +33,7 @@ func TestMergeSaved(t *testing.T) {
 
 // Every setting must be either inherited by a resumed join or specific to one run.
 func TestMergeSavedHandlesEverySetting(t *testing.T) {
-	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "Ticket", "Until", "Timeout"}
+	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout"}
 	var told config.Join
 	fill(reflect.ValueOf(&told).Elem())
 	got, plain := reflect.ValueOf(mergeSaved(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
