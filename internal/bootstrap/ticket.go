@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-const newTokenCommand = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
+const recreateCommand = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
@@ -43,7 +43,7 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 func parseJoinToken(content []byte) (*ticket.Token, error) {
 	t, err := ticket.ParseToken(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, newTokenCommand, "%w", err)
+		return nil, report.Fail(report.Usage, recreateCommand, "%w", err)
 	}
 	return t, nil
 }
@@ -51,7 +51,7 @@ func parseJoinToken(content []byte) (*ticket.Token, error) {
 func checkTokenValidity(t *ticket.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, newTokenCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
+		return report.Fail(report.CredentialRefused, recreateCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func (j *operation) checkJoinToken() error {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, newTokenCommand, "the ticket cannot be used with %s: %w", j.state.APIServer, err)
+		return report.Fail(report.Refused, recreateCommand, "the ticket cannot be used with %s: %w", j.state.APIServer, err)
 	}
 	return nil
 }

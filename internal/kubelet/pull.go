@@ -36,9 +36,9 @@ func explainPullError(image, message string, auths []string) cause {
 	return cause{text: shorten(message, maxExcerptLength), remedy: try}
 }
 
-// clusterPullSecret describes where an administrator changes the pull secret of the
+// clusterRegistryAuth describes where an administrator changes the pull secret of the
 // nodes.
-const clusterPullSecret = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
+const clusterRegistryAuth = "the cluster's pull secret (HostedCluster spec.pullSecret; on a standalone cluster openshift-config/pull-secret)"
 
 // unauthorizedCause explains a registry that requires a credential, or rejects the
 // node's.
@@ -47,11 +47,11 @@ func unauthorizedCause(registry, try string, auths []string) cause {
 		text: registry + " refuses this node's pull secret, or has no such image for it",
 		// A change of the pull secret's content does not reach joined nodes
 		// (openshift/hypershift#3259).
-		remedy: try + "\n# if " + clusterPullSecret + " is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
+		remedy: try + "\n# if " + clusterRegistryAuth + " is newer, with a fresh stub:\nhcp-node-agent join --user-data STUB",
 	}
 	if auths != nil && !slices.ContainsFunc(auths, func(entry string) bool { return matchesRegistry(entry, registry) }) {
 		c.text = "this node's pull secret (" + PullSecretPath + ") has nothing for " + registry
-		c.remedy = "# add " + registry + " to " + clusterPullSecret + ", and join again with a fresh stub"
+		c.remedy = "# add " + registry + " to " + clusterRegistryAuth + ", and join again with a fresh stub"
 	}
 	return c
 }

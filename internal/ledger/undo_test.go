@@ -97,6 +97,7 @@ func (b *unrestorableDriver) IsCritical() bool { return true }
 func (b *unrestorableDriver) Get(context.Context, Change) (State, error) {
 	return State{Present: b.present}, nil
 }
+
 func (b *unrestorableDriver) Restore(context.Context, Change, State) error {
 	return errors.ErrUnsupported
 }

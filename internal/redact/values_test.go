@@ -12,39 +12,39 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-const knownSecret = "Canary&7/+ value"
+const knownValue = "Canary&7/+ value"
 
 // A known secret is masked in every form.
 func TestValuesMaskEveryForm(t *testing.T) {
-	values := NewValues(knownSecret, "abc", "")
-	quoted, err := json.Marshal(knownSecret)
+	values := NewValues(knownValue, "abc", "")
+	quoted, err := json.Marshal(knownValue)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"plain":                   "x" + knownSecret + "y",
+		"plain":                   "x" + knownValue + "y",
 		"JSON":                    strings.Trim(string(quoted), `"`),
-		"query":                   url.QueryEscape(knownSecret),
-		"path":                    url.PathEscape(knownSecret),
-		"lower case":              percent.ReplaceAllStringFunc(url.QueryEscape(knownSecret), strings.ToLower),
-		"twice":                   knownSecret + knownSecret,
-		"hex":                     hex.EncodeToString([]byte(knownSecret)),
-		"HEX":                     strings.ToUpper(hex.EncodeToString([]byte(knownSecret))),
-		"capitals":                strings.ToUpper(knownSecret),
-		"wrapped":                 knownSecret[:8] + "\n  " + knownSecret[8:],
-		"in a log":                knownSecret[:8] + "\nNov 22 host x[1]: " + knownSecret[8:],
-		"base64 over three lines": wrapAt(11, base64.StdEncoding.EncodeToString([]byte("a"+knownSecret+"b"))),
-		"hex over lines":          wrapAt(12, hex.EncodeToString([]byte(knownSecret))),
+		"query":                   url.QueryEscape(knownValue),
+		"path":                    url.PathEscape(knownValue),
+		"lower case":              percent.ReplaceAllStringFunc(url.QueryEscape(knownValue), strings.ToLower),
+		"twice":                   knownValue + knownValue,
+		"hex":                     hex.EncodeToString([]byte(knownValue)),
+		"HEX":                     strings.ToUpper(hex.EncodeToString([]byte(knownValue))),
+		"capitals":                strings.ToUpper(knownValue),
+		"wrapped":                 knownValue[:8] + "\n  " + knownValue[8:],
+		"in a log":                knownValue[:8] + "\nNov 22 host x[1]: " + knownValue[8:],
+		"base64 over three lines": wrapAt(11, base64.StdEncoding.EncodeToString([]byte("a"+knownValue+"b"))),
+		"hex over lines":          wrapAt(12, hex.EncodeToString([]byte(knownValue))),
 	} {
 		got := values.Text("before " + text + " after")
 		if !strings.HasPrefix(got, "before ") || !strings.HasSuffix(got, " after") || !strings.Contains(got, Mask) ||
-			strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, knownSecret[8:]) {
+			strings.Contains(strings.ToLower(got), "canary") || strings.Contains(got, knownValue[8:]) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	for before := range 7 {
 		for after := range 7 {
-			whole := strings.Repeat("<", before) + knownSecret + strings.Repeat(">", after)
+			whole := strings.Repeat("<", before) + knownValue + strings.Repeat(">", after)
 			for _, encoding := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawStdEncoding} {
 				got := values.Text(encoding.EncodeToString([]byte(whole)))
 				if plain, _ := base64.RawStdEncoding.DecodeString(strings.TrimRight(got, "=")); !strings.Contains(got, Mask) || strings.Contains(string(plain), "nary") {

@@ -202,6 +202,7 @@ func (e *events) text() string {
 func patientOptions() Options {
 	return Options{RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
 }
+
 func quickOptions() Options {
 	return Options{RetryTimeout: 30 * time.Millisecond, initialBackoff: time.Millisecond}
 }
