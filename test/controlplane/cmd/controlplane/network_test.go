@@ -70,7 +70,7 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 			}
 		}
 	}
-	content, err := os.ReadFile(c.Stub)
+	content, err := os.ReadFile(c.UserData)
 	if err != nil {
 		t.Fatal(err)
 	}

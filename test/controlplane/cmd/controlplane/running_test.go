@@ -29,7 +29,7 @@ func documentIsComplete(t *testing.T, c *controlPlane) {
 	}
 	for _, path := range []string{
 		c.Kubeconfig, c.ApproverKubeconfig, c.BootstrapKubeconfig, c.ClusterCA,
-		c.Stub, c.Payload, c.IgnitionCA, c.PullSecret, c.WorkerStub, c.WorkerConfig, c.MachineConfigCA,
+		c.UserData, c.Payload, c.IgnitionCA, c.PullSecret, c.WorkerUserData, c.WorkerConfig, c.MachineConfigCA,
 	} {
 		info, err := os.Stat(path)
 		if err != nil || info.Mode().Perm() != 0o600 {

@@ -4,24 +4,24 @@ import "time"
 
 // Values of Faults.Certificate.
 const (
-	CertificateGood      = ""           // signed by the stub's CA for the endpoint's name
+	CertificateValid     = ""           // signed by the user data's CA for the endpoint's name
 	CertificateWrongCA   = "wrong-ca"   // the right name, signed by another CA of the same subject
-	CertificateWrongName = "wrong-name" // the stub's CA, but the only SAN is another name
-	CertificateExpired   = "expired"    // was good until an hour ago
+	CertificateWrongName = "wrong-name" // the user data's CA, but another name in the only SAN
+	CertificateExpired   = "expired"    // expired an hour ago
 )
 
-// Faults is how the ignition server misbehaves. The zero value is none.
+// Faults describe the simulated faults of the Ignition server. The zero value means none.
 type Faults struct {
-	// NotReadySeconds answers 511 to valid tokens too, as a server does whose
-	// payload is not generated yet.
+	// NotReadySeconds is the time for which valid tokens, too, get status 511, as from a server
+	// that has not generated the payload yet.
 	NotReadySeconds float64 `json:"notReadySeconds"`
-	// DownSeconds answers 503 with HAProxy's page, as the proxy does when the
-	// server behind it is away.
+	// DownSeconds is the time for which HAProxy's page with status 503 is returned, as by the
+	// proxy when its backend is down.
 	DownSeconds float64 `json:"downSeconds"`
-	// TruncateAfter cuts the connection after so many bytes of the payload.
+	// TruncateAfter closes the connection after that many bytes of the payload.
 	TruncateAfter int `json:"truncateAfter"`
-	// BytesPerSecond slows the payload down. The server's own write timeout of
-	// 10 s still holds: a payload that takes longer is cut, as on the real one.
+	// BytesPerSecond limits the transfer rate of the payload. The server's own write timeout of
+	// 10 s still applies: a slower payload is truncated, as by the real server.
 	BytesPerSecond int `json:"bytesPerSecond"`
 	// Certificate is one of the Certificate constants.
 	Certificate string `json:"certificate"`
@@ -29,21 +29,21 @@ type Faults struct {
 	DateSkewSeconds int `json:"dateSkewSeconds"`
 }
 
-// State is what the ignition server has seen and how it is set now.
+// State describes the requests that the Ignition server has received, and its settings.
 type State struct {
-	// Requests counts the requests since the start; Log holds the last ones.
+	// Requests counts the requests since the start. Log contains the latest ones.
 	Requests int       `json:"requests"`
 	Log      []Request `json:"log"`
-	// Reached are the requests that named this NodePool and its hash, and so
-	// set the NodePool's ReachedIgnitionEndpoint condition.
+	// Reached contains the requests that named this NodePool and its hash, and therefore set the
+	// NodePool's ReachedIgnitionEndpoint condition.
 	Reached []Reached `json:"reached"`
 	// TokenGeneration counts the rotations of the token.
 	TokenGeneration int `json:"tokenGeneration"`
-	// PayloadReplaced tells that the payload is not the bed's own.
+	// PayloadReplaced reports whether the payload is not the default one.
 	PayloadReplaced bool `json:"payloadReplaced"`
-	// Faults are the ones that are set now, with the seconds that are left.
+	// Faults are the current faults with the remaining seconds.
 	Faults Faults `json:"faults"`
-	// Network tells whether the network operator's stand-in is deployed.
+	// Network reports whether the stand-in of the network operator is deployed.
 	Network bool `json:"network"`
 }
 
@@ -54,22 +54,22 @@ type Request struct {
 	Path      string    `json:"path"`
 	UserAgent string    `json:"userAgent"`
 	Status    int       `json:"status"`
-	// Bytes of the body that were written. Cut tells that the answer was not
-	// sent to its end.
-	Bytes int  `json:"bytes"`
-	Cut   bool `json:"cut"`
+	// Bytes is the number of body bytes that were written. Cut reports whether the response was
+	// incomplete.
+	Bytes     int  `json:"bytes"`
+	Truncated bool `json:"cut"`
 }
 
-// Reached is one successful fetch with the right headers.
+// Reached is one successful fetch with the required headers.
 type Reached struct {
 	Time                    time.Time `json:"time"`
 	NodePool                string    `json:"nodePool"`
 	TargetConfigVersionHash string    `json:"targetConfigVersionHash"`
 }
 
-// Network is the body of PUT /network. A node that starts while nothing is
-// deployed does not get Ready, for want of a CNI configuration; one that is
-// Ready loses the configuration, but stays so until its CRI-O starts again.
+// Network is the body of PUT /network. While the network is not deployed, a node that starts does
+// not become Ready, because it has no CNI configuration. A Ready node loses the configuration but
+// stays Ready until its CRI-O restarts.
 type Network struct {
 	Deployed bool `json:"deployed"`
 }

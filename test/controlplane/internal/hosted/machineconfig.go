@@ -61,7 +61,7 @@ func (c *ControlPlane) startMachineConfig(ctx context.Context, cluster *kube.Clu
 		content []byte
 		into    *string
 	}{
-		{"worker.ign", stub, &d.WorkerStub},
+		{"worker.ign", stub, &d.WorkerUserData},
 		{"worker-config.ign", body, &d.WorkerConfig},
 		{"machine-config-ca.crt", server.CA(), &d.MachineConfigCA},
 	} {

@@ -28,7 +28,7 @@ func servingCertificates(authority *pki.Authority, host string) (map[string]*tls
 		signer *pki.Authority
 		leaf   pki.Leaf
 	}{
-		{api.CertificateGood, authority, leaf(host)},
+		{api.CertificateValid, authority, leaf(host)},
 		{api.CertificateWrongCA, impostor, leaf(host)},
 		{api.CertificateWrongName, authority, leaf("other." + host)},
 		{api.CertificateExpired, authority, expired},

@@ -60,7 +60,7 @@ func TestTruncatedBodyIsSeen(t *testing.T) {
 		t.Errorf("got %d, %d bytes, error %v; want 200, 50000 bytes and an unexpected end", got.status, len(got.body), err)
 	}
 	log := s.State().Log
-	if len(log) != 1 || !log[0].Cut || log[0].Bytes != 50_000 {
+	if len(log) != 1 || !log[0].Truncated || log[0].Bytes != 50_000 {
 		t.Errorf("the log says %+v", log)
 	}
 }
@@ -97,7 +97,7 @@ func TestCertificates(t *testing.T) {
 		kind string
 		bad  func(error) bool
 	}{
-		{api.CertificateGood, nil},
+		{api.CertificateValid, nil},
 		{api.CertificateWrongCA, is[x509.UnknownAuthorityError]},
 		{api.CertificateWrongName, is[x509.HostnameError]},
 		{api.CertificateExpired, func(err error) bool {

@@ -26,7 +26,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		cut := recover() // http.ErrAbortHandler: an answer that was cut short
 		s.record(api.Request{
 			Time: time.Now(), Method: r.Method, Path: r.URL.Path, UserAgent: r.UserAgent(),
-			Status: counted.status, Bytes: counted.bytes, Cut: cut != nil,
+			Status: counted.status, Bytes: counted.bytes, Truncated: cut != nil,
 		})
 		if cut != nil {
 			panic(cut)
