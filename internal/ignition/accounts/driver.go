@@ -18,7 +18,7 @@ import (
 func Drivers(tree *host.Tree, selinux ledger.Labeler) map[ledger.Kind]ledger.Driver {
 	commands, lines, keys := &commands{tree}, &lines{tree}, &keyFiles{tree: tree, selinux: selinux}
 	return map[ledger.Kind]ledger.Driver{
-		Group: commands, User: commands, GroupAccount: lines, UserAccount: lines, Memberships: lines,
+		Group: commands, User: commands, GroupAccount: lines, UserAccount: lines, Memberships: &memberships{tree},
 		Keys: keys, KeysDir: keys, Leftovers: &leftovers{&ledger.Paths{Tree: tree}},
 	}
 }
@@ -220,7 +220,9 @@ func (d *leftovers) Restore(ctx context.Context, c ledger.Change, before ledger.
 var (
 	_ ledger.ExternalDriver  = (*lines)(nil)
 	_ ledger.ExternalDriver  = (*leftovers)(nil)
+	_ ledger.ExternalDriver  = (*memberships)(nil)
 	_ ledger.PartialRestorer = (*lines)(nil)
+	_ ledger.PartialRestorer = (*memberships)(nil)
 	_ ledger.PartialRestorer = (*commands)(nil)
 	_ ledger.Cleaner         = (*commands)(nil)
 	_ ledger.Cleaner         = (*keyFiles)(nil)

@@ -26,9 +26,6 @@ func (d *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 	if err != nil {
 		return ledger.State{}, err
 	}
-	if c.Kind == Memberships {
-		return ledger.State{Present: db.has(User, c.Target) || len(db.groupsOf(c.Target)) > 0}, nil
-	}
 	var all strings.Builder
 	state := ledger.State{Present: db.has(c.Kind, c.Target)}
 	for _, file := range filesOf(c.Kind) {
@@ -38,8 +35,8 @@ func (d *lines) Get(_ context.Context, c ledger.Change) (ledger.State, error) {
 			all.WriteString(file + ":" + strings.TrimSuffix(line, "\n") + "\n")
 		}
 	}
-	for _, file := range filesOf(c.Kind) {
-		if !c.Desired.Present { // to be removed: an undo needs its place
+	if !c.Desired.Present { // to be removed: an undo needs its place
+		for _, file := range filesOf(c.Kind) {
 			state.Names = append(state.Names, strings.Join(db[file].preceding(c.Target), ","))
 		}
 	}
@@ -66,41 +63,46 @@ func (*lines) IsPartiallyRestored(c ledger.Change, before, now ledger.State) (bo
 	return true, nil
 }
 
-// Restore restores the lines under the lock of shadow-utils.
+// Restore restores the lines.
 func (d *lines) Restore(ctx context.Context, c ledger.Change, before ledger.State) error {
-	lock, err := d.tree.Lock(ctx, "/etc/.pwd.lock")
+	return edit(ctx, d.tree, func(db database) error {
+		if !before.Present {
+			if stays, err := d.mustStay(c, db); err != nil || stays {
+				return err
+			}
+		}
+		for i, file := range filesOf(c.Kind) {
+			var own, preceding []string
+			if at := len(filesOf(c.Kind)) + i; at < len(before.Names) {
+				preceding = strings.Split(before.Names[at], ",")
+			}
+			for line := range strings.Lines(string(before.Content)) {
+				if line, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), file+":"); found {
+					own = append(own, line)
+				}
+			}
+			db[file] = db[file].replaced(c.Target, own, preceding)
+		}
+		return nil
+	})
+}
+
+// edit changes the account files under the lock of shadow-utils.
+func edit(ctx context.Context, tree *host.Tree, change func(db database) error) error {
+	lock, err := tree.Lock(ctx, "/etc/.pwd.lock")
 	if err != nil {
 		return err
 	}
 	defer lock.Close()
-	old, err := readDatabase(d.tree)
+	old, err := readDatabase(tree)
 	if err != nil {
 		return err
 	}
-	if c.Kind != Memberships && !before.Present {
-		if stays, err := d.mustStay(c, old); err != nil || stays {
-			return err
-		}
-	}
 	db := maps.Clone(old)
-	if c.Kind == Memberships {
-		db[groupFile] = old[groupFile].withoutMember(c.Target)
-		db[gshadowFile] = old[gshadowFile].withoutMember(c.Target)
-		return db.write(d.tree, old)
+	if err := change(db); err != nil {
+		return err
 	}
-	for i, file := range filesOf(c.Kind) {
-		var own, preceding []string
-		if at := len(filesOf(c.Kind)) + i; at < len(before.Names) {
-			preceding = strings.Split(before.Names[at], ",")
-		}
-		for line := range strings.Lines(string(before.Content)) {
-			if line, found := strings.CutPrefix(strings.TrimSuffix(line, "\n"), file+":"); found {
-				own = append(own, line)
-			}
-		}
-		db[file] = old[file].replaced(c.Target, own, preceding)
-	}
-	return db.write(d.tree, old)
+	return db.write(tree, old)
 }
 
 // preceding returns the names before a name.
@@ -132,22 +134,6 @@ func (t table) replaced(name string, own, preceding []string) table {
 	rest := slices.DeleteFunc(slices.Clone(t.lines), func(line string) bool { return nameOf(line) == name })
 	if t.info.Type == host.Regular {
 		t.lines = slices.Insert(rest, at, own...)
-	}
-	return t
-}
-
-// withoutMember returns a table of groups without a member, or administrator in
-// gshadow.
-func (t table) withoutMember(name string) table {
-	t.lines = slices.Clone(t.lines)
-	for i, line := range t.lines {
-		columns := strings.Split(line, ":")
-		for at := 2; at < len(columns); at++ {
-			if members := split(columns[at]); slices.Contains(members, name) {
-				columns[at] = strings.Join(slices.DeleteFunc(members, func(member string) bool { return member == name }), ",")
-			}
-		}
-		t.lines[i] = strings.Join(columns, ":")
 	}
 	return t
 }
