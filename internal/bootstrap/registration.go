@@ -48,9 +48,7 @@ func (j *operation) planRegistration() error {
 		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+wishes.String()
-		j.plan.Files = append(j.plan.Files, ledger.Change{
-			Kind: ledger.File, Target: registrationPath, Reason: "labels and taints of the Node", Desired: ledger.FileState([]byte(content), 0o644),
-		})
+		j.plan.Files = append(j.plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
 		if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil

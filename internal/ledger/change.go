@@ -79,6 +79,11 @@ func FileState(content []byte, mode uint32) State {
 	}
 }
 
+// FileChange returns the change that writes a file with mode 0644, owned by root.
+func FileChange(target, reason, content string) Change {
+	return Change{Kind: File, Target: target, Reason: reason, Desired: FileState([]byte(content), 0o644)}
+}
+
 // sameSymlink is the Value of a hard link to a symbolic link. The text of the symbolic link
 // cannot serve: it can equal the path of the hard link's target by chance.
 const sameSymlink = "the same symbolic link"

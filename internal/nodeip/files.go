@@ -33,8 +33,8 @@ func Files(addresses Addresses) []ledger.Change {
 		addresses.Primary(), strings.Join(all, ","))
 	crio := fmt.Sprintf("[Service]\nEnvironment=\"CONTAINER_STREAM_ADDRESS=%s\"\n", addresses.Primary())
 	return []ledger.Change{
-		file(KubeletDropIn, kubelet),
-		file(crioDropIn, crio),
+		ledger.FileChange(KubeletDropIn, reason, kubelet),
+		ledger.FileChange(crioDropIn, reason, crio),
 		runtimeFile(PrimaryFile, addresses.Primary()),
 		runtimeFile(runtimeDir+"/ipv4", addresses.IPv4),
 		runtimeFile(runtimeDir+"/ipv6", addresses.IPv6),
@@ -47,11 +47,7 @@ func runtimeFile(path string, address netip.Addr) ledger.Change {
 	if !address.IsValid() {
 		return ledger.Change{Kind: ledger.File, Target: path, Reason: "the node has no such address"}
 	}
-	return file(path, address.String())
-}
-
-func file(path, content string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: path, Reason: reason, Desired: ledger.FileState([]byte(content), 0o644)}
+	return ledger.FileChange(path, reason, address.String())
 }
 
 // ParseDropIn returns the addresses in the content of KubeletDropIn. It returns

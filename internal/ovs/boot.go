@@ -24,7 +24,7 @@ const (
 // hosts a unit of the agent clears it.
 func BootUnits(payloadClears bool) (files, enable []ledger.Change) {
 	add := func(name, why, content string) {
-		files = append(files, fileChange(unitDir+name, why, content))
+		files = append(files, ledger.FileChange(unitDir+name, why, content))
 		enable = append(enable, ledger.Change{Kind: ledger.Unit, Target: name, Reason: why, Desired: ledger.State{Present: true, Enabled: "enabled"}})
 	}
 	add(NodeIPUnit, "a DHCP server can give another address at the next boot", nodeIPUnitFile())

@@ -35,8 +35,8 @@ func Files(facts Facts) ([]ledger.Change, error) {
 			"no address of this host can be the node's address (hint: %q)", facts.NodeIPHint)
 	}
 	changes := []ledger.Change{
-		fileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
-		fileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
+		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
+		ledger.FileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
 	}
 	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
@@ -72,9 +72,5 @@ func sysctlFiles(bridgeIP networkmanager.Settings) []ledger.Change {
 	for _, setting := range []string{"accept_ra = 0", "accept_ra_defrtr = 0", "accept_ra_pinfo = 0", "addr_gen_mode = 1"} {
 		content += "-net.ipv6.conf." + BridgeName + "." + setting + "\n"
 	}
-	return []ledger.Change{fileChange(sysctlFile, why, content)}
-}
-
-func fileChange(path, why, content string) ledger.Change {
-	return ledger.Change{Kind: ledger.File, Target: path, Reason: why, Desired: ledger.FileState([]byte(content), 0o644)}
+	return []ledger.Change{ledger.FileChange(sysctlFile, why, content)}
 }
