@@ -199,18 +199,25 @@ func TestWriteRollsBackOnFailure(t *testing.T) {
 	}
 }
 
-// An apply must roll back what a killed apply of another config has written.
-func TestApplyRollsBackAKilledApply(t *testing.T) {
-	root, expected := createImage(t), createImage(t)
+// openTestImage opens the tree in root for changes.
+func openTestImage(t *testing.T, root string) *imageTree {
+	t.Helper()
 	tree, err := host.OpenTree(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer tree.Close()
+	t.Cleanup(func() { _ = tree.Close() })
 	i, err := openImage(t.Context(), tree, report.Log{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return i
+}
+
+// An apply must roll back what a killed apply of another config has written.
+func TestApplyRollsBackAKilledApply(t *testing.T) {
+	root, expected := createImage(t), createImage(t)
+	i := openTestImage(t, root)
 	killed := ledger.FileState([]byte("of the killed one"), 0o600)
 	if _, err := i.ledger.Apply(t.Context(), "entries", []ledger.Change{{Kind: ledger.File, Target: "/etc/there", Desired: killed}}); err != nil {
 		t.Fatal(err)

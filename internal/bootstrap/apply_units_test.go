@@ -56,15 +56,7 @@ func TestApplyDisablesUnits(t *testing.T) {
 			t.Fatalf("%d changes, want %d, error %v", document.Changes, want, err)
 		}
 	}
-	tree, err := host.OpenTree(root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer tree.Close()
-	i, err := openImage(t.Context(), tree, report.Log{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	i := openTestImage(t, root)
 	payload, err := ignition.ReadConfig(t.Context(), []byte(disabledUnits), ignition.Fetcher{}, true)
 	if err != nil {
 		t.Fatal(err)
@@ -134,5 +126,27 @@ func TestApplyWaitsForAnEarlierSystemctl(t *testing.T) {
 	held.Close()
 	if err := <-opened; err != nil {
 		t.Error(err)
+	}
+}
+
+// An interrupt ends the wait for a systemctl that a killed apply left running.
+func TestInterruptEndsTheWaitForAnEarlierSystemctl(t *testing.T) {
+	tree, err := host.OpenTree(createImage(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tree.Close()
+	held, err := tree.PrivateDir(rollbackDir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	ctx, interrupt := context.WithCancel(t.Context())
+	time.AfterFunc(100*time.Millisecond, interrupt)
+	if _, err := openImage(ctx, tree, report.Log{}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,10 +45,9 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 		}
 		return nil, err
 	}
-	// A systemctl process that a killed apply left running holds the lock too.
-	if err := unix.Flock(int(dir.Fd()), unix.LOCK_EX); err != nil {
+	if err := i.awaitSystemctl(ctx, log); err != nil {
 		i.close()
-		return nil, fmt.Errorf("locking %s: %w", rollbackDir, err)
+		return nil, err
 	}
 	if len(i.ledger.Items()) == 0 {
 		return i, nil
@@ -61,6 +61,24 @@ func openImage(ctx context.Context, tree *host.Tree, log report.Log) (*imageTree
 		return nil, fmt.Errorf("taking back what an apply to %s has left half written: %w", tree.Name(), err)
 	}
 	return i, nil
+}
+
+// awaitSystemctl locks the directory, which every systemctl process inherits. It
+// blocks until a process that a killed apply left running exits, or ctx ends.
+func (i *imageTree) awaitSystemctl(ctx context.Context, log report.Log) error {
+	for {
+		err := unix.Flock(int(i.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return nil
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) {
+			return fmt.Errorf("locking %s: %w", rollbackDir, err)
+		}
+		log.Wait("for systemctl of a killed apply to exit", "")
+		if err := sleep(ctx, 50*time.Millisecond); err != nil {
+			return fmt.Errorf("waiting for systemctl of a killed apply: %w", err)
+		}
+	}
 }
 
 func imageDrivers(tree *host.Tree) map[ledger.Kind]ledger.Driver {
