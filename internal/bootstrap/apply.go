@@ -36,7 +36,7 @@ type ApplyOptions struct {
 // with any config, first rolls back the interrupted one.
 func Apply(ctx context.Context, o ApplyOptions) (ApplyDocument, error) {
 	document := ApplyDocument{TypeMeta: report.Meta("ApplyResult"), Root: o.Root}
-	content, err := readInput(o.Config, o.Stdin, "--config")
+	content, err := ReadInput(o.Config, o.Stdin, "--config")
 	if err != nil {
 		return document, applyUsageError(err)
 	}

@@ -4,17 +4,17 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 )
 
-// startsOver reports whether c names a new source for the payload. Otherwise the
+// StartsOver reports whether c names a new source for the payload. Otherwise the
 // join resumes with the settings in state.
-func startsOver(c config.Join, state State) bool {
+func StartsOver(c config.Join, state State) bool {
 	return c.UserData != "" || c.Endpoint != "" || !state.Exists()
 }
 
-// mergeSaved returns c with unset fields filled from the saved configuration of the
+// MergeSaved returns c with unset fields filled from the saved configuration of the
 // earlier join. Inputs and timeouts apply to one run and are never inherited. A
 // configuration that names a new payload source is returned unchanged.
-func mergeSaved(c config.Join, state State) config.Join {
-	if startsOver(c, state) {
+func MergeSaved(c config.Join, state State) config.Join {
+	if StartsOver(c, state) {
 		return c
 	}
 	saved, defaults := state.Config, config.Defaults()

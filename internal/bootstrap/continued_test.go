@@ -25,7 +25,7 @@ func TestMergeSaved(t *testing.T) {
 		"anew":              {config.Join{UserData: "stub"}, before, nil},
 		"anew, by endpoint": {config.Join{Endpoint: "e"}, before, nil},
 	} {
-		if diff := cmp.Diff(test.want, mergeSaved(test.config, test.state).Payload.Exclude); diff != "" {
+		if diff := cmp.Diff(test.want, MergeSaved(test.config, test.state).Payload.Exclude); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -36,7 +36,7 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	own := []string{"APIVersion", "Kind", "UserData", "Endpoint", "TokenFile", "CAFile", "NodePool", "ConfigHash", "ApproveWith", "JoinToken", "Until", "Timeout"}
 	var told config.Join
 	fill(reflect.ValueOf(&told).Elem())
-	got, plain := reflect.ValueOf(mergeSaved(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
+	got, plain := reflect.ValueOf(MergeSaved(config.Defaults(), State{Started: time.Now(), Config: told})), reflect.ValueOf(config.Defaults())
 	for i := range got.NumField() {
 		name := got.Type().Field(i).Name
 		want := reflect.ValueOf(told).Field(i)
@@ -49,7 +49,7 @@ func TestMergeSavedHandlesEverySetting(t *testing.T) {
 	}
 	other := config.Defaults()
 	other.PauseImage, other.Skip = "mine", []string{"packages"}
-	if c := mergeSaved(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
+	if c := MergeSaved(other, State{Started: time.Now(), Config: told}); c.PauseImage != "mine" || c.Skip[0] != "packages" {
 		t.Errorf("what is said now does not count: %+v", c)
 	}
 }

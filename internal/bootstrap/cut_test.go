@@ -87,19 +87,19 @@ func noError(t *testing.T, err error) {
 }
 
 // open opens the host as a run of a join does.
-func (h cutHost) open(t *testing.T) *operation {
+func (h cutHost) open(t *testing.T) *Builder {
 	t.Helper()
 	tree, err := hostfs.OpenTree(h.root)
 	noError(t, err)
 	t.Cleanup(func() { tree.Close() })
-	m := &localHost{tree: tree}
-	m.ledger, err = ledger.Open(h.stateDir(), m.drivers())
+	m := &Machine{Tree: tree}
+	m.Ledger, err = ledger.Open(h.stateDir(), m.Drivers())
 	noError(t, err)
-	t.Cleanup(func() { m.ledger.Close() })
-	state, err := readState(h.stateDir())
+	t.Cleanup(func() { m.Ledger.Close() })
+	state, err := ReadState(h.stateDir())
 	noError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
-	return &operation{dir: h.stateDir(), state: state, config: state.Config, localHost: m, name: "worker-7"}
+	return &Builder{Dir: h.stateDir(), State: state, Config: state.Config, Machine: m, NodeName: "worker-7"}
 }
 
 // prepare brings the host into the state before the last write of a join.
@@ -114,22 +114,22 @@ func (h cutHost) prepare(t *testing.T) {
 		Config: config.Join{Until: "schedulable"}, NodeName: "worker-7", Hosted: true,
 		PayloadDigest: "ff", LastStep: "schedulable", Started: time.Now(),
 	}
-	noError(t, writeState(h.stateDir(), state))
-	noError(t, saveFile(h.stateDir(), userDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
-	noError(t, saveFile(h.stateDir(), payloadFile, []byte("secret")))
-	noError(t, saveFile(h.stateDir(), joinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
+	noError(t, WriteState(h.stateDir(), state))
+	noError(t, SaveFile(h.stateDir(), UserDataFile, stubOf(t, "a.example.com", "clusters/one", "11")))
+	noError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
+	noError(t, SaveFile(h.stateDir(), JoinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
-	_, err := j.ledger.TrackExternal(t.Context(), "files", ledger.Change{
+	_, err := j.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
 	noError(t, err)
-	_, err = j.ledger.Apply(t.Context(), "files", []ledger.Change{{
+	_, err = j.Ledger.Apply(t.Context(), "files", []ledger.Change{{
 		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
 	noError(t, err)
 	noError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
 	noError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	noError(t, j.ledger.Close())
+	noError(t, j.Ledger.Close())
 	unix.Sync()
 }
 
@@ -152,13 +152,13 @@ func cutVictim(t *testing.T) {
 // cutLeave returns the steps of a leave on a host without kubelet.
 func cutLeave() []Step {
 	return []Step{
-		{Name: "stop", run: func(context.Context, *operation, report.Log) (outcome, error) {
+		{Name: "stop", Run: func(context.Context, *Builder, report.Log) (Outcome, error) {
 			fmt.Println("begun")
-			return unchanged("no kubelet runs here")
+			return Unchanged("no kubelet runs here")
 		}},
-		{Name: "undo", run: func(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
-			_, err := j.ledger.Undo(ctx)
-			return outcome{}, err
+		{Name: "undo", Run: func(ctx context.Context, j *Builder, _ report.Log) (Outcome, error) {
+			_, err := j.Ledger.Undo(ctx)
+			return Outcome{}, err
 		}},
 	}
 }
@@ -166,12 +166,12 @@ func cutLeave() []Step {
 // boot returns the action of the service at boot.
 func (h cutHost) boot(t *testing.T) string {
 	t.Helper()
-	state, err := readState(h.stateDir())
+	state, err := ReadState(h.stateDir())
 	noError(t, err)
 	if state.Exists() {
-		return state.phase()
+		return state.Phase()
 	}
-	_, found, err := h.firstBoot().configure(config.Defaults())
+	_, found, err := h.firstBoot().Configure(config.Defaults())
 	noError(t, err)
 	if found {
 		return "joining"
@@ -201,12 +201,12 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 	has := func(name string) bool { return slices.Contains(left, filepath.Join("var/agent", name)) }
 	switch complete, begun := strings.Contains(said, "complete"), strings.Contains(said, "begun"); {
 	case verb == "join" && decision == "joined":
-		if has(userDataFile) || has(joinTokenFile) {
+		if has(UserDataFile) || has(JoinTokenFile) {
 			t.Errorf("the host boots as a node and keeps its token and join token: %q", left)
 		}
 	case verb == "join" && decision == "joining" && !complete:
 		j, err := prepareJoin(Options{StateDir: h.stateDir(), Resume: true, Config: config.Defaults()})
-		if err != nil || !has(payloadFile) || j.state.LastStep != "schedulable" {
+		if err != nil || !has(PayloadFile) || j.State.LastStep != "schedulable" {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:

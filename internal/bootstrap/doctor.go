@@ -55,8 +55,8 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 		return DoctorReport{TypeMeta: report.Meta("DoctorReport"), Findings: []DoctorFinding{}}, err
 	}
 	p, opened := openDiagnostics(ctx, options.Options)
-	defer p.close()
-	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.facts.Hostname, Phase: p.phase()}
+	defer p.Close()
+	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Time: time.Now().UTC(), Hostname: p.Facts.Hostname, Phase: p.phase()}
 	findings := opened
 	for _, part := range sections() {
 		findings = append(findings, part.run(ctx, p)...)
@@ -64,7 +64,7 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 	document.Findings = sortFindings(findings)
 	document.ExitCode = report.CodeOf(document.Err())
 	if err := ctx.Err(); err != nil {
-		return document, explainInterruption(ctx, err)
+		return document, ExplainInterruption(ctx, err)
 	}
 	if options.Bundle != "" {
 		made, err := p.bundle(ctx, options, document)

@@ -36,7 +36,7 @@ func checkBundle(file string) error {
 
 // bundle creates the archive for a support case.
 func (p *diagnostics) bundle(ctx context.Context, options DoctorOptions, document DoctorReport) (DoctorBundle, error) {
-	g := collector{tree: p.tree, dir: p.dir, run: command.RunTail, limits: bundle.DefaultLimits()}
+	g := collector{tree: p.Tree, dir: p.Dir, run: command.RunTail, limits: bundle.DefaultLimits()}
 	return p.writeBundle(ctx, g, options, document)
 }
 
@@ -64,11 +64,11 @@ func (p *diagnostics) writeBundle(ctx context.Context, g collector, options Doct
 // mask returns a function that masks the known secrets of this host and everything
 // that looks like a secret.
 func (p *diagnostics) mask(ctx context.Context, g collector) func(string) string {
-	secrets := g.secrets(p.options.Config, p.state.Config)
+	secrets := g.secrets(p.options.Config, p.State.Config)
 	if j, err := p.withPayload(ctx); err == nil && j != nil {
-		secrets = append(secrets, payloadSecrets(j.payload)...)
+		secrets = append(secrets, payloadSecrets(j.Payload)...)
 	}
-	if stub := p.inputs.userData; stub != nil {
+	if stub := p.Inputs.UserData; stub != nil {
 		if content, err := stub.Encode(); err == nil { // includes user data from standard input
 			secrets = append(secrets, redact.Find(string(content))...)
 		}

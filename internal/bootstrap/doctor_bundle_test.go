@@ -160,12 +160,12 @@ func TestBundleContainsNoSecret(t *testing.T) {
 		}
 		return []byte(name + " " + strings.Join(args, " ") + "\n" + secretsOutput()), name == "journalctl", nil
 	}
-	p := &diagnostics{operation: &operation{dir: filepath.Join(root, g.dir), localHost: &localHost{tree: tree}}, now: time.Now()}
-	if p.state, err = readState(p.dir); err != nil {
+	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(root, g.dir), Machine: &Machine{Tree: tree}}, now: time.Now()}
+	if p.State, err = ReadState(p.Dir); err != nil {
 		t.Fatal(err)
 	}
-	p.state.Config.ApproveWith, p.state.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
-	if p.inputs.overrides, err = savedOverrides(p.dir); err != nil {
+	p.State.Config.ApproveWith, p.State.Config.TokenFile = "/root/approver.kubeconfig", "/root/token"
+	if p.Inputs.Overrides, err = savedOverrides(p.Dir); err != nil {
 		t.Fatal(err)
 	}
 	document := DoctorReport{TypeMeta: report.Meta("DoctorReport"), Hostname: "worker-7", Findings: []DoctorFinding{{Section: "journal", Severity: report.SeverityNote, Text: secretsOutput()}}}

@@ -14,19 +14,19 @@ import (
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	var said noteSink
-	facts, err := p.hostFacts(ctx, report.Log{Sink: &said})
-	if err != nil && p.systemd != nil {
+	facts, err := p.HostFacts(ctx, report.Log{Sink: &said})
+	if err != nil && p.Systemd != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
-		j, m := *p.operation, *p.localHost
-		m.systemd, m.systemdErr, j.localHost = nil, err, &m
-		facts, err = j.hostFacts(ctx, report.Log{Sink: &said})
+		j, m := *p.Builder, *p.Machine
+		m.Systemd, m.SystemdErr, j.Machine = nil, err, &m
+		facts, err = j.HostFacts(ctx, report.Log{Sink: &said})
 	}
 	if err != nil {
 		return nil, err
 	}
 	checks := preflight.HostChecks()
-	if !p.facts.Root {
+	if !p.Facts.Root {
 		// Skip checks whose result would be wrong without root. The lack of root is
 		// reported once.
 		checks = slices.DeleteFunc(checks, func(c preflight.Check[preflight.HostFacts]) bool {
@@ -37,7 +37,7 @@ func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	for _, text := range said {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityNote, Text: text})
 	}
-	if p.inputs.userData == nil && p.phase() == "none" {
+	if p.Inputs.UserData == nil && p.phase() == "none" {
 		findings = append(findings, DoctorFinding{
 			Severity: report.SeverityNote, Text: "the ignition server was not asked: there is no user-data stub", Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		})
@@ -52,7 +52,7 @@ func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, err
 	if err != nil {
 		return nil, err
 	}
-	if j == nil && p.inputs.userData != nil {
+	if j == nil && p.Inputs.UserData != nil {
 		if j, err = p.withFetchedPayload(ctx); err != nil {
 			return refusalFinding(err)
 		}
@@ -63,13 +63,13 @@ func inspectAdmission(ctx context.Context, p *diagnostics) ([]DoctorFinding, err
 			Remedy: "hcp-node-agent doctor --user-data stub.ign",
 		}}, nil
 	}
-	if err := j.adaptPayload(ctx); err != nil {
+	if err := j.AdaptPayload(ctx); err != nil {
 		return refusalFinding(err)
 	}
-	if err := j.resolveNode(); err != nil {
+	if err := j.ResolveNode(); err != nil {
 		return refusalFinding(err)
 	}
-	facts, err := j.validationFacts(ctx, report.Log{})
+	facts, err := j.ValidationFacts(ctx, report.Log{})
 	if err != nil {
 		return nil, err
 	}
@@ -89,8 +89,8 @@ func refusalFinding(err error) ([]DoctorFinding, error) {
 
 // withPayload returns a copy of the operation with the saved payload, or nil if
 // there is none.
-func (p *diagnostics) withPayload(ctx context.Context) (*operation, error) {
-	payload, err := p.savedPayload()
+func (p *diagnostics) withPayload(ctx context.Context) (*Builder, error) {
+	payload, err := p.SavedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
@@ -99,10 +99,10 @@ func (p *diagnostics) withPayload(ctx context.Context) (*operation, error) {
 
 // withFetchedPayload returns a copy of the operation with the current payload of
 // the ignition server. It saves nothing.
-func (p *diagnostics) withFetchedPayload(ctx context.Context) (*operation, error) {
-	fetcher := p.fetcher(report.Log{})
+func (p *diagnostics) withFetchedPayload(ctx context.Context) (*Builder, error) {
+	fetcher := p.Fetcher(report.Log{})
 	fetcher.RetryTimeout = 10 * time.Second // of the 30 seconds of this section
-	payload, err := fetcher.Fetch(ctx, p.inputs.userData)
+	payload, err := fetcher.Fetch(ctx, p.Inputs.UserData)
 	if err != nil {
 		return nil, err
 	}
@@ -111,11 +111,11 @@ func (p *diagnostics) withFetchedPayload(ctx context.Context) (*operation, error
 
 // withOverrides returns a copy of the operation with the payload and the overrides
 // merged over it.
-func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*operation, error) {
-	j := *p.operation
-	j.inputs.overrides = slices.Clone(j.inputs.overrides) // applyOverrides changes the slice
+func (p *diagnostics) withOverrides(ctx context.Context, payload *ignition.Payload) (*Builder, error) {
+	j := *p.Builder
+	j.Inputs.Overrides = slices.Clone(j.Inputs.Overrides) // applyOverrides changes the slice
 	var err error
-	j.payload, err = j.applyOverrides(ctx, payload, report.Log{})
+	j.Payload, err = j.ApplyOverrides(ctx, payload, report.Log{})
 	return &j, err
 }
 

@@ -14,11 +14,11 @@ import (
 // ledgerPieces returns the recorded changes of the host with their times, without
 // contents.
 func (p *diagnostics) ledgerPieces() []bundle.File {
-	if p.ledger == nil {
+	if p.Ledger == nil {
 		return []bundle.File{staticPiece("state/ledger.json", "the ledger", nil, p.ledgerErr)}
 	}
 	var out bytes.Buffer
-	err := report.WriteJSON(&out, p.ledger.Summary())
+	err := report.WriteJSON(&out, p.Ledger.Summary())
 	return []bundle.File{staticPiece("state/ledger.json", "the ledger", out.Bytes(), err)}
 }
 
@@ -60,17 +60,17 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 // ownNode returns a client for this host's Node. It fails if the host has no
 // credential for it.
 func (p *diagnostics) ownNode() (*kubelet.Node, error) {
-	if p.name == "" {
+	if p.NodeName == "" {
 		return nil, fmt.Errorf("the node has no name yet")
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, p.name, nil, report.Log{})
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, p.NodeName, nil, report.Log{})
 	if err != nil {
 		return nil, err
 	}
-	node.BootID, node.Registered = p.facts.BootID, p.state.Registered
-	node.Host = kubelet.JoinedHost(p.systemd, networkDirectory)
+	node.BootID, node.Registered = p.Facts.BootID, p.State.Registered
+	node.Host = kubelet.JoinedHost(p.Systemd, NetworkDirectory)
 	return node, nil
 }

@@ -24,9 +24,9 @@ type collector struct {
 // pieces returns the pieces that the collector can provide.
 func (g collector) pieces() []bundle.File {
 	return slices.Concat(
-		g.file("state/join.json", path.Join(g.dir, stateFile)),
-		g.file("state/bridge.json", path.Join(g.dir, bridgeRecordFile)),
-		g.listing("state/files.txt", g.dir, path.Join(g.dir, keyDir)),
+		g.file("state/join.json", path.Join(g.dir, StateFile)),
+		g.file("state/bridge.json", path.Join(g.dir, BridgeRecordFile)),
+		g.listing("state/files.txt", g.dir, path.Join(g.dir, KeyDir)),
 
 		g.journal("hcp-node-agent", "hcp-node-agent", "hcp-node-agent*"),
 		g.journal("kubelet", "kubelet"),

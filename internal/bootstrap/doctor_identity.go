@@ -24,14 +24,14 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 	if !p.hasStarted() {
 		return nil, nil
 	}
-	f := certificateFacts{RequiresClient: p.state.hasCompleted("identity"), Now: p.now}
+	f := certificateFacts{RequiresClient: p.State.HasCompleted("identity"), Now: p.now}
 	f.Client, f.clientErr = kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory))
 	f.Serving, f.servingErr = kubelet.ReadCertificate(kubelet.ServingCertificatePath(kubelet.PKIDirectory))
-	if p.state.APIServer != "" && p.facts.Root {
+	if p.State.APIServer != "" && p.Facts.Root {
 		_, f.Foreign = p.identityFor(nil).Check(ctx)
 	}
-	addresses, err := hostAddresses()
-	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.name}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
+	addresses, err := Addresses()
+	f.Fits = (&kubelet.Serving{Node: &kubelet.Node{Name: p.NodeName}, Dir: kubelet.PKIDirectory, Addresses: addresses}).Check()
 	for _, unread := range []error{f.clientErr, f.servingErr} {
 		if err == nil {
 			err = unread
@@ -44,8 +44,8 @@ func inspectCertificates(ctx context.Context, p *diagnostics) ([]DoctorFinding, 
 // this node.
 func (p *diagnostics) identityFor(bootstrap []byte) *kubelet.Identity {
 	return &kubelet.Identity{
-		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.name,
-		Server: p.state.APIServer, CA: p.state.APIServerCA, KeyDir: filepath.Join(p.dir, keyDir),
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: bootstrap, NodeName: p.NodeName,
+		Server: p.State.APIServer, CA: p.State.APIServerCA, KeyDir: filepath.Join(p.Dir, KeyDir),
 	}
 }
 
@@ -105,7 +105,7 @@ type requestFacts struct {
 }
 
 func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if !p.hasStarted() || p.name == "" {
+	if !p.hasStarted() || p.NodeName == "" {
 		return nil, nil
 	}
 	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
@@ -115,7 +115,7 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	if err != nil {
 		return nil, err
 	}
-	f := requestFacts{Now: p.now, Place: p.state.topology()}
+	f := requestFacts{Now: p.now, Place: p.State.topology()}
 	f.Pending, f.Err = p.identityFor(bootstrap).FindPendingCSR(ctx)
 	if f.Pending == nil {
 		return nil, f.Err
@@ -126,11 +126,11 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 // bootstrapCredential returns the kubeconfig of the saved payload that can request
 // the node's client certificate, or nil if it was removed.
 func (p *diagnostics) bootstrapCredential() ([]byte, error) {
-	payload, err := p.savedPayload()
+	payload, err := p.SavedPayload()
 	if err != nil || payload == nil {
 		return nil, err
 	}
-	content, _, _ := payload.File(bootstrapKubeconfigPath)
+	content, _, _ := payload.File(BootstrapKubeconfigPath)
 	return content, nil
 }
 

@@ -24,7 +24,7 @@ type joinFacts struct {
 
 func inspectJoin(_ context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	return joinFacts{
-		State: p.state, Err: p.stateErr, InputsErr: p.inputErr, Root: p.facts.Root, Busy: p.busy, MachineID: p.facts.MachineID, Dir: p.dir,
+		State: p.State, Err: p.stateErr, InputsErr: p.inputErr, Root: p.Facts.Root, Busy: p.busy, MachineID: p.Facts.MachineID, Dir: p.Dir,
 	}.evaluate(), nil
 }
 
@@ -33,7 +33,7 @@ func (f joinFacts) evaluate() []DoctorFinding {
 		if !f.Root && errors.Is(f.Err, fs.ErrPermission) {
 			return []DoctorFinding{notInspected(f.Err, false)}
 		}
-		file := filepath.Join(f.Dir, stateFile)
+		file := filepath.Join(f.Dir, StateFile)
 		return []DoctorFinding{{
 			Severity: report.SeverityProblem, Text: f.Err.Error(),
 			Remedy: report.Remedy("mv " + file + " " + file + ".damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)"),
@@ -46,7 +46,7 @@ func (f joinFacts) evaluate() []DoctorFinding {
 	if f.InputsErr != nil {
 		findings = append(findings, DoctorFinding{Severity: report.SeverityWarning, Text: "what the join was begun with cannot be read: " + f.InputsErr.Error(), Remedy: report.Remedy(report.RemedyOf(f.InputsErr))})
 	}
-	if err := checkMachineID(f.State, f.MachineID, f.Dir); err != nil {
+	if err := CheckMachineID(f.State, f.MachineID, f.Dir); err != nil {
 		return append(findings, DoctorFinding{Severity: report.SeverityProblem, Text: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))})
 	}
 	return append(findings, f.phaseFinding())
@@ -62,7 +62,7 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	if f.Busy {
 		unfinished = report.SeverityNote
 	}
-	switch state.phase() {
+	switch state.Phase() {
 	case "none":
 		return DoctorFinding{Severity: report.SeverityNote, Text: "this host has not joined a cluster with hcp-node-agent", Remedy: "hcp-node-agent join --user-data stub.ign"}
 	case "leaving":
@@ -74,7 +74,7 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	case "joining":
 		text := "no step of it has ended"
 		if state.LastStep != "" {
-			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.nextStep())
+			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.NextStep())
 		}
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
@@ -88,8 +88,8 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	return DoctorFinding{Severity: report.SeverityOK, Text: text}
 }
 
-// checkMachineID fails if the state was written on another machine.
-func checkMachineID(state State, machine, dir string) error {
+// CheckMachineID fails if the state was written on another machine.
+func CheckMachineID(state State, machine, dir string) error {
 	if state.MachineID == "" || state.MachineID == machine {
 		return nil
 	}

@@ -78,7 +78,7 @@ func TestDoctorReportsTheJoin(t *testing.T) {
 		"damaged": {joinFacts{Err: errors.New("reading the state of the join: EOF"), Root: true}, []string{
 			"problem: reading the state of the join: EOF => mv /d/join.json /d/join.json.damaged # then: hcp-node-agent join --user-data stub.ign (what the ledger holds stays, and leave gives it back)",
 		}},
-		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: usageError("no such file")}, []string{
+		"inputs": {joinFacts{State: state("schedulable", began), InputsErr: UsageError("no such file")}, []string{
 			"warning: what the join was begun with cannot be read: no such file => hcp-node-agent join --help",
 			"ok: worker-7 joined NodePool clusters/demo of https://api:6443 on 2026-01-02 03:04:05",
 		}},
@@ -204,12 +204,12 @@ func TestHasCompletedFollowsTheLastStep(t *testing.T) {
 		"killed at leave": {State{Started: now, LastStep: "files", Leaving: now}, nil, []string{"preflight"}},
 	} {
 		for _, step := range test.yes {
-			if !test.state.hasCompleted(step) {
+			if !test.state.HasCompleted(step) {
 				t.Errorf("%s: %s is not behind", name, step)
 			}
 		}
 		for _, step := range test.no {
-			if test.state.hasCompleted(step) {
+			if test.state.HasCompleted(step) {
 				t.Errorf("%s: %s is behind", name, step)
 			}
 		}

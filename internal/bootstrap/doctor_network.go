@@ -19,15 +19,15 @@ type bridgeFacts struct {
 }
 
 func inspectBridge(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if !p.facts.Root {
+	if !p.Facts.Root {
 		return nil, nil // Open vSwitch responds only to root, and would seem not to run
 	}
-	status, err := ovs.GatherStatus(ctx, p.nm)
+	status, err := ovs.GatherStatus(ctx, p.NM)
 	told, unread := configuredNodeIPs()
 	if unread != nil && err == nil {
 		err = unread
 	}
-	return bridgeFacts{Required: p.state.hasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
+	return bridgeFacts{Required: p.State.HasCompleted("network"), Status: status, KubeletAddresses: told}.evaluate(), err
 }
 
 func (f bridgeFacts) evaluate() []DoctorFinding {

@@ -20,7 +20,7 @@ type journalFacts struct {
 }
 
 func inspectJournal(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if !p.hasStarted() || !p.facts.Root {
+	if !p.hasStarted() || !p.Facts.Root {
 		return nil, nil
 	}
 	facts := journalFacts{Now: p.now}
@@ -60,7 +60,7 @@ func (f journalFacts) evaluate() []DoctorFinding {
 // inspectNode gets the status of the Node from the cluster once the host has a
 // credential.
 func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if !p.hasStarted() || p.name == "" || !p.facts.Root {
+	if !p.hasStarted() || p.NodeName == "" || !p.Facts.Root {
 		return nil, nil
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
@@ -73,9 +73,9 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	return nodeFindings(ctx, node)
 }
 
-// networkDirectory is the directory in which CRI-O looks for CNI configurations in
+// NetworkDirectory is the directory in which CRI-O looks for CNI configurations in
 // an OpenShift release.
-const networkDirectory = "/etc/kubernetes/cni/net.d"
+const NetworkDirectory = "/etc/kubernetes/cni/net.d"
 
 // nodeFindings returns the problems of a Node, the most direct cause first.
 func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {

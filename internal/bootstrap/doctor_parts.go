@@ -52,7 +52,7 @@ func (d section) run(ctx context.Context, p *diagnostics) []DoctorFinding {
 			Severity: report.SeverityWarning, Text: fmt.Sprintf("looking at it took longer than %s, and was left", d.timeout),
 		})
 	case found.err != nil:
-		found.findings = append(found.findings, notInspected(found.err, p.facts.Root))
+		found.findings = append(found.findings, notInspected(found.err, p.Facts.Root))
 	}
 	for i := range found.findings {
 		found.findings[i].Section = d.name

@@ -16,7 +16,7 @@ import (
 // diagnostics is a diagnostics session of this host. It is not modified after it
 // was opened: checks that need a plan or a payload create a copy of the operation.
 type diagnostics struct {
-	*operation
+	*Builder
 	options   Options
 	stateErr  error // why the state is unknown
 	inputErr  error // why the inputs are unknown
@@ -28,39 +28,39 @@ type diagnostics struct {
 // openDiagnostics opens the parts of the host that can be opened.
 func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []DoctorFinding) {
 	p := &diagnostics{options: options, now: time.Now()}
-	j := &operation{dir: options.StateDir}
-	p.operation = j
-	j.state, p.stateErr = readState(j.dir)
+	j := &Builder{Dir: options.StateDir}
+	p.Builder = j
+	j.State, p.stateErr = ReadState(j.Dir)
 	options.Config.ApproveWith = "" // the diagnostics approve nothing
-	j.config = mergeSaved(options.Config, j.state)
-	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.state.Exists() {
-		j.inputs, p.inputErr = readInputs(options.Config, j.state, j.dir, false, options.Stdin)
+	j.Config = MergeSaved(options.Config, j.State)
+	if options.Config.UserData != "" || options.Config.Endpoint != "" || j.State.Exists() {
+		j.Inputs, p.inputErr = ReadInputs(options.Config, j.State, j.Dir, false, options.Stdin)
 	}
-	if !j.state.Exists() {
-		j.state.setSource(j.inputs.userData)
+	if !j.State.Exists() {
+		j.State.SetSource(j.Inputs.UserData)
 	}
-	j.name = j.state.NodeName
-	p.busy, _ = ledger.IsLocked(j.dir) // cannot be determined without root
+	j.NodeName = j.State.NodeName
+	p.busy, _ = ledger.IsLocked(j.Dir) // cannot be determined without root
 	// Use ctx, because the connection to systemd is closed when the context of the
 	// limit ends.
 	opened, err := runWithLimit(ctx, 20*time.Second, func(context.Context) openResult {
-		m, err := openWithoutLedger(ctx, j.dir)
+		m, err := OpenWithoutLedger(ctx, j.Dir)
 		return openResult{m, err}
 	})
 	var findings []DoctorFinding
 	if err = errors.Join(err, opened.err); err != nil {
 		findings = append(findings, DoctorFinding{Section: "host", Severity: report.SeverityWarning, Text: "the host could not be opened as a whole: " + err.Error()})
 	}
-	if j.localHost = opened.localHost; j.localHost == nil {
-		j.localHost = &localHost{systemdErr: systemd.ErrUnreachable, bridge: &migrate.Driver{Dir: j.dir}}
-		j.tree, _ = hostfs.OpenTree("/") // succeeded when the process started
-		j.facts, _ = hostinfo.Gather(ctx)
-		j.bridge.Tree = j.tree
+	if j.Machine = opened.localHost; j.Machine == nil {
+		j.Machine = &Machine{SystemdErr: systemd.ErrUnreachable, Bridge: &migrate.Driver{Dir: j.Dir}}
+		j.Tree, _ = hostfs.OpenTree("/") // succeeded when the process started
+		j.Facts, _ = hostinfo.Gather(ctx)
+		j.Bridge.Tree = j.Tree
 	}
-	if j.ledger, p.ledgerErr = ledger.OpenReadOnly(j.dir, j.drivers()); p.ledgerErr != nil {
-		j.ledger = nil
+	if j.Ledger, p.ledgerErr = ledger.OpenReadOnly(j.Dir, j.Drivers()); p.ledgerErr != nil {
+		j.Ledger = nil
 	}
-	if !j.facts.Root {
+	if !j.Facts.Root {
 		findings = append(findings, DoctorFinding{
 			Section: "host", Severity: report.SeverityNote, Text: "without root much is not seen: the state of the join, Open vSwitch, certificates, journals", Remedy: rootRemedy,
 		})
@@ -69,7 +69,7 @@ func openDiagnostics(ctx context.Context, options Options) (*diagnostics, []Doct
 }
 
 type openResult struct {
-	localHost *localHost
+	localHost *Machine
 	err       error
 }
 
@@ -78,7 +78,7 @@ func (p *diagnostics) phase() string {
 	if p.stateErr != nil {
 		return "unknown"
 	}
-	return p.state.phase()
+	return p.State.Phase()
 }
 
 // hasStarted reports whether a join was started on this host and no leave is in

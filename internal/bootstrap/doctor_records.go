@@ -23,11 +23,11 @@ func inspectLeftovers(_ context.Context, p *diagnostics) ([]DoctorFinding, error
 	}
 	var facts leftoverFacts
 	var err error
-	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(p.tree, p.dir); err != nil {
+	if facts.Uplink, facts.Migrating, err = migrate.UnfinishedMigration(p.Tree, p.Dir); err != nil {
 		return nil, err
 	}
-	if p.ledger != nil {
-		facts.Changes = p.ledger.Unfinished()
+	if p.Ledger != nil {
+		facts.Changes = p.Ledger.Unfinished()
 	}
 	return facts.evaluate(), p.ledgerErr
 }
@@ -61,11 +61,11 @@ type driftFacts struct {
 }
 
 func inspectDrift(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if p.ledger == nil || p.busy || p.phase() == "leaving" {
+	if p.Ledger == nil || p.busy || p.phase() == "leaving" {
 		return nil, nil
 	}
-	drift, err := p.ledger.Drift(ctx)
-	return driftFacts{drift, len(p.ledger.Items()), err != nil}.evaluate(), err
+	drift, err := p.Ledger.Drift(ctx)
+	return driftFacts{drift, len(p.Ledger.Items()), err != nil}.evaluate(), err
 }
 
 func (f driftFacts) evaluate() []DoctorFinding {

@@ -10,14 +10,14 @@ import (
 // inspectServing returns findings if a running kubelet has no serving certificate,
 // or one for a previous address.
 func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if !p.hasStarted() || !p.state.hasCompleted("kubelet") || !p.facts.Root {
+	if !p.hasStarted() || !p.State.HasCompleted("kubelet") || !p.Facts.Root {
 		return nil, nil
 	}
 	node, err := p.ownNode()
 	if err != nil {
 		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
 	}
-	serving, err := servingCertificate(node, p.state.topology())
+	serving, err := ServingCertificate(node, p.State.topology())
 	if err != nil {
 		return nil, err
 	}

@@ -118,7 +118,7 @@ func TestDoctorSortsFindings(t *testing.T) {
 // A section that fails, times out or lacks permission reports that and does not
 // affect others.
 func TestDoctorSectionsAreIndependent(t *testing.T) {
-	p := &diagnostics{operation: &operation{localHost: &localHost{}}}
+	p := &diagnostics{Builder: &Builder{Machine: &Machine{}}}
 	forever := make(chan struct{})
 	t.Cleanup(func() { close(forever) }) // after the last test case
 	found := func() []DoctorFinding { return []DoctorFinding{{Severity: report.SeverityOK, Text: "half of it"}} }
@@ -181,7 +181,7 @@ func TestDoctorRunsOnThisHost(t *testing.T) {
 		t.Error("it made the state directory")
 	}
 	// If the state cannot be read, everything else is still inspected.
-	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
+	if err := errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, StateFile), []byte("{"), 0o600), os.WriteFile(filepath.Join(dir, "ledger.log"), []byte("damaged\nledger\n"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	document = examined()
@@ -254,7 +254,7 @@ func TestDoctorRefusesToReplaceAFile(t *testing.T) {
 	g.run = func(context.Context, int, string, ...string) ([]byte, bool, error) {
 		return nil, false, os.WriteFile(late, []byte("theirs"), 0o600)
 	}
-	p := &diagnostics{operation: &operation{dir: filepath.Join(dir, "none"), localHost: &localHost{tree: g.tree}}}
+	p := &diagnostics{Builder: &Builder{Dir: filepath.Join(dir, "none"), Machine: &Machine{Tree: g.tree}}}
 	if _, err := p.writeBundle(t.Context(), g, DoctorOptions{Bundle: late}, DoctorReport{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("over a file that came meanwhile: %v", err)
 	}

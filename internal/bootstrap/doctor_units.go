@@ -39,20 +39,20 @@ type unitFacts struct {
 }
 
 func inspectUnits(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
-	if p.systemd == nil {
+	if p.Systemd == nil {
 		return nil, nil // a check of the host reports the reason
 	}
 	facts := unitFacts{States: map[string]systemd.UnitState{}, Required: map[string]bool{}}
 	names := []string{networkManagerUnit}
 	for _, unit := range nodeUnits() {
 		names = append(names, unit.name)
-		facts.Required[unit.name] = p.state.hasCompleted(unit.step)
+		facts.Required[unit.name] = p.State.HasCompleted(unit.step)
 	}
 	for _, unit := range agentUnits() {
 		names = append(names, unit.name)
 	}
 	for _, name := range names {
-		state, err := p.systemd.UnitState(ctx, name)
+		state, err := p.Systemd.UnitState(ctx, name)
 		if err != nil {
 			return facts.evaluate(), err
 		}

@@ -18,7 +18,7 @@ func TestDriftIsReportedByServiceAndStatus(t *testing.T) {
 	tree, err := hostfs.OpenTree("/")
 	noError(t, err)
 	defer tree.Close()
-	l, err := ledger.Open(dir, (&localHost{tree: tree}).drivers())
+	l, err := ledger.Open(dir, (&Machine{Tree: tree}).Drivers())
 	noError(t, err)
 	want := ledger.FileState([]byte("of the join"), 0o600)
 	uid, gid := os.Geteuid(), os.Getegid()

@@ -72,9 +72,9 @@ func trustedFileExists(path string) (bool, error) {
 		"%s is not used: others than root can write to it (%s)", path, info.Mode().Perm())
 }
 
-// configure adds the files to c if c does not name a payload source or a join token
+// Configure adds the files to c if c does not name a payload source or a join token
 // itself. It reports whether the result names any.
-func (b AutoJoin) configure(c config.Join) (config.Join, bool, error) {
+func (b AutoJoin) Configure(c config.Join) (config.Join, bool, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
 		return c, false, err
@@ -88,11 +88,11 @@ func (b AutoJoin) configure(c config.Join) (config.Join, bool, error) {
 	return c, c.UserData != "" || c.Endpoint != "" || c.JoinToken != "", nil
 }
 
-// resumeOptions returns the options that resume the recorded join. User data that
+// ResumeOptions returns the options that resume the recorded join. User data that
 // is newer than a join without a payload replaces the recorded user data, and a
 // newer join token replaces the recorded one. An administrator can thus replace an
 // expired token.
-func (b AutoJoin) resumeOptions(o Options, state State) (Options, error) {
+func (b AutoJoin) ResumeOptions(o Options, state State) (Options, error) {
 	stub, ticket, err := b.files()
 	if err != nil {
 		return o, err
@@ -124,9 +124,9 @@ func modifiedAfter(path string, when time.Time) bool {
 	return path != "" && err == nil && info.ModTime().After(when)
 }
 
-// fingerprint returns a string that changes if the user data or the join token is
+// Fingerprint returns a string that changes if the user data or the join token is
 // created, removed or replaced.
-func (b AutoJoin) fingerprint() string {
+func (b AutoJoin) Fingerprint() string {
 	var marks strings.Builder
 	for _, name := range []string{autoJoinUserData, autoJoinToken} {
 		path := filepath.Join(b.Dir, name)
@@ -137,11 +137,11 @@ func (b AutoJoin) fingerprint() string {
 	return marks.String()
 }
 
-// removeAfterJoin removes the files that a finished join used. Their token is no
+// RemoveAfterJoin removes the files that a finished join used. Their token is no
 // longer useful, and the host must not join again automatically after a leave.
 // Ignition deletes its own configuration likewise (ignition-delete-config.service).
 // Files that were created later are kept and reported.
-func (b AutoJoin) removeAfterJoin(state State, log report.Log) {
+func (b AutoJoin) RemoveAfterJoin(state State, log report.Log) {
 	b.remove(state, log, func(info fs.FileInfo) bool { return !info.ModTime().After(state.Finished) }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host has joined with it, and needs it no longer",
@@ -151,9 +151,9 @@ func (b AutoJoin) removeAfterJoin(state State, log report.Log) {
 	})
 }
 
-// removeAfterLeave removes the files that the join used, because the host would
+// RemoveAfterLeave removes the files that the join used, because the host would
 // otherwise join again at its next boot. Other files are kept and reported.
-func (b AutoJoin) removeAfterLeave(state State, log report.Log) {
+func (b AutoJoin) RemoveAfterLeave(state State, log report.Log) {
 	b.remove(state, log, func(fs.FileInfo) bool { return true }, func(path string) removalMessages {
 		return removalMessages{
 			removed: "this host shall not join with it again",
@@ -180,7 +180,7 @@ func (b AutoJoin) remove(state State, log report.Log, own func(fs.FileInfo) bool
 		}
 		said := say(path)
 		if err == nil && used == path && own(info) {
-			if err = removeFiles(b.Dir, name); err == nil {
+			if err = RemoveFiles(b.Dir, name); err == nil {
 				log.Note(path + " is removed: " + said.removed)
 				continue
 			}

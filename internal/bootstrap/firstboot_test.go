@@ -51,7 +51,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 		"configured, nothing dropped": {boot: AutoJoin{Dir: t.TempDir()}, given: config.Join{UserData: "/root/stub.ign"}, want: config.Join{UserData: "/root/stub.ign"}, found: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, found, err := test.boot.configure(test.given)
+			got, found, err := test.boot.Configure(test.given)
 			if diff := cmp.Diff(test.want, got); diff != "" || found != test.found || err != nil {
 				t.Errorf("found %t, %v (-want +got):\n%s", found, err, diff)
 			}
@@ -64,7 +64,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()
 		writeFileWithTime(t, dir, "stub.ign", mode, time.Now())
-		_, _, err := AutoJoin{Dir: dir}.configure(config.Join{})
+		_, _, err := AutoJoin{Dir: dir}.Configure(config.Join{})
 		if (err != nil) != refused || (refused && (report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), "chmod 0600"))) {
 			t.Errorf("mode %s: %v", mode, err)
 		}
@@ -76,7 +76,7 @@ func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	if err := os.Chown(writeFileWithTime(t, dir, "node.ticket", 0o600, time.Now()), 65534, -1); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := (AutoJoin{Dir: dir}).configure(config.Join{}); report.CodeOf(err) != report.Usage {
+	if _, _, err := (AutoJoin{Dir: dir}).Configure(config.Join{}); report.CodeOf(err) != report.Usage {
 		t.Errorf("another user's ticket: %v", err)
 	}
 }
@@ -147,7 +147,7 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 			if test.used {
 				state.Config = config.Join{UserData: dir + "/stub.ign", JoinToken: dir + "/node.ticket"}
 			}
-			AutoJoin{Dir: dir}.removeAfterJoin(state, report.Log{Sink: &story})
+			AutoJoin{Dir: dir}.RemoveAfterJoin(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != test.gone || len(story) != 2 {
 				t.Errorf("left %q, said %q, %v", left, story, err)
@@ -162,8 +162,8 @@ func TestAutoJoinRemovesFilesAfterJoin(t *testing.T) {
 				}
 			}
 			story = nil
-			AutoJoin{}.removeAfterJoin(state, report.Log{Sink: &story})
-			AutoJoin{Dir: t.TempDir()}.removeAfterJoin(state, report.Log{Sink: &story})
+			AutoJoin{}.RemoveAfterJoin(state, report.Log{Sink: &story})
+			AutoJoin{Dir: t.TempDir()}.RemoveAfterJoin(state, report.Log{Sink: &story})
 			if len(story) > 0 {
 				t.Errorf("of nothing: %q", story)
 			}
@@ -183,7 +183,7 @@ func TestLeaveRemovesAutoJoinFiles(t *testing.T) {
 				state.Config = config.Join{UserData: stub, JoinToken: ticket}
 			}
 			var story events
-			AutoJoin{Dir: dir}.removeAfterLeave(state, report.Log{Sink: &story})
+			AutoJoin{Dir: dir}.RemoveAfterLeave(state, report.Log{Sink: &story})
 			left, err := filepath.Glob(dir + "/*")
 			if err != nil || (len(left) == 0) != used || len(story) != 2 {
 				t.Errorf("left %q, said %q, %v", left, story, err)
@@ -204,7 +204,7 @@ func TestServiceDoesNotJoinDuringALeave(t *testing.T) {
 		dir := t.TempDir()
 		stub := writeFileWithTime(t, dir, "stub.ign", 0o600, time.Now().Add(time.Hour))
 		state := State{Started: time.Now(), Finished: finished, LastStep: "identity", Leaving: time.Now()}
-		if err := writeState(dir, state); err != nil {
+		if err := WriteState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 		for name, run := range map[string]func() error{
@@ -238,19 +238,19 @@ func TestJoinAfterAnUnfinishedLeaveStartsOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	left := State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable", Leaving: time.Now(), PayloadDigest: "ff", PayloadConfigHash: "11", PayloadSourceDigest: "aa"}
-	if err := writeState(dir, left); err != nil {
+	if err := WriteState(dir, left); err != nil {
 		t.Fatal(err)
 	}
 	j, err := prepareJoin(Options{StateDir: dir, Config: config.Join{UserData: stub}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	j.localHost = &localHost{}
+	j.Machine = &Machine{}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := readState(dir)
-	if err != nil || state.phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
-		t.Errorf("phase %q, payload %q, %v", state.phase(), state.PayloadDigest, err)
+	state, err := ReadState(dir)
+	if err != nil || state.Phase() != "joining" || state.PayloadDigest+state.PayloadConfigHash+state.PayloadSourceDigest != "" {
+		t.Errorf("phase %q, payload %q, %v", state.Phase(), state.PayloadDigest, err)
 	}
 }

@@ -13,44 +13,44 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-// inputs contains everything that a join reads before it changes the host. All of
+// Inputs contains everything that a join reads before it changes the host. All of
 // it is secret.
-type inputs struct {
-	userData    *ignition.UserData
-	approver    []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
-	overrides   []override // merged over the payload in this order
-	joinToken   *ticket.Token
-	newUserData bool // the user data was given in this run, or the join that used it has finished
+type Inputs struct {
+	UserData    *ignition.UserData
+	Approver    []byte     // kubeconfig of an identity that can approve CSRs; nil if none was given
+	Overrides   []Override // merged over the payload in this order
+	JoinToken   *ticket.Token
+	NewUserData bool // the user data was given in this run, or the join that used it has finished
 }
 
-// readInputs reads the user data, the values that replace parts of it, the
+// ReadInputs reads the user data, the values that replace parts of it, the
 // approver's kubeconfig, the join token and the Ignition overrides.
-func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (inputs, error) {
-	var in inputs
+func ReadInputs(c config.Join, state State, dir string, resume bool, stdin io.Reader) (Inputs, error) {
+	var in Inputs
 	if err := checkStandardInput(c); err != nil {
 		return in, err
 	}
 	var err error
-	if in.joinToken, err = readJoinToken(c, state, dir, resume, stdin); err != nil {
+	if in.JoinToken, err = readJoinToken(c, state, dir, resume, stdin); err != nil {
 		return in, err
 	}
-	if in.overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
+	if in.Overrides, err = readOverrides(c, state, dir, resume, stdin); err != nil {
 		return in, err
 	}
 	if c.ApproveWith != "" && !resume {
-		if in.approver, err = readInput(c.ApproveWith, stdin, "--approve-with"); err != nil {
+		if in.Approver, err = ReadInput(c.ApproveWith, stdin, "--approve-with"); err != nil {
 			return in, err
 		}
 	}
 	var raw []byte
 	switch {
-	case !resume && c.UserData == "" && c.Endpoint == "" && in.joinToken != nil && in.joinToken.UserData != nil:
-		raw = in.joinToken.UserData
+	case !resume && c.UserData == "" && c.Endpoint == "" && in.JoinToken != nil && in.JoinToken.UserData != nil:
+		raw = in.JoinToken.UserData
 	case resume || (c.UserData == "" && c.Endpoint == "" && state.Exists()):
 		// Use the user data of the unfinished join. A finished join needs none.
-		raw, err = loadFile(dir, userDataFile)
+		raw, err = LoadFile(dir, UserDataFile)
 	case c.UserData != "":
-		raw, err = readInput(c.UserData, stdin, "--user-data")
+		raw, err = ReadInput(c.UserData, stdin, "--user-data")
 	}
 	if err != nil {
 		return in, err
@@ -58,23 +58,23 @@ func readInputs(c config.Join, state State, dir string, resume bool, stdin io.Re
 	if resume {
 		// The saved user data contains the single values. Their files may no longer exist.
 		if raw != nil {
-			in.userData, err = ignition.ParseUserData(raw)
+			in.UserData, err = ignition.ParseUserData(raw)
 		}
 		return in, err
 	}
-	in.newUserData = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
+	in.NewUserData = c.UserData != "" || c.Endpoint != "" || !state.Finished.IsZero()
 	values, err := readUserDataValues(c)
 	if err != nil {
 		return in, err
 	}
 	switch {
 	case raw != nil:
-		if in.userData, err = ignition.ParseUserData(raw); err == nil {
-			in.userData, err = in.userData.Override(values)
+		if in.UserData, err = ignition.ParseUserData(raw); err == nil {
+			in.UserData, err = in.UserData.Override(values)
 		}
 		return in, err
 	case c.Endpoint != "":
-		in.userData, err = ignition.NewUserData(values)
+		in.UserData, err = ignition.NewUserData(values)
 		return in, err
 	case state.Exists():
 		return in, nil
@@ -94,7 +94,7 @@ func checkStandardInput(c config.Join) error {
 		}
 	}
 	if len(readers) > 1 {
-		return usageError("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
+		return UsageError("standard input can be one of --user-data, --approve-with, --ticket and --ignition-override, not several")
 	}
 	return nil
 }
@@ -105,43 +105,43 @@ func readUserDataValues(c config.Join) (ignition.Values, error) {
 	values := ignition.Values{Endpoint: c.Endpoint, NodePool: c.NodePool, Hash: c.ConfigHash}
 	var errs [2]error
 	if c.TokenFile != "" {
-		values.Token, errs[0] = readInput(c.TokenFile, nil, "--token-file")
+		values.Token, errs[0] = ReadInput(c.TokenFile, nil, "--token-file")
 	}
 	if c.CAFile != "" {
-		values.CA, errs[1] = readInput(c.CAFile, nil, "--ca-file")
+		values.CA, errs[1] = ReadInput(c.CAFile, nil, "--ca-file")
 	}
 	return values, errors.Join(errs[:]...)
 }
 
 const maxInputSize = 32 << 20 // 32 MiB; user data has about 2 kB, a payload about 500 kB
 
-func readInput(name string, stdin io.Reader, flag string) ([]byte, error) {
+func ReadInput(name string, stdin io.Reader, flag string) ([]byte, error) {
 	source := stdin
 	if name == "-" && stdin == nil {
-		return nil, usageError("reading %s: it cannot be standard input; give a file", flag)
+		return nil, UsageError("reading %s: it cannot be standard input; give a file", flag)
 	}
 	if name != "-" {
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, usageError("reading %s: %w", flag, err)
+			return nil, UsageError("reading %s: %w", flag, err)
 		}
 		defer file.Close()
 		source = file
 	}
 	content, err := io.ReadAll(io.LimitReader(source, maxInputSize+1))
 	if err != nil {
-		return nil, usageError("reading %s: %w", flag, err)
+		return nil, UsageError("reading %s: %w", flag, err)
 	}
 	if len(content) > maxInputSize {
-		return nil, usageError("reading %s: %s has more than %d MiB", flag, describeInput(name), maxInputSize>>20)
+		return nil, UsageError("reading %s: %s has more than %d MiB", flag, DescribeInput(name), maxInputSize>>20)
 	}
 	if len(content) == 0 {
-		return nil, usageError("reading %s: %s is empty", flag, describeInput(name))
+		return nil, UsageError("reading %s: %s is empty", flag, DescribeInput(name))
 	}
 	return content, nil
 }
 
-func describeInput(name string) string {
+func DescribeInput(name string) string {
 	if name == "-" {
 		return "standard input"
 	}

@@ -74,25 +74,25 @@ func TestReadInputs(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := saveFile(dir, userDataFile, test.kept); err != nil {
+				if err := SaveFile(dir, UserDataFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
-			in, err := readInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if string(in.approver) != test.approver {
-				t.Errorf("approver %q", in.approver)
+			if string(in.Approver) != test.approver {
+				t.Errorf("approver %q", in.Approver)
 			}
 			if test.host == "" {
-				if in.userData != nil {
-					t.Errorf("there is a stub: %s", in.userData)
+				if in.UserData != nil {
+					t.Errorf("there is a stub: %s", in.UserData)
 				}
 				return
 			}
-			if in.userData == nil || in.userData.NodePool() != test.pool || in.userData.Source.Host != test.host || !in.userData.HasToken() {
-				t.Errorf("stub %s", in.userData)
+			if in.UserData == nil || in.UserData.NodePool() != test.pool || in.UserData.Source.Host != test.host || !in.UserData.HasToken() {
+				t.Errorf("stub %s", in.UserData)
 			}
 		})
 	}
@@ -123,7 +123,7 @@ func TestReadInputsRefuses(t *testing.T) {
 		"endpoint without CA":  {config.Join{Endpoint: "a.example.com"}, nil, "which CA", "ca.crt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readInputs(test.config, State{}, t.TempDir(), false, test.stdin)
+			_, err := ReadInputs(test.config, State{}, t.TempDir(), false, test.stdin)
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -132,7 +132,7 @@ func TestReadInputsRefuses(t *testing.T) {
 			}
 		})
 	}
-	_, err := readInputs(config.Join{UserData: "/gone/stub.ign"}, State{}, t.TempDir(), false, nil)
+	_, err := ReadInputs(config.Join{UserData: "/gone/stub.ign"}, State{}, t.TempDir(), false, nil)
 	if !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the cause is lost: %v", err)
 	}

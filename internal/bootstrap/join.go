@@ -27,26 +27,26 @@ type Options struct {
 	Diff     bool // for a plan: include differences of text files
 }
 
-// operation is one run of a command: its configuration and the data that its steps
+// Builder is one run of a command: its configuration and the data that its steps
 // share.
-type operation struct {
-	config config.Join
-	dir    string
-	sink   report.Sink
-	state  State
-	inputs inputs
+type Builder struct {
+	Config config.Join
+	Dir    string
+	Sink   report.Sink
+	State  State
+	Inputs Inputs
 
-	*localHost
+	*Machine
 
-	payload *ignition.Payload
-	plan    *ignition.Plan
-	name    string // node name
+	Payload *ignition.Payload
+	Plan    *ignition.Plan
+	NodeName    string // node name
 
-	packageHost     dnf.Host           // where packages are installed: this host, except in tests
-	serverVersion   kubelet.Version    // version of the API server; zero before the server was queried
-	packageDecision *packages.Decision // the packages that the host lacks; nil before they were determined
-	packagesPending bool               // the packages step has not run yet in this run
-	uplinkUnchecked bool               // preflight did not check the uplink because a package is missing
+	PackageHost     dnf.Host           // where packages are installed: this host, except in tests
+	ServerVersion   kubelet.Version    // version of the API server; zero before the server was queried
+	Packages *packages.Decision // the packages that the host lacks; nil before they were determined
+	PackagesPending bool               // the packages step has not run yet in this run
+	UplinkUnchecked bool               // preflight did not check the uplink because a package is missing
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -59,23 +59,23 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	ctx, cancel := withTimeout(ctx, j.config.Timeout)
+	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
 	defer cancel()
-	m, turn, err := acquireLock(ctx, options)
+	m, turn, err := AcquireLock(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	if turn.waited {
+	if turn.Waited {
 		options.Stdin = &read
 		if j, err = prepareJoin(options); err != nil {
-			m.close()
+			m.Close()
 			return false, err
 		}
 	}
-	j.localHost = m
+	j.Machine = m
 	changed, err := j.runJoin(ctx, options.Resume)
-	m.close()
-	if turn.stopped || (err == nil && j.config.Until == config.Defaults().Until) {
+	m.Close()
+	if turn.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
 		j.startService(context.WithoutCancel(ctx))
 	}
 	return changed, err
@@ -84,7 +84,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 // runJoin runs all steps and emits the first and the final headline. If a new join
 // fails before it changes the host, its records are removed. A resumed join always
 // keeps them.
-func (j *operation) runJoin(ctx context.Context, resumed bool) (bool, error) {
+func (j *Builder) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	if err := j.recordStart(); err != nil {
 		return false, err
 	}
@@ -93,7 +93,7 @@ func (j *operation) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	if err == nil {
 		return changed, j.finish(changed)
 	}
-	if len(j.ledger.Items()) == 0 && !resumed {
+	if len(j.Ledger.Items()) == 0 && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
 		// must not remain. The service still retries with the files it was given.
 		err = errors.Join(err, j.removeRecords())
@@ -110,41 +110,41 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(options Options) (*operation, error) {
+func prepareJoin(options Options) (*Builder, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
-	state, err := readState(options.StateDir)
+	state, err := ReadState(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
 	// Only an administrator who names a cluster can turn an unfinished leave into a
 	// join.
-	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !startsOver(c, state)) {
-		if err := state.checkNotLeaving(); err != nil {
+	if c := options.Config; options.Service || options.Resume || (c.JoinToken == "" && !StartsOver(c, state)) {
+		if err := state.CheckNotLeaving(); err != nil {
 			return nil, err
 		}
 	}
-	j := &operation{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state}
+	j := &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}
 	if options.Resume {
 		if !state.Exists() {
-			return nil, usageError("there is no unfinished join to go on with")
+			return nil, UsageError("there is no unfinished join to go on with")
 		}
-		j.config = state.Config
-		j.config.Timeout = options.Config.Timeout
+		j.Config = state.Config
+		j.Config.Timeout = options.Config.Timeout
 	}
-	j.config = mergeSaved(j.config, state)
-	if j.inputs, err = readInputs(options.Config, state, j.dir, options.Resume, options.Stdin); err != nil {
+	j.Config = MergeSaved(j.Config, state)
+	if j.Inputs, err = ReadInputs(options.Config, state, j.Dir, options.Resume, options.Stdin); err != nil {
 		return nil, err
 	}
-	j.config = mergeJoinToken(j.config, j.inputs.joinToken)
+	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
 	return j, j.checkNodePool()
 }
 
 // checkNodePool fails if the user data belongs to a NodePool other than the one
 // this host has joined.
-func (j *operation) checkNodePool() error {
-	stub, state := j.inputs.userData, j.state
+func (j *Builder) checkNodePool() error {
+	stub, state := j.Inputs.UserData, j.State
 	if stub == nil || !state.Exists() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
 		return nil
 	}
@@ -155,63 +155,63 @@ func (j *operation) checkNodePool() error {
 
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
-func (j *operation) recordStart() error {
-	if err := checkMachineID(j.state, j.facts.MachineID, j.dir); err != nil {
+func (j *Builder) recordStart() error {
+	if err := CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
 		return err
 	}
-	if !j.state.Exists() {
-		j.state.Started = time.Now().UTC()
+	if !j.State.Exists() {
+		j.State.Started = time.Now().UTC()
 	}
-	if !j.state.Leaving.IsZero() {
+	if !j.State.Leaving.IsZero() {
 		// The leave may have undone any part of the join, and the saved payload no longer
 		// contains the bootstrap credential.
-		j.state.Leaving, j.state.Finished = time.Time{}, time.Time{}
-		j.state.PayloadDigest, j.state.PayloadConfigHash, j.state.PayloadSourceDigest, j.state.Registered = "", "", "", false
+		j.State.Leaving, j.State.Finished = time.Time{}, time.Time{}
+		j.State.PayloadDigest, j.State.PayloadConfigHash, j.State.PayloadSourceDigest, j.State.Registered = "", "", "", false
 	}
-	j.state.Config = j.config
-	j.state.MachineID = j.facts.MachineID
-	j.state.setSource(j.inputs.userData)
-	if err := errors.Join(saveOverrides(j.dir, j.inputs.overrides), saveJoinToken(j.dir, j.inputs.joinToken)); err != nil {
+	j.State.Config = j.Config
+	j.State.MachineID = j.Facts.MachineID
+	j.State.SetSource(j.Inputs.UserData)
+	if err := errors.Join(SaveOverrides(j.Dir, j.Inputs.Overrides), SaveJoinToken(j.Dir, j.Inputs.JoinToken)); err != nil {
 		return err
 	}
-	if stub := j.inputs.userData; stub != nil {
+	if stub := j.Inputs.UserData; stub != nil {
 		content, err := stub.Encode()
 		if err != nil {
 			return err
 		}
-		if err := saveFile(j.dir, userDataFile, content); err != nil {
+		if err := SaveFile(j.Dir, UserDataFile, content); err != nil {
 			return err
 		}
 	}
-	return writeState(j.dir, j.state)
+	return WriteState(j.Dir, j.State)
 }
 
 // recordStep records the last completed step.
-func (j *operation) recordStep(step string) error {
-	j.state.LastStep = step
-	return writeState(j.dir, j.state)
+func (j *Builder) recordStep(step string) error {
+	j.State.LastStep = step
+	return WriteState(j.Dir, j.State)
 }
 
 // finish removes the user data's token and the join token, which the node no longer
 // needs, and then records the end of the join. A power failure in between leaves an
 // unfinished join. It resumes without the tokens, because its payload is saved.
-func (j *operation) finish(changed bool) error {
-	secrets := []string{joinTokenFile}
+func (j *Builder) finish(changed bool) error {
+	secrets := []string{JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
-	if stub := j.inputs.userData; j.isHosted() || (stub != nil && stub.HasToken()) {
-		secrets = append(secrets, userDataFile)
+	if stub := j.Inputs.UserData; j.IsHosted() || (stub != nil && stub.HasToken()) {
+		secrets = append(secrets, UserDataFile)
 	}
-	if err := removeFiles(j.dir, secrets...); err != nil {
+	if err := RemoveFiles(j.Dir, secrets...); err != nil {
 		return err
 	}
-	if j.state.Finished.IsZero() {
-		j.state.Finished = time.Now().UTC()
+	if j.State.Finished.IsZero() {
+		j.State.Finished = time.Now().UTC()
 	}
-	if err := writeState(j.dir, j.state); err != nil {
+	if err := WriteState(j.Dir, j.State); err != nil {
 		return err
 	}
-	text := fmt.Sprintf("%s is %s", j.name, stateReached(j.config.Until))
+	text := fmt.Sprintf("%s is %s", j.NodeName, stateReached(j.Config.Until))
 	if !changed {
 		text += "; all was as it should be, nothing was changed"
 	}
@@ -231,21 +231,21 @@ func stateReached(until string) string {
 	return "Ready and schedulable"
 }
 
-func (j *operation) headline() string {
+func (j *Builder) headline() string {
 	text := "this host"
-	if j.facts.Hostname != "" {
-		text = j.facts.Hostname
+	if j.Facts.Hostname != "" {
+		text = j.Facts.Hostname
 	}
 	text += " joins"
-	if j.state.NodePool != "" {
-		text += " NodePool " + j.state.NodePool
+	if j.State.NodePool != "" {
+		text += " NodePool " + j.State.NodePool
 	}
-	if j.state.Endpoint != "" {
-		text += " by " + j.state.Endpoint
+	if j.State.Endpoint != "" {
+		text += " by " + j.State.Endpoint
 	}
 	return text
 }
 
-func usageError(format string, args ...any) error {
+func UsageError(format string, args ...any) error {
 	return report.Fail(report.Usage, "hcp-node-agent join --help", format, args...)
 }

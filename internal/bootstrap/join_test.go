@@ -61,7 +61,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&operation{inputs: inputs{userData: test.stub}, state: test.state}).checkNodePool()
+			err := (&Builder{Inputs: Inputs{UserData: test.stub}, State: test.state}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -83,26 +83,26 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &operation{dir: dir, inputs: inputs{userData: stub}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
+	first := &Builder{Dir: dir, Inputs: Inputs{UserData: stub}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	state, err := readState(dir)
+	state, err := ReadState(dir)
 	if err != nil || !state.Exists() || state.MachineID != "one" || state.NodePool != "clusters/one" || state.ConfigHash != "11" || !state.Hosted {
 		t.Fatalf("state %+v, %v", state, err)
 	}
-	kept, err := loadFile(dir, userDataFile)
+	kept, err := LoadFile(dir, UserDataFile)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept stub %s, %v", again, err)
 	}
-	again := &operation{dir: dir, state: state, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
-	if err := again.recordStart(); err != nil || !again.state.Started.Equal(state.Started) {
-		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.state.Started)
+	again := &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
+	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
+		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
 	}
-	clone := &operation{dir: dir, state: state, localHost: &localHost{facts: hostinfo.Facts{MachineID: "two"}}}
+	clone := &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "two"}}}
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -115,18 +115,18 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story events
-		j := &operation{config: config.Join{Until: "ready"}, dir: t.TempDir(), sink: &story, name: "worker-7", state: State{Started: time.Now(), Hosted: true}}
-		if err := saveFile(j.dir, userDataFile, []byte("secret")); err != nil {
+		j := &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: State{Started: time.Now(), Hosted: true}}
+		if err := SaveFile(j.Dir, UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.finish(changed); err != nil {
 			t.Fatal(err)
 		}
-		state, err := readState(j.dir)
+		state, err := ReadState(j.Dir)
 		if err != nil || state.Finished.IsZero() {
 			t.Errorf("state %+v, %v", state, err)
 		}
-		if left, err := loadFile(j.dir, userDataFile); err != nil || left != nil {
+		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || left != nil {
 			t.Errorf("the stub is still there: %q, %v", left, err)
 		}
 		if len(story) != 1 || story[0] != want {
@@ -136,10 +136,10 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 }
 
 func TestHeadline(t *testing.T) {
-	for want, j := range map[string]*operation{
-		"this host joins": {localHost: &localHost{}},
+	for want, j := range map[string]*Builder{
+		"this host joins": {Machine: &Machine{}},
 		"worker-7 joins NodePool clusters/demo by ignition.example.com": {
-			localHost: &localHost{facts: hostinfo.Facts{Hostname: "worker-7"}}, state: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
+			Machine: &Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
 		if got := j.headline(); got != want {

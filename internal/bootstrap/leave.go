@@ -31,10 +31,10 @@ type LeaveDocument struct {
 // leaveSteps returns the steps of a leave in order.
 func leaveSteps(document *LeaveDocument, evict bool) []Step {
 	steps := []Step{
-		{Name: "drain", Description: "move the pods away", run: drain},
-		{Name: "stop", Description: "stop kubelet and its containers", run: stopNode},
-		{Name: "unmount", Description: "unmount what kubelet left mounted", run: unmountVolumes},
-		{Name: "undo", Description: "give the host back by the ledger, newest change first", run: undoStep(document)},
+		{Name: "drain", Description: "move the pods away", Run: drain},
+		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
+		{Name: "unmount", Description: "unmount what kubelet left mounted", Run: unmountVolumes},
+		{Name: "undo", Description: "give the host back by the ledger, newest change first", Run: undoStep(document)},
 	}
 	if !evict {
 		return steps[1:]
@@ -54,19 +54,19 @@ type LeaveOptions struct {
 // Leave restores the host to its state before the join.
 func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	m, _, err := acquireLock(ctx, options.Options)
+	m, _, err := AcquireLock(ctx, options.Options)
 	if err != nil {
 		return document, err
 	}
-	state, err := readState(options.StateDir)
+	state, err := ReadState(options.StateDir)
 	if err != nil {
-		m.close()
+		m.Close()
 		return document, err
 	}
-	j := &operation{config: options.Config, dir: options.StateDir, sink: options.Sink, state: state, localHost: m, name: state.NodeName}
-	defer j.close()
-	j.bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
-	j.sharedDriver.Purge = options.Purge
+	j := &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, NodeName: state.NodeName}
+	defer j.Close()
+	j.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
+	j.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
 	if err := j.runLeave(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
@@ -76,7 +76,7 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	}
 	// The removal of the user data may have started the service again.
 	if err := j.stopService(ctx); err != nil {
-		report.Log{Sink: j.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+serviceUnit)
+		report.Log{Sink: j.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+ServiceUnit)
 	}
 	return document, nil
 }
@@ -84,39 +84,39 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 // runLeave records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (j *operation) runLeave(ctx context.Context, steps []Step, firstBoot AutoJoin) error {
+func (j *Builder) runLeave(ctx context.Context, steps []Step, firstBoot AutoJoin) error {
 	j.emit(report.Event{Kind: report.Headline, Message: j.leaveHeadline()})
-	if j.state.Exists() && j.state.Leaving.IsZero() {
-		j.state.Leaving = time.Now().UTC()
-		if err := writeState(j.dir, j.state); err != nil {
+	if j.State.Exists() && j.State.Leaving.IsZero() {
+		j.State.Leaving = time.Now().UTC()
+		if err := WriteState(j.Dir, j.State); err != nil {
 			return err
 		}
 	}
 	if _, err := j.runSteps(ctx, steps); err != nil {
 		return err
 	}
-	firstBoot.removeAfterLeave(j.state, report.Log{Sink: j.sink, Step: "leave"})
+	firstBoot.RemoveAfterLeave(j.State, report.Log{Sink: j.Sink, Step: "leave"})
 	return j.removeRecords()
 }
 
-func (j *operation) leaveHeadline() string {
-	if j.state.NodePool == "" {
+func (j *Builder) leaveHeadline() string {
+	if j.State.NodePool == "" {
 		return "giving this host back as it was"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", j.state.NodeName, j.state.NodePool)
+	return fmt.Sprintf("%s leaves NodePool %s", j.State.NodeName, j.State.NodePool)
 }
 
 // removeRecords removes the agent's own records durably after the host is restored.
 // The state is removed last, because the next run uses it to remove the other
 // records.
-func (j *operation) removeRecords() error {
-	if err := j.ledger.Remove(); err != nil {
+func (j *Builder) removeRecords() error {
+	if err := j.Ledger.Remove(); err != nil {
 		return err
 	}
-	if err := removeFiles(j.dir, keyDir, payloadFile, overridesFile, userDataFile, joinTokenFile, bridgeRecordFile); err != nil {
+	if err := RemoveFiles(j.Dir, KeyDir, PayloadFile, OverridesFile, UserDataFile, JoinTokenFile, BridgeRecordFile); err != nil {
 		return err
 	}
-	return removeFiles(j.dir, stateFile)
+	return RemoveFiles(j.Dir, StateFile)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -125,27 +125,27 @@ const drainTimeout = 5 * time.Minute
 // drain cordons the node and evicts its pods with the node's own credential. If the
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
-func drain(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	there, err := j.tree.Exists(kubelet.KubeconfigPath)
+func drain(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	there, err := j.Tree.Exists(kubelet.KubeconfigPath)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	if !there || j.name == "" {
-		return unchanged("this host has no credential of a node")
+	if !there || j.NodeName == "" {
+		return Unchanged("this host has no credential of a node")
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.name, nil, log)
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.NodeName, nil, log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := node.Cordon(ctx); err != nil {
-		return outcome{}, suggestNoDrain(err)
+		return Outcome{}, suggestNoDrain(err)
 	}
 	if err := node.Evict(ctx, false); err != nil {
-		return outcome{}, suggestNoDrain(err)
+		return Outcome{}, suggestNoDrain(err)
 	}
-	return changed("the Node is cordoned and its pods have moved away")
+	return Changed("the Node is cordoned and its pods have moved away")
 }
 
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
@@ -158,67 +158,67 @@ func suggestNoDrain(err error) error {
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
-func stopNode(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	if j.systemd == nil {
-		return outcome{}, j.systemdErr
+func stopNode(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	if j.Systemd == nil {
+		return Outcome{}, j.SystemdErr
 	}
 	if err := j.stopService(ctx); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	state, err := j.systemd.UnitState(ctx, kubelet.UnitName)
+	state, err := j.Systemd.UnitState(ctx, kubelet.UnitName)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if state.Load == "loaded" && state.Active != "inactive" {
-		if err := j.systemd.Stop(ctx, kubelet.UnitName); err != nil {
-			return outcome{}, err
+		if err := j.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
+			return Outcome{}, err
 		}
 	}
-	restart := func(ctx context.Context) error { return j.systemd.Restart(ctx, "crio.service") }
+	restart := func(ctx context.Context) error { return j.Systemd.Restart(ctx, "crio.service") }
 	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
-	slice, err := j.systemd.UnitState(ctx, "kubepods.slice")
+	slice, err := j.Systemd.UnitState(ctx, "kubepods.slice")
 	if err == nil && slice.Active == "active" {
-		err = j.systemd.Stop(ctx, "kubepods.slice")
+		err = j.Systemd.Stop(ctx, "kubepods.slice")
 	}
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	return changed("kubelet is stopped, %d pods are gone", stopped)
+	return Changed("kubelet is stopped, %d pods are gone", stopped)
 }
 
-func unmountVolumes(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
+func unmountVolumes(ctx context.Context, j *Builder, _ report.Log) (Outcome, error) {
 	var all []string
-	for _, dir := range slices.Concat(externalDirs(), pluginDirectories(), []string{crio.StorageDir}) {
-		gone, err := kubelet.Unmount(ctx, j.tree, dir)
+	for _, dir := range slices.Concat(ExternalDirs(), PluginDirs(), []string{crio.StorageDir}) {
+		gone, err := kubelet.Unmount(ctx, j.Tree, dir)
 		if err != nil {
-			return outcome{}, err
+			return Outcome{}, err
 		}
 		all = append(all, gone...)
 	}
 	if len(all) == 0 {
-		return unchanged("nothing was left mounted")
+		return Unchanged("nothing was left mounted")
 	}
-	return changed("%d file systems were unmounted", len(all))
+	return Changed("%d file systems were unmounted", len(all))
 }
 
 // undoStep returns the step that reverts all changes in the ledger.
-func undoStep(document *LeaveDocument) func(context.Context, *operation, report.Log) (outcome, error) {
-	return func(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-		j.bridge.Prepare(ovs.Migration{}, log, nil)
-		services, err := ignition.ClusterDNS(j.tree)
+func undoStep(document *LeaveDocument) func(context.Context, *Builder, report.Log) (Outcome, error) {
+	return func(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+		j.Bridge.Prepare(ovs.Migration{}, log, nil)
+		services, err := ignition.ClusterDNS(j.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		j.plugin.Prepare(log, services)
-		found, err := j.findAddedPaths(j.ledger.Items())
+		j.Plugin.Prepare(log, services)
+		found, err := j.findAddedPaths(j.Ledger.Items())
 		if err != nil {
-			return outcome{}, err
+			return Outcome{}, err
 		}
-		result, err := j.ledger.Undo(ctx)
+		result, err := j.Ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
 		document.NotRestored = j.notRestored(result.Restored)
 		for _, kept := range result.Kept {
@@ -228,19 +228,19 @@ func undoStep(document *LeaveDocument) func(context.Context, *operation, report.
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
-		if j.systemd != nil {
-			err = errors.Join(err, j.systemd.Reload(ctx))
+		if j.Systemd != nil {
+			err = errors.Join(err, j.Systemd.Reload(ctx))
 		}
-		if j.state.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
-			err = errors.Join(err, updateTrustStore(ctx))
+		if j.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
+			err = errors.Join(err, UpdateTrustStore(ctx))
 		}
 		if err != nil {
-			return outcome{}, withResumeHint(ctx, err)
+			return Outcome{}, withResumeHint(ctx, err)
 		}
 		if len(result.Restored) == 0 {
-			return unchanged("there was nothing to give back")
+			return Unchanged("there was nothing to give back")
 		}
-		return changed("%d things are as they were", len(result.Restored))
+		return Changed("%d things are as they were", len(result.Restored))
 	}
 }
 
@@ -259,7 +259,7 @@ func withResumeHint(ctx context.Context, err error) error {
 
 // notRestored returns messages about changes that an undo does not revert by
 // design.
-func (j *operation) notRestored(items []ledger.Item) []string {
+func (j *Builder) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
 	for _, item := range items {
 		switch {
@@ -270,7 +270,7 @@ func (j *operation) notRestored(items []ledger.Item) []string {
 				texts = append(texts, left)
 			}
 		case item.Kind == crio.StorageKind:
-			if left, err := j.tree.Exists(item.Target); err != nil || left {
+			if left, err := j.Tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
 			}
 		}

@@ -27,7 +27,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	j := &operation{localHost: &localHost{tree: tree}}
+	j := &Builder{Machine: &Machine{Tree: tree}}
 	if texts := j.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}
@@ -48,7 +48,7 @@ func TestLeaveStepsWithoutDrain(t *testing.T) {
 	names := func(evict bool) []string {
 		var list []string
 		for _, step := range leaveSteps(&LeaveDocument{}, evict) {
-			if step.Description == "" || step.run == nil {
+			if step.Description == "" || step.Run == nil {
 				t.Errorf("step %s says or does nothing", step.Name)
 			}
 			list = append(list, step.Name)
@@ -90,15 +90,15 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	for _, name := range []string{payloadFile, overridesFile, userDataFile, stateFile} {
-		if err := saveFile(dir, name, []byte("secret")); err != nil {
+	for _, name := range []string{PayloadFile, OverridesFile, UserDataFile, StateFile} {
+		if err := SaveFile(dir, name, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := saveFile(filepath.Join(dir, keyDir), "kubelet.key", []byte("secret")); err != nil {
+	if err := SaveFile(filepath.Join(dir, KeyDir), "kubelet.key", []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
-	j := &operation{dir: dir, localHost: &localHost{ledger: l}}
+	j := &Builder{Dir: dir, Machine: &Machine{Ledger: l}}
 	if err := j.removeRecords(); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestUndoFailureHasResumeCommand(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := explainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
+	if err := ExplainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
 		t.Errorf("code %d: %v", report.CodeOf(err), err)
 	}
 }

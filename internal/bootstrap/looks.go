@@ -34,12 +34,12 @@ func (s *nodeWatcher) checkNode(ctx context.Context) ([]watch.Finding, error) {
 // checkDrift returns a finding if the host differs from the state that the join
 // created.
 func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
-	m, err := openLocalHost(ctx, s.StateDir, false)
+	m, err := OpenMachine(ctx, s.StateDir, false)
 	if err != nil {
 		return nil, err
 	}
-	defer m.close()
-	drift, err := m.ledger.Drift(ctx)
+	defer m.Close()
+	drift, err := m.Ledger.Drift(ctx)
 	if err != nil || len(drift) == 0 {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func (s *nodeWatcher) checkDrift(ctx context.Context) ([]watch.Finding, error) {
 // checkCertificates returns findings about the renewal of kubelet's certificates.
 func (s *nodeWatcher) checkCertificates(ctx context.Context) ([]watch.Finding, error) {
 	identity := &kubelet.Identity{Dir: kubelet.PKIDirectory, NodeName: s.state.NodeName}
-	serving, err := servingCertificate(s.node, s.state.topology())
+	serving, err := ServingCertificate(s.node, s.state.topology())
 	if err != nil {
 		return nil, err
 	}

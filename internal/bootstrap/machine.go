@@ -20,39 +20,39 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// localHost is the opened host and its ledger.
-type localHost struct {
-	tree         *hostfs.Tree
-	systemd      *systemd.Manager
-	systemdErr   error // why systemd is nil
-	ledger       *ledger.Ledger
-	facts        hostinfo.Facts
-	nm           *networkmanager.Client
-	bridge       *migrate.Driver
-	plugin       *networkplugin.Driver
-	sharedDriver *ledger.SharedDirSnapshot // also a driver of the ledger
+// Machine is the opened host and its ledger.
+type Machine struct {
+	Tree         *hostfs.Tree
+	Systemd      *systemd.Manager
+	SystemdErr   error // why systemd is nil
+	Ledger       *ledger.Ledger
+	Facts        hostinfo.Facts
+	NM           *networkmanager.Client
+	Bridge       *migrate.Driver
+	Plugin       *networkplugin.Driver
+	SharedContents *ledger.SharedDirSnapshot // also a driver of the ledger
 }
 
-// openLocalHost opens the running host. If write is true, it opens the ledger for
+// OpenMachine opens the running host. If write is true, it opens the ledger for
 // writing, which requires root and locks out other runs.
-func openLocalHost(ctx context.Context, stateDir string, write bool) (*localHost, error) {
-	m, err := openWithoutLedger(ctx, stateDir)
+func OpenMachine(ctx context.Context, stateDir string, write bool) (*Machine, error) {
+	m, err := OpenWithoutLedger(ctx, stateDir)
 	if err != nil {
 		if m != nil {
-			m.close()
+			m.Close()
 		}
 		return nil, err
 	}
-	if write && !m.facts.Root {
-		m.close()
+	if write && !m.Facts.Root {
+		m.Close()
 		return nil, report.Fail(report.Refused, "# run the same command with sudo", "the agent does not run as root")
 	}
 	open := ledger.OpenReadOnly
 	if write {
 		open = ledger.Open
 	}
-	if m.ledger, err = open(stateDir, m.drivers()); err != nil {
-		m.close()
+	if m.Ledger, err = open(stateDir, m.Drivers()); err != nil {
+		m.Close()
 		if errors.Is(err, ledger.ErrLocked) {
 			return nil, report.Fail(report.Failed, "hcp-node-agent status # shows how far it is", "%w", err)
 		}
@@ -61,56 +61,56 @@ func openLocalHost(ctx context.Context, stateDir string, write bool) (*localHost
 	return m, nil
 }
 
-// openWithoutLedger opens the running host without its ledger. It may return both
+// OpenWithoutLedger opens the running host without its ledger. It may return both
 // an error and a host for which some facts are unknown.
-func openWithoutLedger(ctx context.Context, stateDir string) (*localHost, error) {
+func OpenWithoutLedger(ctx context.Context, stateDir string) (*Machine, error) {
 	tree, err := hostfs.OpenTree("/")
 	if err != nil {
 		return nil, err
 	}
-	m := &localHost{tree: tree}
+	m := &Machine{Tree: tree}
 	var unknown error
-	m.facts, unknown = hostinfo.Gather(ctx)
-	m.systemd, m.systemdErr = systemd.Open(ctx)
-	m.bridge = &migrate.Driver{Systemd: m.systemd, Tree: tree, Dir: stateDir}
-	m.plugin = &networkplugin.Driver{Systemd: m.systemd}
-	if m.nm, err = networkmanager.Open(ctx); err == nil {
-		m.bridge.NM = m.nm // if NetworkManager is unreachable, a check reports it
+	m.Facts, unknown = hostinfo.Gather(ctx)
+	m.Systemd, m.SystemdErr = systemd.Open(ctx)
+	m.Bridge = &migrate.Driver{Systemd: m.Systemd, Tree: tree, Dir: stateDir}
+	m.Plugin = &networkplugin.Driver{Systemd: m.Systemd}
+	if m.NM, err = networkmanager.Open(ctx); err == nil {
+		m.Bridge.NM = m.NM // if NetworkManager is unreachable, a check reports it
 	}
 	return m, unknown
 }
 
-// drivers returns the ledger drivers for this host.
-func (m *localHost) drivers() map[ledger.Kind]ledger.Driver {
-	selinux := selinux.Policy{Tree: m.tree}
-	paths := &ledger.Paths{Tree: m.tree, SELinux: selinux}
-	contents := &ledger.DirSnapshot{Tree: m.tree}
-	m.sharedDriver = &ledger.SharedDirSnapshot{DirSnapshot: contents}
+// Drivers returns the ledger drivers for this host.
+func (m *Machine) Drivers() map[ledger.Kind]ledger.Driver {
+	selinux := selinux.Policy{Tree: m.Tree}
+	paths := &ledger.Paths{Tree: m.Tree, SELinux: selinux}
+	contents := &ledger.DirSnapshot{Tree: m.Tree}
+	m.SharedContents = &ledger.SharedDirSnapshot{DirSnapshot: contents}
 	drivers := map[ledger.Kind]ledger.Driver{
 		ledger.File: paths, ledger.Directory: paths, ledger.Symlink: paths, ledger.HardLink: paths,
 		ledger.Sysctl: ledger.Sysctls{}, ledger.Module: ledger.Modules{}, ledger.ForeignSysctl: ledger.ForeignSysctls{},
-		ledger.Contents: contents, ledger.SharedContents: m.sharedDriver, ledger.Interfaces: ledger.NetworkInterfaces{},
+		ledger.Contents: contents, ledger.SharedContents: m.SharedContents, ledger.Interfaces: ledger.NetworkInterfaces{},
 		crio.StorageKind:         &crio.StorageDriver{Contents: contents},
-		ovs.BridgeKind:           m.bridge,
-		networkplugin.Kind:       m.plugin,
+		ovs.BridgeKind:           m.Bridge,
+		networkplugin.Kind:       m.Plugin,
 		packages.TransactionKind: &packages.Transactions{},
 	}
-	maps.Copy(drivers, accounts.Drivers(m.tree, selinux))
-	if m.systemd != nil {
-		drivers[ledger.Unit] = &ledger.Units{Systemd: m.systemd}
+	maps.Copy(drivers, accounts.Drivers(m.Tree, selinux))
+	if m.Systemd != nil {
+		drivers[ledger.Unit] = &ledger.Units{Systemd: m.Systemd}
 	}
 	return drivers
 }
 
-func (m *localHost) close() {
-	if m.ledger != nil {
-		m.ledger.Close()
+func (m *Machine) Close() {
+	if m.Ledger != nil {
+		m.Ledger.Close()
 	}
-	if m.nm != nil {
-		m.nm.Close()
+	if m.NM != nil {
+		m.NM.Close()
 	}
-	if m.systemd != nil {
-		m.systemd.Close()
+	if m.Systemd != nil {
+		m.Systemd.Close()
 	}
-	m.tree.Close()
+	m.Tree.Close()
 }

@@ -99,12 +99,12 @@ func awaitNodeIP(ctx context.Context, had nodeip.Addresses) (nodeip.Addresses, e
 // applyNodeIPs writes the files and reports whether kubelet's configuration
 // changed. The files in /run never exist after a boot, so they do not count.
 func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses) (bool, error) {
-	m, err := openLocalHost(ctx, options.StateDir, true)
+	m, err := OpenMachine(ctx, options.StateDir, true)
 	if err != nil {
 		return false, err
 	}
-	defer m.close()
-	made, err := m.ledger.Apply(ctx, "node-ip", nodeip.Files(chosen))
+	defer m.Close()
+	made, err := m.Ledger.Apply(ctx, "node-ip", nodeip.Files(chosen))
 	if err != nil {
 		return false, err
 	}
@@ -112,8 +112,8 @@ func applyNodeIPs(ctx context.Context, options Options, chosen nodeip.Addresses)
 	if !dropins {
 		return false, nil
 	}
-	if m.systemd == nil {
-		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.systemdErr)
+	if m.Systemd == nil {
+		return true, fmt.Errorf("the node's address is written, but systemd has not read it: %w", m.SystemdErr)
 	}
-	return true, m.systemd.Reload(ctx)
+	return true, m.Systemd.Reload(ctx)
 }

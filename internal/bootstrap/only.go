@@ -13,7 +13,7 @@ import (
 // whether anything changed.
 func RunOnly(ctx context.Context, options Options, names []string) (bool, error) {
 	if options.Resume {
-		return false, usageError("--only and --resume cannot be given together")
+		return false, UsageError("--only and --resume cannot be given together")
 	}
 	steps, err := selectSteps(names)
 	if err != nil {
@@ -21,30 +21,30 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := acquireLock(ctx, options)
+	m, turn, err := AcquireLock(ctx, options)
 	if err != nil {
 		return false, err
 	}
-	j := &operation{dir: options.StateDir, sink: options.Sink, localHost: m}
+	j := &Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}
 	changed, err := j.runOnly(ctx, options, steps)
-	m.close()
-	if turn.stopped {
+	m.Close()
+	if turn.Stopped {
 		j.startService(context.WithoutCancel(ctx))
 	}
 	return changed, err
 }
 
-func (j *operation) runOnly(ctx context.Context, options Options, steps []Step) (bool, error) {
-	state, err := readState(j.dir)
+func (j *Builder) runOnly(ctx context.Context, options Options, steps []Step) (bool, error) {
+	state, err := ReadState(j.Dir)
 	if err != nil {
 		return false, err
 	}
-	j.state, j.name, j.config = state, state.NodeName, mergeSaved(options.Config, state)
+	j.State, j.NodeName, j.Config = state, state.NodeName, MergeSaved(options.Config, state)
 	changed := false
 	for _, step := range steps {
 		did, err := j.runStep(ctx, step)
 		if err != nil {
-			if len(j.ledger.Items()) == 0 && !state.Exists() {
+			if len(j.Ledger.Items()) == 0 && !state.Exists() {
 				err = errors.Join(err, j.removeRecords())
 			}
 			return changed, err
@@ -70,7 +70,7 @@ func selectSteps(names []string) ([]Step, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(possible, name) {
-			return nil, usageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
+			return nil, UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
 		}
 	}
 	return steps, nil

@@ -11,9 +11,9 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// override is an Ignition config that is merged over the payload. It is as secret
+// Override is an Ignition config that is merged over the payload. It is as secret
 // as the payload.
-type override struct {
+type Override struct {
 	Name   string `json:"name"` // as given on the command line
 	Config []byte `json:"config"`
 }
@@ -22,59 +22,59 @@ type override struct {
 // earlier run if none are given. The original files may no longer exist, for
 // example those of cloud-init. Each new override is checked before the host is
 // changed.
-func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]override, error) {
-	if resume || (len(c.IgnitionOverrides) == 0 && !startsOver(c, state)) {
+func readOverrides(c config.Join, state State, dir string, resume bool, stdin io.Reader) ([]Override, error) {
+	if resume || (len(c.IgnitionOverrides) == 0 && !StartsOver(c, state)) {
 		return savedOverrides(dir)
 	}
-	var list []override
+	var list []Override
 	for _, name := range c.IgnitionOverrides {
-		content, err := readInput(name, stdin, "--ignition-override")
+		content, err := ReadInput(name, stdin, "--ignition-override")
 		if err != nil {
 			return nil, err
 		}
-		if err := ignition.CheckOverride(describeInput(name), content); err != nil {
+		if err := ignition.CheckOverride(DescribeInput(name), content); err != nil {
 			return nil, err
 		}
-		list = append(list, override{name, content})
+		list = append(list, Override{name, content})
 	}
 	return list, nil
 }
 
-func savedOverrides(dir string) ([]override, error) {
-	content, err := loadFile(dir, overridesFile)
+func savedOverrides(dir string) ([]Override, error) {
+	content, err := LoadFile(dir, OverridesFile)
 	if err != nil || content == nil {
 		return nil, err
 	}
-	var list []override
+	var list []Override
 	if err := json.Unmarshal(content, &list); err != nil {
-		return nil, usageError("reading the Ignition overrides of the earlier join: %w; give them again", err)
+		return nil, UsageError("reading the Ignition overrides of the earlier join: %w; give them again", err)
 	}
 	return list, nil
 }
 
-// saveOverrides saves the overrides for later runs.
-func saveOverrides(dir string, list []override) error {
+// SaveOverrides saves the overrides for later runs.
+func SaveOverrides(dir string, list []Override) error {
 	if len(list) == 0 {
-		return removeFiles(dir, overridesFile)
+		return RemoveFiles(dir, OverridesFile)
 	}
 	content, err := json.Marshal(list)
 	if err != nil {
 		return fmt.Errorf("encoding Ignition overrides: %w", err)
 	}
-	return saveFile(dir, overridesFile, content)
+	return SaveFile(dir, OverridesFile, content)
 }
 
-// applyOverrides merges the overrides over a payload. It first fetches the
+// ApplyOverrides merges the overrides over a payload. It first fetches the
 // resources to which the overrides refer, with the proxy and CAs of the user data,
 // and embeds them.
-func (j *operation) applyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
-	configs := make([][]byte, 0, len(j.inputs.overrides))
-	for i, one := range j.inputs.overrides {
-		whole, err := ignition.OpenOverride(ctx, describeInput(one.Name), one.Config, j.inputs.userData, log)
+func (j *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
+	configs := make([][]byte, 0, len(j.Inputs.Overrides))
+	for i, one := range j.Inputs.Overrides {
+		whole, err := ignition.OpenOverride(ctx, DescribeInput(one.Name), one.Config, j.Inputs.UserData, log)
 		if err != nil {
 			return nil, err
 		}
-		j.inputs.overrides[i].Config = whole
+		j.Inputs.Overrides[i].Config = whole
 		configs = append(configs, whole)
 	}
 	return p.Override(configs...)
@@ -82,18 +82,18 @@ func (j *operation) applyOverrides(ctx context.Context, p *ignition.Payload, log
 
 // saveWithout saves the payload and the overrides without the file at path, so that
 // later runs do not write it again.
-func (j *operation) saveWithout(path string) error {
-	raw, err := ignition.WithoutFile(j.payload.Raw, path)
+func (j *Builder) saveWithout(path string) error {
+	raw, err := ignition.WithoutFile(j.Payload.Raw, path)
 	if err != nil {
 		return err
 	}
-	for i, one := range j.inputs.overrides {
-		if j.inputs.overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
+	for i, one := range j.Inputs.Overrides {
+		if j.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
 			return err
 		}
 	}
-	if err := saveOverrides(j.dir, j.inputs.overrides); err != nil {
+	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
 		return err
 	}
-	return saveFile(j.dir, payloadFile, raw)
+	return SaveFile(j.Dir, PayloadFile, raw)
 }

@@ -25,7 +25,7 @@ const (
 // that starts over without overrides has none.
 func TestReadOverrides(t *testing.T) {
 	begun := State{Started: time.Now()}
-	kept := []override{{"/gone/kept.ign", []byte(firstOverride)}}
+	kept := []Override{{"/gone/kept.ign", []byte(firstOverride)}}
 	stub := writeTempFile(t, stubOf(t, "a.example.com", "clusters/one", "11"))
 	for name, test := range map[string]struct {
 		config config.Join
@@ -44,18 +44,18 @@ func TestReadOverrides(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := saveOverrides(dir, kept); err != nil {
+			if err := SaveOverrides(dir, kept); err != nil {
 				t.Fatal(err)
 			}
-			if err := saveFile(dir, userDataFile, stubOf(t, "kept.example.com", "clusters/kept", "22")); err != nil {
+			if err := SaveFile(dir, UserDataFile, stubOf(t, "kept.example.com", "clusters/kept", "22")); err != nil {
 				t.Fatal(err)
 			}
-			in, err := readInputs(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
+			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(firstOverride))
 			if err != nil {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, one := range in.overrides {
+			for _, one := range in.Overrides {
 				got = append(got, string(one.Config))
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {
@@ -82,7 +82,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 		"not even a dir": {[]string{t.TempDir()}, "--ignition-override"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := readInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, State{}, t.TempDir(), false, strings.NewReader(firstOverride))
+			_, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: test.names}, State{}, t.TempDir(), false, strings.NewReader(firstOverride))
 			if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Usage || report.RemedyOf(err) == "" {
 				t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}
@@ -93,8 +93,8 @@ func TestBadOverridesAreRefused(t *testing.T) {
 // Saved overrides must be protected as secrets, and must be removed with the join.
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
-	list := []override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	j := &operation{dir: dir, inputs: inputs{overrides: list}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
+	list := []Override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
+	j := &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -105,17 +105,17 @@ func TestOverridesAreSaved(t *testing.T) {
 	if diff := cmp.Diff(list, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if info, err := os.Stat(filepath.Join(dir, overridesFile)); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(filepath.Join(dir, OverridesFile)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	j.inputs.overrides = nil
+	j.Inputs.Overrides = nil
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
 	if got, err = savedOverrides(dir); err != nil || got != nil {
 		t.Errorf("a # join without overrides keeps those before: %v, %v", got, err)
 	}
-	if err := saveFile(dir, overridesFile, []byte("{")); err != nil {
+	if err := SaveFile(dir, OverridesFile, []byte("{")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := savedOverrides(dir); report.CodeOf(err) != report.Usage {
@@ -124,14 +124,14 @@ func TestOverridesAreSaved(t *testing.T) {
 }
 
 // operationWithPayload saves a payload and returns an operation that refers to it.
-func operationWithPayload(t *testing.T, overrides ...string) *operation {
+func operationWithPayload(t *testing.T, overrides ...string) *Builder {
 	t.Helper()
-	j := &operation{dir: t.TempDir()}
+	j := &Builder{Dir: t.TempDir()}
 	for _, one := range overrides {
-		j.inputs.overrides = append(j.inputs.overrides, override{"a", []byte(one)})
+		j.Inputs.Overrides = append(j.Inputs.Overrides, Override{"a", []byte(one)})
 	}
-	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + bootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
-	if err := saveFile(j.dir, payloadFile, []byte(content)); err != nil {
+	content := `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/a","contents":{"source":"data:,a"}},{"path":"` + BootstrapKubeconfigPath + `","contents":{"source":"data:,b"}}]}}`
+	if err := SaveFile(j.Dir, PayloadFile, []byte(content)); err != nil {
 		t.Fatal(err)
 	}
 	return j
@@ -139,19 +139,19 @@ func operationWithPayload(t *testing.T, overrides ...string) *operation {
 
 func TestPayloadIsOverridden(t *testing.T) {
 	j := operationWithPayload(t, firstOverride, secondOverride)
-	kept, err := j.loadPayload(t.Context(), report.Log{})
+	kept, err := j.LoadPayload(t.Context(), report.Log{})
 	if err != nil || !kept {
 		t.Fatalf("%t, %v", kept, err)
 	}
 	for name, want := range map[string]string{"/etc/a": "a", "/etc/first": "a", "/etc/second": "b"} {
-		if content, _, _ := j.payload.File(name); string(content) != want {
+		if content, _, _ := j.Payload.File(name); string(content) != want {
 			t.Errorf("%s is %q", name, content)
 		}
 	}
-	if got, want := j.payloadSummary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
+	if got, want := j.PayloadSummary(), "4 files, 0 units, 0 kB, with 2 overrides"; got != want {
 		t.Errorf("size %q", got)
 	}
-	if strings.Contains(string(j.payload.Raw), "first") {
+	if strings.Contains(string(j.Payload.Raw), "first") {
 		t.Error("overrides would be kept as what was served")
 	}
 }
@@ -166,25 +166,25 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	defer server.Close()
 	site := writeTempFile(t, []byte(`{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/c","contents":{"source":"`+server.URL+`/c"}}]}}`))
 	stub := writeTempFile(t, stubOf(t, "a.example.com", "clusters/one", "11"))
-	in, err := readInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, State{}, t.TempDir(), false, nil)
+	in, err := ReadInputs(config.Join{UserData: stub, IgnitionOverrides: []string{site}}, State{}, t.TempDir(), false, nil)
 	if err != nil || asked != 0 {
 		t.Fatalf("asked %d times while inputs are read, %v", asked, err)
 	}
 	j := operationWithPayload(t)
-	j.inputs.overrides = in.overrides
+	j.Inputs.Overrides = in.Overrides
 	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	again := &operation{dir: j.dir}
-	if again.inputs.overrides, err = savedOverrides(j.dir); err != nil {
+	again := &Builder{Dir: j.Dir}
+	if again.Inputs.Overrides, err = savedOverrides(j.Dir); err != nil {
 		t.Fatal(err)
 	}
 	server.Close()
 	if _, err := fetchPayload(t.Context(), again, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*operation{j, again} {
-		if content, _, _ := one.payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
+	for _, one := range []*Builder{j, again} {
+		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
 			t.Errorf("content %q, asked %d times", content, asked)
 		}
 	}
@@ -193,32 +193,32 @@ func TestOverrideFromElsewhere(t *testing.T) {
 // The bootstrap credential must be removed from everything that is saved, whatever
 // its origin.
 func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
-	j := operationWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+bootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
-	if _, err := j.loadPayload(t.Context(), report.Log{}); err != nil {
+	j := operationWithPayload(t, firstOverride, `{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"`+BootstrapKubeconfigPath+`","mode":384},{"path":"/etc/c"}]}}`)
+	if _, err := j.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.saveWithout(bootstrapKubeconfigPath); err != nil {
+	if err := j.saveWithout(BootstrapKubeconfigPath); err != nil {
 		t.Fatal(err)
 	}
-	list, err := savedOverrides(j.dir)
+	list, err := savedOverrides(j.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := &operation{dir: j.dir, inputs: inputs{overrides: list}}
-	if _, err := again.loadPayload(t.Context(), report.Log{}); err != nil {
+	again := &Builder{Dir: j.Dir, Inputs: Inputs{Overrides: list}}
+	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	if again.bootstrapKubeconfig() != nil {
+	if again.BootstrapKubeconfig() != nil {
 		t.Error("the credential is back")
 	}
-	if again.payload.FileCount() != 3 {
-		t.Errorf("left: %s", again.payload)
+	if again.Payload.FileCount() != 3 {
+		t.Errorf("left: %s", again.Payload)
 	}
 }
 
 func TestOverrideThatDoesNotFitThePayload(t *testing.T) {
 	j := operationWithPayload(t, `{"ignition":{"version":"3.2.0"},"storage":{"links":[{"path":"/etc","target":"/x"}]}}`)
-	if _, err := j.loadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
+	if _, err := j.LoadPayload(t.Context(), report.Log{}); report.CodeOf(err) != report.Usage || !strings.Contains(err.Error(), "do not fit together") {
 		t.Errorf("%v", err)
 	}
 }

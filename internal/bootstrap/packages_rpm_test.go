@@ -16,7 +16,7 @@ import (
 )
 
 // operationOnBench returns an operation on a RHEL 9 host that has the packages of the bench.
-func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *operation {
+func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *Builder {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.TransactionKind: on})
@@ -24,9 +24,9 @@ func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *operatio
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close() })
-	return &operation{
-		config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, packageHost: b.Root,
-		localHost: &localHost{ledger: book, facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
+	return &Builder{
+		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
+		Machine: &Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
 	}
 }
 
@@ -42,7 +42,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	b.AddRepository("site", "enabled=1", "gpgkey=file://"+key)
 
 	told := operationOnBench(t, b, false)
-	refused, err := told.checkPackageDecision(t.Context())
+	refused, err := told.CheckPackages(t.Context())
 	if err != nil || report.CodeOf(refused) != report.Refused || !strings.Contains(report.RemedyOf(refused), "dnf install 'openshift-kubelet-4.18.*' 'cri-o-1.31.*' conmon crun") {
 		t.Fatalf("%v; %v\n%s", err, refused, report.RemedyOf(refused))
 	}
@@ -53,22 +53,22 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	if _, err := ensurePackages(t.Context(), told, report.Log{}); err == nil || err.Error() != refused.Error() {
 		t.Errorf("the step says %v", err)
 	}
-	if items := told.ledger.Items(); len(items) > 0 {
+	if items := told.Ledger.Items(); len(items) > 0 {
 		t.Errorf("something was changed: %v", items)
 	}
 
 	j := operationOnBench(t, b, true)
-	if refused, err := j.checkPackageDecision(t.Context()); err != nil || refused != nil {
+	if refused, err := j.CheckPackages(t.Context()); err != nil || refused != nil {
 		t.Fatal(err, refused)
 	}
-	if err := j.installPackages(t.Context(), report.Log{}, j.packageDecision.Specs()); err != nil {
+	if err := j.installPackages(t.Context(), report.Log{}, j.Packages.Specs()); err != nil {
 		t.Fatal(err)
 	}
 	again := operationOnBench(t, b, false)
-	if refused, err := again.checkPackageDecision(t.Context()); err != nil || refused != nil || again.packageDecision.Present != 7 {
-		t.Errorf("after it: %v, %v, %+v", err, refused, again.packageDecision)
+	if refused, err := again.CheckPackages(t.Context()); err != nil || refused != nil || again.Packages.Present != 7 {
+		t.Errorf("after it: %v, %v, %+v", err, refused, again.Packages)
 	}
-	outcome, err := j.ledger.Undo(t.Context())
+	outcome, err := j.Ledger.Undo(t.Context())
 	if err != nil || len(outcome.Kept) > 0 {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
@@ -88,7 +88,7 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 	if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), "is not signed") {
 		t.Errorf("%v", err)
 	}
-	outcome, err := j.ledger.Undo(t.Context())
+	outcome, err := j.Ledger.Undo(t.Context())
 	if texts := j.notRestored(outcome.Restored); err != nil || len(texts) > 0 {
 		t.Errorf("%v; leave says %q", err, texts)
 	}

@@ -105,7 +105,7 @@ func (r retrier) waitForRetry(ctx context.Context, a attempt, since time.Time, l
 	r.setStatus(fmt.Sprintf("waits since %s, tries again at %s: %s", since.Format("Jan 2 15:04"), until.Format(time.TimeOnly), what))
 	for rested := time.Duration(0); rested < long && r.fingerprint() == marks; rested += pollInterval {
 		if err := r.wait(ctx, min(pollInterval, long-rested)); err != nil {
-			return report.Fail(report.Interrupted, "systemctl start "+serviceUnit, "interrupted while waiting: %s", what)
+			return report.Fail(report.Interrupted, "systemctl start "+ServiceUnit, "interrupted while waiting: %s", what)
 		}
 	}
 	return nil

@@ -8,8 +8,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// progress returns the progress of the join: "none", "joining" or "joined".
-func (s State) progress() string {
+// Progress returns the progress of the join: "none", "joining" or "joined".
+func (s State) Progress() string {
 	switch {
 	case !s.Exists():
 		return "none"
@@ -19,18 +19,18 @@ func (s State) progress() string {
 	return "joined"
 }
 
-// phase returns progress, or "leaving" while a leave is unfinished.
-func (s State) phase() string {
+// Phase returns progress, or "leaving" while a leave is unfinished.
+func (s State) Phase() string {
 	if !s.Leaving.IsZero() {
 		return "leaving"
 	}
-	return s.progress()
+	return s.Progress()
 }
 
-// checkNotLeaving fails if a leave is unfinished. A leave that a power failure or a
+// CheckNotLeaving fails if a leave is unfinished. A leave that a power failure or a
 // reboot interrupted must not become a join.
-func (s State) checkNotLeaving() error {
-	if s.phase() != "leaving" {
+func (s State) CheckNotLeaving() error {
+	if s.Phase() != "leaving" {
 		return nil
 	}
 	return report.Fail(report.Refused,
@@ -38,12 +38,12 @@ func (s State) checkNotLeaving() error {
 		"a leave of this host began at %s and has not finished", s.Leaving.Local().Format(time.RFC3339))
 }
 
-// hasCompleted reports whether the host has completed the step, so that the results
+// HasCompleted reports whether the host has completed the step, so that the results
 // of the step must exist. It returns false for skipped steps.
-func (s State) hasCompleted(name string) bool {
+func (s State) HasCompleted(name string) bool {
 	place := func(fits func(Step) bool) int { return slices.IndexFunc(Steps(), fits) }
 	last := place(func(step Step) bool { return step.Name == s.LastStep })
-	switch s.phase() {
+	switch s.Phase() {
 	case "none", "leaving":
 		return false
 	case "joined": // also while a later run repeats the steps
@@ -53,8 +53,8 @@ func (s State) hasCompleted(name string) bool {
 	return at >= 0 && at <= last && !slices.Contains(s.Config.Skip, name)
 }
 
-// nextStep returns the name of the step after the last completed one.
-func (s State) nextStep() string {
+// NextStep returns the name of the step after the last completed one.
+func (s State) NextStep() string {
 	steps := Steps()
 	at := slices.IndexFunc(steps, func(step Step) bool { return step.Name == s.LastStep }) + 1
 	if at == len(steps) {

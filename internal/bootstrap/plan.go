@@ -34,23 +34,23 @@ func (PlanDocument) Err() error { return nil }
 // changes nothing, not even the agent's own state.
 func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	document := PlanDocument{TypeMeta: report.Meta("Plan")}
-	j, err := openReadOnly(ctx, options)
+	j, err := OpenReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
-	defer j.close()
-	if j.systemd == nil {
-		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", j.systemdErr)
+	defer j.Close()
+	if j.Systemd == nil {
+		return document, report.Fail(report.Refused, "", "comparing the units with this host: %w", j.SystemdErr)
 	}
-	if _, err := j.loadPayload(ctx, report.Log{Sink: j.sink, Step: "fetch"}); err != nil {
+	if _, err := j.LoadPayload(ctx, report.Log{Sink: j.Sink, Step: "fetch"}); err != nil {
 		return document, err
 	}
-	if err := j.adaptPayload(ctx); err != nil {
+	if err := j.AdaptPayload(ctx); err != nil {
 		return document, err
 	}
-	document.NodePool, document.Notes = j.plan.NodePool, append([]ignition.Note{}, j.plan.Notes...)
-	document.MissingUnits = j.plan.MissingUnits
-	for _, one := range j.inputs.overrides {
+	document.NodePool, document.Notes = j.Plan.NodePool, append([]ignition.Note{}, j.Plan.Notes...)
+	document.MissingUnits = j.Plan.MissingUnits
+	for _, one := range j.Inputs.Overrides {
 		document.Overrides = append(document.Overrides, one.Name)
 	}
 	if document.NodeName, err = j.expectedNodeName(); err != nil {
@@ -59,7 +59,7 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 	if document.Changes, err = j.plannedChanges(ctx, options.Diff); err != nil {
 		return document, err
 	}
-	move, err := j.planMigration(ctx)
+	move, err := j.PlanMigration(ctx)
 	if err != nil {
 		return document, err
 	}
@@ -71,17 +71,17 @@ func Plan(ctx context.Context, options Options) (PlanDocument, error) {
 
 // plannedChanges returns the changes of all steps that can be determined in
 // advance, except those of the network.
-func (j *operation) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
-	wanted, err := j.wantedRuntime()
+func (j *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChange, error) {
+	wanted, err := j.WantedRuntime()
 	if err != nil {
 		return nil, err
 	}
 	runtime := crio.Changes(wanted)
-	people, err := accounts.Plan(ctx, j.accounts())
+	people, err := accounts.Plan(ctx, j.Accounts())
 	if err != nil {
 		return nil, err
 	}
-	pending, err := j.ledger.Diff(ctx, slices.Concat(people, j.plan.Changes(), j.plan.Kubelet, runtime))
+	pending, err := j.Ledger.Diff(ctx, slices.Concat(people, j.Plan.Changes(), j.Plan.Kubelet, runtime))
 	if err != nil {
 		return nil, err
 	}
@@ -96,18 +96,18 @@ func (j *operation) plannedChanges(ctx context.Context, diff bool) ([]PlannedCha
 	return changes, nil
 }
 
-// openReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
-func openReadOnly(ctx context.Context, options Options) (*operation, error) {
-	state, err := readState(options.StateDir)
+// OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
+func OpenReadOnly(ctx context.Context, options Options) (*Builder, error) {
+	state, err := ReadState(options.StateDir)
 	if err != nil {
 		return nil, err
 	}
-	j := &operation{config: mergeSaved(options.Config, state), dir: options.StateDir, sink: options.Sink, state: state}
-	if j.inputs, err = readInputs(options.Config, state, j.dir, false, options.Stdin); err != nil {
+	j := &Builder{Config: MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
+	if j.Inputs, err = ReadInputs(options.Config, state, j.Dir, false, options.Stdin); err != nil {
 		return nil, err
 	}
-	j.config = mergeJoinToken(j.config, j.inputs.joinToken)
-	j.state.setSource(j.inputs.userData)
-	j.localHost, err = openLocalHost(ctx, options.StateDir, false)
+	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
+	j.State.SetSource(j.Inputs.UserData)
+	j.Machine, err = OpenMachine(ctx, options.StateDir, false)
 	return j, err
 }

@@ -18,11 +18,11 @@ const maxPluginSize = 32 << 20
 
 // pluginSnapshots returns the changes that record the plugin directories before
 // pods write to them: the names they contain, and each file that pods can replace.
-func (j *operation) pluginSnapshots() ([]ledger.Change, error) {
+func (j *Builder) pluginSnapshots() ([]ledger.Change, error) {
 	var files, dirs []ledger.Change
-	for _, dir := range pluginDirectories() {
+	for _, dir := range PluginDirs() {
 		kind, why := ledger.Contents, "pods install plugins there"
-		err := j.tree.Walk(dir, func(p string, info hostfs.Info) error {
+		err := j.Tree.Walk(dir, func(p string, info hostfs.Info) error {
 			if info.Type == hostfs.Directory {
 				return nil
 			}
@@ -53,8 +53,8 @@ type addedPaths struct {
 // findAddedPaths returns the paths that were created in the directories of items
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
-func (j *operation) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &ledger.DirSnapshot{Tree: j.tree}
+func (j *Builder) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
+	contents := &ledger.DirSnapshot{Tree: j.Tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
@@ -65,7 +65,7 @@ func (j *operation) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 			return nil, err
 		}
 		shared := item.Kind == ledger.SharedContents
-		if shared || slices.Contains(pluginDirectories(), item.Target) {
+		if shared || slices.Contains(PluginDirs(), item.Target) {
 			came, err = j.onlyFiles(came)
 		} else {
 			came, err = j.topmost(item, came)
@@ -80,10 +80,10 @@ func (j *operation) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 	return all, nil
 }
 
-func (j *operation) onlyFiles(paths []string) ([]string, error) {
+func (j *Builder) onlyFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, p := range paths {
-		info, err := j.tree.Lstat(p)
+		info, err := j.Tree.Lstat(p)
 		if err != nil {
 			return nil, err
 		}
@@ -95,9 +95,9 @@ func (j *operation) onlyFiles(paths []string) ([]string, error) {
 }
 
 // topmost returns the paths of an item that are not below another one.
-func (j *operation) topmost(item ledger.Item, paths []string) ([]string, error) {
+func (j *Builder) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
-		there, err := j.tree.Exists(item.Target)
+		there, err := j.Tree.Exists(item.Target)
 		if err != nil || !there {
 			return nil, err
 		}
@@ -112,11 +112,11 @@ func (j *operation) topmost(item ledger.Item, paths []string) ([]string, error) 
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (j *operation) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
+func (j *Builder) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
 	for _, l := range found {
 		var removed, kept []string
 		for _, p := range l.paths {
-			info, err := j.tree.Lstat(p)
+			info, err := j.Tree.Lstat(p)
 			if err != nil {
 				return err
 			}
@@ -134,7 +134,7 @@ func (j *operation) reportAddedPaths(document *LeaveDocument, found []addedPaths
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(externalDirs(), l.dir) && l.dir != crio.StorageDir {
+		if len(removed) > 0 && !slices.Contains(ExternalDirs(), l.dir) && l.dir != crio.StorageDir {
 			log.Note(fmt.Sprintf("removed from %s: %s", l.dir, abbreviateList(removed)))
 		}
 		if len(kept) > 0 {

@@ -31,15 +31,15 @@ func writeTree(t *testing.T, root string, files map[string]string) {
 
 // hostIn returns a host below root with a ledger of its own, which the test
 // closes.
-func hostIn(t *testing.T, root string) *localHost {
+func hostIn(t *testing.T, root string) *Machine {
 	t.Helper()
 	tree, err := hostfs.OpenTree(root)
 	noError(t, err)
 	t.Cleanup(func() { _ = tree.Close() })
-	m := &localHost{tree: tree, bridge: &migrate.Driver{Tree: tree}, plugin: &networkplugin.Driver{}}
-	m.ledger, err = ledger.Open(t.TempDir(), m.drivers())
+	m := &Machine{Tree: tree, Bridge: &migrate.Driver{Tree: tree}, Plugin: &networkplugin.Driver{}}
+	m.Ledger, err = ledger.Open(t.TempDir(), m.Drivers())
 	noError(t, err)
-	t.Cleanup(func() { _ = m.ledger.Close() })
+	t.Cleanup(func() { _ = m.Ledger.Close() })
 	return m
 }
 
@@ -66,12 +66,12 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			writeTree(t, root, before)
 			noError(t, os.MkdirAll(filepath.Join(root, "var/lib/kubelet"), 0o750)) // an RPM contains it
 			m := hostIn(t, root)
-			m.sharedDriver.Purge = purge
+			m.SharedContents.Purge = purge
 			var story events
-			j := &operation{localHost: m, plan: &ignition.Plan{}, sink: &story}
+			j := &Builder{Machine: m, Plan: &ignition.Plan{}, Sink: &story}
 			_, err := writeFiles(t.Context(), j, report.Log{})
 			noError(t, err)
-			if drift, err := m.ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
+			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
 			writeTree(t, root, since)

@@ -18,17 +18,17 @@ type PreflightDocument struct {
 // run; their findings are in the document and in its Err.
 func Preflight(ctx context.Context, options Options) (PreflightDocument, error) {
 	document := PreflightDocument{TypeMeta: report.Meta("Preflight")}
-	j, err := openReadOnly(ctx, options)
+	j, err := OpenReadOnly(ctx, options)
 	if err != nil {
 		return document, err
 	}
-	defer j.close()
-	facts, err := j.hostFacts(ctx, report.Log{Sink: j.sink, Step: "preflight"})
+	defer j.Close()
+	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: "preflight"})
 	if err != nil {
 		return document, err
 	}
 	document.Result = preflight.Run(preflight.HostChecks(), facts)
-	if j.managesPackages() {
+	if j.ManagesPackages() {
 		document.Checked++
 		document.Findings = append(document.Findings, j.packageFindings(ctx)...)
 	}

@@ -11,25 +11,25 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// requiredEndpoints returns the endpoints that must be reachable before and after
+// RequiredEndpoints returns the endpoints that must be reachable before and after
 // the migration of the uplink: the API server, without which the node is lost to
 // the cluster, the ignition server, and those of --verify-reach.
-func (j *operation) requiredEndpoints() []migrate.Endpoint {
+func (j *Builder) RequiredEndpoints() []migrate.Endpoint {
 	var all []migrate.Endpoint
-	if server, err := url.Parse(j.state.APIServer); err == nil && server.Hostname() != "" {
+	if server, err := url.Parse(j.State.APIServer); err == nil && server.Hostname() != "" {
 		pool := x509.NewCertPool()
-		pool.AppendCertsFromPEM(j.state.APIServerCA)
+		pool.AppendCertsFromPEM(j.State.APIServerCA)
 		all = append(all, migrate.Endpoint{
 			Name: "the API server", Address: net.JoinHostPort(server.Hostname(), cmp.Or(server.Port(), "443")),
 			TLS: &tls.Config{RootCAs: pool, ServerName: server.Hostname(), MinVersion: tls.VersionTLS12},
 		})
 	}
 	if j.needsIgnition() {
-		if address, trust, ok := j.fetcher(report.Log{}).DirectAddress(j.inputs.userData); ok {
+		if address, trust, ok := j.Fetcher(report.Log{}).DirectAddress(j.Inputs.UserData); ok {
 			all = append(all, migrate.Endpoint{Name: "the ignition server", Address: address, TLS: trust})
 		}
 	}
-	for _, peer := range j.config.RequiredEndpoints {
+	for _, peer := range j.Config.RequiredEndpoints {
 		host, _, _ := net.SplitHostPort(peer) // was validated before
 		all = append(all, migrate.Endpoint{Name: "peer " + host, Address: peer})
 	}
@@ -39,6 +39,6 @@ func (j *operation) requiredEndpoints() []migrate.Endpoint {
 // needsIgnition reports whether the ignition server must be reachable. A join that
 // resumes with a saved payload no longer needs the server and must not fail because
 // of it.
-func (j *operation) needsIgnition() bool {
-	return j.inputs.userData != nil && (j.payload == nil || j.payload.Server != "")
+func (j *Builder) needsIgnition() bool {
+	return j.Inputs.UserData != nil && (j.Payload == nil || j.Payload.Server != "")
 }

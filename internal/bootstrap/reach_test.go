@@ -36,10 +36,10 @@ func TestRequiredEndpoints(t *testing.T) {
 		"the ignition server by a proxy": {"https://api.example.com:6443", proxied, nil, nil, []string{api}},
 		"nothing is known":               {"", nil, nil, nil, nil},
 	} {
-		j := &operation{config: config.Join{RequiredEndpoints: test.peers}, payload: test.payload}
-		j.inputs.userData, j.state.APIServer, j.state.APIServerCA = test.stub, test.api, certtest.NewCA(t, "ca").PEM
+		j := &Builder{Config: config.Join{RequiredEndpoints: test.peers}, Payload: test.payload}
+		j.Inputs.UserData, j.State.APIServer, j.State.APIServerCA = test.stub, test.api, certtest.NewCA(t, "ca").PEM
 		var got []string
-		for _, reach := range j.requiredEndpoints() {
+		for _, reach := range j.RequiredEndpoints() {
 			text := reach.Name + " " + reach.Address
 			if reach.TLS != nil {
 				text += " TLS " + reach.TLS.ServerName

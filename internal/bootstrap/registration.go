@@ -17,63 +17,63 @@ const registrationPath = "/etc/systemd/system/" + kubelet.UnitName + ".d/" + kub
 
 // registration returns the labels and taints with which kubelet must register the
 // Node: the configured ones and, on a hosted cluster, the NodePool's label.
-func (j *operation) registration() (kubelet.Registration, error) {
+func (j *Builder) registration() (kubelet.Registration, error) {
 	pool := ""
-	if j.isHosted() {
-		pool = j.state.NodePool
+	if j.IsHosted() {
+		pool = j.State.NodePool
 	}
-	return kubelet.NewRegistration(j.config.Labels, j.config.Taints, pool)
+	return kubelet.NewRegistration(j.Config.Labels, j.Config.Taints, pool)
 }
 
 // planRegistration adds the drop-in with labels and taints to the plan. If the unit
 // does not allow such a drop-in, planRegistration fails if labels or taints are
 // configured. For the NodePool's label alone it adds a note.
-func (j *operation) planRegistration() error {
+func (j *Builder) planRegistration() error {
 	wishes, err := j.registration()
 	if err != nil {
 		return err
 	}
-	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.isHosted() && j.state.NodePool != "" {
-		j.plan.Notes = append(j.plan.Notes, ignition.Note{
+	if _, labelled := wishes.Labels[kubelet.NodePoolLabel]; !labelled && j.IsHosted() && j.State.NodePool != "" {
+		j.Plan.Notes = append(j.Plan.Notes, ignition.Note{
 			Subject: "label " + kubelet.NodePoolLabel, Action: ignition.Unsupported, Rule: "registration",
-			Reason: "the name of NodePool " + j.state.NodePool + " cannot be the value of a label",
+			Reason: "the name of NodePool " + j.State.NodePool + " cannot be the value of a label",
 		})
 	}
 	content, err := wishes.RenderDropIn(j.kubeletLaunch(false))
 	rule := ignition.Note{Subject: registrationPath, Rule: "registration"}
 	switch {
-	case err != nil && len(j.config.Labels)+len(j.config.Taints) > 0:
+	case err != nil && len(j.Config.Labels)+len(j.Config.Taints) > 0:
 		return err
 	case err != nil:
 		rule.Action, rule.Reason = ignition.Unsupported, err.Error()
 	case content != "":
 		rule.Action, rule.Reason = ignition.Add, "kubelet registers the Node with "+wishes.String()
-		j.plan.Files = append(j.plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
+		j.Plan.Files = append(j.Plan.Files, ledger.FileChange(registrationPath, "labels and taints of the Node", content))
 	default:
-		if !slices.ContainsFunc(j.ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
+		if !slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Target == registrationPath }) {
 			return nil
 		}
 		rule.Action, rule.Reason = ignition.Change, "no label or taint is asked for any more"
-		j.plan.Files = append(j.plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
+		j.Plan.Files = append(j.Plan.Files, ledger.Change{Kind: ledger.File, Target: registrationPath, Reason: rule.Reason})
 	}
-	j.plan.Notes = append(j.plan.Notes, rule)
+	j.Plan.Notes = append(j.Plan.Notes, rule)
 	return nil
 }
 
 // registerRequest returns the Node that is submitted as a dry run before kubelet
 // starts, or nil if there is no plan yet.
-func (j *operation) registerRequest() *kubelet.RegistrationCheck {
+func (j *Builder) registerRequest() *kubelet.RegistrationCheck {
 	wishes, err := j.registration()
-	if j.plan == nil || err != nil {
+	if j.Plan == nil || err != nil {
 		return nil
 	}
-	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: wishes, Arch: j.facts.Arch, FirstJoin: j.state.Finished.IsZero()}
+	return &kubelet.RegistrationCheck{UnitFiles: j.kubeletLaunch(true), Desired: wishes, Arch: j.Facts.Arch, FirstJoin: j.State.Finished.IsZero()}
 }
 
 // kubeletLaunch returns the unit file and drop-ins with which systemd will start
 // kubelet, with or without the agent's own drop-in. Planned files replace the
 // host's, in the directories of systemd.unit(5).
-func (j *operation) kubeletLaunch(ours bool) kubelet.UnitFiles {
+func (j *Builder) kubeletLaunch(ours bool) kubelet.UnitFiles {
 	launch := kubelet.UnitFiles{File: j.plannedFile}
 	dropins := map[string]string{}
 	for _, dir := range []string{"/usr/lib/systemd/system", "/usr/local/lib/systemd/system", "/run/systemd/system", "/etc/systemd/system"} {
@@ -96,8 +96,8 @@ func (j *operation) kubeletLaunch(ours bool) kubelet.UnitFiles {
 
 // plannedFile returns the content of a file after the plan is applied. A link reads
 // as empty, because systemd treats a link to /dev/null as a file without content.
-func (j *operation) plannedFile(p string) ([]byte, bool) {
-	for _, change := range slices.Backward(j.plan.Files) {
+func (j *Builder) plannedFile(p string) ([]byte, bool) {
+	for _, change := range slices.Backward(j.Plan.Files) {
 		switch {
 		case change.Target != p:
 		case change.Kind == ledger.Symlink:
@@ -111,14 +111,14 @@ func (j *operation) plannedFile(p string) ([]byte, bool) {
 
 // hostFile reads a file of the host and follows links. /etc/os-release is a link,
 // and so are some drop-ins.
-func (j *operation) hostFile(p string) ([]byte, bool) {
+func (j *Builder) hostFile(p string) ([]byte, bool) {
 	for range 10 { // more links indicate a loop
-		info, err := j.tree.Lstat(p)
+		info, err := j.Tree.Lstat(p)
 		switch {
 		case err != nil:
 			return nil, false
 		case info.Type != hostfs.Symlink:
-			content, _, err := j.tree.ReadFile(p)
+			content, _, err := j.Tree.ReadFile(p)
 			return content, err == nil
 		case info.Link == "/dev/null":
 			return nil, true
@@ -133,12 +133,12 @@ func (j *operation) hostFile(p string) ([]byte, bool) {
 
 // plannedNames returns the names in a directory after the plan is applied. The
 // result also contains files that the plan removes.
-func (j *operation) plannedNames(dir string) []string {
-	names, err := j.tree.ReadDir(dir)
+func (j *Builder) plannedNames(dir string) []string {
+	names, err := j.Tree.ReadDir(dir)
 	if err != nil {
 		names = nil // the directory does not exist or is not readable
 	}
-	for _, change := range j.plan.Files {
+	for _, change := range j.Plan.Files {
 		if path.Dir(change.Target) == dir {
 			names = append(names, path.Base(change.Target))
 		}

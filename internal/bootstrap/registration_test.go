@@ -25,7 +25,7 @@ func plannedUnit(content string) ledger.Change {
 
 // plannedOperation returns an operation with the plan that joins the NodePool, on a host
 // with the files.
-func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Change) *operation {
+func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Change) *Builder {
 	t.Helper()
 	root := t.TempDir()
 	for name, content := range files {
@@ -53,17 +53,17 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
-	return &operation{
-		state:     State{Hosted: true, NodePool: "clusters/demo-workers"},
-		localHost: &localHost{tree: tree, ledger: book, facts: hostinfo.Facts{Arch: "amd64"}},
-		plan:      &ignition.Plan{Files: plan},
+	return &Builder{
+		State:     State{Hosted: true, NodePool: "clusters/demo-workers"},
+		Machine: &Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
+		Plan:      &ignition.Plan{Files: plan},
 	}
 }
 
 // plannedDropIn returns the planned content of the drop-in, "" if none is planned.
-func plannedDropIn(j *operation) string {
+func plannedDropIn(j *Builder) string {
 	content := ""
-	for _, change := range j.plan.Files {
+	for _, change := range j.Plan.Files {
 		if change.Target == registrationPath {
 			content = string(change.Desired.Content)
 		}
@@ -75,7 +75,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 	for name, test := range map[string]struct {
 		files map[string]string
 		plan  []ledger.Change
-		join  func(*operation)
+		join  func(*Builder)
 		want  string // part of the drop-in; "" if there must be none
 		note  string
 		fails string
@@ -87,12 +87,12 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a label of that name is a person's": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *operation) { j.config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
+			join: func(j *Builder) { j.Config = config.Join{Labels: []string{"hypershift.openshift.io/nodePool=mine"}} },
 			want: "${ID},hypershift.openshift.io/nodePool=mine\n", note: "nodePool=mine",
 		},
 		"not on a standalone cluster": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *operation) { j.state.Hosted = false },
+			join: func(j *Builder) { j.State.Hosted = false },
 		},
 		"drop-ins of the plan and the host": {
 			files: map[string]string{
@@ -113,7 +113,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		"a unit that leaves no way, and somebody asked": {
 			files: map[string]string{units + ".d/99-site.conf": "[Service]\nExecStart=\nExecStart=/usr/bin/kubelet\n"},
 			plan:  []ledger.Change{plannedUnit(kubeletUnit)},
-			join:  func(j *operation) { j.config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
+			join:  func(j *Builder) { j.Config = config.Join{Taints: []string{"a=b:NoSchedule"}} },
 			fails: "the drop-in 99-site.conf of its unit sets ExecStart=",
 		},
 		"that drop-in is removed by the plan": {
@@ -123,7 +123,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 		},
 		"a NodePool that cannot be a label": {
 			plan: []ledger.Change{plannedUnit(kubeletUnit)},
-			join: func(j *operation) { j.state.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
+			join: func(j *Builder) { j.State.NodePool = "clusters/" + strings.Repeat("x", 64) }, note: "cannot be the value of a label",
 		},
 		"no unit at all": {note: "0 lines ExecStart="},
 	} {
@@ -140,7 +140,7 @@ func TestRegistrationIsPlanned(t *testing.T) {
 				t.Errorf("the drop-in is %q, want %q", got, test.want)
 			}
 			notes := ""
-			for _, note := range j.plan.Notes {
+			for _, note := range j.Plan.Notes {
 				notes += note.String() + "\n"
 			}
 			if (notes == "") != (test.note == "") || !strings.Contains(notes, test.note) {
@@ -156,15 +156,15 @@ func TestRegistrationIsRemoved(t *testing.T) {
 	if err := j.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := j.ledger.Apply(t.Context(), "files", j.plan.Files); err != nil {
+	if _, err := j.Ledger.Apply(t.Context(), "files", j.Plan.Files); err != nil {
 		t.Fatal(err)
 	}
-	j.state.Hosted = false
-	j.plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
+	j.State.Hosted = false
+	j.Plan.Files = []ledger.Change{plannedUnit(kubeletUnit)}
 	if err := j.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
-	made, err := j.ledger.Apply(t.Context(), "files", j.plan.Files)
+	made, err := j.Ledger.Apply(t.Context(), "files", j.Plan.Files)
 	if err != nil || len(made) != 1 || made[0].Target != registrationPath {
 		t.Errorf("Apply() = %+v, %v; want the drop-in removed", made, err)
 	}
@@ -177,7 +177,7 @@ func TestRegistrationIsRemoved(t *testing.T) {
 // drop-in and the planned environment.
 func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 	j := plannedOperation(t, map[string]string{"/usr/lib/os-release": "ID=\"rhel\"\n", "/etc/os-release": "-> ../usr/lib/os-release"}, plannedUnit(kubeletUnit))
-	j.config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
+	j.Config = config.Join{Labels: []string{"a=b"}, Taints: []string{"team=blue:NoSchedule"}}
 	if err := j.planRegistration(); err != nil {
 		t.Fatal(err)
 	}
@@ -201,13 +201,13 @@ func TestRegisteredNodeIsAsPlanned(t *testing.T) {
 func TestResumedJoinKeepsRegistration(t *testing.T) {
 	earlier := State{Config: config.Join{Labels: []string{"a=b"}, Taints: []string{"c:NoSchedule"}}}
 	earlier.Started = earlier.Started.AddDate(1, 0, 0)
-	if c := mergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
+	if c := MergeSaved(config.Join{}, earlier); len(c.Labels) != 1 || len(c.Taints) != 1 {
 		t.Errorf("a join that goes on has %v and %v", c.Labels, c.Taints)
 	}
-	if c := mergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
+	if c := MergeSaved(config.Join{Labels: []string{"x=y"}}, earlier); len(c.Labels) != 1 || c.Labels[0] != "x=y" || len(c.Taints) != 1 {
 		t.Errorf("a join with others has %v and %v", c.Labels, c.Taints)
 	}
-	if c := mergeSaved(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
+	if c := MergeSaved(config.Join{UserData: "stub.ign"}, earlier); len(c.Labels)+len(c.Taints) != 0 {
 		t.Errorf("a join that begins anew has %v and %v", c.Labels, c.Taints)
 	}
 }

@@ -24,22 +24,22 @@ type RunOptions struct {
 // of AutoJoin. Then it watches the node until ctx ends or the host has left the
 // cluster. After the join it does not change the host.
 func Run(ctx context.Context, options RunOptions) error {
-	state, err := readState(options.StateDir)
+	state, err := ReadState(options.StateDir)
 	if err != nil {
 		return err
 	}
-	if err := state.checkNotLeaving(); err != nil {
+	if err := state.CheckNotLeaving(); err != nil {
 		return err
 	}
 	if state.Finished.IsZero() {
 		if err := joinWithRetry(ctx, options); err != nil {
 			return err
 		}
-		if state, err = readState(options.StateDir); err != nil {
+		if state, err = ReadState(options.StateDir); err != nil {
 			return err
 		}
 	}
-	options.AutoJoin.removeAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
+	options.AutoJoin.RemoveAfterJoin(state, report.Log{Sink: options.Sink, Step: "watch"})
 	s := &nodeWatcher{RunOptions: options, state: state, kubeconfig: kubelet.KubeconfigPath, log: report.Log{Sink: options.Sink, Step: "watch"}}
 	if err := s.open(ctx); err != nil {
 		return err
@@ -58,18 +58,18 @@ func Run(ctx context.Context, options RunOptions) error {
 // joinWithRetry joins the host to the cluster, however long that takes.
 func joinWithRetry(ctx context.Context, options RunOptions) error {
 	return retrier{
-		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.fingerprint, wait: sleep, setStatus: report.SystemdNotifier{}.Status,
+		sink: options.Sink, try: options.tryJoin, fingerprint: options.AutoJoin.Fingerprint, wait: sleep, setStatus: report.SystemdNotifier{}.Status,
 	}.run(ctx)
 }
 
 // tryJoin attempts the join once. An administrator may have joined the host since
 // the last attempt.
 func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
-	state, err := readState(o.StateDir)
+	state, err := ReadState(o.StateDir)
 	if err != nil || !state.Finished.IsZero() {
 		return err
 	}
-	if err := state.checkNotLeaving(); err != nil {
+	if err := state.CheckNotLeaving(); err != nil {
 		return err
 	}
 	next, err := o.nextOptions(state)
@@ -85,10 +85,10 @@ func (o RunOptions) tryJoin(ctx context.Context, sink report.Sink) error {
 // join or, if there is none, start a new one.
 func (o RunOptions) nextOptions(state State) (Options, error) {
 	if state.Exists() {
-		return o.AutoJoin.resumeOptions(o.Options, state)
+		return o.AutoJoin.ResumeOptions(o.Options, state)
 	}
 	next := o.Options
-	begun, found, err := o.AutoJoin.configure(next.Config)
+	begun, found, err := o.AutoJoin.Configure(next.Config)
 	if err != nil {
 		return next, err
 	}
@@ -107,7 +107,7 @@ func failedCheckFinding(err error) watch.Finding {
 // hasEnded reports whether the host has left the cluster or has joined again. The
 // next start of the service handles the new state.
 func (s *nodeWatcher) hasEnded() (bool, error) {
-	state, err := readState(s.StateDir)
+	state, err := ReadState(s.StateDir)
 	if err != nil {
 		return false, err
 	}

@@ -22,31 +22,31 @@ type Step struct {
 	// Independent steps do not use the results of earlier steps, and can be run with
 	// --only.
 	Independent bool
-	run         func(ctx context.Context, j *operation, log report.Log) (outcome, error)
+	Run         func(ctx context.Context, j *Builder, log report.Log) (Outcome, error)
 }
 
-// outcome is the result of a successful step.
-type outcome struct {
-	summary string
-	changed bool // the step changed something; false if everything was up to date
+// Outcome is the result of a successful step.
+type Outcome struct {
+	Summary string
+	Changed bool // the step changed something; false if everything was up to date
 }
 
-// unchanged returns the outcome of a step that changed nothing.
-func unchanged(format string, args ...any) (outcome, error) {
-	return outcome{summary: fmt.Sprintf(format, args...)}, nil
+// Unchanged returns the outcome of a step that changed nothing.
+func Unchanged(format string, args ...any) (Outcome, error) {
+	return Outcome{Summary: fmt.Sprintf(format, args...)}, nil
 }
 
-// changed returns the outcome of a step that changed something.
-func changed(format string, args ...any) (outcome, error) {
-	return outcome{summary: fmt.Sprintf(format, args...), changed: true}, nil
+// Changed returns the outcome of a step that changed something.
+func Changed(format string, args ...any) (Outcome, error) {
+	return Outcome{Summary: fmt.Sprintf(format, args...), Changed: true}, nil
 }
 
 // runSteps runs the steps up to the one that --until names, and reports whether any
 // of them changed something.
-func (j *operation) runSteps(ctx context.Context, steps []Step) (bool, error) {
+func (j *Builder) runSteps(ctx context.Context, steps []Step) (bool, error) {
 	any := false
 	for _, step := range steps {
-		if slices.Contains(j.config.Skip, step.Name) {
+		if slices.Contains(j.Config.Skip, step.Name) {
 			j.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
 			j.emit(report.Event{Kind: report.StepSkipped, Step: step.Name, Message: "left out on request"})
 			continue
@@ -56,12 +56,12 @@ func (j *operation) runSteps(ctx context.Context, steps []Step) (bool, error) {
 			return any, err
 		}
 		any = any || did
-		if j.state.Leaving.IsZero() { // LastStep is the last step of the join
+		if j.State.Leaving.IsZero() { // LastStep is the last step of the join
 			if err := j.recordStep(step.Name); err != nil {
 				return any, err
 			}
 		}
-		if step.Until != "" && step.Until == j.config.Until {
+		if step.Until != "" && step.Until == j.Config.Until {
 			break
 		}
 	}
@@ -69,33 +69,33 @@ func (j *operation) runSteps(ctx context.Context, steps []Step) (bool, error) {
 }
 
 // runStep runs one step and reports whether it changed something.
-func (j *operation) runStep(ctx context.Context, step Step) (bool, error) {
+func (j *Builder) runStep(ctx context.Context, step Step) (bool, error) {
 	started := time.Now()
 	j.emit(report.Event{Kind: report.StepStarted, Step: step.Name})
-	log := report.Log{Sink: j.sink, Step: step.Name}
-	if j.localHost != nil && j.ledger != nil {
-		j.ledger.OnChange = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
+	log := report.Log{Sink: j.Sink, Step: step.Name}
+	if j.Machine != nil && j.Ledger != nil {
+		j.Ledger.OnChange = func(c ledger.Change) { log.Changed(string(c.Kind), c.Target) }
 	}
-	out, err := step.run(ctx, j, log)
+	out, err := step.Run(ctx, j, log)
 	elapsed := time.Since(started)
 	if err != nil {
-		err = explainInterruption(ctx, err)
+		err = ExplainInterruption(ctx, err)
 		j.emit(report.Event{
 			Kind: report.StepFailed, Step: step.Name, Message: err.Error(), Remedy: report.RemedyOf(err), Elapsed: elapsed,
 		})
 		return false, fmt.Errorf("%s: %w", step.Name, err)
 	}
 	kind := report.StepUnchanged
-	if out.changed {
+	if out.Changed {
 		kind = report.StepDone
 	}
-	j.emit(report.Event{Kind: kind, Step: step.Name, Message: out.summary, Elapsed: elapsed})
-	return out.changed, nil
+	j.emit(report.Event{Kind: kind, Step: step.Name, Message: out.Summary, Elapsed: elapsed})
+	return out.Changed, nil
 }
 
-// explainInterruption describes a cancellation or timeout of ctx in a message with
+// ExplainInterruption describes a cancellation or timeout of ctx in a message with
 // a remedy. Completed work is kept; the same command resumes it.
-func explainInterruption(ctx context.Context, err error) error {
+func ExplainInterruption(ctx context.Context, err error) error {
 	const again = "# run the same command again: it goes on where this one ended"
 	var failure *report.Failure
 	switch {
@@ -109,9 +109,9 @@ func explainInterruption(ctx context.Context, err error) error {
 	return err
 }
 
-func (j *operation) emit(event report.Event) {
+func (j *Builder) emit(event report.Event) {
 	event.Time = time.Now()
-	if j.sink != nil {
-		j.sink.Emit(event)
+	if j.Sink != nil {
+		j.Sink.Emit(event)
 	}
 }

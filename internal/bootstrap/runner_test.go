@@ -22,7 +22,7 @@ func (e *events) Emit(event report.Event) {
 
 // stepEnd describes how a step of a script ends.
 type stepEnd struct {
-	outcome outcome
+	outcome Outcome
 	err     error
 }
 
@@ -32,12 +32,12 @@ func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
 	steps := Steps()
 	for i := range steps {
 		name := steps[i].Name
-		steps[i].run = func(context.Context, *operation, report.Log) (outcome, error) {
+		steps[i].Run = func(context.Context, *Builder, report.Log) (Outcome, error) {
 			*ran = append(*ran, name)
 			if end, told := ends[name]; told {
 				return end.outcome, end.err
 			}
-			return unchanged("fine")
+			return Unchanged("fine")
 		}
 	}
 	return steps
@@ -76,7 +76,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &operation{config: test.config, dir: t.TempDir()}
+			j := &Builder{Config: test.config, Dir: t.TempDir()}
 			did, err := j.runSteps(t.Context(), scriptedSteps(&ran, nil))
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
@@ -84,7 +84,7 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 			if diff := cmp.Diff(test.want, ran); diff != "" {
 				t.Errorf("steps (-want +got):\n%s", diff)
 			}
-			state, err := readState(j.dir)
+			state, err := ReadState(j.Dir)
 			if err != nil || state.LastStep != test.want[len(test.want)-1] {
 				t.Errorf("remembered %q, %v", state.LastStep, err)
 			}
@@ -95,9 +95,9 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var story events
-	j := &operation{config: config.Join{Until: "identity", Skip: []string{"packages"}}, dir: t.TempDir(), sink: &story}
+	j := &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story}
 	steps := scriptedSteps(&ran, map[string]stepEnd{
-		"fetch": {outcome: outcome{summary: "80 files", changed: true}},
+		"fetch": {outcome: Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
 	})
 	did, err := j.runSteps(t.Context(), steps)
@@ -112,7 +112,7 @@ func TestRunReportsHowEachStepEnded(t *testing.T) {
 	if diff := cmp.Diff(want, story); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if state, err := readState(j.dir); err != nil || state.LastStep != "admission" {
+	if state, err := ReadState(j.Dir); err != nil || state.LastStep != "admission" {
 		t.Errorf("remembered %q, %v: the step that failed is not behind us", state.LastStep, err)
 	}
 }
@@ -147,7 +147,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &operation{dir: t.TempDir(), sink: recorder}
+			j := &Builder{Dir: t.TempDir(), Sink: recorder}
 			_, err := j.runSteps(test.ctx, scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}))
@@ -193,7 +193,7 @@ func TestUntilNamesTheStatesOfSteps(t *testing.T) {
 	var states []string
 	seen := map[string]bool{}
 	for _, step := range Steps() {
-		if seen[step.Name] || step.Description == "" || step.run == nil {
+		if seen[step.Name] || step.Description == "" || step.Run == nil {
 			t.Errorf("step %+v is twice there, or says and does nothing", step)
 		}
 		seen[step.Name] = true

@@ -14,7 +14,7 @@ import (
 
 // operationOf returns an operation with the payload files, on a host with the other
 // files.
-func operationOf(t *testing.T, payload, onHost map[string]string) *operation {
+func operationOf(t *testing.T, payload, onHost map[string]string) *Builder {
 	t.Helper()
 	var files []string
 	for _, name := range sortedKeys(payload) {
@@ -39,7 +39,7 @@ func operationOf(t *testing.T, payload, onHost map[string]string) *operation {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { tree.Close() })
-	return &operation{payload: loaded, localHost: &localHost{tree: tree}}
+	return &Builder{Payload: loaded, Machine: &Machine{Tree: tree}}
 }
 
 // CRI-O uses the last file of its directory, whether it belongs to the payload or
@@ -69,7 +69,7 @@ func TestDefaultRuntimeIsThatOfTheLastFile(t *testing.T) {
 // The package of the pool's default runtime is required.
 func TestCommandsContainTheDefaultRuntime(t *testing.T) {
 	j := operationOf(t, map[string]string{"/etc/crio/crio.conf.d/01-ctrcfg-defaultRuntime": "[crio.runtime]\ndefault_runtime = \"runc\"\n"}, nil)
-	j.plan = &ignition.Plan{}
+	j.Plan = &ignition.Plan{}
 	if !j.commands()["runc"] {
 		t.Errorf("commands %v", j.commands())
 	}

@@ -16,8 +16,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// serviceUnit is the unit of the service.
-const serviceUnit = "hcp-node-agent.service"
+// ServiceUnit is the unit of the service.
+const ServiceUnit = "hcp-node-agent.service"
 
 // nodeWatcher watches a node that has joined.
 type nodeWatcher struct {
@@ -50,7 +50,7 @@ func (s *nodeWatcher) open(ctx context.Context) error {
 		return err
 	}
 	s.node.Registered = s.state.Registered
-	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, networkDirectory)
+	s.node.BootID, s.node.Host = facts.BootID, kubelet.JoinedHost(s.systemd, NetworkDirectory)
 	return nil
 }
 
@@ -99,35 +99,35 @@ func checkingStatus(name string) string { return "looking at " + name }
 
 // startService starts the service if it is enabled and not running. The service
 // then watches the node or continues its join.
-func (j *operation) startService(ctx context.Context) {
+func (j *Builder) startService(ctx context.Context) {
 	err := func() error {
 		systemd, err := systemd.Open(ctx)
 		if err != nil {
 			return err
 		}
 		defer systemd.Close()
-		unit, err := systemd.UnitState(ctx, serviceUnit)
+		unit, err := systemd.UnitState(ctx, ServiceUnit)
 		if err != nil || unit.File != "enabled" || (unit.Active != "inactive" && unit.Active != "failed") {
 			return err
 		}
-		return systemd.StartNoWait(ctx, serviceUnit)
+		return systemd.StartNoWait(ctx, ServiceUnit)
 	}()
 	if err != nil {
-		report.Log{Sink: j.sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+serviceUnit)
+		report.Log{Sink: j.Sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+ServiceUnit)
 	}
 }
 
 // stopService stops the service, which has nothing to watch on a host that leaves,
 // and resets its failed state. The service refuses to start during a leave.
-func (j *operation) stopService(ctx context.Context) error {
-	unit, err := j.systemd.UnitState(ctx, serviceUnit)
+func (j *Builder) stopService(ctx context.Context) error {
+	unit, err := j.Systemd.UnitState(ctx, ServiceUnit)
 	if err != nil || unit.Load != "loaded" {
 		return err
 	}
 	if unit.Active != "inactive" && unit.Active != "failed" {
-		if err := j.systemd.Stop(ctx, serviceUnit); err != nil {
+		if err := j.Systemd.Stop(ctx, ServiceUnit); err != nil {
 			return err
 		}
 	}
-	return j.systemd.ResetFailed(ctx, serviceUnit)
+	return j.Systemd.ResetFailed(ctx, ServiceUnit)
 }

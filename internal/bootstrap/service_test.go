@@ -109,7 +109,7 @@ func TestServiceHasEnded(t *testing.T) {
 	}
 	write := func(state State) {
 		t.Helper()
-		if err := writeState(dir, state); err != nil {
+		if err := WriteState(dir, state); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +134,7 @@ func TestServiceHasEnded(t *testing.T) {
 	joined.APIServer = "https://other.example.com:6443"
 	write(joined)
 	check("after a join to another cluster", true, true)
-	if err := removeFiles(dir, stateFile); err != nil {
+	if err := RemoveFiles(dir, StateFile); err != nil {
 		t.Fatal(err)
 	}
 	check("after leave", true, false)

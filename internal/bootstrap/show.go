@@ -12,7 +12,7 @@ func WithJoinToken(c config.Join, stdin io.Reader) (config.Join, error) {
 	if c.JoinToken == "" {
 		return c, nil
 	}
-	content, err := readInput(c.JoinToken, stdin, "--ticket")
+	content, err := ReadInput(c.JoinToken, stdin, "--ticket")
 	if err != nil {
 		return c, err
 	}
@@ -20,5 +20,5 @@ func WithJoinToken(c config.Join, stdin io.Reader) (config.Join, error) {
 	if err != nil {
 		return c, err
 	}
-	return mergeJoinToken(c, t), nil
+	return MergeJoinToken(c, t), nil
 }

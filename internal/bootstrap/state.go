@@ -20,15 +20,15 @@ const StateDir = "/var/lib/hcp-node-agent"
 
 // The files in StateDir. The user data and the payload are secrets, mode 0600.
 const (
-	stateFile     = "join.json"
-	userDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
-	payloadFile   = "payload.ign" // so that a restart never needs the token again
-	keyDir        = "keys"
-	joinTokenFile = "ticket" // while a join is unfinished
+	StateFile     = "join.json"
+	UserDataFile  = "stub.ign"    // while a join is unfinished, so that the unit can resume it
+	PayloadFile   = "payload.ign" // so that a restart never needs the token again
+	KeyDir        = "keys"
+	JoinTokenFile = "ticket" // while a join is unfinished
 
-	bridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
+	BridgeRecordFile = "bridge.json" // record of the last migration of the uplink to br-ex, with its interruption
 
-	overridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
+	OverridesFile = "overrides.json" // saved overrides; secret, and the original files may no longer exist
 )
 
 // State is the persistent state of a join.
@@ -56,9 +56,9 @@ type State struct {
 // Exists reports whether a join was ever started on this host.
 func (s State) Exists() bool { return !s.Started.IsZero() }
 
-// setSource sets the cluster and NodePool to those of the user data. It does
+// SetSource sets the cluster and NodePool to those of the user data. It does
 // nothing if stub is nil.
-func (s *State) setSource(stub *ignition.UserData) {
+func (s *State) SetSource(stub *ignition.UserData) {
 	if stub == nil {
 		return
 	}
@@ -66,9 +66,9 @@ func (s *State) setSource(stub *ignition.UserData) {
 	s.NodePool, s.ConfigHash = stub.NodePool(), stub.ConfigHash()
 }
 
-// readState reads the state. A missing file yields the zero State and no error.
-func readState(dir string) (State, error) {
-	content, err := os.ReadFile(filepath.Join(dir, stateFile))
+// ReadState reads the state. A missing file yields the zero State and no error.
+func ReadState(dir string) (State, error) {
+	content, err := os.ReadFile(filepath.Join(dir, StateFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return State{}, nil
 	}
@@ -77,30 +77,30 @@ func readState(dir string) (State, error) {
 	}
 	var state State
 	if err := json.Unmarshal(content, &state); err != nil {
-		return State{}, fmt.Errorf("reading the state of the join: %s: %w", filepath.Join(dir, stateFile), err)
+		return State{}, fmt.Errorf("reading the state of the join: %s: %w", filepath.Join(dir, StateFile), err)
 	}
 	return state, nil
 }
 
-// saveFile writes one of the agent's own files.
-func saveFile(dir, name string, content []byte) error {
+// SaveFile writes one of the agent's own files.
+func SaveFile(dir, name string, content []byte) error {
 	if err := hostfs.WritePrivate(dir, name, content); err != nil {
 		return fmt.Errorf("keeping %s: %w", name, err)
 	}
 	return nil
 }
 
-func writeState(dir string, state State) error {
+func WriteState(dir string, state State) error {
 	state.TypeMeta = report.Meta("JoinState")
 	content, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding the state of the join: %w", err)
 	}
-	return saveFile(dir, stateFile, append(content, '\n'))
+	return SaveFile(dir, StateFile, append(content, '\n'))
 }
 
-// removeFiles removes files of the agent durably. Missing files are no error.
-func removeFiles(dir string, names ...string) error {
+// RemoveFiles removes files of the agent durably. Missing files are no error.
+func RemoveFiles(dir string, names ...string) error {
 	paths := make([]string, 0, len(names))
 	for _, name := range names {
 		paths = append(paths, filepath.Join(dir, name))
@@ -108,9 +108,9 @@ func removeFiles(dir string, names ...string) error {
 	return hostfs.RemoveSynced(paths...)
 }
 
-// loadFile reads one of the agent's own files. It returns nil if the file does not
+// LoadFile reads one of the agent's own files. It returns nil if the file does not
 // exist.
-func loadFile(dir, name string) ([]byte, error) {
+func LoadFile(dir, name string) ([]byte, error) {
 	content, err := os.ReadFile(filepath.Join(dir, name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

@@ -15,7 +15,7 @@ import (
 
 func TestStateRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state")
-	if state, err := readState(dir); err != nil || state.Exists() {
+	if state, err := ReadState(dir); err != nil || state.Exists() {
 		t.Errorf("before the first join: %+v, %v", state, err)
 	}
 	want := State{
@@ -25,22 +25,22 @@ func TestStateRoundTrip(t *testing.T) {
 		APIServer: "https://api:6443", APIServerCA: []byte("PEM"), PayloadDigest: "ff", PayloadConfigHash: "aa", LastStep: "files",
 		Started: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC),
 	}
-	if err := writeState(dir, want); err != nil {
+	if err := WriteState(dir, want); err != nil {
 		t.Fatal(err)
 	}
-	got, err := readState(dir)
+	got, err := ReadState(dir)
 	if err != nil || !got.Exists() || !got.Finished.IsZero() {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	for p, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, stateFile): 0o600} {
+	for p, mode := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, StateFile): 0o600} {
 		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != mode {
 			t.Errorf("%s: mode %v, %v", p, info.Mode(), err)
 		}
 	}
-	content, err := os.ReadFile(filepath.Join(dir, stateFile))
+	content, err := os.ReadFile(filepath.Join(dir, StateFile))
 	if err != nil || strings.Contains(string(content), `"finished"`) || !strings.HasSuffix(string(content), "}\n") {
 		t.Errorf("%s, %v", content, err)
 	}
@@ -48,12 +48,12 @@ func TestStateRoundTrip(t *testing.T) {
 
 func TestDamagedStateIsAnError(t *testing.T) {
 	dir := t.TempDir()
-	name := filepath.Join(dir, stateFile)
+	name := filepath.Join(dir, StateFile)
 	for _, content := range []string{"", "{", `{"started":"yesterday"}`} {
 		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if state, err := readState(dir); err == nil || !strings.Contains(err.Error(), name) {
+		if state, err := ReadState(dir); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%q was read as %+v, %v", content, state, err)
 		}
 	}
@@ -62,17 +62,17 @@ func TestDamagedStateIsAnError(t *testing.T) {
 // Saved files must be protected as secrets, even if an older file was not.
 func TestSaveFileIsPrivateAndRemoveFilesRemoves(t *testing.T) {
 	dir := t.TempDir()
-	name := filepath.Join(dir, userDataFile)
+	name := filepath.Join(dir, UserDataFile)
 	if err := os.WriteFile(name, []byte("older and longer"), 0o644); err != nil { //nolint:gosec // that is the point
 		t.Fatal(err)
 	}
-	if err := saveFile(dir, userDataFile, []byte("secret")); err != nil {
+	if err := SaveFile(dir, UserDataFile, []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(name); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v, %v", info, err)
 	}
-	if content, err := loadFile(dir, userDataFile); err != nil || string(content) != "secret" {
+	if content, err := LoadFile(dir, UserDataFile); err != nil || string(content) != "secret" {
 		t.Errorf("%q, %v", content, err)
 	}
 	entries, err := os.ReadDir(dir)
@@ -80,11 +80,11 @@ func TestSaveFileIsPrivateAndRemoveFilesRemoves(t *testing.T) {
 		t.Errorf("something was left beside it: %v, %v", entries, err)
 	}
 	for range 2 {
-		if err := removeFiles(dir, userDataFile); err != nil {
+		if err := RemoveFiles(dir, UserDataFile); err != nil {
 			t.Error(err)
 		}
 	}
-	if content, err := loadFile(dir, userDataFile); err != nil || content != nil {
+	if content, err := LoadFile(dir, UserDataFile); err != nil || content != nil {
 		t.Errorf("after dropping it: %q, %v", content, err)
 	}
 }

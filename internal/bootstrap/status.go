@@ -34,36 +34,36 @@ func statusUnits() []string {
 // is in the document and in its Err.
 func Status(ctx context.Context, options Options) (StatusDocument, error) {
 	document := StatusDocument{TypeMeta: report.Meta("Status"), Phase: "none", Units: map[string]systemd.UnitState{}}
-	state, err := readState(options.StateDir)
+	state, err := ReadState(options.StateDir)
 	if err != nil {
 		return document, err
 	}
-	document.State, document.Phase = state, state.phase()
-	m, err := openLocalHost(ctx, options.StateDir, false)
+	document.State, document.Phase = state, state.Phase()
+	m, err := OpenMachine(ctx, options.StateDir, false)
 	if err != nil {
 		return document, err
 	}
-	defer m.close()
-	document.Changes = len(m.ledger.Items())
+	defer m.Close()
+	document.Changes = len(m.Ledger.Items())
 	trouble := func(err error) {
 		if err != nil {
 			document.Errors = append(document.Errors, err.Error())
 		}
 	}
-	if m.systemd != nil {
+	if m.Systemd != nil {
 		for _, unit := range statusUnits() {
-			unitState, err := m.systemd.UnitState(ctx, unit)
+			unitState, err := m.Systemd.UnitState(ctx, unit)
 			trouble(err)
 			document.Units[unit] = unitState
 		}
 	} else {
-		trouble(m.systemdErr)
+		trouble(m.SystemdErr)
 	}
-	document.Bridge = bridgeStatus(ctx, m.nm, options.StateDir, trouble)
+	document.Bridge = bridgeStatus(ctx, m.NM, options.StateDir, trouble)
 	if document.Phase != "none" && state.NodeName != "" {
 		document.Node = nodeStatus(ctx, state.NodeName, trouble)
 	}
-	drift, err := m.ledger.Drift(ctx)
+	drift, err := m.Ledger.Drift(ctx)
 	trouble(err)
 	document.Drift = drift
 	return document, nil
@@ -83,7 +83,7 @@ func (d StatusDocument) Err() error {
 func bridgeStatus(ctx context.Context, nm *networkmanager.Client, dir string, trouble func(error)) *ovs.Status {
 	bridge, err := ovs.GatherStatus(ctx, nm)
 	trouble(err)
-	content, err := loadFile(dir, bridgeRecordFile)
+	content, err := LoadFile(dir, BridgeRecordFile)
 	trouble(err)
 	if content == nil {
 		return &bridge

@@ -22,36 +22,36 @@ const apiTimeout = 90 * time.Second
 
 // runValidation runs the checks that need the payload. It is the last step that
 // changes nothing.
-func runValidation(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	facts, err := j.validationFacts(ctx, log)
+func runValidation(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	facts, err := j.ValidationFacts(ctx, log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	return reportFindings(preflight.Run(preflight.PayloadChecks(), facts), log)
 }
 
-func (j *operation) validationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
-	machineConfig := j.payload.MachineConfig()
+func (j *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
+	machineConfig := j.Payload.MachineConfig()
 	links, err := hostnet.Links()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	swapRefused, err := j.payload.RefusesSwap()
+	swapRefused, err := j.Payload.RefusesSwap()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	if _, err := j.wantedRuntime(); err != nil {
+	if _, err := j.WantedRuntime(); err != nil {
 		return preflight.PayloadFacts{}, err
 	}
-	missing, err := j.missingBinaries()
+	missing, err := j.MissingBinaries()
 	if err != nil {
 		return preflight.PayloadFacts{}, err
 	}
 	api := j.checkAPI(ctx, log) // first: its version limits that of the packages
 	facts := preflight.PayloadFacts{
-		Host: j.facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
+		Host: j.Facts, Links: links, FIPS: machineConfig.FIPS, KernelArguments: machineConfig.KernelArguments,
 		MissingPrograms: missing, FailSwapOn: swapRefused,
-		MissingUnits: j.plan.MissingUnits, LoopbackAddresses: internalAddresses(j.payload.File), API: api, NodeName: j.checkIdentity(ctx, log),
+		MissingUnits: j.Plan.MissingUnits, LoopbackAddresses: internalAddresses(j.Payload.File), API: api, NodeName: j.checkIdentity(ctx, log),
 	}
 	if conf, found := j.effectiveFile("/etc/containers/storage.conf"); found {
 		facts.OverlaySize = crio.OverlaySize(conf)
@@ -59,8 +59,8 @@ func (j *operation) validationFacts(ctx context.Context, log report.Log) (prefli
 	if facts.Storage, err = preflight.FindFileSystem(crio.StorageDir); err != nil {
 		return facts, err
 	}
-	facts.Packages, err = j.checkPackageDecision(ctx)
-	if j.packageDecision != nil && len(j.packageDecision.Missing) > 0 {
+	facts.Packages, err = j.CheckPackages(ctx)
+	if j.Packages != nil && len(j.Packages.Missing) > 0 {
 		// Missing binaries are checked again after the packages are installed.
 		facts.MissingUnits, facts.MissingPrograms = nil, nil
 	}
@@ -69,8 +69,8 @@ func (j *operation) validationFacts(ctx context.Context, log report.Log) (prefli
 
 // checkAPI returns an error if the API server cannot be used. It verifies the
 // server certificate with the payload's CA.
-func (j *operation) checkAPI(ctx context.Context, log report.Log) error {
-	kubeconfig := j.bootstrapKubeconfig()
+func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
+	kubeconfig := j.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil // removed after an earlier join; the identity step uses the node's own
 	}
@@ -80,7 +80,7 @@ func (j *operation) checkAPI(ctx context.Context, log report.Log) error {
 	if err != nil {
 		return err
 	}
-	j.serverVersion = server
+	j.ServerVersion = server
 	said, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
 		return nil // the check for missing binaries reports this
@@ -93,29 +93,29 @@ func (j *operation) checkAPI(ctx context.Context, log report.Log) error {
 }
 
 // checkIdentity fails if kubelet's identity belongs to another node or cluster.
-func (j *operation) checkIdentity(ctx context.Context, log report.Log) error {
-	_, err := j.identityManager(log).CheckWithCluster(ctx)
+func (j *Builder) checkIdentity(ctx context.Context, log report.Log) error {
+	_, err := j.Identity(log).CheckWithCluster(ctx)
 	return err
 }
 
-// bootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
+// BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
 // removed.
-func (j *operation) bootstrapKubeconfig() []byte {
-	content, _, found := j.payload.File(bootstrapKubeconfigPath)
+func (j *Builder) BootstrapKubeconfig() []byte {
+	content, _, found := j.Payload.File(BootstrapKubeconfigPath)
 	if !found {
 		return nil
 	}
 	return content
 }
 
-// bootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
+// BootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
 // credential can request a client certificate for any node.
-const bootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
+const BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
 
 // expectedNodeName returns the node name that kubelet will use.
-func (j *operation) expectedNodeName() (string, error) {
-	unit, dropins, _, _ := j.payload.Unit(kubelet.UnitName)
-	sources := kubelet.NameSources{Unit: unit, Hostname: j.facts.Hostname, File: j.effectiveFile}
+func (j *Builder) expectedNodeName() (string, error) {
+	unit, dropins, _, _ := j.Payload.Unit(kubelet.UnitName)
+	sources := kubelet.NameSources{Unit: unit, Hostname: j.Facts.Hostname, File: j.effectiveFile}
 	for _, name := range sortedKeys(dropins) {
 		sources.DropIns = append(sources.DropIns, dropins[name])
 	}
@@ -124,11 +124,11 @@ func (j *operation) expectedNodeName() (string, error) {
 
 // effectiveFile returns the content of a file after the join: the payload's, else
 // the host's.
-func (j *operation) effectiveFile(p string) ([]byte, bool) {
-	if content, _, found := j.payload.File(p); found {
+func (j *Builder) effectiveFile(p string) ([]byte, bool) {
+	if content, _, found := j.Payload.File(p); found {
 		return content, true
 	}
-	content, _, err := j.tree.ReadFile(p)
+	content, _, err := j.Tree.ReadFile(p)
 	return content, err == nil
 }
 
@@ -138,12 +138,12 @@ const crioConfigDir = "/etc/crio/crio.conf.d"
 
 // defaultRuntime returns the container runtime that CRI-O will use according to the
 // files of the payload and of the host, or "" if no file names one.
-func (j *operation) defaultRuntime() string {
-	names, err := j.tree.ReadDir(crioConfigDir)
+func (j *Builder) defaultRuntime() string {
+	names, err := j.Tree.ReadDir(crioConfigDir)
 	if err != nil {
 		names = nil // the directory does not exist yet
 	}
-	for _, file := range j.payload.Config.Storage.Files {
+	for _, file := range j.Payload.Config.Storage.Files {
 		if path.Dir(file.Path) == crioConfigDir {
 			names = append(names, path.Base(file.Path))
 		}

@@ -11,68 +11,68 @@ import (
 
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
-func fetchPayload(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	kept, err := j.loadPayload(ctx, log)
+func fetchPayload(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	kept, err := j.LoadPayload(ctx, log)
 	if err != nil {
-		return outcome{}, j.discardFailedUserData(err)
+		return Outcome{}, j.discardFailedUserData(err)
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
-	if err := saveOverrides(j.dir, j.inputs.overrides); err != nil {
-		return outcome{}, err
+	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+		return Outcome{}, err
 	}
 	if kept {
-		return unchanged("%s, kept from an earlier run", j.payloadSummary())
+		return Unchanged("%s, kept from an earlier run", j.PayloadSummary())
 	}
-	if err := saveFile(j.dir, payloadFile, j.payload.Raw); err != nil {
-		return outcome{}, err
+	if err := SaveFile(j.Dir, PayloadFile, j.Payload.Raw); err != nil {
+		return Outcome{}, err
 	}
-	before := j.state.PayloadDigest
-	j.state.PayloadDigest = j.payload.Digest
-	j.state.PayloadConfigHash = j.state.ConfigHash
-	if j.state.PayloadSourceDigest, err = j.inputs.userData.Digest(); err != nil {
-		return outcome{}, err
+	before := j.State.PayloadDigest
+	j.State.PayloadDigest = j.Payload.Digest
+	j.State.PayloadConfigHash = j.State.ConfigHash
+	if j.State.PayloadSourceDigest, err = j.Inputs.UserData.Digest(); err != nil {
+		return Outcome{}, err
 	}
-	for _, warning := range j.payload.Warnings {
+	for _, warning := range j.Payload.Warnings {
 		log.Note(warning)
 	}
-	if before == j.payload.Digest {
-		return unchanged("%s from %s, as before", j.payloadSummary(), j.payload.Server)
+	if before == j.Payload.Digest {
+		return Unchanged("%s from %s, as before", j.PayloadSummary(), j.Payload.Server)
 	}
-	return changed("%s from %s", j.payloadSummary(), j.payload.Server)
+	return Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
 }
 
-// loadPayload gets the payload and merges the administrator's overrides over it. It
+// LoadPayload gets the payload and merges the administrator's overrides over it. It
 // reports whether the payload was saved by an earlier run.
-func (j *operation) loadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
+func (j *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
 	if kept, err = j.loadBasePayload(ctx, log); err != nil {
 		return kept, err
 	}
-	j.payload, err = j.applyOverrides(ctx, j.payload, log)
+	j.Payload, err = j.ApplyOverrides(ctx, j.Payload, log)
 	return kept, err
 }
 
 // loadBasePayload gets the payload without overrides: the saved one, else the
 // server's.
-func (j *operation) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
-	if j.payload, err = j.savedPayload(); err != nil || j.payload != nil {
+func (j *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
+	if j.Payload, err = j.SavedPayload(); err != nil || j.Payload != nil {
 		return true, err
 	}
-	if j.inputs.userData == nil {
+	if j.Inputs.UserData == nil {
 		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
 			"there is no payload on this host any more, and no stub to fetch it with")
 	}
-	j.payload, err = j.fetcher(log).Fetch(ctx, j.inputs.userData)
+	j.Payload, err = j.Fetcher(log).Fetch(ctx, j.Inputs.UserData)
 	return false, err
 }
 
-func (j *operation) fetcher(log report.Log) ignition.Fetcher {
-	return ignition.Fetcher{ConnectTo: j.config.ConnectTo, Log: log}
+func (j *Builder) Fetcher(log report.Log) ignition.Fetcher {
+	return ignition.Fetcher{ConnectTo: j.Config.ConnectTo, Log: log}
 }
 
-func (j *operation) payloadSummary() string {
-	text := fmt.Sprintf("%d files, %d units, %d kB", j.payload.FileCount(), j.payload.UnitCount(), len(j.payload.Raw)/1000)
-	switch n := len(j.inputs.overrides); n {
+func (j *Builder) PayloadSummary() string {
+	text := fmt.Sprintf("%d files, %d units, %d kB", j.Payload.FileCount(), j.Payload.UnitCount(), len(j.Payload.Raw)/1000)
+	switch n := len(j.Inputs.Overrides); n {
 	case 0:
 		return text
 	case 1:
@@ -82,7 +82,7 @@ func (j *operation) payloadSummary() string {
 	}
 }
 
-// savedPayload returns the payload that an earlier run saved, or nil if the user
+// SavedPayload returns the payload that an earlier run saved, or nil if the user
 // data requires another one.
 //
 // The config hash in the user data of a NodePool covers its configuration and
@@ -96,12 +96,12 @@ func (j *operation) payloadSummary() string {
 // server requires no token. A join with that user data, and a later join, therefore
 // get the current configuration. The cluster's own machine-config-daemon has
 // brought the host there already.
-func (j *operation) savedPayload() (*ignition.Payload, error) {
-	raw, err := loadFile(j.dir, payloadFile)
+func (j *Builder) SavedPayload() (*ignition.Payload, error) {
+	raw, err := LoadFile(j.Dir, PayloadFile)
 	if err != nil || raw == nil {
 		return nil, err
 	}
-	if stub := j.inputs.userData; stub != nil && stub.ConfigHash() != j.state.PayloadConfigHash {
+	if stub := j.Inputs.UserData; stub != nil && stub.ConfigHash() != j.State.PayloadConfigHash {
 		return nil, nil //nolint:nilnil // it is of another configuration
 	}
 	renew, err := j.needsRefetch()
@@ -117,26 +117,26 @@ func (j *operation) savedPayload() (*ignition.Payload, error) {
 
 // needsRefetch reports whether the user data requires the current payload, even if
 // one was saved.
-func (j *operation) needsRefetch() (bool, error) {
-	stub := j.inputs.userData
+func (j *Builder) needsRefetch() (bool, error) {
+	stub := j.Inputs.UserData
 	switch {
 	case stub == nil:
 		return false, nil
 	case !stub.IsHosted():
-		return j.inputs.newUserData, nil
-	case j.state.Finished.IsZero():
+		return j.Inputs.NewUserData, nil
+	case j.State.Finished.IsZero():
 		return false, nil
 	}
 	by, err := stub.Digest()
-	return by != j.state.PayloadSourceDigest, err
+	return by != j.State.PayloadSourceDigest, err
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
-func (j *operation) discardFailedUserData(err error) error {
-	if j.state.Finished.IsZero() || !j.state.Hosted {
+func (j *Builder) discardFailedUserData(err error) error {
+	if j.State.Finished.IsZero() || !j.State.Hosted {
 		return err
 	}
-	return errors.Join(err, removeFiles(j.dir, userDataFile))
+	return errors.Join(err, RemoveFiles(j.Dir, UserDataFile))
 }

@@ -38,27 +38,27 @@ func TestSavedPayload(t *testing.T) {
 	ended := State{PayloadConfigHash: "11", PayloadSourceDigest: by, Finished: time.Unix(2, 0)}
 	const workers = "https://api-int.example.com:22623/config/worker"
 	for name, test := range map[string]struct {
-		in    inputs
+		in    Inputs
 		state State
 		kept  bool
 	}{
-		"no stub":                        {inputs{}, State{PayloadConfigHash: "11"}, true},
-		"hosted, the same configuration": {inputs{userData: stub("a.example.com", "clusters/a", "11"), newUserData: true}, State{PayloadConfigHash: "11"}, true},
-		"hosted, another configuration":  {inputs{userData: stub("a.example.com", "clusters/a", "12"), newUserData: true}, State{PayloadConfigHash: "11"}, false},
-		"hosted, joined with it":         {inputs{userData: renewed(uuid), newUserData: true}, ended, true},
-		"hosted, joined, another token":  {inputs{userData: renewed(strings.ToUpper(uuid)), newUserData: true}, ended, false},
-		"the same, after an interrupt":   {inputs{userData: renewed(strings.ToUpper(uuid))}, ended, false},
-		"joined, no stub":                {inputs{newUserData: true}, ended, true},
-		"unfinished, another token":      {inputs{userData: renewed(strings.ToUpper(uuid)), newUserData: true}, State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
-		"standalone, goes on":            {inputs{userData: stub(workers, "", "")}, State{}, true},
-		"standalone, given again":        {inputs{userData: stub(workers, "", ""), newUserData: true}, State{}, false},
+		"no stub":                        {Inputs{}, State{PayloadConfigHash: "11"}, true},
+		"hosted, the same configuration": {Inputs{UserData: stub("a.example.com", "clusters/a", "11"), NewUserData: true}, State{PayloadConfigHash: "11"}, true},
+		"hosted, another configuration":  {Inputs{UserData: stub("a.example.com", "clusters/a", "12"), NewUserData: true}, State{PayloadConfigHash: "11"}, false},
+		"hosted, joined with it":         {Inputs{UserData: renewed(uuid), NewUserData: true}, ended, true},
+		"hosted, joined, another token":  {Inputs{UserData: renewed(strings.ToUpper(uuid)), NewUserData: true}, ended, false},
+		"the same, after an interrupt":   {Inputs{UserData: renewed(strings.ToUpper(uuid))}, ended, false},
+		"joined, no stub":                {Inputs{NewUserData: true}, ended, true},
+		"unfinished, another token":      {Inputs{UserData: renewed(strings.ToUpper(uuid)), NewUserData: true}, State{PayloadConfigHash: "11", PayloadSourceDigest: by}, true},
+		"standalone, goes on":            {Inputs{UserData: stub(workers, "", "")}, State{}, true},
+		"standalone, given again":        {Inputs{UserData: stub(workers, "", ""), NewUserData: true}, State{}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := &operation{dir: t.TempDir(), inputs: test.in, state: test.state}
-			if err := saveFile(j.dir, payloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
+			j := &Builder{Dir: t.TempDir(), Inputs: test.in, State: test.state}
+			if err := SaveFile(j.Dir, PayloadFile, []byte(`{"ignition":{"version":"3.2.0"}}`)); err != nil {
 				t.Fatal(err)
 			}
-			if payload, err := j.savedPayload(); err != nil || (payload != nil) != test.kept {
+			if payload, err := j.SavedPayload(); err != nil || (payload != nil) != test.kept {
 				t.Errorf("kept %v, %v", payload, err)
 			}
 		})
@@ -81,14 +81,14 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		j := &operation{dir: t.TempDir(), inputs: inputs{userData: stub, newUserData: true}, state: test.state}
-		if err := saveFile(j.dir, userDataFile, []byte("stub")); err != nil {
+		j := &Builder{Dir: t.TempDir(), Inputs: Inputs{UserData: stub, NewUserData: true}, State: test.state}
+		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := fetchPayload(ctx, j, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
-		if left, err := loadFile(j.dir, userDataFile); err != nil || (left != nil) != test.left {
+		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != test.left {
 			t.Errorf("%s: the stub is there: %v, %v", name, left != nil, err)
 		}
 	}
@@ -103,14 +103,14 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 			t.Fatal(err)
 		}
 		var story events
-		j := &operation{dir: t.TempDir(), sink: &story, state: State{Started: time.Unix(1, 0)}, inputs: inputs{userData: stub}}
-		if err := saveFile(j.dir, userDataFile, []byte("stub")); err != nil {
+		j := &Builder{Dir: t.TempDir(), Sink: &story, State: State{Started: time.Unix(1, 0)}, Inputs: Inputs{UserData: stub}}
+		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
 		if err := j.finish(true); err != nil {
 			t.Fatal(err)
 		}
-		if left, err := loadFile(j.dir, userDataFile); err != nil || (left != nil) != kept {
+		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != kept {
 			t.Errorf("with token %q: kept %q, %v", token, left, err)
 		}
 	}
@@ -133,9 +133,9 @@ func TestWhichUserDataIsNew(t *testing.T) {
 		"again, later":   {config.Join{}, ended, false, true},
 		"resumed, later": {given, ended, true, false},
 	} {
-		in, err := readInputs(test.config, test.state, t.TempDir(), test.resume, nil)
-		if err != nil || in.newUserData != test.fresh {
-			t.Errorf("%s: fresh is %t, %v", name, in.newUserData, err)
+		in, err := ReadInputs(test.config, test.state, t.TempDir(), test.resume, nil)
+		if err != nil || in.NewUserData != test.fresh {
+			t.Errorf("%s: fresh is %t, %v", name, in.NewUserData, err)
 		}
 	}
 }

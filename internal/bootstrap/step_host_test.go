@@ -41,10 +41,10 @@ func TestUndoRemovesKubeletsDropInDirectory(t *testing.T) {
 			}
 			defer l.Close()
 			var brackets []ledger.Change
-			for _, dir := range sharedDirs() {
+			for _, dir := range SharedDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.SharedContents, Target: dir, Desired: ledger.State{Present: true}})
 			}
-			for _, dir := range externalDirs() {
+			for _, dir := range ExternalDirs() {
 				brackets = append(brackets, ledger.Change{Kind: ledger.Contents, Target: dir, Desired: ledger.State{Present: true}})
 			}
 			if _, err := l.TrackExternal(t.Context(), "files", brackets...); err != nil {

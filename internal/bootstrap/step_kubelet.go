@@ -33,50 +33,50 @@ func staticPodDir() ledger.Change {
 
 // startKubelet enables kubelet and starts it, or restarts it if one of its inputs
 // has changed. Then it waits until kubelet reports that it is healthy.
-func startKubelet(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+func startKubelet(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
 	// systemd must have read the drop-in with the address before kubelet starts.
-	if err := j.systemd.Reload(ctx); err != nil {
-		return outcome{}, err
+	if err := j.Systemd.Reload(ctx); err != nil {
+		return Outcome{}, err
 	}
-	enabled, err := j.ledger.Apply(ctx, "kubelet", slices.Concat([]ledger.Change{staticPodDir()}, j.plan.Kubelet, j.unitsToStart()))
+	enabled, err := j.Ledger.Apply(ctx, "kubelet", slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	action, err := j.serviceAction(ctx, kubelet.UnitName, kubeletInputs())
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if action == crio.NoAction && j.nodeDeleted(ctx, kubelet.KubeconfigPath) {
-		log.Note("Node " + j.name + " was deleted from the cluster; kubelet is restarted to register it again")
+		log.Note("Node " + j.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
 		action = crio.Restart
 	}
 	if action != crio.NoAction {
 		log.Wait("for kubelet to start", "")
 		if err := j.beginKubelet(ctx, action); err != nil {
-			return outcome{}, j.diagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
+			return Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
-	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.diagnosticsHost(), log); err != nil {
-		return outcome{}, err
+	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.DiagnosticsHost(), log); err != nil {
+		return Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if len(enabled) == 0 && action == crio.NoAction {
-		return unchanged("kubelet %s is healthy", lastWord(version))
+		return Unchanged("kubelet %s is healthy", lastWord(version))
 	}
-	return changed("kubelet %s is healthy", lastWord(version))
+	return Changed("kubelet %s is healthy", lastWord(version))
 }
 
 // nodeDeleted reports whether the Node was Ready before and does not exist any
 // more. If the API server does not respond, it returns false; a later step waits
 // for the server.
-func (j *operation) nodeDeleted(ctx context.Context, kubeconfig string) bool {
-	if !j.state.Registered {
+func (j *Builder) nodeDeleted(ctx context.Context, kubeconfig string) bool {
+	if !j.State.Registered {
 		return false
 	}
-	node, err := kubelet.OpenNode(kubeconfig, j.name, nil, report.Log{})
+	node, err := kubelet.OpenNode(kubeconfig, j.NodeName, nil, report.Log{})
 	if err != nil {
 		return false
 	}
@@ -86,24 +86,24 @@ func (j *operation) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead.
-func (j *operation) beginKubelet(ctx context.Context, action crio.Action) error {
+func (j *Builder) beginKubelet(ctx context.Context, action crio.Action) error {
 	wish := runningUnit(kubelet.UnitName)
-	_, err := j.ledger.TrackExternal(ctx, "kubelet", wish)
+	_, err := j.Ledger.TrackExternal(ctx, "kubelet", wish)
 	if err != nil {
 		return err
 	}
 	if action == crio.Restart {
-		return j.systemd.Restart(ctx, kubelet.UnitName)
+		return j.Systemd.Restart(ctx, kubelet.UnitName)
 	}
-	return errors.Join(j.systemd.ResetFailed(ctx, kubelet.UnitName), j.systemd.StartNoWait(ctx, kubelet.UnitName))
+	return errors.Join(j.Systemd.ResetFailed(ctx, kubelet.UnitName), j.Systemd.StartNoWait(ctx, kubelet.UnitName))
 }
 
 // unitsToStart returns the changes that start those units of the payload that
 // remain active and that a boot would have started. Without them static pods cannot
 // reach the API server.
-func (j *operation) unitsToStart() []ledger.Change {
+func (j *Builder) unitsToStart() []ledger.Change {
 	var changes []ledger.Change
-	for _, name := range j.plan.StartUnits {
+	for _, name := range j.Plan.StartUnits {
 		changes = append(changes, runningUnit(name))
 	}
 	return changes
@@ -111,51 +111,51 @@ func (j *operation) unitsToStart() []ledger.Change {
 
 // awaitReady waits until the cluster reports the node Ready, and then removes the
 // bootstrap credential from the host.
-func awaitReady(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	node, err := j.nodeClient(log)
+func awaitReady(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	node, err := j.NodeClient(log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if err := node.WaitReady(ctx); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	j.state.Registered = true
+	j.State.Registered = true
 	removed, err := j.removeBootstrapCredential(ctx)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if removed {
-		return changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.name)
+		return Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.NodeName)
 	}
-	return unchanged("the cluster reports %s Ready", j.name)
+	return Unchanged("the cluster reports %s Ready", j.NodeName)
 }
 
 // removeBootstrapCredential removes the bootstrap credential from a node of a
 // hosted cluster. The credential is valid for a year and can request a client
 // certificate for any node.
-func (j *operation) removeBootstrapCredential(ctx context.Context) (bool, error) {
-	if j.config.KeepBootstrap || !j.isHosted() || j.bootstrapKubeconfig() == nil {
+func (j *Builder) removeBootstrapCredential(ctx context.Context) (bool, error) {
+	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
 		return false, nil
 	}
-	made, err := j.ledger.Apply(ctx, "ready", []ledger.Change{{
-		Kind: ledger.File, Target: bootstrapKubeconfigPath, Reason: "the node has its own identity now",
+	made, err := j.Ledger.Apply(ctx, "ready", []ledger.Change{{
+		Kind: ledger.File, Target: BootstrapKubeconfigPath, Reason: "the node has its own identity now",
 	}})
 	if err != nil {
 		return false, err
 	}
-	return len(made) > 0, j.saveWithout(bootstrapKubeconfigPath)
+	return len(made) > 0, j.saveWithout(BootstrapKubeconfigPath)
 }
 
 // awaitSchedulable waits until no taint makes the node unschedulable.
-func awaitSchedulable(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	node, err := j.nodeClient(log)
+func awaitSchedulable(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	node, err := j.NodeClient(log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if err := node.WaitSchedulable(ctx); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	return unchanged("no taint keeps pods away from %s", j.name)
+	return Unchanged("no taint keeps pods away from %s", j.NodeName)
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -32,7 +32,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &operation{state: test.state, localHost: &localHost{ledger: l}}
+			j := &Builder{State: test.state, Machine: &Machine{Ledger: l}}
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)
@@ -53,7 +53,7 @@ func TestOVNDirectoriesAreRestored(t *testing.T) {
 	for _, dir := range []string{
 		"/var/lib/ovn-ic", "/var/lib/ovn", "/var/log/ovn", "/var/log/ovn-kubernetes", "/run/ovn-ic", "/run/ovn", "/run/ovn-kubernetes",
 	} {
-		if !slices.Contains(externalDirs(), dir) {
+		if !slices.Contains(ExternalDirs(), dir) {
 			t.Errorf("leave does not restore %s", dir)
 		}
 	}

@@ -20,94 +20,94 @@ import (
 // ensurePackages checks the packages of a node and installs the missing ones if
 // requested. On a host without rpm and dnf, or that is not RHEL-like, it does
 // nothing, because the checks before it cover the required binaries.
-func ensurePackages(ctx context.Context, j *operation, log report.Log) (outcome, error) {
-	if !j.managesPackages() {
+func ensurePackages(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+	if !j.ManagesPackages() {
 		all := preflight.RequiredPrograms()
-		return unchanged("%d of %d programs of a node are installed", len(all), len(all))
+		return Unchanged("%d of %d programs of a node are installed", len(all), len(all))
 	}
-	if refused, err := j.checkPackageDecision(ctx); err != nil || refused != nil {
-		return outcome{}, cmp.Or(err, refused)
+	if refused, err := j.CheckPackages(ctx); err != nil || refused != nil {
+		return Outcome{}, cmp.Or(err, refused)
 	}
-	logPackageFindings(*j.packageDecision, log)
-	specs := j.packageDecision.Specs()
-	if !j.config.InstallPackages || len(specs) == 0 {
+	logPackageFindings(*j.Packages, log)
+	specs := j.Packages.Specs()
+	if !j.Config.InstallPackages || len(specs) == 0 {
 		if err := j.recheckUplink(ctx); err != nil {
-			return outcome{}, err
+			return Outcome{}, err
 		}
-		return unchanged("%d of %d packages of %s are present", j.packageDecision.Present, j.packageDecision.Needed, nodeOfRelease(j.packageDecision.Release))
+		return Unchanged("%d of %d packages of %s are present", j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if err := j.afterInstall(ctx, log); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	return changed("dnf installed %s; %d of %d packages of %s are present",
-		strings.Join(specs, " "), j.packageDecision.Present, j.packageDecision.Needed, nodeOfRelease(j.packageDecision.Release))
+	return Changed("dnf installed %s; %d of %d packages of %s are present",
+		strings.Join(specs, " "), j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
 }
 
-// managesPackages reports whether the agent checks and installs packages on this
+// ManagesPackages reports whether the agent checks and installs packages on this
 // host.
-func (j *operation) managesPackages() bool {
-	return packages.RHEL(j.facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(j.config.Skip, "packages")
+func (j *Builder) ManagesPackages() bool {
+	return packages.RHEL(j.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(j.Config.Skip, "packages")
 }
 
-// checkPackageDecision determines, once in a run, which packages are missing. The
+// CheckPackages determines, once in a run, which packages are missing. The
 // first error is the reason why the host cannot be a node as it is, nil if there is
 // none. The second error means that this could not be determined.
-func (j *operation) checkPackageDecision(ctx context.Context) (refused, err error) {
-	if !j.managesPackages() {
+func (j *Builder) CheckPackages(ctx context.Context) (refused, err error) {
+	if !j.ManagesPackages() {
 		return nil, nil
 	}
-	if j.packageDecision == nil {
-		if err := j.gatherPackages(ctx); err != nil {
+	if j.Packages == nil {
+		if err := j.GatherPackages(ctx); err != nil {
 			return nil, err
 		}
 	}
-	return j.packageDecision.Err(), nil
+	return j.Packages.Err(), nil
 }
 
-func (j *operation) gatherPackages(ctx context.Context) error {
+func (j *Builder) GatherPackages(ctx context.Context) error {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return err
 	}
-	facts := packages.Facts{OS: j.facts.OS, Arch: j.facts.Arch, Install: j.config.InstallPackages, Commands: j.commands()}
-	if j.config.OpenShiftRelease != "" {
-		if facts.Release, err = packages.ParseRelease(j.config.OpenShiftRelease); err != nil {
-			return usageError("--openshift-release: %w", err)
+	facts := packages.Facts{OS: j.Facts.OS, Arch: j.Facts.Arch, Install: j.Config.InstallPackages, Commands: j.commands()}
+	if j.Config.OpenShiftRelease != "" {
+		if facts.Release, err = packages.ParseRelease(j.Config.OpenShiftRelease); err != nil {
+			return UsageError("--openshift-release: %w", err)
 		}
 	}
-	facts.ControlPlane = table.Newest(j.serverVersion.Minor())
-	if facts, err = packages.Gather(ctx, j.dnf(), table, facts); err != nil {
+	facts.ControlPlane = table.Newest(j.ServerVersion.Minor())
+	if facts, err = packages.Gather(ctx, j.DNF(), table, facts); err != nil {
 		return err
 	}
 	decision := packages.Decide(table, facts)
-	j.packageDecision = &decision
+	j.Packages = &decision
 	return nil
 }
 
-// dnf returns the host's dnf, with the proxy of the user data if the environment
+// DNF returns the host's dnf, with the proxy of the user data if the environment
 // names none. dnf's own configuration takes precedence over both.
-func (j *operation) dnf() dnf.Host {
+func (j *Builder) DNF() dnf.Host {
 	var named []string
-	if stub := j.inputs.userData; stub != nil {
+	if stub := j.Inputs.UserData; stub != nil {
 		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
 	}
-	on := j.packageHost
+	on := j.PackageHost
 	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)
 	return on
 }
 
 // installPackages installs packages with dnf and records the transaction in the
 // ledger.
-func (j *operation) installPackages(ctx context.Context, log report.Log, specs []string) error {
-	on := j.dnf()
+func (j *Builder) installPackages(ctx context.Context, log report.Log, specs []string) error {
+	on := j.DNF()
 	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
 		return err
 	}
-	done, err := j.ledger.TrackExternal(ctx, "packages", change)
+	done, err := j.Ledger.TrackExternal(ctx, "packages", change)
 	if err != nil {
 		return err
 	}
@@ -122,42 +122,42 @@ func (j *operation) installPackages(ctx context.Context, log report.Log, specs [
 
 // afterInstall verifies the installed packages, and reloads systemd and
 // NetworkManager so that running services notice them.
-func (j *operation) afterInstall(ctx context.Context, log report.Log) error {
-	if err := j.gatherPackages(ctx); err != nil {
+func (j *Builder) afterInstall(ctx context.Context, log report.Log) error {
+	if err := j.GatherPackages(ctx); err != nil {
 		return err
 	}
-	if err := j.packageDecision.Err(); err != nil {
+	if err := j.Packages.Err(); err != nil {
 		return err
 	}
-	if j.systemd != nil {
-		if err := j.systemd.Reload(ctx); err != nil {
+	if j.Systemd != nil {
+		if err := j.Systemd.Reload(ctx); err != nil {
 			return err
 		}
 	}
 	if err := j.loadOVSPlugin(ctx, log); err != nil {
 		return err
 	}
-	if err := j.adaptPayload(ctx); err != nil {
+	if err := j.AdaptPayload(ctx); err != nil {
 		return err
 	}
-	missing, err := j.missingBinaries()
+	missing, err := j.MissingBinaries()
 	if err != nil {
 		return err
 	}
 	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
-		Host: j.facts, MissingUnits: j.plan.MissingUnits, MissingPrograms: missing,
+		Host: j.Facts, MissingUnits: j.Plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
 	return cmp.Or(err, j.recheckUplink(ctx))
 }
 
 // commands returns the binaries that the payload runs on this host; the value is
 // true for binaries that a unit runs. It returns nil before the plan is made.
-func (j *operation) commands() map[string]bool {
-	if j.plan == nil {
+func (j *Builder) commands() map[string]bool {
+	if j.Plan == nil {
 		return nil
 	}
 	commands := map[string]bool{}
-	for _, c := range j.plan.Commands {
+	for _, c := range j.Plan.Commands {
 		commands[c.Name] = commands[c.Name] || c.InUnit
 	}
 	if runtime := j.defaultRuntime(); runtime != "" {
@@ -166,9 +166,9 @@ func (j *operation) commands() map[string]bool {
 	return commands
 }
 
-// missingBinaries returns the binaries that kubelet, CRI-O and the payload's units
+// MissingBinaries returns the binaries that kubelet, CRI-O and the payload's units
 // need and this host lacks.
-func (j *operation) missingBinaries() ([]preflight.Program, error) {
+func (j *Builder) MissingBinaries() ([]preflight.Program, error) {
 	table, err := packages.ReadTable()
 	if err != nil {
 		return nil, err
@@ -184,27 +184,27 @@ func (j *operation) missingBinaries() ([]preflight.Program, error) {
 }
 
 // recheckUplink checks the uplink if preflight could not.
-func (j *operation) recheckUplink(ctx context.Context) error {
-	j.packagesPending = false
-	if !j.uplinkUnchecked {
+func (j *Builder) recheckUplink(ctx context.Context) error {
+	j.PackagesPending = false
+	if !j.UplinkUnchecked {
 		return nil
 	}
-	return j.checkUplink(ctx)
+	return j.CheckUplink(ctx)
 }
 
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
-func (j *operation) loadOVSPlugin(ctx context.Context, log report.Log) error {
-	if j.nm == nil || j.systemd == nil {
+func (j *Builder) loadOVSPlugin(ctx context.Context, log report.Log) error {
+	if j.NM == nil || j.Systemd == nil {
 		return nil
 	}
-	facts, err := ovs.Gather(ctx, j.nm)
+	facts, err := ovs.Gather(ctx, j.NM)
 	if err != nil || facts.NetworkManager.OVS {
 		return err
 	}
 	log.Wait("for NetworkManager to start again, with its Open vSwitch plugin", "")
-	if err := j.systemd.Restart(ctx, "NetworkManager.service"); err != nil {
+	if err := j.Systemd.Restart(ctx, "NetworkManager.service"); err != nil {
 		return err
 	}
 	// NetworkManager reports no uplink until it has taken over the connections again.
@@ -214,11 +214,11 @@ func (j *operation) loadOVSPlugin(ctx context.Context, log report.Log) error {
 
 // lacksOpenVSwitch reports whether br-ex cannot be planned because a package is
 // missing.
-func (j *operation) lacksOpenVSwitch(ctx context.Context) bool {
-	if !j.managesPackages() {
+func (j *Builder) lacksOpenVSwitch(ctx context.Context) bool {
+	if !j.ManagesPackages() {
 		return false
 	}
-	facts, err := ovs.Gather(ctx, j.nm)
+	facts, err := ovs.Gather(ctx, j.NM)
 	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
 }
 
@@ -234,15 +234,15 @@ func logPackageFindings(decision packages.Decision, log report.Log) {
 }
 
 // packageFindings returns the findings about packages for the preflight command.
-func (j *operation) packageFindings(ctx context.Context) []preflight.Finding {
-	if _, err := j.checkPackageDecision(ctx); err != nil {
+func (j *Builder) packageFindings(ctx context.Context) []preflight.Finding {
+	if _, err := j.CheckPackages(ctx); err != nil {
 		return []preflight.Finding{{Check: "packages", Severity: preflight.SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
 	}
-	if j.packageDecision == nil {
+	if j.Packages == nil {
 		return nil
 	}
 	var found []preflight.Finding
-	for _, f := range j.packageDecision.Findings {
+	for _, f := range j.Packages.Findings {
 		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.SeverityError, report.SeverityWarning: preflight.SeverityWarning}[f.Severity]
 		if severity != "" {
 			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})

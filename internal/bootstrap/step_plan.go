@@ -12,73 +12,73 @@ import (
 )
 
 // makePlan adapts the payload to this host. It changes nothing.
-func makePlan(ctx context.Context, j *operation, _ report.Log) (outcome, error) {
-	if err := j.adaptPayload(ctx); err != nil {
-		return outcome{}, err
+func makePlan(ctx context.Context, j *Builder, _ report.Log) (Outcome, error) {
+	if err := j.AdaptPayload(ctx); err != nil {
+		return Outcome{}, err
 	}
-	if err := j.resolveNode(); err != nil {
-		return outcome{}, err
+	if err := j.ResolveNode(); err != nil {
+		return Outcome{}, err
 	}
-	people, err := accounts.Plan(ctx, j.accounts())
+	people, err := accounts.Plan(ctx, j.Accounts())
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	pending, err := j.ledger.Diff(ctx, append(people, j.plan.Files...))
+	pending, err := j.Ledger.Diff(ctx, append(people, j.Plan.Files...))
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	if len(pending) == 0 {
-		return unchanged("%s; all is as planned", j.plan.Summary())
+		return Unchanged("%s; all is as planned", j.Plan.Summary())
 	}
-	return outcome{summary: j.plan.Summary() + " (see: hcp-node-agent plan)", changed: true}, nil
+	return Outcome{Summary: j.Plan.Summary() + " (see: hcp-node-agent plan)", Changed: true}, nil
 }
 
-// resolveNode records the node name and the cluster. The payload of an earlier join
+// ResolveNode records the node name and the cluster. The payload of an earlier join
 // no longer contains the bootstrap kubeconfig; the state then contains the cluster.
-func (j *operation) resolveNode() error {
+func (j *Builder) ResolveNode() error {
 	var err error
-	if j.name, err = j.expectedNodeName(); err != nil {
+	if j.NodeName, err = j.expectedNodeName(); err != nil {
 		return err
 	}
-	j.state.NodeName = j.name
-	kubeconfig := j.bootstrapKubeconfig()
+	j.State.NodeName = j.NodeName
+	kubeconfig := j.BootstrapKubeconfig()
 	if kubeconfig == nil {
 		return nil
 	}
 	cluster, err := kubelet.ParseCluster(kubeconfig)
 	if err != nil {
 		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
-			"the payload's %s cannot be used: %w", bootstrapKubeconfigPath, err)
+			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)
 	}
-	j.state.APIServer, j.state.APIServerCA = cluster.Server, cluster.CA
+	j.State.APIServer, j.State.APIServerCA = cluster.Server, cluster.CA
 	return j.checkJoinToken()
 }
 
-// adaptPayload creates the plan for this host from the payload.
-func (j *operation) adaptPayload(ctx context.Context) error {
+// AdaptPayload creates the plan for this host from the payload.
+func (j *Builder) AdaptPayload(ctx context.Context) error {
 	units := map[string]systemd.UnitState{}
 	unit := func(name string) systemd.UnitState {
-		if state, asked := units[name]; asked || j.systemd == nil {
+		if state, asked := units[name]; asked || j.Systemd == nil {
 			return state
 		}
-		state, err := j.systemd.UnitState(ctx, name)
+		state, err := j.Systemd.UnitState(ctx, name)
 		if err != nil {
 			state = systemd.UnitState{Load: "not-found"}
 		}
 		units[name] = state
 		return state
 	}
-	users, groups, err := accounts.Names(j.tree)
+	users, groups, err := accounts.Names(j.Tree)
 	if err != nil {
 		return err
 	}
-	j.plan, err = ignition.Adapt(j.payload, ignition.AdaptInput{
-		Facts: j.facts, Hosted: j.isHosted(), NodePool: j.state.NodePool,
+	j.Plan, err = ignition.Adapt(j.Payload, ignition.AdaptInput{
+		Facts: j.Facts, Hosted: j.IsHosted(), NodePool: j.State.NodePool,
 		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
 		UnitFileState: func(name string) string { return unit(name).File },
 		HasSysctl:     hostinfo.HasSysctl,
 		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
-		Tree:          j.tree, User: users, Group: groups, Exclude: j.config.Payload.Exclude,
+		Tree:          j.Tree, User: users, Group: groups, Exclude: j.Config.Payload.Exclude,
 	})
 	if err != nil {
 		return err
@@ -86,10 +86,10 @@ func (j *operation) adaptPayload(ctx context.Context) error {
 	return j.planRegistration()
 }
 
-// isHosted reports whether the host joins a NodePool of a hosted cluster, as
+// IsHosted reports whether the host joins a NodePool of a hosted cluster, as
 // opposed to the machine config pool of a standalone cluster, whose own daemon
 // compares every file.
-func (j *operation) isHosted() bool { return j.state.Hosted }
+func (j *Builder) IsHosted() bool { return j.State.Hosted }
 
 // topology returns whether the host is a node of a hosted or a standalone cluster.
 func (s State) topology() kubelet.ClusterTopology {

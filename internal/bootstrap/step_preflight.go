@@ -10,40 +10,40 @@ import (
 )
 
 // checkHost runs the preflight checks.
-func checkHost(ctx context.Context, j *operation, log report.Log) (outcome, error) {
+func checkHost(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
-	if err := j.bridge.Recover(ctx); err != nil {
-		return outcome{}, err
+	if err := j.Bridge.Recover(ctx); err != nil {
+		return Outcome{}, err
 	}
-	j.packagesPending = true
-	facts, err := j.hostFacts(ctx, log)
+	j.PackagesPending = true
+	facts, err := j.HostFacts(ctx, log)
 	if err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
 	return reportFindings(preflight.Run(preflight.HostChecks(), facts), log)
 }
 
 // reportFindings logs the warnings of the checks, and fails if a finding refuses
 // the join.
-func reportFindings(result preflight.Result, log report.Log) (outcome, error) {
+func reportFindings(result preflight.Result, log report.Log) (Outcome, error) {
 	for _, finding := range result.Findings {
 		if finding.Severity == preflight.SeverityWarning {
 			log.Warn(finding.Message, string(finding.Remedy))
 		}
 	}
 	if err := result.Err(); err != nil {
-		return outcome{}, err
+		return Outcome{}, err
 	}
-	return unchanged("%s", result.Summary())
+	return Unchanged("%s", result.Summary())
 }
 
-// hostFacts gathers the facts for the checks that need no payload.
-func (j *operation) hostFacts(ctx context.Context, log report.Log) (preflight.HostFacts, error) {
-	facts := preflight.HostFacts{Host: j.facts, Systemd: j.systemdErr}
+// HostFacts gathers the facts for the checks that need no payload.
+func (j *Builder) HostFacts(ctx context.Context, log report.Log) (preflight.HostFacts, error) {
+	facts := preflight.HostFacts{Host: j.Facts, Systemd: j.SystemdErr}
 	var err error
-	if j.systemd != nil {
-		if facts.Units, err = preflight.GetUnits(ctx, j.systemd); err != nil {
+	if j.Systemd != nil {
+		if facts.Units, err = preflight.GetUnits(ctx, j.Systemd); err != nil {
 			return facts, err
 		}
 	}
@@ -51,11 +51,11 @@ func (j *operation) hostFacts(ctx context.Context, log report.Log) (preflight.Ho
 		return facts, err
 	}
 	facts.Ports = preflight.UsedPorts(ctx)
-	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: j.facts.Hostname})
+	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: j.Facts.Hostname})
 	facts.OtherCluster = j.otherCluster()
-	facts.Uplink = j.checkUplink(ctx)
-	if j.inputs.userData != nil && j.state.PayloadDigest == "" {
-		probe, err := j.fetcher(log).Probe(ctx, j.inputs.userData)
+	facts.Uplink = j.CheckUplink(ctx)
+	if j.Inputs.UserData != nil && j.State.PayloadDigest == "" {
+		probe, err := j.Fetcher(log).Probe(ctx, j.Inputs.UserData)
 		facts.Endpoint, facts.ClockSkew = err, probe.Skew
 		if probe.Temporary != nil {
 			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")
@@ -64,26 +64,26 @@ func (j *operation) hostFacts(ctx context.Context, log report.Log) (preflight.Ho
 	return facts, nil
 }
 
-// checkUplink returns an error if br-ex does not exist and cannot be created.
-func (j *operation) checkUplink(ctx context.Context) error {
-	if j.nm == nil {
+// CheckUplink returns an error if br-ex does not exist and cannot be created.
+func (j *Builder) CheckUplink(ctx context.Context) error {
+	if j.NM == nil {
 		return nil // the check for NetworkManager reports this
 	}
-	if j.packagesPending && j.lacksOpenVSwitch(ctx) {
-		j.uplinkUnchecked = true
+	if j.PackagesPending && j.lacksOpenVSwitch(ctx) {
+		j.UplinkUnchecked = true
 		return nil // the packages step reports this, or installs the package and checks again
 	}
-	_, err := j.planMigration(ctx)
+	_, err := j.PlanMigration(ctx)
 	return err
 }
 
 // otherCluster fails if kubelet on this host belongs to a cluster that the agent
 // did not join.
-func (j *operation) otherCluster() error {
-	if j.state.LastStep != "" {
+func (j *Builder) otherCluster() error {
+	if j.State.LastStep != "" {
 		return nil // the identity step compares cluster and name
 	}
-	content, _, err := j.tree.ReadFile(kubelet.KubeconfigPath)
+	content, _, err := j.Tree.ReadFile(kubelet.KubeconfigPath)
 	if err != nil {
 		return nil //nolint:nilerr // there is none
 	}

@@ -4,20 +4,20 @@ package bootstrap
 // documents use this list. No step before admission has passed changes the host.
 func Steps() []Step {
 	return []Step{
-		{Name: "preflight", Description: "check the host and the ignition endpoint", run: checkHost},
-		{Name: "fetch", Description: "get the NodePool's payload from the ignition server", Required: true, run: fetchPayload},
-		{Name: "plan", Description: "adapt the payload to this host", Required: true, run: makePlan},
-		{Name: "admission", Description: "check what can only be checked with the payload", run: runValidation},
-		{Name: "packages", Description: "see that the node's packages are installed", run: ensurePackages},
-		{Name: "files", Description: "write files, directories, links and unit files", run: writeFiles},
-		{Name: "host", Description: "kernel parameters and modules, trust, enable units", run: configureSystem},
-		{Name: "network", Description: "move the uplink into br-ex", Independent: true, run: attachUplink},
-		{Name: "runtime", Description: "give CRI-O its pause image and start it", run: startRuntime},
-		{Name: "identity", Description: "get the node its client certificate", Until: "identity", run: obtainClientCertificate},
-		{Name: "kubelet", Description: "enable and start kubelet", Until: "kubelet", run: startKubelet},
-		{Name: "serving", Description: "get kubelet its serving certificate", run: awaitServing},
-		{Name: "ready", Description: "wait until the cluster reports the node Ready", Until: "ready", run: awaitReady},
-		{Name: "schedulable", Description: "wait until no taint keeps pods away", Until: "schedulable", run: awaitSchedulable},
+		{Name: "preflight", Description: "check the host and the ignition endpoint", Run: checkHost},
+		{Name: "fetch", Description: "get the NodePool's payload from the ignition server", Required: true, Run: fetchPayload},
+		{Name: "plan", Description: "adapt the payload to this host", Required: true, Run: makePlan},
+		{Name: "admission", Description: "check what can only be checked with the payload", Run: runValidation},
+		{Name: "packages", Description: "see that the node's packages are installed", Run: ensurePackages},
+		{Name: "files", Description: "write files, directories, links and unit files", Run: writeFiles},
+		{Name: "host", Description: "kernel parameters and modules, trust, enable units", Run: configureSystem},
+		{Name: "network", Description: "move the uplink into br-ex", Independent: true, Run: attachUplink},
+		{Name: "runtime", Description: "give CRI-O its pause image and start it", Run: startRuntime},
+		{Name: "identity", Description: "get the node its client certificate", Until: "identity", Run: obtainClientCertificate},
+		{Name: "kubelet", Description: "enable and start kubelet", Until: "kubelet", Run: startKubelet},
+		{Name: "serving", Description: "get kubelet its serving certificate", Run: awaitServing},
+		{Name: "ready", Description: "wait until the cluster reports the node Ready", Until: "ready", Run: awaitReady},
+		{Name: "schedulable", Description: "wait until no taint keeps pods away", Until: "schedulable", Run: awaitSchedulable},
 	}
 }
 
@@ -30,11 +30,11 @@ func checkSkip(names []string) error {
 				continue
 			}
 			if found = true; step.Required {
-				return usageError("--skip %s: the steps after it need its result", name)
+				return UsageError("--skip %s: the steps after it need its result", name)
 			}
 		}
 		if !found {
-			return usageError("--skip %s: there is no such step", name)
+			return UsageError("--skip %s: there is no such step", name)
 		}
 	}
 	return nil

@@ -13,14 +13,14 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
 )
 
-const recreateCommand = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
+const RecreateCommand = "hcp-node-agent ticket create --node NAME --kubeconfig FILE # where the cluster's kubeconfig is, for a new one"
 
 // readJoinToken returns the join token of this run, else the saved one of an
 // unfinished join, or nil. A saved join token may have expired. That matters only
 // if the node still has to submit a CSR with it.
 func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io.Reader) (*ticket.Token, error) {
-	if resume || (c.JoinToken == "" && !startsOver(c, state)) {
-		content, err := loadFile(dir, joinTokenFile)
+	if resume || (c.JoinToken == "" && !StartsOver(c, state)) {
+		content, err := LoadFile(dir, JoinTokenFile)
 		if err != nil || content == nil {
 			return nil, err
 		}
@@ -29,7 +29,7 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 	if c.JoinToken == "" {
 		return nil, nil //nolint:nilnil // most nodes have none
 	}
-	content, err := readInput(c.JoinToken, stdin, "--ticket")
+	content, err := ReadInput(c.JoinToken, stdin, "--ticket")
 	if err != nil {
 		return nil, err
 	}
@@ -37,30 +37,30 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 	if err != nil || !state.Finished.IsZero() {
 		return t, err // a node that has joined no longer needs it
 	}
-	return t, checkTokenValidity(t)
+	return t, CheckTokenValidity(t)
 }
 
 func parseJoinToken(content []byte) (*ticket.Token, error) {
 	t, err := ticket.ParseToken(content)
 	if err != nil {
-		return nil, report.Fail(report.Usage, recreateCommand, "%w", err)
+		return nil, report.Fail(report.Usage, RecreateCommand, "%w", err)
 	}
 	return t, nil
 }
 
-func checkTokenValidity(t *ticket.Token) error {
+func CheckTokenValidity(t *ticket.Token) error {
 	now := time.Now()
 	if err := t.CheckExpiry(now); err != nil {
-		return report.Fail(report.CredentialRefused, recreateCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
+		return report.Fail(report.CredentialRefused, RecreateCommand, "%w, and it is %s by this host's clock", err, now.UTC().Format(time.RFC3339))
 	}
 	return nil
 }
 
-// saveJoinToken saves the join token for later runs. Its user data is saved
+// SaveJoinToken saves the join token for later runs. Its user data is saved
 // separately, like other user data.
-func saveJoinToken(dir string, t *ticket.Token) error {
+func SaveJoinToken(dir string, t *ticket.Token) error {
 	if t == nil {
-		return removeFiles(dir, joinTokenFile)
+		return RemoveFiles(dir, JoinTokenFile)
 	}
 	kept := *t
 	kept.UserData = nil
@@ -68,13 +68,13 @@ func saveJoinToken(dir string, t *ticket.Token) error {
 	if err != nil {
 		return err
 	}
-	return saveFile(dir, joinTokenFile, content)
+	return SaveFile(dir, JoinTokenFile, content)
 }
 
-// mergeJoinToken adds the labels and taints of the join token to the configuration.
+// MergeJoinToken adds the labels and taints of the join token to the configuration.
 // Those of the configuration take precedence, because they are specific to the
 // host.
-func mergeJoinToken(c config.Join, t *ticket.Token) config.Join {
+func MergeJoinToken(c config.Join, t *ticket.Token) config.Join {
 	if t == nil {
 		return c
 	}
@@ -104,21 +104,21 @@ func mergeByKey(list, more []string, name func(string) string) []string {
 
 // checkJoinToken fails if the join token is for another node or another cluster. It
 // runs before the host is changed.
-func (j *operation) checkJoinToken() error {
-	t := j.inputs.joinToken
+func (j *Builder) checkJoinToken() error {
+	t := j.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
-	if t.NodeName != j.name {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.name, t.NodeName),
-			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.name)
+	if t.NodeName != j.NodeName {
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
+			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
 	}
-	cluster, err := ticket.CAHashes(j.state.APIServerCA)
+	cluster, err := ticket.CAHashes(j.State.APIServerCA)
 	if err == nil {
 		err = t.CheckCluster(cluster)
 	}
 	if err != nil {
-		return report.Fail(report.Refused, recreateCommand, "the ticket cannot be used with %s: %w", j.state.APIServer, err)
+		return report.Fail(report.Refused, RecreateCommand, "the ticket cannot be used with %s: %w", j.State.APIServer, err)
 	}
 	return nil
 }
@@ -126,16 +126,16 @@ func (j *operation) checkJoinToken() error {
 // csrAnnotations returns a function that returns the annotations with which the
 // client CSR proves possession of the join token. It returns nil if there is no
 // join token.
-func (j *operation) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
-	t := j.inputs.joinToken
+func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
+	t := j.Inputs.JoinToken
 	if t == nil {
 		return nil
 	}
 	return func(publicKey crypto.PublicKey) (map[string]string, error) {
-		if err := checkTokenValidity(t); err != nil {
+		if err := CheckTokenValidity(t); err != nil {
 			return nil, err
 		}
-		cluster, err := ticket.CAHashes(j.state.APIServerCA)
+		cluster, err := ticket.CAHashes(j.State.APIServerCA)
 		if err != nil {
 			return nil, err
 		}

@@ -75,24 +75,24 @@ func TestReadJoinToken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if test.kept != nil {
-				if err := saveFile(dir, joinTokenFile, test.kept); err != nil {
+				if err := SaveFile(dir, JoinTokenFile, test.kept); err != nil {
 					t.Fatal(err)
 				}
 			}
 			if test.state.Exists() {
-				if err := saveFile(dir, userDataFile, stub); err != nil {
+				if err := SaveFile(dir, UserDataFile, stub); err != nil {
 					t.Fatal(err)
 				}
 			}
-			in, err := readInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
+			in, err := ReadInputs(test.config, test.state, dir, test.resume, strings.NewReader(test.stdin))
 			if test.want != "" {
 				if err == nil || !strings.Contains(err.Error(), test.want) || report.CodeOf(err) != test.code || report.RemedyOf(err) == "" {
 					t.Errorf("error %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 				}
 				return
 			}
-			if err != nil || (in.joinToken != nil) != test.there || in.userData == nil || in.userData.NodePool() != test.pool {
-				t.Errorf("ticket %v, stub %v, error %v", in.joinToken, in.userData, err)
+			if err != nil || (in.JoinToken != nil) != test.there || in.UserData == nil || in.UserData.NodePool() != test.pool {
+				t.Errorf("ticket %v, stub %v, error %v", in.JoinToken, in.UserData, err)
 			}
 		})
 	}
@@ -104,22 +104,22 @@ func TestReadJoinToken(t *testing.T) {
 func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	stub := stubOf(t, "ticket.example.com", "clusters/ticket", "33")
-	in, err := readInputs(config.Join{JoinToken: writeTempFile(t, ticketOf(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
+	in, err := ReadInputs(config.Join{JoinToken: writeTempFile(t, ticketOf(t, certtest.NewCA(t, "ca").PEM, stub, 0))}, State{}, dir, false, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &operation{dir: dir, inputs: in, sink: &events{}, localHost: &localHost{facts: hostinfo.Facts{MachineID: "one"}}}
+	j := &Builder{Dir: dir, Inputs: in, Sink: &events{}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, joinTokenFile)
+	path := filepath.Join(dir, JoinTokenFile)
 	info, err := os.Stat(path)
 	if err != nil || info.Mode() != 0o600 {
 		t.Fatalf("%v, %v", info, err)
 	}
-	again, err := readInputs(config.Join{}, j.state, dir, true, nil)
-	if err != nil || again.joinToken == nil || again.joinToken.ID != in.joinToken.ID || again.joinToken.UserData != nil || again.userData.NodePool() != "clusters/ticket" {
-		t.Errorf("resumed with %v, stub %v, %v", again.joinToken, again.userData, err)
+	again, err := ReadInputs(config.Join{}, j.State, dir, true, nil)
+	if err != nil || again.JoinToken == nil || again.JoinToken.ID != in.JoinToken.ID || again.JoinToken.UserData != nil || again.UserData.NodePool() != "clusters/ticket" {
+		t.Errorf("resumed with %v, stub %v, %v", again.JoinToken, again.UserData, err)
 	}
 	if err := j.finish(true); err != nil {
 		t.Fatal(err)
@@ -127,10 +127,10 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
 		t.Errorf("after the join the ticket is still there: %v", err)
 	}
-	if err := saveJoinToken(dir, in.joinToken); err != nil {
+	if err := SaveJoinToken(dir, in.JoinToken); err != nil {
 		t.Fatal(err)
 	}
-	if err := saveJoinToken(dir, nil); err != nil {
+	if err := SaveJoinToken(dir, nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); !os.IsNotExist(err) {
@@ -144,14 +144,14 @@ func TestJoinTokenLabelsAndTaints(t *testing.T) {
 		t.Fatal(err)
 	}
 	given := config.Join{Labels: []string{"zone=here"}, Taints: []string{"dedicated=cpu:NoSchedule", "x:NoSchedule"}}
-	got := mergeJoinToken(given, made)
+	got := MergeJoinToken(given, made)
 	if !slices.Equal(got.Labels, []string{"zone=here", "rack=r1"}) || !slices.Equal(got.Taints, []string{"dedicated=cpu:NoSchedule", "x:NoSchedule", "x:NoExecute"}) {
 		t.Errorf("labels %q, taints %q", got.Labels, got.Taints)
 	}
-	if again := mergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
+	if again := MergeJoinToken(got, made); !slices.Equal(again.Labels, got.Labels) || !slices.Equal(again.Taints, got.Taints) {
 		t.Errorf("a resumed join has labels %q, taints %q", again.Labels, again.Taints)
 	}
-	if len(given.Labels) != 1 || mergeJoinToken(given, nil).Labels[0] != "zone=here" {
+	if len(given.Labels) != 1 || MergeJoinToken(given, nil).Labels[0] != "zone=here" {
 		t.Error("the given list was changed")
 	}
 }
@@ -178,7 +178,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		"another node":    {good, "worker-8", ca, "is for the node worker-7, and this node is worker-8", "hostnamectl set-hostname worker-7"},
 		"another cluster": {good, "worker-7", certtest.NewCA(t, "ca").PEM, "cannot be used with https://api.example.com:6443: the ticket " + good.ID + " is for another cluster", "ticket create"},
 	} {
-		j := &operation{name: test.node, inputs: inputs{joinToken: test.ticket}, state: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
+		j := &Builder{NodeName: test.node, Inputs: Inputs{JoinToken: test.ticket}, State: State{APIServer: "https://api.example.com:6443", APIServerCA: test.ca}}
 		err := j.checkJoinToken()
 		if (err == nil) != (test.want == "") || (err != nil && (!strings.Contains(err.Error(), test.want) || report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), test.remedy))) {
 			t.Errorf("%s: %v, code %d, remedy %q", name, err, report.CodeOf(err), report.RemedyOf(err))
@@ -189,7 +189,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	annotate := func(of *ticket.Token) (map[string]string, error) {
-		return (&operation{inputs: inputs{joinToken: of}, state: State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
+		return (&Builder{Inputs: Inputs{JoinToken: of}, State: State{APIServerCA: ca}}).csrAnnotations()(&key.PublicKey)
 	}
 	if proof, err := annotate(good); err != nil || proof[ticket.AnnotationID] != good.ID {
 		t.Errorf("proof %v, %v", proof, err)
@@ -197,7 +197,7 @@ func TestJoinTokenOfAnotherNodeOrClusterIsRefused(t *testing.T) {
 	if _, err := annotate(old); report.CodeOf(err) != report.CredentialRefused || !strings.Contains(err.Error(), "by this host's clock") {
 		t.Errorf("expired: %v", err)
 	}
-	if (&operation{}).csrAnnotations() != nil {
+	if (&Builder{}).csrAnnotations() != nil {
 		t.Error("a # join without a ticket annotates")
 	}
 }

@@ -39,8 +39,8 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			m := hostIn(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
-			j := &operation{localHost: m, state: State{Started: time.Now()}, plan: &ignition.Plan{Files: []ledger.Change{change}}}
-			_, err := m.ledger.Apply(t.Context(), "files", j.plan.Files)
+			j := &Builder{Machine: m, State: State{Started: time.Now()}, Plan: &ignition.Plan{Files: []ledger.Change{change}}}
+			_, err := m.Ledger.Apply(t.Context(), "files", j.Plan.Files)
 			noError(t, err)
 			noError(t, j.updateTrustIfNeeded(t.Context()))
 			content, err := os.ReadFile(store)

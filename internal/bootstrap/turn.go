@@ -10,34 +10,34 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// lockResult describes how a run acquired the lock on the host.
-type lockResult struct {
-	waited  bool // for another run, which may have changed the agent's records
-	stopped bool // stopped the service, which was joining
+// LockResult describes how a run acquired the lock on the host.
+type LockResult struct {
+	Waited  bool // for another run, which may have changed the agent's records
+	Stopped bool // stopped the service, which was joining
 }
 
-// acquireLock opens the host for changes once no other run holds the lock. It stops
+// AcquireLock opens the host for changes once no other run holds the lock. It stops
 // the service if the service is joining, which may wait up to a day for inputs that
 // this run was given. It waits for any other run.
-func acquireLock(ctx context.Context, options Options) (*localHost, lockResult, error) {
-	var t lockResult
+func AcquireLock(ctx context.Context, options Options) (*Machine, LockResult, error) {
+	var t LockResult
 	log := report.Log{Sink: options.Sink, Step: "begin"}
 	for {
-		m, err := openLocalHost(ctx, options.StateDir, true)
+		m, err := OpenMachine(ctx, options.StateDir, true)
 		switch {
 		case !errors.Is(err, ledger.ErrLocked):
 			return m, t, err
-		case !t.waited && !options.Service:
-			if t.stopped, err = stopJoiningService(ctx, log); err != nil {
+		case !t.Waited && !options.Service:
+			if t.Stopped, err = stopJoiningService(ctx, log); err != nil {
 				return nil, t, err
 			}
 		}
-		if !t.waited && !t.stopped {
+		if !t.Waited && !t.Stopped {
 			log.Wait("for another hcp-node-agent to end, which is changing this host", "hcp-node-agent status # shows how far it is")
 		}
-		t.waited = true
+		t.Waited = true
 		if sleep(ctx, time.Second) != nil {
-			return nil, t, explainInterruption(ctx, ledger.ErrLocked)
+			return nil, t, ExplainInterruption(ctx, ledger.ErrLocked)
 		}
 	}
 }
@@ -50,10 +50,10 @@ func stopJoiningService(ctx context.Context, log report.Log) (bool, error) {
 		return false, nil // without systemd there is no service
 	}
 	defer systemd.Close()
-	unit, err := systemd.UnitState(ctx, serviceUnit)
+	unit, err := systemd.UnitState(ctx, ServiceUnit)
 	if err != nil || unit.Active != "activating" {
 		return false, err
 	}
-	log.Note("stopping " + serviceUnit + ", which is joining this host; this command takes over")
-	return true, systemd.Stop(ctx, serviceUnit)
+	log.Note("stopping " + ServiceUnit + ", which is joining this host; this command takes over")
+	return true, systemd.Stop(ctx, ServiceUnit)
 }

@@ -23,18 +23,18 @@ func TestAcquireLockWaits(t *testing.T) {
 	}
 	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if _, _, err := acquireLock(short, Options{StateDir: dir}); report.CodeOf(err) != report.Failed ||
+	if _, _, err := AcquireLock(short, Options{StateDir: dir}); report.CodeOf(err) != report.Failed ||
 		!strings.Contains(err.Error(), "another hcp-node-agent is changing this host") {
 		t.Errorf("with the time over: %v", err)
 	}
 
 	events := &eventRecorder{onEvent: func() { other.Close() }}
-	m, turn, err := acquireLock(t.Context(), Options{StateDir: dir, Sink: events})
+	m, turn, err := AcquireLock(t.Context(), Options{StateDir: dir, Sink: events})
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.close()
-	if !turn.waited || turn.stopped || len(events.messages) != 1 || events.messages[0] != "for another hcp-node-agent to end, which is changing this host" {
+	m.Close()
+	if !turn.Waited || turn.Stopped || len(events.messages) != 1 || events.messages[0] != "for another hcp-node-agent to end, which is changing this host" {
 		t.Errorf("%+v, %q", turn, events.messages)
 	}
 }
