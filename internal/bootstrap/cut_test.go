@@ -19,6 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // cutRoot and cutVerb turn the test binary into the process that loses its power.
@@ -87,7 +88,7 @@ func noError(t *testing.T, err error) {
 }
 
 // open opens the host as a run of a join does.
-func (h cutHost) open(t *testing.T) *Builder {
+func (h cutHost) open(t *testing.T) *leaving {
 	t.Helper()
 	tree, err := hostfs.OpenTree(h.root)
 	noError(t, err)
@@ -99,7 +100,7 @@ func (h cutHost) open(t *testing.T) *Builder {
 	state, err := ReadState(h.stateDir())
 	noError(t, err)
 	state.Config.UserData = filepath.Join(h.firstBoot().Dir, autoJoinUserData) // mount points differ each time
-	return &Builder{Dir: h.stateDir(), State: state, Config: state.Config, Machine: m, NodeName: "worker-7"}
+	return &leaving{machine: m, state: state, dir: h.stateDir()}
 }
 
 // prepare brings the host into the state before the last write of a join.
@@ -119,17 +120,17 @@ func (h cutHost) prepare(t *testing.T) {
 	noError(t, SaveFile(h.stateDir(), PayloadFile, []byte("secret")))
 	noError(t, SaveFile(h.stateDir(), JoinTokenFile, ticketOf(t, certtest.NewCA(t, "ca").PEM, nil, 0)))
 	j := h.open(t)
-	_, err := j.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
+	_, err := j.machine.Ledger.TrackExternal(t.Context(), "files", ledger.Change{
 		Kind: ledger.Contents, Target: "/etc/kubernetes/cni", Reason: "plugins write there", Desired: ledger.State{Present: true},
 	})
 	noError(t, err)
-	_, err = j.Ledger.Apply(t.Context(), "files", []ledger.Change{{
+	_, err = j.machine.Ledger.Apply(t.Context(), "files", []ledger.Change{{
 		Kind: ledger.File, Target: "/etc/kubernetes/kubelet.conf", Desired: ledger.FileState([]byte("secret"), 0o600),
 	}})
 	noError(t, err)
 	noError(t, os.MkdirAll(filepath.Join(h.root, "etc/kubernetes/cni/net.d"), 0o700))
 	noError(t, os.WriteFile(filepath.Join(h.root, "etc/kubernetes/cni/net.d/whereabouts.kubeconfig"), []byte("secret"), 0o600))
-	noError(t, j.Ledger.Close())
+	noError(t, j.machine.Ledger.Close())
 	unix.Sync()
 }
 
@@ -142,23 +143,24 @@ func cutVictim(t *testing.T) {
 	h := cutHost{root: os.Getenv(cutRoot), withoutAutoJoin: verb == "leave by hand"}
 	j := h.open(t)
 	if verb == "join" {
-		noError(t, j.finish(true))
+		joined := &join{Builder: &Builder{Dir: j.dir, State: j.state, Config: j.state.Config, Machine: j.machine, NodeName: "worker-7"}}
+		noError(t, joined.finish(true))
 	} else {
-		noError(t, j.runLeave(t.Context(), cutLeave(), h.firstBoot()))
+		noError(t, j.run(t.Context(), cutLeave(), h.firstBoot()))
 	}
 	fmt.Println("complete")
 }
 
 // cutLeave returns the steps of a leave on a host without kubelet.
-func cutLeave() []Step {
-	return []Step{
-		{Name: "stop", Run: func(context.Context, *Builder, report.Log) (Outcome, error) {
+func cutLeave() []steps.Step[*leaving] {
+	return []steps.Step[*leaving]{
+		{Name: "stop", Run: func(context.Context, *leaving, report.Log) (steps.Outcome, error) {
 			fmt.Println("begun")
-			return Unchanged("no kubelet runs here")
+			return steps.Unchanged("no kubelet runs here")
 		}},
-		{Name: "undo", Run: func(ctx context.Context, j *Builder, _ report.Log) (Outcome, error) {
-			_, err := j.Ledger.Undo(ctx)
-			return Outcome{}, err
+		{Name: "undo", Run: func(ctx context.Context, j *leaving, _ report.Log) (steps.Outcome, error) {
+			_, err := j.machine.Ledger.Undo(ctx)
+			return steps.Outcome{}, err
 		}},
 	}
 }
@@ -210,7 +212,7 @@ func (h cutHost) check(t *testing.T, verb, said string) {
 			t.Errorf("the join cannot be resumed: %v", err)
 		}
 	case verb == "leave" && decision == "leaving" && begun && !complete:
-		if err := h.open(t).runLeave(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
+		if err := h.open(t).run(t.Context(), cutLeave(), h.firstBoot()); err != nil || h.boot(t) != "none" || len(h.secrets(t)) > 0 {
 			t.Errorf("the second leave: %v; the host keeps %q", err, h.secrets(t))
 		}
 	case verb == "leave" && decision == "none" && begun:

@@ -64,7 +64,7 @@ func Doctor(ctx context.Context, options DoctorOptions) (DoctorReport, error) {
 	document.Findings = sortFindings(findings)
 	document.ExitCode = report.CodeOf(document.Err())
 	if err := ctx.Err(); err != nil {
-		return document, ExplainInterruption(ctx, err)
+		return document, report.ExplainInterruption(ctx, err)
 	}
 	if options.Bundle != "" {
 		made, err := p.bundle(ctx, options, document)

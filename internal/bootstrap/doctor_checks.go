@@ -14,13 +14,13 @@ import (
 // inspectHost runs the checks that a join makes before it has the payload.
 func inspectHost(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	var said noteSink
-	facts, err := p.HostFacts(ctx, report.Log{Sink: &said})
+	facts, err := p.HostFacts(ctx, report.Log{Sink: &said}, false)
 	if err != nil && p.Systemd != nil {
 		// If systemd no longer responds, report it as one finding and run the other checks
 		// without it.
 		j, m := *p.Builder, *p.Machine
 		m.Systemd, m.SystemdErr, j.Machine = nil, err, &m
-		facts, err = j.HostFacts(ctx, report.Log{Sink: &said})
+		facts, err = j.HostFacts(ctx, report.Log{Sink: &said}, false)
 	}
 	if err != nil {
 		return nil, err

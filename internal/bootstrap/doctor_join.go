@@ -1,6 +1,7 @@
 package bootstrap
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 	case "joining":
 		text := "no step of it has ended"
 		if state.LastStep != "" {
-			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, state.NextStep())
+			text = fmt.Sprintf("its last step that ended is %q, the next is %q", state.LastStep, cmp.Or(state.NextStep, state.LastStep))
 		}
 		return DoctorFinding{
 			Severity: unfinished, Text: fmt.Sprintf("the join of%s, begun on %s, has not ended: %s", pool, state.Started.Local().Format(time.DateTime), text),
@@ -86,13 +87,4 @@ func (f joinFacts) phaseFinding() DoctorFinding {
 		text += ", as far as --until " + until
 	}
 	return DoctorFinding{Severity: report.SeverityOK, Text: text}
-}
-
-// CheckMachineID fails if the state was written on another machine.
-func CheckMachineID(state State, machine, dir string) error {
-	if state.MachineID == "" || state.MachineID == machine {
-		return nil
-	}
-	return report.Fail(report.Refused, "rm -rf "+dir+" # when this machine was cloned from a node; then join again",
-		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -73,10 +73,6 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	return nodeFindings(ctx, node)
 }
 
-// NetworkDirectory is the directory in which CRI-O looks for CNI configurations in
-// an OpenShift release.
-const NetworkDirectory = "/etc/kubernetes/cni/net.d"
-
 // nodeFindings returns the problems of a Node, the most direct cause first.
 func nodeFindings(ctx context.Context, node *kubelet.Node) ([]DoctorFinding, error) {
 	found, err := node.Findings(ctx)

@@ -9,44 +9,14 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
-// Options configures a command.
-type Options struct {
-	Config   config.Join
-	Service  bool // started by the service: waits for other runs, never takes over
-	Resume   bool // resume the unfinished join with its recorded settings
-	StateDir string
-	Sink     report.Sink
-	Stdin    io.Reader
-	Diff     bool // for a plan: include differences of text files
-}
-
-// Builder is one run of a command: its configuration and the data that its steps
-// share.
-type Builder struct {
-	Config config.Join
-	Dir    string
-	Sink   report.Sink
-	State  State
-	Inputs Inputs
-
-	*Machine
-
-	Payload *ignition.Payload
-	Plan    *ignition.Plan
-	NodeName    string // node name
-
-	PackageHost     dnf.Host           // where packages are installed: this host, except in tests
-	ServerVersion   kubelet.Version    // version of the API server; zero before the server was queried
-	Packages *packages.Decision // the packages that the host lacks; nil before they were determined
-	PackagesPending bool               // the packages step has not run yet in this run
-	UplinkUnchecked bool               // preflight did not check the uplink because a package is missing
+// join is one join: what it has determined about the host and the payload, and the
+// changes that its steps make.
+type join struct {
+	*Builder
 }
 
 // Join makes this host a worker node. It reports whether anything changed.
@@ -76,7 +46,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	changed, err := j.runJoin(ctx, options.Resume)
 	m.Close()
 	if turn.Stopped || (err == nil && j.Config.Until == config.Defaults().Until) {
-		j.startService(context.WithoutCancel(ctx))
+		StartService(context.WithoutCancel(ctx), j.Sink)
 	}
 	return changed, err
 }
@@ -84,19 +54,19 @@ func Join(ctx context.Context, options Options) (bool, error) {
 // runJoin runs all steps and emits the first and the final headline. If a new join
 // fails before it changes the host, its records are removed. A resumed join always
 // keeps them.
-func (j *Builder) runJoin(ctx context.Context, resumed bool) (bool, error) {
+func (j *join) runJoin(ctx context.Context, resumed bool) (bool, error) {
 	if err := j.recordStart(); err != nil {
 		return false, err
 	}
-	j.emit(report.Event{Kind: report.Headline, Message: j.headline()})
-	changed, err := j.runSteps(ctx, Steps())
+	report.Log{Sink: j.Sink}.Headline(j.headline())
+	changed, err := steps.Run(ctx, j.runner(), Steps(), j)
 	if err == nil {
 		return changed, j.finish(changed)
 	}
 	if len(j.Ledger.Items()) == 0 && !resumed {
 		// The host is unchanged, so nothing has to be resumed at the next boot, and secrets
 		// must not remain. The service still retries with the files it was given.
-		err = errors.Join(err, j.removeRecords())
+		err = errors.Join(err, j.RemoveRecords(j.Dir))
 	}
 	return changed, err
 }
@@ -110,7 +80,7 @@ func withTimeout(ctx context.Context, timeout config.Duration) (context.Context,
 }
 
 // prepareJoin reads the inputs of a run. It changes nothing.
-func prepareJoin(options Options) (*Builder, error) {
+func prepareJoin(options Options) (*join, error) {
 	if err := checkSkip(options.Config.Skip); err != nil {
 		return nil, err
 	}
@@ -125,7 +95,7 @@ func prepareJoin(options Options) (*Builder, error) {
 			return nil, err
 		}
 	}
-	j := &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}
+	j := &join{Builder: &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state}}
 	if options.Resume {
 		if !state.Exists() {
 			return nil, UsageError("there is no unfinished join to go on with")
@@ -143,7 +113,7 @@ func prepareJoin(options Options) (*Builder, error) {
 
 // checkNodePool fails if the user data belongs to a NodePool other than the one
 // this host has joined.
-func (j *Builder) checkNodePool() error {
+func (j *join) checkNodePool() error {
 	stub, state := j.Inputs.UserData, j.State
 	if stub == nil || !state.Exists() || state.NodePool == "" || stub.NodePool() == "" || stub.NodePool() == state.NodePool {
 		return nil
@@ -155,7 +125,7 @@ func (j *Builder) checkNodePool() error {
 
 // recordStart saves the state and the inputs of the join, so that the unit can
 // resume the join after a reboot.
-func (j *Builder) recordStart() error {
+func (j *join) recordStart() error {
 	if err := CheckMachineID(j.State, j.Facts.MachineID, j.Dir); err != nil {
 		return err
 	}
@@ -166,6 +136,7 @@ func (j *Builder) recordStart() error {
 		// The leave may have undone any part of the join, and the saved payload no longer
 		// contains the bootstrap credential.
 		j.State.Leaving, j.State.Finished = time.Time{}, time.Time{}
+		j.State.LastStep, j.State.NextStep, j.State.Completed = "", "", nil
 		j.State.PayloadDigest, j.State.PayloadConfigHash, j.State.PayloadSourceDigest, j.State.Registered = "", "", "", false
 	}
 	j.State.Config = j.Config
@@ -186,16 +157,21 @@ func (j *Builder) recordStart() error {
 	return WriteState(j.Dir, j.State)
 }
 
-// recordStep records the last completed step.
-func (j *Builder) recordStep(step string) error {
-	j.State.LastStep = step
-	return WriteState(j.Dir, j.State)
+// runner returns the runner of the steps. It records each completed step.
+func (j *join) runner() steps.Runner {
+	return steps.Runner{
+		Sink: j.Sink, Ledger: j.Ledger, Skip: j.Config.Skip, Until: j.Config.Until,
+		Completed: func(name, next string) error {
+			j.State.Complete(name, next)
+			return WriteState(j.Dir, j.State)
+		},
+	}
 }
 
 // finish removes the user data's token and the join token, which the node no longer
 // needs, and then records the end of the join. A power failure in between leaves an
 // unfinished join. It resumes without the tokens, because its payload is saved.
-func (j *Builder) finish(changed bool) error {
+func (j *join) finish(changed bool) error {
 	secrets := []string{JoinTokenFile}
 	// User data of a standalone cluster contains no token. It is kept because it leads
 	// to the current configuration of the pool.
@@ -215,7 +191,7 @@ func (j *Builder) finish(changed bool) error {
 	if !changed {
 		text += "; all was as it should be, nothing was changed"
 	}
-	j.emit(report.Event{Kind: report.Headline, Message: text})
+	report.Log{Sink: j.Sink}.Headline(text)
 	return nil
 }
 
@@ -231,7 +207,7 @@ func stateReached(until string) string {
 	return "Ready and schedulable"
 }
 
-func (j *Builder) headline() string {
+func (j *join) headline() string {
 	text := "this host"
 	if j.Facts.Hostname != "" {
 		text = j.Facts.Hostname
@@ -244,8 +220,4 @@ func (j *Builder) headline() string {
 		text += " by " + j.State.Endpoint
 	}
 	return text
-}
-
-func UsageError(format string, args ...any) error {
-	return report.Fail(report.Usage, "hcp-node-agent join --help", format, args...)
 }

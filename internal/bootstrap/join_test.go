@@ -61,7 +61,7 @@ func TestJoinToAnotherNodePoolIsRefused(t *testing.T) {
 		"another pool":           {stub("clusters/two"), joined, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := (&Builder{Inputs: Inputs{UserData: test.stub}, State: test.state}).checkNodePool()
+			err := (&join{Builder: &Builder{Inputs: Inputs{UserData: test.stub}, State: test.state}}).checkNodePool()
 			if (err != nil) != test.refused {
 				t.Fatalf("error %v", err)
 			}
@@ -83,7 +83,7 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	first := &Builder{Dir: dir, Inputs: Inputs{UserData: stub}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
+	first := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{UserData: stub}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := first.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -98,11 +98,11 @@ func TestCheckMachineIDRefusesAClonedState(t *testing.T) {
 	if again, err := ignition.ParseUserData(kept); err != nil || !again.HasToken() || again.Source.Host != "a.example.com" {
 		t.Errorf("kept stub %s, %v", again, err)
 	}
-	again := &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
+	again := &join{Builder: &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := again.recordStart(); err != nil || !again.State.Started.Equal(state.Started) {
 		t.Errorf("going on: %v, begun %v and %v", err, state.Started, again.State.Started)
 	}
-	clone := &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "two"}}}
+	clone := &join{Builder: &Builder{Dir: dir, State: state, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "two"}}}}
 	err = clone.recordStart()
 	if report.CodeOf(err) != report.Refused || !strings.Contains(report.RemedyOf(err), "rm -rf "+dir) {
 		t.Errorf("clone: %v, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
@@ -115,7 +115,7 @@ func TestFinishRemovesTheUserData(t *testing.T) {
 		false: "head  worker-7 is Ready; all was as it should be, nothing was changed",
 	} {
 		var story events
-		j := &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: State{Started: time.Now(), Hosted: true}}
+		j := &join{Builder: &Builder{Config: config.Join{Until: "ready"}, Dir: t.TempDir(), Sink: &story, NodeName: "worker-7", State: State{Started: time.Now(), Hosted: true}}}
 		if err := SaveFile(j.Dir, UserDataFile, []byte("secret")); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func TestHeadline(t *testing.T) {
 			Machine: &Machine{Facts: hostinfo.Facts{Hostname: "worker-7"}}, State: State{NodePool: "clusters/demo", Endpoint: "ignition.example.com"},
 		},
 	} {
-		if got := j.headline(); got != want {
+		if got := (&join{Builder: j}).headline(); got != want {
 			t.Errorf("headline %q, want %q", got, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // LeaveDocument is the result of a leave.
@@ -28,18 +29,26 @@ type LeaveDocument struct {
 	Next        string              `json:"next,omitempty"`        // command that deletes the Node object
 }
 
+// leaving is one leave.
+type leaving struct {
+	machine *Machine
+	state   State
+	dir     string // of the agent's records
+	sink    report.Sink
+}
+
 // leaveSteps returns the steps of a leave in order.
-func leaveSteps(document *LeaveDocument, evict bool) []Step {
-	steps := []Step{
+func leaveSteps(document *LeaveDocument, evict bool) []steps.Step[*leaving] {
+	list := []steps.Step[*leaving]{
 		{Name: "drain", Description: "move the pods away", Run: drain},
 		{Name: "stop", Description: "stop kubelet and its containers", Run: stopNode},
 		{Name: "unmount", Description: "unmount what kubelet left mounted", Run: unmountVolumes},
 		{Name: "undo", Description: "give the host back by the ledger, newest change first", Run: undoStep(document)},
 	}
 	if !evict {
-		return steps[1:]
+		return list[1:]
 	}
-	return steps
+	return list
 }
 
 // LeaveOptions configures Leave.
@@ -59,64 +68,50 @@ func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 		return document, err
 	}
 	state, err := ReadState(options.StateDir)
+	defer m.Close()
 	if err != nil {
-		m.Close()
 		return document, err
 	}
-	j := &Builder{Config: options.Config, Dir: options.StateDir, Sink: options.Sink, State: state, Machine: m, NodeName: state.NodeName}
-	defer j.Close()
-	j.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
-	j.SharedContents.Purge = options.Purge
+	l := &leaving{machine: m, state: state, dir: options.StateDir, sink: options.Sink}
+	m.Bridge.RollbackTimeout = time.Duration(state.Config.NetworkTimeout)
+	m.SharedContents.Purge = options.Purge
 	document.NodeName = state.NodeName
-	if err := j.runLeave(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
+	if err := l.run(ctx, leaveSteps(&document, options.Drain), options.AutoJoin); err != nil {
 		return document, err
 	}
 	if state.NodeName != "" && state.LastStep != "" {
 		document.Next = kubelet.DeleteCommand(state.NodeName)
 	}
 	// The removal of the user data may have started the service again.
-	if err := j.stopService(ctx); err != nil {
-		report.Log{Sink: j.Sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+ServiceUnit)
+	if err := l.machine.StopService(ctx); err != nil {
+		report.Log{Sink: l.sink, Step: "leave"}.Warn(err.Error(), "systemctl stop "+ServiceUnit)
 	}
 	return document, nil
 }
 
-// runLeave records the leave durably, runs its steps, and removes the agent's
+// run records the leave durably, runs its steps, and removes the agent's
 // records. The record of the leave is removed last. Until then the next boot
 // neither joins again nor treats the host as a node.
-func (j *Builder) runLeave(ctx context.Context, steps []Step, firstBoot AutoJoin) error {
-	j.emit(report.Event{Kind: report.Headline, Message: j.leaveHeadline()})
-	if j.State.Exists() && j.State.Leaving.IsZero() {
-		j.State.Leaving = time.Now().UTC()
-		if err := WriteState(j.Dir, j.State); err != nil {
+func (l *leaving) run(ctx context.Context, list []steps.Step[*leaving], firstBoot AutoJoin) error {
+	report.Log{Sink: l.sink}.Headline(l.headline())
+	if l.state.Exists() && l.state.Leaving.IsZero() {
+		l.state.Leaving = time.Now().UTC()
+		if err := WriteState(l.dir, l.state); err != nil {
 			return err
 		}
 	}
-	if _, err := j.runSteps(ctx, steps); err != nil {
+	if _, err := steps.Run(ctx, steps.Runner{Sink: l.sink, Ledger: l.machine.Ledger}, list, l); err != nil {
 		return err
 	}
-	firstBoot.RemoveAfterLeave(j.State, report.Log{Sink: j.Sink, Step: "leave"})
-	return j.removeRecords()
+	firstBoot.RemoveAfterLeave(l.state, report.Log{Sink: l.sink, Step: "leave"})
+	return l.machine.RemoveRecords(l.dir)
 }
 
-func (j *Builder) leaveHeadline() string {
-	if j.State.NodePool == "" {
+func (l *leaving) headline() string {
+	if l.state.NodePool == "" {
 		return "giving this host back as it was"
 	}
-	return fmt.Sprintf("%s leaves NodePool %s", j.State.NodeName, j.State.NodePool)
-}
-
-// removeRecords removes the agent's own records durably after the host is restored.
-// The state is removed last, because the next run uses it to remove the other
-// records.
-func (j *Builder) removeRecords() error {
-	if err := j.Ledger.Remove(); err != nil {
-		return err
-	}
-	if err := RemoveFiles(j.Dir, KeyDir, PayloadFile, OverridesFile, UserDataFile, JoinTokenFile, BridgeRecordFile); err != nil {
-		return err
-	}
-	return RemoveFiles(j.Dir, StateFile)
+	return fmt.Sprintf("%s leaves NodePool %s", l.state.NodeName, l.state.NodePool)
 }
 
 // drainTimeout is the maximum time a leave waits for pods to terminate.
@@ -125,27 +120,27 @@ const drainTimeout = 5 * time.Minute
 // drain cordons the node and evicts its pods with the node's own credential. If the
 // cluster is unreachable, drain fails after drainTimeout and its remedy names
 // --no-drain.
-func drain(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-	there, err := j.Tree.Exists(kubelet.KubeconfigPath)
+func drain(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
+	there, err := l.machine.Tree.Exists(kubelet.KubeconfigPath)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	if !there || j.NodeName == "" {
-		return Unchanged("this host has no credential of a node")
+	if !there || l.state.NodeName == "" {
+		return steps.Unchanged("this host has no credential of a node")
 	}
-	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.NodeName, nil, log)
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, l.state.NodeName, nil, log)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	if err := node.Cordon(ctx); err != nil {
-		return Outcome{}, suggestNoDrain(err)
+		return steps.Outcome{}, suggestNoDrain(err)
 	}
 	if err := node.Evict(ctx, false); err != nil {
-		return Outcome{}, suggestNoDrain(err)
+		return steps.Outcome{}, suggestNoDrain(err)
 	}
-	return Changed("the Node is cordoned and its pods have moved away")
+	return steps.Changed("the Node is cordoned and its pods have moved away")
 }
 
 // suggestNoDrain adds the command that leaves without a drain to the remedy of err.
@@ -158,89 +153,89 @@ func suggestNoDrain(err error) error {
 }
 
 // stopNode stops the service, kubelet and all containers that kubelet started.
-func stopNode(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-	if j.Systemd == nil {
-		return Outcome{}, j.SystemdErr
+func stopNode(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
+	if l.machine.Systemd == nil {
+		return steps.Outcome{}, l.machine.SystemdErr
 	}
-	if err := j.stopService(ctx); err != nil {
-		return Outcome{}, err
+	if err := l.machine.StopService(ctx); err != nil {
+		return steps.Outcome{}, err
 	}
-	state, err := j.Systemd.UnitState(ctx, kubelet.UnitName)
+	state, err := l.machine.Systemd.UnitState(ctx, kubelet.UnitName)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if state.Load == "loaded" && state.Active != "inactive" {
-		if err := j.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
-			return Outcome{}, err
+		if err := l.machine.Systemd.Stop(ctx, kubelet.UnitName); err != nil {
+			return steps.Outcome{}, err
 		}
 	}
-	restart := func(ctx context.Context) error { return j.Systemd.Restart(ctx, "crio.service") }
+	restart := func(ctx context.Context) error { return l.machine.Systemd.Restart(ctx, "crio.service") }
 	stopped, err := kubelet.StopPods(ctx, kubelet.CRIOSocket, restart, log)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	// systemd does not stop the slices of kubelet's cgroups together with kubelet.
-	slice, err := j.Systemd.UnitState(ctx, "kubepods.slice")
+	slice, err := l.machine.Systemd.UnitState(ctx, "kubepods.slice")
 	if err == nil && slice.Active == "active" {
-		err = j.Systemd.Stop(ctx, "kubepods.slice")
+		err = l.machine.Systemd.Stop(ctx, "kubepods.slice")
 	}
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	return Changed("kubelet is stopped, %d pods are gone", stopped)
+	return steps.Changed("kubelet is stopped, %d pods are gone", stopped)
 }
 
-func unmountVolumes(ctx context.Context, j *Builder, _ report.Log) (Outcome, error) {
+func unmountVolumes(ctx context.Context, l *leaving, _ report.Log) (steps.Outcome, error) {
 	var all []string
 	for _, dir := range slices.Concat(ExternalDirs(), PluginDirs(), []string{crio.StorageDir}) {
-		gone, err := kubelet.Unmount(ctx, j.Tree, dir)
+		gone, err := kubelet.Unmount(ctx, l.machine.Tree, dir)
 		if err != nil {
-			return Outcome{}, err
+			return steps.Outcome{}, err
 		}
 		all = append(all, gone...)
 	}
 	if len(all) == 0 {
-		return Unchanged("nothing was left mounted")
+		return steps.Unchanged("nothing was left mounted")
 	}
-	return Changed("%d file systems were unmounted", len(all))
+	return steps.Changed("%d file systems were unmounted", len(all))
 }
 
 // undoStep returns the step that reverts all changes in the ledger.
-func undoStep(document *LeaveDocument) func(context.Context, *Builder, report.Log) (Outcome, error) {
-	return func(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-		j.Bridge.Prepare(ovs.Migration{}, log, nil)
-		services, err := ignition.ClusterDNS(j.Tree)
+func undoStep(document *LeaveDocument) func(context.Context, *leaving, report.Log) (steps.Outcome, error) {
+	return func(ctx context.Context, l *leaving, log report.Log) (steps.Outcome, error) {
+		l.machine.Bridge.Prepare(ovs.Migration{}, log, nil)
+		services, err := ignition.ClusterDNS(l.machine.Tree)
 		if err != nil {
 			log.Note(err.Error()) // the leave does not depend on cluster DNS
 		}
-		j.Plugin.Prepare(log, services)
-		found, err := j.findAddedPaths(j.Ledger.Items())
+		l.machine.Plugin.Prepare(log, services)
+		found, err := l.findAddedPaths(l.machine.Ledger.Items())
 		if err != nil {
-			return Outcome{}, err
+			return steps.Outcome{}, err
 		}
-		result, err := j.Ledger.Undo(ctx)
+		result, err := l.machine.Ledger.Undo(ctx)
 		document.Restored, document.Kept = len(result.Restored), result.Kept
-		document.NotRestored = j.notRestored(result.Restored)
+		document.NotRestored = l.notRestored(result.Restored)
 		for _, kept := range result.Kept {
 			log.Warn(kept.KeptMessage(), "")
 		}
-		err = errors.Join(err, j.reportAddedPaths(document, found, log))
+		err = errors.Join(err, l.reportAddedPaths(document, found, log))
 		for _, text := range document.NotRestored {
 			log.Note(text)
 		}
-		if j.Systemd != nil {
-			err = errors.Join(err, j.Systemd.Reload(ctx))
+		if l.machine.Systemd != nil {
+			err = errors.Join(err, l.machine.Systemd.Reload(ctx))
 		}
-		if j.State.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
+		if l.state.Exists() { // even an earlier run of the undo may have removed CAs of the cluster
 			err = errors.Join(err, UpdateTrustStore(ctx))
 		}
 		if err != nil {
-			return Outcome{}, withResumeHint(ctx, err)
+			return steps.Outcome{}, withResumeHint(ctx, err)
 		}
 		if len(result.Restored) == 0 {
-			return Unchanged("there was nothing to give back")
+			return steps.Unchanged("there was nothing to give back")
 		}
-		return Changed("%d things are as they were", len(result.Restored))
+		return steps.Changed("%d things are as they were", len(result.Restored))
 	}
 }
 
@@ -259,7 +254,7 @@ func withResumeHint(ctx context.Context, err error) error {
 
 // notRestored returns messages about changes that an undo does not revert by
 // design.
-func (j *Builder) notRestored(items []ledger.Item) []string {
+func (l *leaving) notRestored(items []ledger.Item) []string {
 	var modules, texts []string
 	for _, item := range items {
 		switch {
@@ -270,7 +265,7 @@ func (j *Builder) notRestored(items []ledger.Item) []string {
 				texts = append(texts, left)
 			}
 		case item.Kind == crio.StorageKind:
-			if left, err := j.Tree.Exists(item.Target); err != nil || left {
+			if left, err := l.machine.Tree.Exists(item.Target); err != nil || left {
 				texts = append(texts, "images stay in "+item.Target+", which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses")
 			}
 		}

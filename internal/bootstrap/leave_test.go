@@ -27,8 +27,8 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 	}
 	storage := ledger.Item{Change: ledger.Change{Kind: crio.StorageKind, Target: "/var/lib/containers"}}
 	other := ledger.Item{Change: ledger.Change{Kind: ledger.File, Target: "/etc/a"}}
-	j := &Builder{Machine: &Machine{Tree: tree}}
-	if texts := j.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
+	l := &leaving{machine: &Machine{Tree: tree}}
+	if texts := l.notRestored([]ledger.Item{other, module("bridge", true), storage}); texts != nil {
 		t.Errorf("all was given back, and it says %q", texts)
 	}
 	if err := os.MkdirAll(filepath.Join(root, "var/lib/containers"), 0o750); err != nil {
@@ -38,7 +38,7 @@ func TestLeaveListsChangesNotRestored(t *testing.T) {
 		"images stay in /var/lib/containers, which is not CRI-O's alone: \"podman image prune --all\" removes those that nothing uses",
 		"kernel modules stay loaded until the next boot: br_netfilter, overlay",
 	}
-	got := j.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
+	got := l.notRestored([]ledger.Item{module("br_netfilter", false), other, storage, module("bridge", true), module("overlay", false)})
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -98,8 +98,7 @@ func TestRemoveRecordsRemovesTheAgentsFiles(t *testing.T) {
 	if err := SaveFile(filepath.Join(dir, KeyDir), "kubelet.key", []byte("secret")); err != nil {
 		t.Fatal(err)
 	}
-	j := &Builder{Dir: dir, Machine: &Machine{Ledger: l}}
-	if err := j.removeRecords(); err != nil {
+	if err := (&Machine{Ledger: l}).RemoveRecords(dir); err != nil {
 		t.Fatal(err)
 	}
 	if left := listTree(t, dir); left != nil {
@@ -116,7 +115,7 @@ func TestUndoFailureHasResumeCommand(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := ExplainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
+	if err := report.ExplainInterruption(ctx, withResumeHint(ctx, errors.Join(ctx.Err()))); report.CodeOf(err) != report.Interrupted {
 		t.Errorf("code %d: %v", report.CodeOf(err), err)
 	}
 }

@@ -22,14 +22,14 @@ import (
 
 // Machine is the opened host and its ledger.
 type Machine struct {
-	Tree         *hostfs.Tree
-	Systemd      *systemd.Manager
-	SystemdErr   error // why systemd is nil
-	Ledger       *ledger.Ledger
-	Facts        hostinfo.Facts
-	NM           *networkmanager.Client
-	Bridge       *migrate.Driver
-	Plugin       *networkplugin.Driver
+	Tree           *hostfs.Tree
+	Systemd        *systemd.Manager
+	SystemdErr     error // why systemd is nil
+	Ledger         *ledger.Ledger
+	Facts          hostinfo.Facts
+	NM             *networkmanager.Client
+	Bridge         *migrate.Driver
+	Plugin         *networkplugin.Driver
 	SharedContents *ledger.SharedDirSnapshot // also a driver of the ledger
 }
 

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // RunOnly runs only the named steps, for example to attach the uplink to br-ex
@@ -15,7 +17,7 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	if options.Resume {
 		return false, UsageError("--only and --resume cannot be given together")
 	}
-	steps, err := selectSteps(names)
+	selected, err := selectSteps(names)
 	if err != nil {
 		return false, err
 	}
@@ -25,47 +27,40 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	j := &Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}
-	changed, err := j.runOnly(ctx, options, steps)
+	j := &join{Builder: &Builder{Dir: options.StateDir, Sink: options.Sink, Machine: m}}
+	changed, err := j.runOnly(ctx, options, selected)
 	m.Close()
 	if turn.Stopped {
-		j.startService(context.WithoutCancel(ctx))
+		StartService(context.WithoutCancel(ctx), j.Sink)
 	}
 	return changed, err
 }
 
-func (j *Builder) runOnly(ctx context.Context, options Options, steps []Step) (bool, error) {
+func (j *join) runOnly(ctx context.Context, options Options, selected []Step) (bool, error) {
 	state, err := ReadState(j.Dir)
 	if err != nil {
 		return false, err
 	}
 	j.State, j.NodeName, j.Config = state, state.NodeName, MergeSaved(options.Config, state)
-	changed := false
-	for _, step := range steps {
-		did, err := j.runStep(ctx, step)
-		if err != nil {
-			if len(j.Ledger.Items()) == 0 && !state.Exists() {
-				err = errors.Join(err, j.removeRecords())
-			}
-			return changed, err
-		}
-		changed = changed || did
+	changed, err := steps.Run(ctx, steps.Runner{Sink: j.Sink, Ledger: j.Ledger}, selected, j)
+	if err != nil && len(j.Ledger.Items()) == 0 && !state.Exists() {
+		err = errors.Join(err, j.RemoveRecords(j.Dir))
 	}
-	return changed, nil
+	return changed, err
 }
 
 // selectSteps returns the named steps in the order of a join. It fails if a step
 // depends on the result of an earlier one.
 func selectSteps(names []string) ([]Step, error) {
 	var possible []string
-	var steps []Step
+	var selected []Step
 	for _, step := range Steps() {
 		if !step.Independent {
 			continue
 		}
 		possible = append(possible, step.Name)
 		if slices.Contains(names, step.Name) {
-			steps = append(steps, step)
+			selected = append(selected, step)
 		}
 	}
 	for _, name := range names {
@@ -73,5 +68,5 @@ func selectSteps(names []string) ([]Step, error) {
 			return nil, UsageError("--only %s: only these steps can be run alone: %s", name, strings.Join(possible, ", "))
 		}
 	}
-	return steps, nil
+	return selected, nil
 }

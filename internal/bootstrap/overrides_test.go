@@ -94,7 +94,7 @@ func TestBadOverridesAreRefused(t *testing.T) {
 func TestOverridesAreSaved(t *testing.T) {
 	dir := t.TempDir()
 	list := []Override{{"a.ign", []byte(firstOverride)}, {"-", []byte(secondOverride)}}
-	j := &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: Inputs{Overrides: list}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}
@@ -124,9 +124,9 @@ func TestOverridesAreSaved(t *testing.T) {
 }
 
 // operationWithPayload saves a payload and returns an operation that refers to it.
-func operationWithPayload(t *testing.T, overrides ...string) *Builder {
+func operationWithPayload(t *testing.T, overrides ...string) *join {
 	t.Helper()
-	j := &Builder{Dir: t.TempDir()}
+	j := &join{Builder: &Builder{Dir: t.TempDir()}}
 	for _, one := range overrides {
 		j.Inputs.Overrides = append(j.Inputs.Overrides, Override{"a", []byte(one)})
 	}
@@ -175,7 +175,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if _, err := fetchPayload(t.Context(), j, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	again := &Builder{Dir: j.Dir}
+	again := &join{Builder: &Builder{Dir: j.Dir}}
 	if again.Inputs.Overrides, err = savedOverrides(j.Dir); err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestOverrideFromElsewhere(t *testing.T) {
 	if _, err := fetchPayload(t.Context(), again, report.Log{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, one := range []*Builder{j, again} {
+	for _, one := range []*join{j, again} {
 		if content, _, _ := one.Payload.File("/etc/c"); string(content) != "from elsewhere" || asked != 1 {
 			t.Errorf("content %q, asked %d times", content, asked)
 		}
@@ -204,7 +204,7 @@ func TestSaveWithoutTheBootstrapCredential(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again := &Builder{Dir: j.Dir, Inputs: Inputs{Overrides: list}}
+	again := &join{Builder: &Builder{Dir: j.Dir, Inputs: Inputs{Overrides: list}}}
 	if _, err := again.LoadPayload(t.Context(), report.Log{}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // operationOnBench returns an operation on a RHEL 9 host that has the packages of the bench.
-func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *Builder {
+func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *join {
 	t.Helper()
 	on := &packages.Transactions{Host: b.Root}
 	book, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{packages.TransactionKind: on})
@@ -24,10 +24,10 @@ func operationOnBench(t *testing.T, b *rpms.Environment, install bool) *Builder 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { book.Close() })
-	return &Builder{
+	return &join{Builder: &Builder{
 		Config: config.Join{OpenShiftRelease: "4.18", InstallPackages: install}, PackageHost: b.Root,
 		Machine: &Machine{Ledger: book, Facts: hostinfo.Facts{OS: hostinfo.OSRelease{ID: "rhel", Version: "9.4"}, Arch: "amd64"}},
-	}
+	}}
 }
 
 // A join without --install-packages must be refused with the install command before
@@ -72,7 +72,7 @@ func TestPackagesAreRefusedThenInstalledThenListedByLeave(t *testing.T) {
 	if err != nil || len(outcome.Kept) > 0 {
 		t.Fatalf("%v; kept %v", err, outcome.Kept)
 	}
-	texts := j.notRestored(outcome.Restored)
+	texts := removalHints(outcome.Restored)
 	if len(texts) != 1 || !strings.Contains(texts[0], "openshift-kubelet-4.18.*") || !strings.Contains(texts[0], `"dnf history undo 1"`) {
 		t.Errorf("leave says %q", texts)
 	}
@@ -89,7 +89,18 @@ func TestPackagesThatAreRefusedAreNotRecordedAsInstalled(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	outcome, err := j.Ledger.Undo(t.Context())
-	if texts := j.notRestored(outcome.Restored); err != nil || len(texts) > 0 {
+	if texts := removalHints(outcome.Restored); err != nil || len(texts) > 0 {
 		t.Errorf("%v; leave says %q", err, texts)
 	}
+}
+
+// removalHints returns the messages of a leave about installed packages.
+func removalHints(items []ledger.Item) []string {
+	var texts []string
+	for _, item := range items {
+		if text := packages.RemovalHint(item); item.Kind == packages.TransactionKind && text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return texts
 }

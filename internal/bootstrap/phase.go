@@ -1,7 +1,6 @@
 package bootstrap
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -41,24 +40,13 @@ func (s State) CheckNotLeaving() error {
 // HasCompleted reports whether the host has completed the step, so that the results
 // of the step must exist. It returns false for skipped steps.
 func (s State) HasCompleted(name string) bool {
-	place := func(fits func(Step) bool) int { return slices.IndexFunc(Steps(), fits) }
-	last := place(func(step Step) bool { return step.Name == s.LastStep })
-	switch s.Phase() {
-	case "none", "leaving":
-		return false
-	case "joined": // also while a later run repeats the steps
-		last = place(func(step Step) bool { return step.Until == cmp.Or(s.Config.Until, "schedulable") })
-	}
-	at := place(func(step Step) bool { return step.Name == name })
-	return at >= 0 && at <= last && !slices.Contains(s.Config.Skip, name)
+	return s.Leaving.IsZero() && slices.Contains(s.Completed, name)
 }
 
-// NextStep returns the name of the step after the last completed one.
-func (s State) NextStep() string {
-	steps := Steps()
-	at := slices.IndexFunc(steps, func(step Step) bool { return step.Name == s.LastStep }) + 1
-	if at == len(steps) {
-		return s.LastStep // all steps are complete, but the end is not recorded
+// Complete records that the step has been completed and that next follows.
+func (s *State) Complete(step, next string) {
+	s.LastStep, s.NextStep = step, next
+	if !slices.Contains(s.Completed, step) {
+		s.Completed = append(s.Completed, step)
 	}
-	return steps[at].Name
 }

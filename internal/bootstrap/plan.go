@@ -95,19 +95,3 @@ func (j *Builder) plannedChanges(ctx context.Context, diff bool) ([]PlannedChang
 	}
 	return changes, nil
 }
-
-// OpenReadOnly prepares a run that changes nothing, as prepareJoin does for a join.
-func OpenReadOnly(ctx context.Context, options Options) (*Builder, error) {
-	state, err := ReadState(options.StateDir)
-	if err != nil {
-		return nil, err
-	}
-	j := &Builder{Config: MergeSaved(options.Config, state), Dir: options.StateDir, Sink: options.Sink, State: state}
-	if j.Inputs, err = ReadInputs(options.Config, state, j.Dir, false, options.Stdin); err != nil {
-		return nil, err
-	}
-	j.Config = MergeJoinToken(j.Config, j.Inputs.JoinToken)
-	j.State.SetSource(j.Inputs.UserData)
-	j.Machine, err = OpenMachine(ctx, options.StateDir, false)
-	return j, err
-}

@@ -12,36 +12,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// maxPluginSize is the maximum size in bytes of a plugin file that is backed up
-// before the join. A plugin has about 5 MiB, a large directory of plugins 100 MiB.
-const maxPluginSize = 32 << 20
-
-// pluginSnapshots returns the changes that record the plugin directories before
-// pods write to them: the names they contain, and each file that pods can replace.
-func (j *Builder) pluginSnapshots() ([]ledger.Change, error) {
-	var files, dirs []ledger.Change
-	for _, dir := range PluginDirs() {
-		kind, why := ledger.Contents, "pods install plugins there"
-		err := j.Tree.Walk(dir, func(p string, info hostfs.Info) error {
-			if info.Type == hostfs.Directory {
-				return nil
-			}
-			kind, why = ledger.SharedContents, "pods and administrators install plugins there"
-			if info.Type == hostfs.Regular && info.Size <= maxPluginSize || info.Type == hostfs.Symlink {
-				files = append(files, ledger.Change{
-					Kind: ledger.File, Target: p, Reason: "pods can replace it", Desired: ledger.State{Present: true},
-				})
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-		dirs = append(dirs, ledger.Change{Kind: kind, Target: dir, Reason: why, Desired: ledger.State{Present: true}})
-	}
-	return slices.Concat(files, dirs), nil
-}
-
 // addedPaths lists the paths that kubelet, CRI-O and pods have created in one
 // directory.
 type addedPaths struct {
@@ -53,8 +23,8 @@ type addedPaths struct {
 // findAddedPaths returns the paths that were created in the directories of items
 // since the join. For plugin directories it lists every file, for the node's own
 // directories the topmost paths.
-func (j *Builder) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
-	contents := &ledger.DirSnapshot{Tree: j.Tree}
+func (l *leaving) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
+	contents := &ledger.DirSnapshot{Tree: l.machine.Tree}
 	var all []addedPaths
 	for _, item := range items {
 		if item.Kind != ledger.Contents && item.Kind != ledger.SharedContents && item.Kind != crio.StorageKind {
@@ -66,9 +36,9 @@ func (j *Builder) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 		}
 		shared := item.Kind == ledger.SharedContents
 		if shared || slices.Contains(PluginDirs(), item.Target) {
-			came, err = j.onlyFiles(came)
+			came, err = l.onlyFiles(came)
 		} else {
-			came, err = j.topmost(item, came)
+			came, err = l.topmost(item, came)
 		}
 		if err != nil {
 			return nil, err
@@ -80,10 +50,10 @@ func (j *Builder) findAddedPaths(items []ledger.Item) ([]addedPaths, error) {
 	return all, nil
 }
 
-func (j *Builder) onlyFiles(paths []string) ([]string, error) {
+func (l *leaving) onlyFiles(paths []string) ([]string, error) {
 	var files []string
 	for _, p := range paths {
-		info, err := j.Tree.Lstat(p)
+		info, err := l.machine.Tree.Lstat(p)
 		if err != nil {
 			return nil, err
 		}
@@ -95,9 +65,9 @@ func (j *Builder) onlyFiles(paths []string) ([]string, error) {
 }
 
 // topmost returns the paths of an item that are not below another one.
-func (j *Builder) topmost(item ledger.Item, paths []string) ([]string, error) {
+func (l *leaving) topmost(item ledger.Item, paths []string) ([]string, error) {
 	if !item.Before.Present {
-		there, err := j.Tree.Exists(item.Target)
+		there, err := l.machine.Tree.Exists(item.Target)
 		if err != nil || !there {
 			return nil, err
 		}
@@ -112,18 +82,18 @@ func (j *Builder) topmost(item ledger.Item, paths []string) ([]string, error) {
 
 // reportAddedPaths adds the paths that an undo removed or kept to the document. It
 // logs those that are relevant to an administrator.
-func (j *Builder) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
-	for _, l := range found {
+func (l *leaving) reportAddedPaths(document *LeaveDocument, found []addedPaths, log report.Log) error {
+	for _, added := range found {
 		var removed, kept []string
-		for _, p := range l.paths {
-			info, err := j.Tree.Lstat(p)
+		for _, p := range added.paths {
+			info, err := l.machine.Tree.Lstat(p)
 			if err != nil {
 				return err
 			}
 			if info.Type == hostfs.Absent {
 				removed = append(removed, p)
 			}
-			if info.Type == hostfs.Absent || !l.shared {
+			if info.Type == hostfs.Absent || !added.shared {
 				continue // a later run retries what a failed undo left of the node's own files
 			}
 			kept = append(kept, p)
@@ -134,12 +104,12 @@ func (j *Builder) reportAddedPaths(document *LeaveDocument, found []addedPaths, 
 			})
 		}
 		document.Removed = append(document.Removed, removed...)
-		if len(removed) > 0 && !slices.Contains(ExternalDirs(), l.dir) && l.dir != crio.StorageDir {
-			log.Note(fmt.Sprintf("removed from %s: %s", l.dir, abbreviateList(removed)))
+		if len(removed) > 0 && !slices.Contains(ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
+			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, abbreviateList(removed)))
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, l.dir, abbreviateList(kept)), removeCommand(kept))
+			log.Warn(fmt.Sprintf(text, added.dir, abbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostfs"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
@@ -68,16 +67,15 @@ func TestLeaveRemovesWhatTheNodeCreatedAndKeepsTheRest(t *testing.T) {
 			m := hostIn(t, root)
 			m.SharedContents.Purge = purge
 			var story events
-			j := &Builder{Machine: m, Plan: &ignition.Plan{}, Sink: &story}
-			_, err := writeFiles(t.Context(), j, report.Log{})
-			noError(t, err)
+			l := &leaving{machine: m, sink: &story}
+			noError(t, RecordSnapshots(t.Context(), m.Ledger, m.Tree, nil))
 			if drift, err := m.Ledger.Drift(t.Context()); err != nil || len(drift) > 0 {
 				t.Errorf("drift before anything changed: %v, %v", drift, err)
 			}
 			writeTree(t, root, since)
 
 			document := &LeaveDocument{}
-			_, err = undoStep(document)(t.Context(), j, report.Log{Sink: &story})
+			_, err := undoStep(document)(t.Context(), l, report.Log{Sink: &story})
 			noError(t, err)
 			var left, kept []string
 			noError(t, filepath.WalkDir(root, func(p string, entry os.DirEntry, err error) error {

@@ -23,7 +23,7 @@ func Preflight(ctx context.Context, options Options) (PreflightDocument, error) 
 		return document, err
 	}
 	defer j.Close()
-	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: "preflight"})
+	facts, err := j.HostFacts(ctx, report.Log{Sink: j.Sink, Step: "preflight"}, false)
 	if err != nil {
 		return document, err
 	}

@@ -54,9 +54,9 @@ func plannedOperation(t *testing.T, files map[string]string, plan ...ledger.Chan
 	}
 	t.Cleanup(func() { book.Close(); tree.Close() })
 	return &Builder{
-		State:     State{Hosted: true, NodePool: "clusters/demo-workers"},
+		State:   State{Hosted: true, NodePool: "clusters/demo-workers"},
 		Machine: &Machine{Tree: tree, Ledger: book, Facts: hostinfo.Facts{Arch: "amd64"}},
-		Plan:      &ignition.Plan{Files: plan},
+		Plan:    &ignition.Plan{Files: plan},
 	}
 }
 

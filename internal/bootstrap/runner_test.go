@@ -11,6 +11,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // events is a Sink that formats each event as one line.
@@ -22,25 +23,25 @@ func (e *events) Emit(event report.Event) {
 
 // stepEnd describes how a step of a script ends.
 type stepEnd struct {
-	outcome Outcome
+	outcome steps.Outcome
 	err     error
 }
 
 // scriptedSteps returns steps that record their names and end as specified, or
 // successfully.
 func scriptedSteps(ran *[]string, ends map[string]stepEnd) []Step {
-	steps := Steps()
-	for i := range steps {
-		name := steps[i].Name
-		steps[i].Run = func(context.Context, *Builder, report.Log) (Outcome, error) {
+	list := Steps()
+	for i := range list {
+		name := list[i].Name
+		list[i].Run = func(context.Context, *join, report.Log) (steps.Outcome, error) {
 			*ran = append(*ran, name)
 			if end, told := ends[name]; told {
 				return end.outcome, end.err
 			}
-			return Unchanged("fine")
+			return steps.Unchanged("fine")
 		}
 	}
-	return steps
+	return list
 }
 
 func stepNames() []string {
@@ -76,8 +77,8 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
-			j := &Builder{Config: test.config, Dir: t.TempDir()}
-			did, err := j.runSteps(t.Context(), scriptedSteps(&ran, nil))
+			j := &join{Builder: &Builder{Config: test.config, Dir: t.TempDir(), Machine: &Machine{}}}
+			did, err := steps.Run(t.Context(), j.runner(), scriptedSteps(&ran, nil), j)
 			if err != nil || did {
 				t.Errorf("changed %t, %v", did, err)
 			}
@@ -95,12 +96,12 @@ func TestRunExecutesStepsInOrder(t *testing.T) {
 func TestRunReportsHowEachStepEnded(t *testing.T) {
 	var ran []string
 	var story events
-	j := &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story}
-	steps := scriptedSteps(&ran, map[string]stepEnd{
-		"fetch": {outcome: Outcome{Summary: "80 files", Changed: true}},
+	j := &join{Builder: &Builder{Config: config.Join{Until: "identity", Skip: []string{"packages"}}, Dir: t.TempDir(), Sink: &story, Machine: &Machine{}}}
+	list := scriptedSteps(&ran, map[string]stepEnd{
+		"fetch": {outcome: steps.Outcome{Summary: "80 files", Changed: true}},
 		"files": {err: errors.New("disk is full")},
 	})
-	did, err := j.runSteps(t.Context(), steps)
+	did, err := steps.Run(t.Context(), j.runner(), list, j)
 	if !did || err == nil || err.Error() != "files: disk is full" {
 		t.Errorf("changed %t, %v", did, err)
 	}
@@ -147,7 +148,7 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
-			j := &Builder{Dir: t.TempDir(), Sink: recorder}
+			j := &join{Builder: &Builder{Dir: t.TempDir(), Sink: recorder, Machine: &Machine{}}}
 			_, err := j.runSteps(test.ctx, scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
 			}))

@@ -16,9 +16,6 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/watch"
 )
 
-// ServiceUnit is the unit of the service.
-const ServiceUnit = "hcp-node-agent.service"
-
 // nodeWatcher watches a node that has joined.
 type nodeWatcher struct {
 	RunOptions
@@ -96,38 +93,3 @@ func statusLine(name string, standing []watch.Change, settled bool) string {
 
 // checkingStatus returns the status until the first checks are complete.
 func checkingStatus(name string) string { return "looking at " + name }
-
-// startService starts the service if it is enabled and not running. The service
-// then watches the node or continues its join.
-func (j *Builder) startService(ctx context.Context) {
-	err := func() error {
-		systemd, err := systemd.Open(ctx)
-		if err != nil {
-			return err
-		}
-		defer systemd.Close()
-		unit, err := systemd.UnitState(ctx, ServiceUnit)
-		if err != nil || unit.File != "enabled" || (unit.Active != "inactive" && unit.Active != "failed") {
-			return err
-		}
-		return systemd.StartNoWait(ctx, ServiceUnit)
-	}()
-	if err != nil {
-		report.Log{Sink: j.Sink, Step: "end"}.Warn("the node is not watched until the next boot: "+err.Error(), "systemctl start "+ServiceUnit)
-	}
-}
-
-// stopService stops the service, which has nothing to watch on a host that leaves,
-// and resets its failed state. The service refuses to start during a leave.
-func (j *Builder) stopService(ctx context.Context) error {
-	unit, err := j.Systemd.UnitState(ctx, ServiceUnit)
-	if err != nil || unit.Load != "loaded" {
-		return err
-	}
-	if unit.Active != "inactive" && unit.Active != "failed" {
-		if err := j.Systemd.Stop(ctx, ServiceUnit); err != nil {
-			return err
-		}
-	}
-	return j.Systemd.ResetFailed(ctx, ServiceUnit)
-}

@@ -46,8 +46,10 @@ type State struct {
 	PayloadDigest       string      `json:"payload,omitempty"`     // SHA-256 of the payload as served
 	PayloadConfigHash   string      `json:"payloadOf,omitempty"`   // config hash of the payload
 	PayloadSourceDigest string      `json:"payloadBy,omitempty"`   // SHA-256 of the user data that fetched the payload
-	LastStep            string      `json:"lastStep,omitempty"`
-	Registered          bool        `json:"registered,omitempty"` // the Node has been Ready
+	LastStep            string      `json:"lastStep,omitempty"`    // the last step that this join, or its latest run, has completed
+	NextStep            string      `json:"nextStep,omitempty"`    // the step after LastStep
+	Completed           []string    `json:"completed,omitempty"`   // all steps that the host has completed since it joined
+	Registered          bool        `json:"registered,omitempty"`  // the Node has been Ready
 	Started             time.Time   `json:"started"`
 	Finished            time.Time   `json:"finished,omitzero"` // zero while the join is unfinished
 	Leaving             time.Time   `json:"leaving,omitzero"`  // start of the unfinished leave
@@ -119,4 +121,13 @@ func LoadFile(dir, name string) ([]byte, error) {
 		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
 	return content, nil
+}
+
+// CheckMachineID fails if the state was written on another machine.
+func CheckMachineID(state State, machine, dir string) error {
+	if state.MachineID == "" || state.MachineID == machine {
+		return nil
+	}
+	return report.Fail(report.Refused, "rm -rf "+dir+" # when this machine was cloned from a node; then join again",
+		"the state in %s was written by another machine (machine-id %s)", dir, state.MachineID)
 }

@@ -3,138 +3,48 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"fmt"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // fetchPayload gets the payload from the ignition server, or the payload that an earlier
 // run of the same join saved. A restart never needs the token again.
-func fetchPayload(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func fetchPayload(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	kept, err := j.LoadPayload(ctx, log)
 	if err != nil {
-		return Outcome{}, j.discardFailedUserData(err)
+		return steps.Outcome{}, j.discardFailedUserData(err)
 	}
 	// Save the resources to which the overrides refer. The next run may have no network
 	// yet.
 	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if kept {
-		return Unchanged("%s, kept from an earlier run", j.PayloadSummary())
+		return steps.Unchanged("%s, kept from an earlier run", j.PayloadSummary())
 	}
 	if err := SaveFile(j.Dir, PayloadFile, j.Payload.Raw); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	before := j.State.PayloadDigest
 	j.State.PayloadDigest = j.Payload.Digest
 	j.State.PayloadConfigHash = j.State.ConfigHash
 	if j.State.PayloadSourceDigest, err = j.Inputs.UserData.Digest(); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	for _, warning := range j.Payload.Warnings {
 		log.Note(warning)
 	}
 	if before == j.Payload.Digest {
-		return Unchanged("%s from %s, as before", j.PayloadSummary(), j.Payload.Server)
+		return steps.Unchanged("%s from %s, as before", j.PayloadSummary(), j.Payload.Server)
 	}
-	return Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
-}
-
-// LoadPayload gets the payload and merges the administrator's overrides over it. It
-// reports whether the payload was saved by an earlier run.
-func (j *Builder) LoadPayload(ctx context.Context, log report.Log) (kept bool, err error) {
-	if kept, err = j.loadBasePayload(ctx, log); err != nil {
-		return kept, err
-	}
-	j.Payload, err = j.ApplyOverrides(ctx, j.Payload, log)
-	return kept, err
-}
-
-// loadBasePayload gets the payload without overrides: the saved one, else the
-// server's.
-func (j *Builder) loadBasePayload(ctx context.Context, log report.Log) (kept bool, err error) {
-	if j.Payload, err = j.SavedPayload(); err != nil || j.Payload != nil {
-		return true, err
-	}
-	if j.Inputs.UserData == nil {
-		return false, report.Fail(report.Usage, "hcp-node-agent join --user-data stub.ign",
-			"there is no payload on this host any more, and no stub to fetch it with")
-	}
-	j.Payload, err = j.Fetcher(log).Fetch(ctx, j.Inputs.UserData)
-	return false, err
-}
-
-func (j *Builder) Fetcher(log report.Log) ignition.Fetcher {
-	return ignition.Fetcher{ConnectTo: j.Config.ConnectTo, Log: log}
-}
-
-func (j *Builder) PayloadSummary() string {
-	text := fmt.Sprintf("%d files, %d units, %d kB", j.Payload.FileCount(), j.Payload.UnitCount(), len(j.Payload.Raw)/1000)
-	switch n := len(j.Inputs.Overrides); n {
-	case 0:
-		return text
-	case 1:
-		return text + ", with 1 override"
-	default:
-		return fmt.Sprintf("%s, with %d overrides", text, n)
-	}
-}
-
-// SavedPayload returns the payload that an earlier run saved, or nil if the user
-// data requires another one.
-//
-// The config hash in the user data of a NodePool covers its configuration and
-// release, and the names of its pull secret and CAs, but not their contents. While
-// a join is unfinished, an equal hash is sufficient, because the token may have
-// expired. If a host that has joined is given user data with another token, the
-// payload is fetched again. The host then gets the current contents and the
-// bootstrap credential that was removed.
-//
-// The user data of a standalone cluster does not identify a configuration, and its
-// server requires no token. A join with that user data, and a later join, therefore
-// get the current configuration. The cluster's own machine-config-daemon has
-// brought the host there already.
-func (j *Builder) SavedPayload() (*ignition.Payload, error) {
-	raw, err := LoadFile(j.Dir, PayloadFile)
-	if err != nil || raw == nil {
-		return nil, err
-	}
-	if stub := j.Inputs.UserData; stub != nil && stub.ConfigHash() != j.State.PayloadConfigHash {
-		return nil, nil //nolint:nilnil // it is of another configuration
-	}
-	renew, err := j.needsRefetch()
-	if err != nil || renew {
-		return nil, err
-	}
-	payload, err := ignition.LoadPayload(raw)
-	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
-	}
-	return payload, nil
-}
-
-// needsRefetch reports whether the user data requires the current payload, even if
-// one was saved.
-func (j *Builder) needsRefetch() (bool, error) {
-	stub := j.Inputs.UserData
-	switch {
-	case stub == nil:
-		return false, nil
-	case !stub.IsHosted():
-		return j.Inputs.NewUserData, nil
-	case j.State.Finished.IsZero():
-		return false, nil
-	}
-	by, err := stub.Digest()
-	return by != j.State.PayloadSourceDigest, err
+	return steps.Changed("%s from %s", j.PayloadSummary(), j.Payload.Server)
 }
 
 // discardFailedUserData removes user data that failed to fetch a payload from a
 // host that has joined. A later join without user data then succeeds with the saved
 // payload.
-func (j *Builder) discardFailedUserData(err error) error {
+func (j *join) discardFailedUserData(err error) error {
 	if j.State.Finished.IsZero() || !j.State.Hosted {
 		return err
 	}

@@ -3,14 +3,15 @@ package bootstrap
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // kubeletInputs returns the files and directories that kubelet reads when it
@@ -33,18 +34,18 @@ func staticPodDir() ledger.Change {
 
 // startKubelet enables kubelet and starts it, or restarts it if one of its inputs
 // has changed. Then it waits until kubelet reports that it is healthy.
-func startKubelet(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func startKubelet(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	// systemd must have read the drop-in with the address before kubelet starts.
 	if err := j.Systemd.Reload(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	enabled, err := j.Ledger.Apply(ctx, "kubelet", slices.Concat([]ledger.Change{staticPodDir()}, j.Plan.Kubelet, j.unitsToStart()))
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	action, err := j.serviceAction(ctx, kubelet.UnitName, kubeletInputs())
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if action == crio.NoAction && j.nodeDeleted(ctx, kubelet.KubeconfigPath) {
 		log.Note("Node " + j.NodeName + " was deleted from the cluster; kubelet is restarted to register it again")
@@ -53,26 +54,26 @@ func startKubelet(ctx context.Context, j *Builder, log report.Log) (Outcome, err
 	if action != crio.NoAction {
 		log.Wait("for kubelet to start", "")
 		if err := j.beginKubelet(ctx, action); err != nil {
-			return Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
+			return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, kubelet.UnitName, err)
 		}
 	}
 	if err := kubelet.WaitHealthy(ctx, kubelet.HealthURL, j.DiagnosticsHost(), log); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	version, err := command.Run(ctx, "kubelet", "--version")
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if len(enabled) == 0 && action == crio.NoAction {
-		return Unchanged("kubelet %s is healthy", lastWord(version))
+		return steps.Unchanged("kubelet %s is healthy", lastWord(version))
 	}
-	return Changed("kubelet %s is healthy", lastWord(version))
+	return steps.Changed("kubelet %s is healthy", lastWord(version))
 }
 
 // nodeDeleted reports whether the Node was Ready before and does not exist any
 // more. If the API server does not respond, it returns false; a later step waits
 // for the server.
-func (j *Builder) nodeDeleted(ctx context.Context, kubeconfig string) bool {
+func (j *join) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 	if !j.State.Registered {
 		return false
 	}
@@ -86,7 +87,7 @@ func (j *Builder) nodeDeleted(ctx context.Context, kubeconfig string) bool {
 
 // beginKubelet starts kubelet without waiting for the systemd job, which waits for
 // units that may be slow. kubelet's health endpoint reports readiness instead.
-func (j *Builder) beginKubelet(ctx context.Context, action crio.Action) error {
+func (j *join) beginKubelet(ctx context.Context, action crio.Action) error {
 	wish := runningUnit(kubelet.UnitName)
 	_, err := j.Ledger.TrackExternal(ctx, "kubelet", wish)
 	if err != nil {
@@ -101,7 +102,7 @@ func (j *Builder) beginKubelet(ctx context.Context, action crio.Action) error {
 // unitsToStart returns the changes that start those units of the payload that
 // remain active and that a boot would have started. Without them static pods cannot
 // reach the API server.
-func (j *Builder) unitsToStart() []ledger.Change {
+func (j *join) unitsToStart() []ledger.Change {
 	var changes []ledger.Change
 	for _, name := range j.Plan.StartUnits {
 		changes = append(changes, runningUnit(name))
@@ -109,53 +110,10 @@ func (j *Builder) unitsToStart() []ledger.Change {
 	return changes
 }
 
-// awaitReady waits until the cluster reports the node Ready, and then removes the
-// bootstrap credential from the host.
-func awaitReady(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-	node, err := j.NodeClient(log)
-	if err != nil {
-		return Outcome{}, err
+func lastWord(text string) string {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		return ""
 	}
-	if err := node.WaitReady(ctx); err != nil {
-		return Outcome{}, err
-	}
-	j.State.Registered = true
-	removed, err := j.removeBootstrapCredential(ctx)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if removed {
-		return Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.NodeName)
-	}
-	return Unchanged("the cluster reports %s Ready", j.NodeName)
+	return words[len(words)-1]
 }
-
-// removeBootstrapCredential removes the bootstrap credential from a node of a
-// hosted cluster. The credential is valid for a year and can request a client
-// certificate for any node.
-func (j *Builder) removeBootstrapCredential(ctx context.Context) (bool, error) {
-	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
-		return false, nil
-	}
-	made, err := j.Ledger.Apply(ctx, "ready", []ledger.Change{{
-		Kind: ledger.File, Target: BootstrapKubeconfigPath, Reason: "the node has its own identity now",
-	}})
-	if err != nil {
-		return false, err
-	}
-	return len(made) > 0, j.saveWithout(BootstrapKubeconfigPath)
-}
-
-// awaitSchedulable waits until no taint makes the node unschedulable.
-func awaitSchedulable(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-	node, err := j.NodeClient(log)
-	if err != nil {
-		return Outcome{}, err
-	}
-	if err := node.WaitSchedulable(ctx); err != nil {
-		return Outcome{}, err
-	}
-	return Unchanged("no taint keeps pods away from %s", j.NodeName)
-}
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

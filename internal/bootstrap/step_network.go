@@ -10,70 +10,62 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/networkplugin"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
-
-// PlanMigration plans the migration of the uplink to br-ex.
-func (j *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
-	facts, err := ovs.Gather(ctx, j.NM)
-	if err != nil {
-		return ovs.Migration{}, err
-	}
-	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.Config.BridgeInterface})
-}
 
 // attachUplink attaches the uplink to br-ex and configures the services that use
 // the bridge.
-func attachUplink(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func attachUplink(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	j.Bridge.RollbackTimeout = time.Duration(j.Config.NetworkTimeout)
 	j.Bridge.Prepare(ovs.Migration{}, log, nil)
 	if err := j.Bridge.RemoveTruncatedDatabase(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	// Recover before Open vSwitch is started, which would claim the NIC again.
 	if err := j.Bridge.Recover(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if err := j.startOpenVSwitch(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	// Record after Open vSwitch is started and before br-ex exists: leave then removes
 	// the plugin's state after br-ex and before it stops Open vSwitch.
 	if err := j.recordPlugin(ctx, "network"); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	move, err := j.PlanMigration(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	j.Bridge.Prepare(move, log, j.RequiredEndpoints())
 	made, err := j.Ledger.Apply(ctx, "network", append(move.FilesBeforeMigration(), move.Change()))
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	told, err := j.configureBridgeConsumers(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	status, err := ovs.GatherStatus(ctx, j.NM)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if len(made) > 0 {
 		if err := j.recordMigration(status); err != nil {
-			return Outcome{}, err
+			return steps.Outcome{}, err
 		}
 	}
 	if len(made)+told == 0 {
-		return Unchanged("%s", status)
+		return steps.Unchanged("%s", status)
 	}
-	return Changed("%s", j.Bridge.Summary(status))
+	return steps.Changed("%s", j.Bridge.Summary(status))
 }
 
 // recordPlugin records, once, the state of the host's network before the network
 // plugin changes it. If the plugin may have run already, the original state cannot
 // be determined and is not recorded. This is the case if an older agent, which did
 // not record that state, joined the host.
-func (j *Builder) recordPlugin(ctx context.Context, step string) error {
+func (j *join) recordPlugin(ctx context.Context, step string) error {
 	recorded := slices.ContainsFunc(j.Ledger.Items(), func(item ledger.Item) bool { return item.Kind == networkplugin.Kind })
 	if recorded || j.State.HasCompleted("kubelet") {
 		return nil
@@ -85,7 +77,7 @@ func (j *Builder) recordPlugin(ctx context.Context, step string) error {
 // startOpenVSwitch starts Open vSwitch and enables it at boot; otherwise the host
 // would have no network after the next boot. If a preset, an alias or another unit
 // starts it at boot, that configuration remains unchanged.
-func (j *Builder) startOpenVSwitch(ctx context.Context) error {
+func (j *join) startOpenVSwitch(ctx context.Context) error {
 	const unit = "openvswitch.service"
 	vswitch := runningUnit(unit)
 	vswitch.Reason = "br-ex is an Open vSwitch bridge"
@@ -106,7 +98,7 @@ func (j *Builder) startOpenVSwitch(ctx context.Context) error {
 // configureBridgeConsumers writes the files that other services read about br-ex,
 // and enables the units that maintain them at boot. It returns the number of
 // changes.
-func (j *Builder) configureBridgeConsumers(ctx context.Context) (int, error) {
+func (j *join) configureBridgeConsumers(ctx context.Context) (int, error) {
 	facts, err := ovs.Gather(ctx, j.NM)
 	if err != nil {
 		return 0, err
@@ -137,7 +129,7 @@ func (j *Builder) configureBridgeConsumers(ctx context.Context) (int, error) {
 // every boot. The unit must exist and be enabled; if its script does not clear
 // ovn-remote, a rule of package ignition adds that. A step that is run alone has no
 // payload, but an earlier join may have enabled the unit.
-func (j *Builder) payloadClearsRemote(ctx context.Context) (bool, error) {
+func (j *join) payloadClearsRemote(ctx context.Context) (bool, error) {
 	if j.Plan != nil || !j.State.Exists() {
 		return enablesOVSConfiguration(j.Plan), nil
 	}
@@ -154,7 +146,7 @@ func enablesOVSConfiguration(plan *ignition.Plan) bool {
 }
 
 // recordMigration saves a record of the finished migration for the status command.
-func (j *Builder) recordMigration(status ovs.Status) error {
+func (j *join) recordMigration(status ovs.Status) error {
 	content, err := j.Bridge.Record(status, time.Now()).Encode()
 	if err != nil {
 		return err

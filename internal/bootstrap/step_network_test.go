@@ -32,7 +32,7 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			j := &Builder{State: test.state, Machine: &Machine{Ledger: l}}
+			j := &join{Builder: &Builder{State: test.state, Machine: &Machine{Ledger: l}}}
 			for _, step := range []string{"network", "runtime"} {
 				if err := j.recordPlugin(t.Context(), step); err != nil {
 					t.Fatal(err)

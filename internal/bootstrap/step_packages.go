@@ -5,103 +5,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/dnf"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/packages"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // ensurePackages checks the packages of a node and installs the missing ones if
 // requested. On a host without rpm and dnf, or that is not RHEL-like, it does
 // nothing, because the checks before it cover the required binaries.
-func ensurePackages(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func ensurePackages(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	if !j.ManagesPackages() {
 		all := preflight.RequiredPrograms()
-		return Unchanged("%d of %d programs of a node are installed", len(all), len(all))
+		return steps.Unchanged("%d of %d programs of a node are installed", len(all), len(all))
 	}
 	if refused, err := j.CheckPackages(ctx); err != nil || refused != nil {
-		return Outcome{}, cmp.Or(err, refused)
+		return steps.Outcome{}, cmp.Or(err, refused)
 	}
 	logPackageFindings(*j.Packages, log)
 	specs := j.Packages.Specs()
 	if !j.Config.InstallPackages || len(specs) == 0 {
-		if err := j.recheckUplink(ctx); err != nil {
-			return Outcome{}, err
+		if err := j.CheckUplink(ctx); err != nil {
+			return steps.Outcome{}, err
 		}
-		return Unchanged("%d of %d packages of %s are present", j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
+		return steps.Unchanged("%d of %d packages of %s are present", j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
 	}
 	if err := j.installPackages(ctx, log, specs); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if err := j.afterInstall(ctx, log); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	return Changed("dnf installed %s; %d of %d packages of %s are present",
+	return steps.Changed("dnf installed %s; %d of %d packages of %s are present",
 		strings.Join(specs, " "), j.Packages.Present, j.Packages.Needed, nodeOfRelease(j.Packages.Release))
-}
-
-// ManagesPackages reports whether the agent checks and installs packages on this
-// host.
-func (j *Builder) ManagesPackages() bool {
-	return packages.RHEL(j.Facts.OS) > 0 && dnf.IsAvailable() && !slices.Contains(j.Config.Skip, "packages")
-}
-
-// CheckPackages determines, once in a run, which packages are missing. The
-// first error is the reason why the host cannot be a node as it is, nil if there is
-// none. The second error means that this could not be determined.
-func (j *Builder) CheckPackages(ctx context.Context) (refused, err error) {
-	if !j.ManagesPackages() {
-		return nil, nil
-	}
-	if j.Packages == nil {
-		if err := j.GatherPackages(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return j.Packages.Err(), nil
-}
-
-func (j *Builder) GatherPackages(ctx context.Context) error {
-	table, err := packages.ReadTable()
-	if err != nil {
-		return err
-	}
-	facts := packages.Facts{OS: j.Facts.OS, Arch: j.Facts.Arch, Install: j.Config.InstallPackages, Commands: j.commands()}
-	if j.Config.OpenShiftRelease != "" {
-		if facts.Release, err = packages.ParseRelease(j.Config.OpenShiftRelease); err != nil {
-			return UsageError("--openshift-release: %w", err)
-		}
-	}
-	facts.ControlPlane = table.Newest(j.ServerVersion.Minor())
-	if facts, err = packages.Gather(ctx, j.DNF(), table, facts); err != nil {
-		return err
-	}
-	decision := packages.Decide(table, facts)
-	j.Packages = &decision
-	return nil
-}
-
-// DNF returns the host's dnf, with the proxy of the user data if the environment
-// names none. dnf's own configuration takes precedence over both.
-func (j *Builder) DNF() dnf.Host {
-	var named []string
-	if stub := j.Inputs.UserData; stub != nil {
-		named = dnf.ProxyVariables(stub.Proxy.HTTP, stub.Proxy.HTTPS, stub.Proxy.No)
-	}
-	on := j.PackageHost
-	on.Proxy = dnf.ExtraProxyVariables(os.LookupEnv, named)
-	return on
 }
 
 // installPackages installs packages with dnf and records the transaction in the
 // ledger.
-func (j *Builder) installPackages(ctx context.Context, log report.Log, specs []string) error {
+func (j *join) installPackages(ctx context.Context, log report.Log, specs []string) error {
 	on := j.DNF()
 	change, err := (&packages.Transactions{Host: on}).Change(ctx, specs)
 	if err != nil {
@@ -122,7 +67,7 @@ func (j *Builder) installPackages(ctx context.Context, log report.Log, specs []s
 
 // afterInstall verifies the installed packages, and reloads systemd and
 // NetworkManager so that running services notice them.
-func (j *Builder) afterInstall(ctx context.Context, log report.Log) error {
+func (j *join) afterInstall(ctx context.Context, log report.Log) error {
 	if err := j.GatherPackages(ctx); err != nil {
 		return err
 	}
@@ -147,55 +92,13 @@ func (j *Builder) afterInstall(ctx context.Context, log report.Log) error {
 	err = preflight.Run(preflight.SoftwareChecks(), preflight.PayloadFacts{
 		Host: j.Facts, MissingUnits: j.Plan.MissingUnits, MissingPrograms: missing,
 	}).Err()
-	return cmp.Or(err, j.recheckUplink(ctx))
-}
-
-// commands returns the binaries that the payload runs on this host; the value is
-// true for binaries that a unit runs. It returns nil before the plan is made.
-func (j *Builder) commands() map[string]bool {
-	if j.Plan == nil {
-		return nil
-	}
-	commands := map[string]bool{}
-	for _, c := range j.Plan.Commands {
-		commands[c.Name] = commands[c.Name] || c.InUnit
-	}
-	if runtime := j.defaultRuntime(); runtime != "" {
-		commands[runtime] = true // CRI-O does not start without it
-	}
-	return commands
-}
-
-// MissingBinaries returns the binaries that kubelet, CRI-O and the payload's units
-// need and this host lacks.
-func (j *Builder) MissingBinaries() ([]preflight.Program, error) {
-	table, err := packages.ReadTable()
-	if err != nil {
-		return nil, err
-	}
-	var run []preflight.Program
-	commands := j.commands()
-	for _, p := range table.Packages {
-		if p.Program != "" && p.Program != "runc" && commands[p.Program] {
-			run = append(run, preflight.Program{Name: p.Program, Package: p.Name})
-		}
-	}
-	return preflight.MissingPrograms(j.defaultRuntime(), run), nil
-}
-
-// recheckUplink checks the uplink if preflight could not.
-func (j *Builder) recheckUplink(ctx context.Context) error {
-	j.PackagesPending = false
-	if !j.UplinkUnchecked {
-		return nil
-	}
-	return j.CheckUplink(ctx)
+	return cmp.Or(err, j.CheckUplink(ctx))
 }
 
 // loadOVSPlugin restarts NetworkManager if its Open vSwitch plugin is not loaded.
 // NetworkManager loads plugins only at startup. Addresses are kept during the
 // restart.
-func (j *Builder) loadOVSPlugin(ctx context.Context, log report.Log) error {
+func (j *join) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	if j.NM == nil || j.Systemd == nil {
 		return nil
 	}
@@ -212,16 +115,6 @@ func (j *Builder) loadOVSPlugin(ctx context.Context, log report.Log) error {
 	return err
 }
 
-// lacksOpenVSwitch reports whether br-ex cannot be planned because a package is
-// missing.
-func (j *Builder) lacksOpenVSwitch(ctx context.Context) bool {
-	if !j.ManagesPackages() {
-		return false
-	}
-	facts, err := ovs.Gather(ctx, j.NM)
-	return err == nil && (!facts.OVS.Installed || !facts.NetworkManager.OVS)
-}
-
 func logPackageFindings(decision packages.Decision, log report.Log) {
 	for _, f := range decision.Findings {
 		switch f.Severity {
@@ -231,24 +124,6 @@ func logPackageFindings(decision packages.Decision, log report.Log) {
 			log.Note(f.Text)
 		}
 	}
-}
-
-// packageFindings returns the findings about packages for the preflight command.
-func (j *Builder) packageFindings(ctx context.Context) []preflight.Finding {
-	if _, err := j.CheckPackages(ctx); err != nil {
-		return []preflight.Finding{{Check: "packages", Severity: preflight.SeverityError, Message: err.Error(), Remedy: report.Remedy(report.RemedyOf(err))}}
-	}
-	if j.Packages == nil {
-		return nil
-	}
-	var found []preflight.Finding
-	for _, f := range j.Packages.Findings {
-		severity := map[report.Severity]preflight.Severity{report.SeverityProblem: preflight.SeverityError, report.SeverityWarning: preflight.SeverityWarning}[f.Severity]
-		if severity != "" {
-			found = append(found, preflight.Finding{Check: "packages", Severity: severity, Message: f.Text, Remedy: report.Remedy(f.Remedy)})
-		}
-	}
-	return found
 }
 
 func nodeOfRelease(release packages.Release) string {

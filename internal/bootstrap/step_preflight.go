@@ -3,95 +3,35 @@ package bootstrap
 import (
 	"context"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostnet"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // checkHost runs the preflight checks.
-func checkHost(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func checkHost(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	// Roll back an unfinished migration of the uplink first, because the checks read
 	// the network configuration.
 	if err := j.Bridge.Recover(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	j.PackagesPending = true
-	facts, err := j.HostFacts(ctx, log)
+	facts, err := j.HostFacts(ctx, log, true)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	return reportFindings(preflight.Run(preflight.HostChecks(), facts), log)
 }
 
 // reportFindings logs the warnings of the checks, and fails if a finding refuses
 // the join.
-func reportFindings(result preflight.Result, log report.Log) (Outcome, error) {
+func reportFindings(result preflight.Result, log report.Log) (steps.Outcome, error) {
 	for _, finding := range result.Findings {
 		if finding.Severity == preflight.SeverityWarning {
 			log.Warn(finding.Message, string(finding.Remedy))
 		}
 	}
 	if err := result.Err(); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	return Unchanged("%s", result.Summary())
-}
-
-// HostFacts gathers the facts for the checks that need no payload.
-func (j *Builder) HostFacts(ctx context.Context, log report.Log) (preflight.HostFacts, error) {
-	facts := preflight.HostFacts{Host: j.Facts, Systemd: j.SystemdErr}
-	var err error
-	if j.Systemd != nil {
-		if facts.Units, err = preflight.GetUnits(ctx, j.Systemd); err != nil {
-			return facts, err
-		}
-	}
-	if facts.Links, err = hostnet.Links(); err != nil {
-		return facts, err
-	}
-	facts.Ports = preflight.UsedPorts(ctx)
-	_, facts.NodeName = kubelet.NodeName(kubelet.NameSources{Hostname: j.Facts.Hostname})
-	facts.OtherCluster = j.otherCluster()
-	facts.Uplink = j.CheckUplink(ctx)
-	if j.Inputs.UserData != nil && j.State.PayloadDigest == "" {
-		probe, err := j.Fetcher(log).Probe(ctx, j.Inputs.UserData)
-		facts.Endpoint, facts.ClockSkew = err, probe.Skew
-		if probe.Temporary != nil {
-			log.Note(probe.Temporary.Error() + "; the fetch step goes on asking")
-		}
-	}
-	return facts, nil
-}
-
-// CheckUplink returns an error if br-ex does not exist and cannot be created.
-func (j *Builder) CheckUplink(ctx context.Context) error {
-	if j.NM == nil {
-		return nil // the check for NetworkManager reports this
-	}
-	if j.PackagesPending && j.lacksOpenVSwitch(ctx) {
-		j.UplinkUnchecked = true
-		return nil // the packages step reports this, or installs the package and checks again
-	}
-	_, err := j.PlanMigration(ctx)
-	return err
-}
-
-// otherCluster fails if kubelet on this host belongs to a cluster that the agent
-// did not join.
-func (j *Builder) otherCluster() error {
-	if j.State.LastStep != "" {
-		return nil // the identity step compares cluster and name
-	}
-	content, _, err := j.Tree.ReadFile(kubelet.KubeconfigPath)
-	if err != nil {
-		return nil //nolint:nilerr // there is none
-	}
-	server := "a cluster that its kubeconfig does not name"
-	if cluster, err := kubelet.ParseCluster(content); err == nil {
-		server = cluster.Server
-	}
-	return report.Fail(report.Refused,
-		"# to leave that cluster, before the next join:\nsystemctl disable --now kubelet\nmv /var/lib/kubelet /var/lib/kubelet.old",
-		"this host already is a node of %s (%s)", server, kubelet.KubeconfigPath)
+	return steps.Unchanged("%s", result.Summary())
 }

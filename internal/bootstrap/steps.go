@@ -1,5 +1,10 @@
 package bootstrap
 
+import "github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+
+// Step is one step of a join.
+type Step = steps.Step[*join]
+
 // Steps returns the steps of a join in order. Help, --skip, --until, progress and
 // documents use this list. No step before admission has passed changes the host.
 func Steps() []Step {

@@ -39,7 +39,7 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			m := hostIn(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
-			j := &Builder{Machine: m, State: State{Started: time.Now()}, Plan: &ignition.Plan{Files: []ledger.Change{change}}}
+			j := &join{Builder: &Builder{Machine: m, State: State{Started: time.Now()}, Plan: &ignition.Plan{Files: []ledger.Change{change}}}}
 			_, err := m.Ledger.Apply(t.Context(), "files", j.Plan.Files)
 			noError(t, err)
 			noError(t, j.updateTrustIfNeeded(t.Context()))

@@ -56,6 +56,9 @@ type Log struct {
 	Request string // name of the related certificate signing request, if any
 }
 
+// Headline logs a sentence about the whole run.
+func (l Log) Headline(message string) { l.emit(Event{Kind: Headline, Message: message}) }
+
 // Note emits an informational message.
 func (l Log) Note(message string) { l.emit(Event{Kind: Note, Message: message}) }
 

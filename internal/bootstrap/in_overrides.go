@@ -1,14 +1,12 @@
 package bootstrap
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
 // Override is an Ignition config that is merged over the payload. It is as secret
@@ -62,38 +60,4 @@ func SaveOverrides(dir string, list []Override) error {
 		return fmt.Errorf("encoding Ignition overrides: %w", err)
 	}
 	return SaveFile(dir, OverridesFile, content)
-}
-
-// ApplyOverrides merges the overrides over a payload. It first fetches the
-// resources to which the overrides refer, with the proxy and CAs of the user data,
-// and embeds them.
-func (j *Builder) ApplyOverrides(ctx context.Context, p *ignition.Payload, log report.Log) (*ignition.Payload, error) {
-	configs := make([][]byte, 0, len(j.Inputs.Overrides))
-	for i, one := range j.Inputs.Overrides {
-		whole, err := ignition.OpenOverride(ctx, DescribeInput(one.Name), one.Config, j.Inputs.UserData, log)
-		if err != nil {
-			return nil, err
-		}
-		j.Inputs.Overrides[i].Config = whole
-		configs = append(configs, whole)
-	}
-	return p.Override(configs...)
-}
-
-// saveWithout saves the payload and the overrides without the file at path, so that
-// later runs do not write it again.
-func (j *Builder) saveWithout(path string) error {
-	raw, err := ignition.WithoutFile(j.Payload.Raw, path)
-	if err != nil {
-		return err
-	}
-	for i, one := range j.Inputs.Overrides {
-		if j.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
-			return err
-		}
-	}
-	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
-		return err
-	}
-	return SaveFile(j.Dir, PayloadFile, raw)
 }

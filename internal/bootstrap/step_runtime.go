@@ -7,28 +7,29 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
 
 // startRuntime configures CRI-O's pause image and starts CRI-O, or restarts it if
 // one of its inputs has changed.
-func startRuntime(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
+func startRuntime(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
 	wanted, err := j.WantedRuntime()
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if err := j.recordPlugin(ctx, "runtime"); err != nil { // where the step network was skipped
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	made, err := j.Ledger.Apply(ctx, "runtime", crio.Changes(wanted))
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if err := j.Systemd.Reload(ctx); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	action, err := j.serviceAction(ctx, crio.Unit, crio.InputPaths())
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	switch action {
 	case crio.Start:
@@ -39,20 +40,20 @@ func startRuntime(ctx context.Context, j *Builder, log report.Log) (Outcome, err
 	case crio.NoAction:
 	}
 	if err != nil {
-		return Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
+		return steps.Outcome{}, j.DiagnosticsHost().ExplainStartFailure(ctx, crio.Unit, err)
 	}
 	effective, err := crio.RunningConfig(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	if err := crio.Verify(effective, wanted); err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
 	version, err := crio.Version(ctx)
 	if err != nil {
-		return Outcome{}, err
+		return steps.Outcome{}, err
 	}
-	return Outcome{
+	return steps.Outcome{
 		Summary: fmt.Sprintf("CRI-O %s, pause image %s", version, effective.PauseImage),
 		Changed: len(made) > 0 || action != crio.NoAction,
 	}, nil
@@ -63,22 +64,9 @@ func runningUnit(unit string) ledger.Change {
 	return ledger.Change{Kind: ledger.Unit, Target: unit, Reason: "a node runs it", Desired: ledger.State{Present: true, Active: "active"}}
 }
 
-// WantedRuntime returns the CRI-O configuration that the release requires.
-func (j *Builder) WantedRuntime() (crio.Config, error) {
-	content, _, found := j.Payload.File("/etc/crio/crio.conf.d/00-default")
-	if !found {
-		content = nil
-	}
-	payload, err := crio.Parse(content)
-	if err != nil {
-		return crio.Config{}, err
-	}
-	return crio.Desired(payload, j.Config.PauseImage)
-}
-
 // serviceAction returns whether a service must be started or restarted to run with
 // its current inputs.
-func (j *Builder) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
+func (j *join) serviceAction(ctx context.Context, unit string, inputs []string) (crio.Action, error) {
 	state, err := j.Systemd.UnitState(ctx, unit)
 	if err != nil {
 		return crio.NoAction, err

@@ -1,10 +1,8 @@
 package bootstrap
 
 import (
-	"cmp"
 	"context"
 	"net/netip"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +17,6 @@ import (
 
 // apiTimeout is the maximum time to reach the API server.
 const apiTimeout = 90 * time.Second
-
-// runValidation runs the checks that need the payload. It is the last step that
-// changes nothing.
-func runValidation(ctx context.Context, j *Builder, log report.Log) (Outcome, error) {
-	facts, err := j.ValidationFacts(ctx, log)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return reportFindings(preflight.Run(preflight.PayloadChecks(), facts), log)
-}
 
 func (j *Builder) ValidationFacts(ctx context.Context, log report.Log) (preflight.PayloadFacts, error) {
 	machineConfig := j.Payload.MachineConfig()
@@ -96,66 +84,6 @@ func (j *Builder) checkAPI(ctx context.Context, log report.Log) error {
 func (j *Builder) checkIdentity(ctx context.Context, log report.Log) error {
 	_, err := j.Identity(log).CheckWithCluster(ctx)
 	return err
-}
-
-// BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
-// removed.
-func (j *Builder) BootstrapKubeconfig() []byte {
-	content, _, found := j.Payload.File(BootstrapKubeconfigPath)
-	if !found {
-		return nil
-	}
-	return content
-}
-
-// BootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
-// credential can request a client certificate for any node.
-const BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
-
-// expectedNodeName returns the node name that kubelet will use.
-func (j *Builder) expectedNodeName() (string, error) {
-	unit, dropins, _, _ := j.Payload.Unit(kubelet.UnitName)
-	sources := kubelet.NameSources{Unit: unit, Hostname: j.Facts.Hostname, File: j.effectiveFile}
-	for _, name := range sortedKeys(dropins) {
-		sources.DropIns = append(sources.DropIns, dropins[name])
-	}
-	return kubelet.NodeName(sources)
-}
-
-// effectiveFile returns the content of a file after the join: the payload's, else
-// the host's.
-func (j *Builder) effectiveFile(p string) ([]byte, bool) {
-	if content, _, found := j.Payload.File(p); found {
-		return content, true
-	}
-	content, _, err := j.Tree.ReadFile(p)
-	return content, err == nil
-}
-
-// crioConfigDir is the drop-in directory of CRI-O. CRI-O reads the files in lexical
-// order, and the last one takes precedence.
-const crioConfigDir = "/etc/crio/crio.conf.d"
-
-// defaultRuntime returns the container runtime that CRI-O will use according to the
-// files of the payload and of the host, or "" if no file names one.
-func (j *Builder) defaultRuntime() string {
-	names, err := j.Tree.ReadDir(crioConfigDir)
-	if err != nil {
-		names = nil // the directory does not exist yet
-	}
-	for _, file := range j.Payload.Config.Storage.Files {
-		if path.Dir(file.Path) == crioConfigDir {
-			names = append(names, path.Base(file.Path))
-		}
-	}
-	slices.Sort(names)
-	runtime := ""
-	for _, name := range names {
-		if content, found := j.effectiveFile(path.Join(crioConfigDir, name)); found {
-			runtime = cmp.Or(parseRuntime(content), runtime)
-		}
-	}
-	return runtime
 }
 
 // internalAddresses returns the address that HyperShift's setup script adds to lo

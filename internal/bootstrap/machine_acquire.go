@@ -37,7 +37,7 @@ func AcquireLock(ctx context.Context, options Options) (*Machine, LockResult, er
 		}
 		t.Waited = true
 		if sleep(ctx, time.Second) != nil {
-			return nil, t, ExplainInterruption(ctx, ledger.ErrLocked)
+			return nil, t, report.ExplainInterruption(ctx, ledger.ErrLocked)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package bootstrap
 
 import (
-	"crypto"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -100,45 +98,4 @@ func mergeByKey(list, more []string, name func(string) string) []string {
 		}
 	}
 	return list
-}
-
-// checkJoinToken fails if the join token is for another node or another cluster. It
-// runs before the host is changed.
-func (j *Builder) checkJoinToken() error {
-	t := j.Inputs.JoinToken
-	if t == nil {
-		return nil
-	}
-	if t.NodeName != j.NodeName {
-		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
-			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
-	}
-	cluster, err := ticket.CAHashes(j.State.APIServerCA)
-	if err == nil {
-		err = t.CheckCluster(cluster)
-	}
-	if err != nil {
-		return report.Fail(report.Refused, RecreateCommand, "the ticket cannot be used with %s: %w", j.State.APIServer, err)
-	}
-	return nil
-}
-
-// csrAnnotations returns a function that returns the annotations with which the
-// client CSR proves possession of the join token. It returns nil if there is no
-// join token.
-func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
-	t := j.Inputs.JoinToken
-	if t == nil {
-		return nil
-	}
-	return func(publicKey crypto.PublicKey) (map[string]string, error) {
-		if err := CheckTokenValidity(t); err != nil {
-			return nil, err
-		}
-		cluster, err := ticket.CAHashes(j.State.APIServerCA)
-		if err != nil {
-			return nil, err
-		}
-		return t.Sign(cluster, publicKey)
-	}
 }

@@ -2,11 +2,13 @@ package bootstrap
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/url"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -41,4 +43,13 @@ func (j *Builder) RequiredEndpoints() []migrate.Endpoint {
 // of it.
 func (j *Builder) needsIgnition() bool {
 	return j.Inputs.UserData != nil && (j.Payload == nil || j.Payload.Server != "")
+}
+
+// PlanMigration plans the migration of the uplink to br-ex.
+func (j *Builder) PlanMigration(ctx context.Context) (ovs.Migration, error) {
+	facts, err := ovs.Gather(ctx, j.NM)
+	if err != nil {
+		return ovs.Migration{}, err
+	}
+	return ovs.Plan(facts, ovs.Options{BridgeInterface: j.Config.BridgeInterface})
 }

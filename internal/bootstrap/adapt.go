@@ -1,0 +1,130 @@
+package bootstrap
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/hostinfo"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// BootstrapKubeconfig returns the payload's bootstrap kubeconfig, or nil if it was
+// removed.
+func (j *Builder) BootstrapKubeconfig() []byte {
+	content, _, found := j.Payload.File(BootstrapKubeconfigPath)
+	if !found {
+		return nil
+	}
+	return content
+}
+
+// BootstrapKubeconfigPath is the path of the payload's bootstrap kubeconfig. Its
+// credential can request a client certificate for any node.
+const BootstrapKubeconfigPath = "/etc/kubernetes/kubeconfig"
+
+// expectedNodeName returns the node name that kubelet will use.
+func (j *Builder) expectedNodeName() (string, error) {
+	unit, dropins, _, _ := j.Payload.Unit(kubelet.UnitName)
+	sources := kubelet.NameSources{Unit: unit, Hostname: j.Facts.Hostname, File: j.effectiveFile}
+	for _, name := range sortedKeys(dropins) {
+		sources.DropIns = append(sources.DropIns, dropins[name])
+	}
+	return kubelet.NodeName(sources)
+}
+
+// effectiveFile returns the content of a file after the join: the payload's, else
+// the host's.
+func (j *Builder) effectiveFile(p string) ([]byte, bool) {
+	if content, _, found := j.Payload.File(p); found {
+		return content, true
+	}
+	content, _, err := j.Tree.ReadFile(p)
+	return content, err == nil
+}
+
+func (j *Builder) Accounts() accounts.Input {
+	return accounts.Input{Passwd: j.Plan.Accounts, Tree: j.Tree, Live: true, Items: j.Ledger.Items()}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// ResolveNode records the node name and the cluster. The payload of an earlier join
+// no longer contains the bootstrap kubeconfig; the state then contains the cluster.
+func (j *Builder) ResolveNode() error {
+	var err error
+	if j.NodeName, err = j.expectedNodeName(); err != nil {
+		return err
+	}
+	j.State.NodeName = j.NodeName
+	kubeconfig := j.BootstrapKubeconfig()
+	if kubeconfig == nil {
+		return nil
+	}
+	cluster, err := kubelet.ParseCluster(kubeconfig)
+	if err != nil {
+		return report.Fail(report.Usage, "# run join again with a stub of now; if it goes on, look at the conditions of the NodePool, or of a standalone cluster's machine-config pool",
+			"the payload's %s cannot be used: %w", BootstrapKubeconfigPath, err)
+	}
+	j.State.APIServer, j.State.APIServerCA = cluster.Server, cluster.CA
+	return j.checkJoinToken()
+}
+
+// AdaptPayload creates the plan for this host from the payload.
+func (j *Builder) AdaptPayload(ctx context.Context) error {
+	units := map[string]systemd.UnitState{}
+	unit := func(name string) systemd.UnitState {
+		if state, asked := units[name]; asked || j.Systemd == nil {
+			return state
+		}
+		state, err := j.Systemd.UnitState(ctx, name)
+		if err != nil {
+			state = systemd.UnitState{Load: "not-found"}
+		}
+		units[name] = state
+		return state
+	}
+	users, groups, err := accounts.Names(j.Tree)
+	if err != nil {
+		return err
+	}
+	j.Plan, err = ignition.Adapt(j.Payload, ignition.AdaptInput{
+		Facts: j.Facts, Hosted: j.IsHosted(), NodePool: j.State.NodePool,
+		HasUnit:       func(name string) bool { return unit(name).Load != "not-found" || unit(name).File != "" },
+		UnitFileState: func(name string) string { return unit(name).File },
+		HasSysctl:     hostinfo.HasSysctl,
+		HasModule:     func(name string) bool { return hostinfo.HasModule(ctx, name) },
+		Tree:          j.Tree, User: users, Group: groups, Exclude: j.Config.Payload.Exclude,
+	})
+	if err != nil {
+		return err
+	}
+	return j.planRegistration()
+}
+
+// checkJoinToken fails if the join token is for another node or another cluster. It
+// runs before the host is changed.
+func (j *Builder) checkJoinToken() error {
+	t := j.Inputs.JoinToken
+	if t == nil {
+		return nil
+	}
+	if t.NodeName != j.NodeName {
+		return report.Fail(report.Refused, fmt.Sprintf("# give this host the ticket of %s, or the name of the ticket:\nhostnamectl set-hostname %s", j.NodeName, t.NodeName),
+			"the ticket %s is for the node %s, and this node is %s", t.ID, t.NodeName, j.NodeName)
+	}
+	cluster, err := ticket.CAHashes(j.State.APIServerCA)
+	if err == nil {
+		err = t.CheckCluster(cluster)
+	}
+	if err != nil {
+		return report.Fail(report.Refused, RecreateCommand, "the ticket cannot be used with %s: %w", j.State.APIServer, err)
+	}
+	return nil
+}

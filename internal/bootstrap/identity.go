@@ -1,0 +1,72 @@
+package bootstrap
+
+import (
+	"crypto"
+	"path/filepath"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ticket"
+)
+
+// NetworkDirectory is the directory in which CRI-O looks for CNI configurations in
+// an OpenShift release.
+const NetworkDirectory = "/etc/kubernetes/cni/net.d"
+
+// Identity returns the client certificate manager of the node.
+func (j *Builder) Identity(log report.Log) *kubelet.Identity {
+	return &kubelet.Identity{
+		Dir: kubelet.PKIDirectory, Kubeconfig: kubelet.KubeconfigPath, BootstrapKubeconfig: j.BootstrapKubeconfig(),
+		NodeName: j.NodeName, MachineID: j.Facts.MachineID, Server: j.State.APIServer, CA: j.State.APIServerCA, KeyDir: filepath.Join(j.Dir, KeyDir),
+		RegistrationCheck: j.registerRequest(), Ledger: j.Ledger, Log: log, Annotate: j.csrAnnotations(),
+		Topology: j.State.topology(),
+	}
+}
+
+// NodeClient returns a client for this host's Node that uses the node's own
+// credential.
+func (j *Builder) NodeClient(log report.Log) (*kubelet.Node, error) {
+	node, err := kubelet.OpenNode(kubelet.KubeconfigPath, j.NodeName, nil, log)
+	if err != nil {
+		return nil, err
+	}
+	node.BootID, node.Host = j.Facts.BootID, j.DiagnosticsHost()
+	return node, nil
+}
+
+// DiagnosticsHost returns the host on which the causes of failures are searched.
+func (j *Builder) DiagnosticsHost() kubelet.Host {
+	dir := NetworkDirectory
+	if runtime, err := j.WantedRuntime(); err == nil && runtime.NetworkDir != "" {
+		dir = runtime.NetworkDir
+	}
+	return kubelet.JoinedHost(j.Systemd, dir)
+}
+
+// ServingCertificate returns the serving certificate of the node on this host.
+func ServingCertificate(node *kubelet.Node, place kubelet.ClusterTopology) (*kubelet.Serving, error) {
+	addresses, err := Addresses()
+	want := approver.ExpectedNode{NodeName: node.Name, Addresses: addresses}
+	return &kubelet.Serving{Node: node, Dir: kubelet.PKIDirectory, Addresses: addresses, Validate: want.CheckServing, Topology: place}, err
+}
+
+// csrAnnotations returns a function that returns the annotations with which the
+// client CSR proves possession of the join token. It returns nil if there is no
+// join token.
+func (j *Builder) csrAnnotations() func(crypto.PublicKey) (map[string]string, error) {
+	t := j.Inputs.JoinToken
+	if t == nil {
+		return nil
+	}
+	return func(publicKey crypto.PublicKey) (map[string]string, error) {
+		if err := CheckTokenValidity(t); err != nil {
+			return nil, err
+		}
+		cluster, err := ticket.CAHashes(j.State.APIServerCA)
+		if err != nil {
+			return nil, err
+		}
+		return t.Sign(cluster, publicKey)
+	}
+}

@@ -1,0 +1,19 @@
+package bootstrap
+
+import (
+	"io"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+// Options configures a command.
+type Options struct {
+	Config   config.Join
+	Service  bool // started by the service: waits for other runs, never takes over
+	Resume   bool // resume the unfinished join with its recorded settings
+	StateDir string
+	Sink     report.Sink
+	Stdin    io.Reader
+	Diff     bool // for a plan: include differences of text files
+}

@@ -1,0 +1,9 @@
+package bootstrap
+
+import (
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+)
+
+func UsageError(format string, args ...any) error {
+	return report.Fail(report.Usage, "hcp-node-agent join --help", format, args...)
+}

@@ -1,0 +1,46 @@
+package bootstrap
+
+import (
+	"context"
+	"net/netip"
+	"time"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// obtainClientCertificate obtains the node's client certificate before kubelet
+// starts.
+func obtainClientCertificate(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	identity := j.Identity(log)
+	result, err := identity.Obtain(ctx, j.ownApprover(nil))
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if renewal := identity.CheckRenewal(time.Now()); renewal.Text != "" {
+		log.Warn(renewal.Text, renewal.Remedy)
+	}
+	summary := "system:node:" + j.NodeName + " until " + result.NotAfter.Local().Format("2006-01-02 15:04")
+	switch {
+	case result.OnlyCAs:
+		return steps.Changed("%s; kubelet's kubeconfig has the cluster's certificate authorities of now", summary)
+	case !result.Changed:
+		return steps.Unchanged("%s", summary)
+	}
+	return steps.Changed("%s (CSR %s)", summary, result.CSR)
+}
+
+// ownApprover returns a function that approves the node's own CSRs with the
+// kubeconfig of --approve-with. It returns nil without that option; an
+// administrator then approves the CSRs.
+func (j *join) ownApprover(addresses []netip.Addr) kubelet.Approver {
+	if j.Inputs.Approver == nil {
+		return nil
+	}
+	return func(ctx context.Context, request kubelet.ApprovalRequest) error {
+		want := approver.ExpectedNode{NodeName: j.NodeName, PublicKey: request.PublicKey, Addresses: addresses}
+		return approver.ApproveOwn(ctx, j.Inputs.Approver, want, request.Name)
+	}
+}

@@ -1,0 +1,53 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition/accounts"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// writeFiles creates the payload's files, directories, links and unit files.
+func writeFiles(ctx context.Context, j *join, _ report.Log) (steps.Outcome, error) {
+	if err := RecordSnapshots(ctx, j.Ledger, j.Tree, j.Plan.Snapshots); err != nil {
+		return steps.Outcome{}, err
+	}
+	owners, err := j.createAccounts(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	made, err := j.Ledger.Apply(ctx, "files", j.Plan.Files)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if made = append(owners, made...); len(made) == 0 {
+		return steps.Unchanged("%d files, directories and links are as they should be", len(j.Plan.Files))
+	}
+	return steps.Changed("%d changes, %d of them replace something", len(made), countReplaced(made))
+}
+
+// createAccounts creates the plan's groups, users and keys. It then adapts the
+// payload again, because the numeric IDs of file owners are known only after the
+// accounts exist.
+func (j *join) createAccounts(ctx context.Context) ([]ledger.PlannedChange, error) {
+	if len(j.Plan.Accounts.Users)+len(j.Plan.Accounts.Groups) == 0 {
+		return nil, nil
+	}
+	made, err := accounts.Apply(ctx, j.Ledger, "files", j.Accounts())
+	if err != nil || len(made) == 0 {
+		return nil, err
+	}
+	return made, j.AdaptPayload(ctx)
+}
+
+func countReplaced(made []ledger.PlannedChange) int {
+	n := 0
+	for _, p := range made {
+		if p.Now.Present {
+			n++
+		}
+	}
+	return n
+}

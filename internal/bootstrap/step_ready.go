@@ -1,0 +1,65 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// saveWithout saves the payload and the overrides without the file at path, so that
+// later runs do not write it again.
+func (j *join) saveWithout(path string) error {
+	raw, err := ignition.WithoutFile(j.Payload.Raw, path)
+	if err != nil {
+		return err
+	}
+	for i, one := range j.Inputs.Overrides {
+		if j.Inputs.Overrides[i].Config, err = ignition.WithoutFile(one.Config, path); err != nil {
+			return err
+		}
+	}
+	if err := SaveOverrides(j.Dir, j.Inputs.Overrides); err != nil {
+		return err
+	}
+	return SaveFile(j.Dir, PayloadFile, raw)
+}
+
+// awaitReady waits until the cluster reports the node Ready, and then removes the
+// bootstrap credential from the host.
+func awaitReady(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	node, err := j.NodeClient(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := node.WaitReady(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
+	j.State.Registered = true
+	removed, err := j.removeBootstrapCredential(ctx)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if removed {
+		return steps.Changed("the cluster reports %s Ready; the bootstrap credential is removed from it", j.NodeName)
+	}
+	return steps.Unchanged("the cluster reports %s Ready", j.NodeName)
+}
+
+// removeBootstrapCredential removes the bootstrap credential from a node of a
+// hosted cluster. The credential is valid for a year and can request a client
+// certificate for any node.
+func (j *join) removeBootstrapCredential(ctx context.Context) (bool, error) {
+	if j.Config.KeepBootstrap || !j.IsHosted() || j.BootstrapKubeconfig() == nil {
+		return false, nil
+	}
+	made, err := j.Ledger.Apply(ctx, "ready", []ledger.Change{{
+		Kind: ledger.File, Target: BootstrapKubeconfigPath, Reason: "the node has its own identity now",
+	}})
+	if err != nil {
+		return false, err
+	}
+	return len(made) > 0, j.saveWithout(BootstrapKubeconfigPath)
+}

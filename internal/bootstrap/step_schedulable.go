@@ -1,0 +1,20 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// awaitSchedulable waits until no taint makes the node unschedulable.
+func awaitSchedulable(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	node, err := j.NodeClient(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if err := node.WaitSchedulable(ctx); err != nil {
+		return steps.Outcome{}, err
+	}
+	return steps.Unchanged("no taint keeps pods away from %s", j.NodeName)
+}

@@ -1,0 +1,35 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// awaitServing waits until kubelet has its serving certificate.
+func awaitServing(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	node, err := j.NodeClient(log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	serving, err := ServingCertificate(node, j.State.topology())
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if j.Inputs.JoinToken != nil && serving.Check() != kubelet.Valid {
+		log.Note("the approver that has this node's claim approves the serving CSR by itself, when the claim names its addresses")
+	}
+	result, err := serving.Obtain(ctx, j.ownApprover(serving.Addresses))
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	if !result.Changed {
+		return steps.Unchanged("kubelet has its serving certificate")
+	}
+	if result.CSR == "" { // approved before the agent saw the CSR
+		return steps.Changed("kubelet has its serving certificate")
+	}
+	return steps.Changed("kubelet has its serving certificate (CSR %s)", result.CSR)
+}

@@ -1,0 +1,19 @@
+package bootstrap
+
+import (
+	"context"
+
+	"github.com/hcp-node-agent/hcp-node-agent/internal/preflight"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
+)
+
+// runValidation runs the checks that need the payload. It is the last step that
+// changes nothing.
+func runValidation(ctx context.Context, j *join, log report.Log) (steps.Outcome, error) {
+	facts, err := j.ValidationFacts(ctx, log)
+	if err != nil {
+		return steps.Outcome{}, err
+	}
+	return reportFindings(preflight.Run(preflight.PayloadChecks(), facts), log)
+}
