@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/config"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/systemd"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -45,7 +44,7 @@ func checkFindings(t *testing.T, want []string, findings []DoctorFinding) {
 func TestDoctorReportsTheJoin(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.Local)
 	state := func(last string, finished time.Time) State {
-		return State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last}
+		return State{NodeName: "worker-7", NodePool: "clusters/demo", APIServer: "https://api:6443", MachineID: "m", Started: began, Finished: finished, LastStep: last, NextStep: map[string]string{"runtime": "identity", "files": "host"}[last]}
 	}
 	leaving := state("schedulable", began)
 	leaving.Leaving = began
@@ -183,35 +182,5 @@ func TestDoctorReportsCertificates(t *testing.T) {
 			test.facts.Now = now
 			checkFindings(t, test.want, test.facts.evaluate())
 		})
-	}
-}
-
-func TestHasCompletedFollowsTheLastStep(t *testing.T) {
-	now := time.Now()
-	for name, test := range map[string]struct {
-		state State
-		yes   []string
-		no    []string
-	}{
-		"nothing":         {State{}, nil, []string{"preflight", "kubelet"}},
-		"half":            {State{Started: now, LastStep: "runtime"}, []string{"network", "runtime"}, []string{"identity", "kubelet", "no such step"}},
-		"begun":           {State{Started: now}, nil, []string{"preflight"}},
-		"joined":          {State{Started: now, Finished: now, LastStep: "schedulable"}, []string{"serving", "schedulable"}, nil},
-		"joined, runs":    {State{Started: now, Finished: now, LastStep: "preflight"}, []string{"serving", "schedulable"}, nil},
-		"until identity":  {State{Started: now, Finished: now, Config: config.Join{Until: "identity"}}, []string{"network", "identity"}, []string{"kubelet"}},
-		"without network": {State{Started: now, Finished: now, Config: config.Join{Skip: []string{"network"}}}, []string{"kubelet"}, []string{"network"}},
-		"leaving":         {State{Started: now, Finished: now, LastStep: "schedulable", Leaving: now}, nil, []string{"network", "kubelet"}},
-		"killed at leave": {State{Started: now, LastStep: "files", Leaving: now}, nil, []string{"preflight"}},
-	} {
-		for _, step := range test.yes {
-			if !test.state.HasCompleted(step) {
-				t.Errorf("%s: %s is not behind", name, step)
-			}
-		}
-		for _, step := range test.no {
-			if test.state.HasCompleted(step) {
-				t.Errorf("%s: %s is behind", name, step)
-			}
-		}
 	}
 }

@@ -3,7 +3,6 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ovs/migrate"
@@ -46,7 +45,7 @@ func (f leftoverFacts) evaluate() []DoctorFinding {
 			targets = append(targets, item.Target)
 		}
 		findings = append(findings, DoctorFinding{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, abbreviateList(targets)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("a run was ended in the middle of %d changes of step %s: %s", len(f.Changes), f.Changes[len(f.Changes)-1].Step, AbbreviateList(targets)),
 			Remedy: "hcp-node-agent join # makes what is missing; hcp-node-agent leave gives all back",
 		})
 	}
@@ -78,7 +77,7 @@ func (f driftFacts) evaluate() []DoctorFinding {
 	switch {
 	case len(changed) > 0:
 		return []DoctorFinding{{
-			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), abbreviateList(changed)),
+			Severity: report.SeverityWarning, Text: fmt.Sprintf("%d things are not as the join left them: %s", len(changed), AbbreviateList(changed)),
 			Remedy: "hcp-node-agent join # makes them so again; all of them: hcp-node-agent status",
 		}}
 	case len(f.Drift) == 0 && f.Changes > 0 && !f.Partial:
@@ -100,13 +99,4 @@ func reportedByUnits(d ledger.Difference) bool {
 		}
 	}
 	return false
-}
-
-// abbreviateList joins the first elements of a list and the number of the others.
-func abbreviateList(all []string) string {
-	const maxShown = 5
-	if len(all) <= maxShown {
-		return strings.Join(all, "; ")
-	}
-	return fmt.Sprintf("%s; and %d more", strings.Join(all[:maxShown], "; "), len(all)-maxShown)
 }

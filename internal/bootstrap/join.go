@@ -31,7 +31,7 @@ func Join(ctx context.Context, options Options) (bool, error) {
 	}
 	ctx, cancel := withTimeout(ctx, j.Config.Timeout)
 	defer cancel()
-	m, turn, err := AcquireLock(ctx, options)
+	m, turn, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}

@@ -63,7 +63,7 @@ type LeaveOptions struct {
 // Leave restores the host to its state before the join.
 func Leave(ctx context.Context, options LeaveOptions) (LeaveDocument, error) {
 	document := LeaveDocument{TypeMeta: report.Meta("LeaveResult")}
-	m, _, err := AcquireLock(ctx, options.Options)
+	m, _, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return document, err
 	}

@@ -19,15 +19,15 @@ type LockResult struct {
 // AcquireLock opens the host for changes once no other run holds the lock. It stops
 // the service if the service is joining, which may wait up to a day for inputs that
 // this run was given. It waits for any other run.
-func AcquireLock(ctx context.Context, options Options) (*Machine, LockResult, error) {
+func AcquireLock(ctx context.Context, stateDir string, sink report.Sink, service bool) (*Machine, LockResult, error) {
 	var t LockResult
-	log := report.Log{Sink: options.Sink, Step: "begin"}
+	log := report.Log{Sink: sink, Step: "begin"}
 	for {
-		m, err := OpenMachine(ctx, options.StateDir, true)
+		m, err := OpenMachine(ctx, stateDir, true)
 		switch {
 		case !errors.Is(err, ledger.ErrLocked):
 			return m, t, err
-		case !t.Waited && !options.Service:
+		case !t.Waited && !service:
 			if t.Stopped, err = stopJoiningService(ctx, log); err != nil {
 				return nil, t, err
 			}

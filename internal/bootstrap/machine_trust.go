@@ -2,8 +2,12 @@ package bootstrap
 
 import (
 	"context"
+	"path"
+	"slices"
 
+	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/command"
+	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 )
 
 // UpdateTrustStore updates the trust store from the CAs on this host if
@@ -14,4 +18,14 @@ func UpdateTrustStore(ctx context.Context) error {
 	}
 	_, err := command.Run(ctx, "update-ca-trust")
 	return err
+}
+
+// UpdateTrustStoreIfNeeded updates the trust store if the files contain a CA for it.
+// A payload without additional CAs contains an empty file.
+func UpdateTrustStoreIfNeeded(ctx context.Context, files []ledger.Change) error {
+	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.TrustAnchorsDir && c.Desired.Size > 0 }
+	if !slices.ContainsFunc(files, hasCA) {
+		return nil
+	}
+	return UpdateTrustStore(ctx)
 }

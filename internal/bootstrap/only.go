@@ -23,7 +23,7 @@ func RunOnly(ctx context.Context, options Options, names []string) (bool, error)
 	}
 	ctx, cancel := withTimeout(ctx, options.Config.Timeout)
 	defer cancel()
-	m, turn, err := AcquireLock(ctx, options)
+	m, turn, err := AcquireLock(ctx, options.StateDir, options.Sink, options.Service)
 	if err != nil {
 		return false, err
 	}

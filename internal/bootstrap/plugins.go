@@ -105,11 +105,11 @@ func (l *leaving) reportAddedPaths(document *LeaveDocument, found []addedPaths, 
 		}
 		document.Removed = append(document.Removed, removed...)
 		if len(removed) > 0 && !slices.Contains(ExternalDirs(), added.dir) && added.dir != crio.StorageDir {
-			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, abbreviateList(removed)))
+			log.Note(fmt.Sprintf("removed from %s: %s", added.dir, AbbreviateList(removed)))
 		}
 		if len(kept) > 0 {
 			text := "kept in %s, as others can have put them there since the join: %s"
-			log.Warn(fmt.Sprintf(text, added.dir, abbreviateList(kept)), removeCommand(kept))
+			log.Warn(fmt.Sprintf(text, added.dir, AbbreviateList(kept)), removeCommand(kept))
 		}
 	}
 	return nil

@@ -149,9 +149,9 @@ func TestFailureOfAStepKeepsCodeAndRemedy(t *testing.T) {
 			var ran []string
 			recorder := &report.Recorder{}
 			j := &join{Builder: &Builder{Dir: t.TempDir(), Sink: recorder, Machine: &Machine{}}}
-			_, err := j.runSteps(test.ctx, scriptedSteps(&ran, map[string]stepEnd{
+			_, err := steps.Run(test.ctx, j.runner(), scriptedSteps(&ran, map[string]stepEnd{
 				"fetch": {err: test.err},
-			}))
+			}), j)
 			if err == nil || err.Error() != test.text || report.CodeOf(err) != test.code || report.RemedyOf(err) != test.remedy {
 				t.Errorf("error %q, code %d, remedy %q", err, report.CodeOf(err), report.RemedyOf(err))
 			}

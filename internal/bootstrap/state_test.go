@@ -88,3 +88,29 @@ func TestSaveFileIsPrivateAndRemoveFilesRemoves(t *testing.T) {
 		t.Errorf("after dropping it: %q, %v", content, err)
 	}
 }
+
+func TestHasCompleted(t *testing.T) {
+	now := time.Now()
+	var done State
+	for _, step := range []string{"preflight", "files", "preflight"} { // a later run repeats steps
+		done.Complete(step, "fetch")
+	}
+	leaving := done
+	leaving.Leaving = now
+	for name, test := range map[string]struct {
+		state State
+		want  bool
+	}{
+		"nothing": {State{}, false},
+		"begun":   {State{Started: now}, false},
+		"done":    {done, true},
+		"leaving": {leaving, false},
+	} {
+		if got := test.state.HasCompleted("files"); got != test.want {
+			t.Errorf("%s: completed %t, want %t", name, got, test.want)
+		}
+	}
+	if diff := cmp.Diff([]string{"preflight", "files"}, done.Completed); diff != "" || done.LastStep != "preflight" || done.NextStep != "fetch" {
+		t.Errorf("last %q, next %q, completed (-want +got):\n%s", done.LastStep, done.NextStep, diff)
+	}
+}

@@ -85,7 +85,7 @@ func TestFailedUserDataIsRemovedAfterAJoin(t *testing.T) {
 		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fetchPayload(ctx, j, report.Log{}); err == nil {
+		if _, err := fetchPayload(ctx, &join{Builder: j}, report.Log{}); err == nil {
 			t.Errorf("%s: nobody serves a payload there", name)
 		}
 		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != test.left {
@@ -107,7 +107,7 @@ func TestFinishKeepsUserDataOfAStandaloneCluster(t *testing.T) {
 		if err := SaveFile(j.Dir, UserDataFile, []byte("stub")); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.finish(true); err != nil {
+		if err := (&join{Builder: j}).finish(true); err != nil {
 			t.Fatal(err)
 		}
 		if left, err := LoadFile(j.Dir, UserDataFile); err != nil || (left != nil) != kept {

@@ -22,9 +22,9 @@ func TestPluginStateIsRecordedOnceAndOnlyBeforeThePluginRuns(t *testing.T) {
 		state State
 		want  []string // steps with a record
 	}{
-		"first join":               {State{Started: time.Now(), LastStep: "host"}, []string{"network"}},
-		"step alone":               {State{}, []string{"network"}},
-		"joined by an older agent": {State{Started: time.Now(), Finished: time.Now(), LastStep: "schedulable"}, nil},
+		"first join":              {State{Started: time.Now()}, []string{"network"}},
+		"step alone":              {State{}, []string{"network"}},
+		"joined without a record": {State{Started: time.Now(), Completed: []string{"kubelet"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l, err := ledger.Open(t.TempDir(), map[ledger.Kind]ledger.Driver{networkplugin.Kind: &networkplugin.Driver{}})

@@ -3,11 +3,7 @@ package bootstrap
 import (
 	"context"
 	"fmt"
-	"path"
-	"slices"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/crio"
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/steps"
 )
@@ -22,7 +18,7 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 	if err := j.Systemd.Reload(ctx); err != nil {
 		return steps.Outcome{}, err
 	}
-	if err := j.updateTrustIfNeeded(ctx); err != nil {
+	if err := UpdateTrustStoreIfNeeded(ctx, j.Plan.Files); err != nil {
 		return steps.Outcome{}, err
 	}
 	units, err := j.Ledger.Apply(ctx, "host", j.Plan.Units)
@@ -34,14 +30,4 @@ func configureSystem(ctx context.Context, j *join, _ report.Log) (steps.Outcome,
 		return steps.Unchanged("%s are as they should be", summary)
 	}
 	return steps.Changed("%s", summary)
-}
-
-// updateTrustIfNeeded updates the trust store if the payload contains a CA for it.
-// A payload without additional CAs contains an empty file.
-func (j *join) updateTrustIfNeeded(ctx context.Context) error {
-	hasCA := func(c ledger.Change) bool { return path.Dir(c.Target) == crio.TrustAnchorsDir && c.Desired.Size > 0 }
-	if !slices.ContainsFunc(j.Plan.Files, hasCA) {
-		return nil
-	}
-	return UpdateTrustStore(ctx)
 }

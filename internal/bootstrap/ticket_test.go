@@ -108,7 +108,7 @@ func TestJoinTokenIsKeptWhileTheJoinIsUnfinished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j := &Builder{Dir: dir, Inputs: in, Sink: &events{}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}
+	j := &join{Builder: &Builder{Dir: dir, Inputs: in, Sink: &events{}, Machine: &Machine{Facts: hostinfo.Facts{MachineID: "one"}}}}
 	if err := j.recordStart(); err != nil {
 		t.Fatal(err)
 	}

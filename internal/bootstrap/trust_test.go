@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
@@ -39,15 +38,15 @@ func TestTrustStoreFollowsTheCAsOfAJoinAndALeave(t *testing.T) {
 			m := hostIn(t, root)
 			store := trustStore(t, root)
 			change := ledger.Change{Kind: ledger.File, Target: test.target, Desired: ledger.FileState([]byte(test.content), 0o644)}
-			j := &join{Builder: &Builder{Machine: m, State: State{Started: time.Now()}, Plan: &ignition.Plan{Files: []ledger.Change{change}}}}
-			_, err := m.Ledger.Apply(t.Context(), "files", j.Plan.Files)
+			files := []ledger.Change{change}
+			_, err := m.Ledger.Apply(t.Context(), "files", files)
 			noError(t, err)
-			noError(t, j.updateTrustIfNeeded(t.Context()))
+			noError(t, UpdateTrustStoreIfNeeded(t.Context(), files))
 			content, err := os.ReadFile(store)
 			if built := err == nil && strings.Contains(string(content), "CLUSTER CA"); built != test.built {
 				t.Errorf("the store has %q, %v", content, err)
 			}
-			_, err = undoStep(&LeaveDocument{})(t.Context(), j, report.Log{})
+			_, err = undoStep(&LeaveDocument{})(t.Context(), &leaving{machine: m, state: State{Started: time.Now()}}, report.Log{})
 			noError(t, err)
 			if content, err := os.ReadFile(store); err != nil || strings.Contains(string(content), "CLUSTER CA") {
 				t.Errorf("after the leave the store has %q, %v", content, err)
