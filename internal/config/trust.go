@@ -16,7 +16,7 @@ import (
 func readTrusted(name string) ([]byte, *Problem, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the caller says what it was reading
+		return nil, nil, err //nolint:wrapcheck // the caller adds the name of the source
 	}
 	defer file.Close()
 	info, err := file.Stat()

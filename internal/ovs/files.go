@@ -38,7 +38,7 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		ledger.FileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
+	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil

@@ -58,7 +58,7 @@ func TestExitsWhenComponentExits(t *testing.T) {
 	c.expectCleanedUp(t, false)
 }
 
-func (c *controlPlane) expectCleanedUp(t *testing.T, runFolder bool) {
+func (c *controlPlane) expectCleanedUp(t *testing.T, runDirectory bool) {
 	t.Helper()
 	// The kernel kills the children of a killed process. When they leave the process table
 	// depends on the process that inherits them.
@@ -72,7 +72,7 @@ func (c *controlPlane) expectCleanedUp(t *testing.T, runFolder bool) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if entry.Name() == "logs" || entry.Name() == "run" && runFolder {
+		if entry.Name() == "logs" || entry.Name() == "run" && runDirectory {
 			continue
 		}
 		t.Errorf("%s is left", entry.Name())

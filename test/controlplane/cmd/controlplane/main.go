@@ -42,7 +42,7 @@ func run(args []string) error {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	// When the parent process dies, standard output is closed. The default action of SIGPIPE
+	// When the parent process exits, standard output is closed. The default action of SIGPIPE
 	// would end this process without cleanup.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if *stdin {

@@ -75,7 +75,7 @@ func (n *Namespace) Do(fn func() error) error {
 }
 
 // Start starts a command inside the namespace. The kernel kills the command
-// when this process dies.
+// when this process exits.
 func (n *Namespace) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &unix.SysProcAttr{}

@@ -44,8 +44,8 @@ func TestShapeMatchesRealPayload(t *testing.T) {
 	want := shape(parse(t, realPayload(t, "worker-4.18.ign")))
 	got := shape(parse(t, build(t).Body))
 	for name := range union(want, got) {
-		leftOut := want[name] == "" || got[name] == ""
-		if want[name] == got[name] || leftOut && declared[name] {
+		excluded := want[name] == "" || got[name] == ""
+		if want[name] == got[name] || excluded && declared[name] {
 			continue
 		}
 		t.Errorf("%s is %q, on the real thing %q", name, got[name], want[name])

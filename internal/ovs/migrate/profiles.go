@@ -55,9 +55,9 @@ func (d *Driver) activateOriginal(
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
 	d.restoreMembers(ctx, o)
-	patient, cancel := context.WithTimeout(ctx, staticFallbackTimeout)
+	limited, cancel := context.WithTimeout(ctx, staticFallbackTimeout)
 	defer cancel()
-	slow := activation.Wait(patient) != nil
+	slow := activation.Wait(limited) != nil
 	if slow {
 		if err := d.holdAddress(ctx, o, nic, now); err != nil {
 			return err

@@ -46,7 +46,7 @@ func TestRollbackScriptOfBond(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			stub, err := os.ReadFile(filepath.Join(path, "nmcli"))
+			fakeNmcli, err := os.ReadFile(filepath.Join(path, "nmcli"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			for nic, uuid := range test.using {
 				answers += "*show\\ " + nic + ") echo " + uuid + ";;\n"
 			}
-			write("nmcli", string(stub)+answers+"esac\n")
+			write("nmcli", string(fakeNmcli)+answers+"esac\n")
 			ip := "#!/bin/sh\n"
 			if test.address {
 				ip += "case \"$*\" in \"-o address show dev bond0 scope global\") echo 'inet 192.0.2.7/24';; esac\n"
