@@ -1,7 +1,7 @@
 package ovs
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -27,7 +27,7 @@ const (
 func Files(facts Facts) ([]ledger.Change, error) {
 	uplink, ok := BridgedUplink(facts)
 	if !ok {
-		return nil, fmt.Errorf("br-ex is not there, so there is nothing to tell others about it")
+		return nil, errors.New("br-ex is not there, so there is nothing to tell others about it")
 	}
 	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {

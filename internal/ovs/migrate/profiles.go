@@ -85,7 +85,7 @@ func (d *Driver) raiseBridgeMetrics(ctx context.Context, o ovs.Backup, now ovs.I
 	}
 	bridge, err := d.NM.AddressDevice(ctx, ovs.BridgeName)
 	if err != nil || bridge.Active.State != networkmanager.Activated {
-		return nil //nolint:nilerr // then it has no routes
+		return nil //nolint:nilerr // an interface without the profile has no routes
 	}
 	return d.NM.Reapply(ctx, bridge, ovs.StaticSettings(bridgeIP.Settings, withMetricsOf(now, o)))
 }

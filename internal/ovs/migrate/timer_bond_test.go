@@ -42,7 +42,7 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			}
 			path, calls := writeFakeCommands(t, fail)
 			write := func(name, content string) {
-				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // it has to be run
+				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // must be executable
 					t.Fatal(err)
 				}
 			}
