@@ -3,6 +3,7 @@ package bootstrap
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -61,7 +62,7 @@ func (p *diagnostics) clusterPieces() []bundle.File {
 // credential for it.
 func (p *diagnostics) ownNode() (*kubelet.Node, error) {
 	if p.name == "" {
-		return nil, fmt.Errorf("the node has no name yet")
+		return nil, errors.New("the node has no name yet")
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
 		return nil, fmt.Errorf("the node has no credential: %w", err)

@@ -64,7 +64,7 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 		return nil, nil
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
-		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
+		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
 	node, err := p.ownNode()
 	if err != nil {
@@ -73,8 +73,8 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 	return nodeFindings(ctx, node)
 }
 
-// networkDirectory is the directory in which CRI-O looks for CNI configurations in
-// an OpenShift release.
+// networkDirectory is the directory from which CRI-O reads CNI configurations in an
+// OpenShift release.
 const networkDirectory = "/etc/kubernetes/cni/net.d"
 
 // nodeFindings returns the problems of a Node, the most direct cause first.

@@ -57,7 +57,7 @@ type State struct {
 func (s State) Exists() bool { return !s.Started.IsZero() }
 
 // setSource sets the cluster and NodePool to those of the user data. It does
-// nothing if stub is nil.
+// nothing if there are no user data.
 func (s *State) setSource(stub *ignition.UserData) {
 	if stub == nil {
 		return

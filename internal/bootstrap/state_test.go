@@ -63,7 +63,7 @@ func TestDamagedStateIsAnError(t *testing.T) {
 func TestSaveFileIsPrivateAndRemoveFilesRemoves(t *testing.T) {
 	dir := t.TempDir()
 	name := filepath.Join(dir, userDataFile)
-	if err := os.WriteFile(name, []byte("older and longer"), 0o644); err != nil { //nolint:gosec // that is the point
+	if err := os.WriteFile(name, []byte("older and longer"), 0o644); err != nil { //nolint:gosec // the mode under test
 		t.Fatal(err)
 	}
 	if err := saveFile(dir, userDataFile, []byte("secret")); err != nil {

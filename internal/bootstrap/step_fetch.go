@@ -95,14 +95,14 @@ func (j *operation) payloadSummary() string {
 // The user data of a standalone cluster does not identify a configuration, and its
 // server requires no token. A join with that user data, and a later join, therefore
 // get the current configuration. The cluster's own machine-config-daemon has
-// brought the host there already.
+// already updated the host to that configuration.
 func (j *operation) savedPayload() (*ignition.Payload, error) {
 	raw, err := loadFile(j.dir, payloadFile)
 	if err != nil || raw == nil {
 		return nil, err
 	}
 	if stub := j.inputs.userData; stub != nil && stub.ConfigHash() != j.state.PayloadConfigHash {
-		return nil, nil //nolint:nilnil // it is of another configuration
+		return nil, nil // the payload has another configuration
 	}
 	renew, err := j.needsRefetch()
 	if err != nil || renew {
@@ -110,7 +110,7 @@ func (j *operation) savedPayload() (*ignition.Payload, error) {
 	}
 	payload, err := ignition.LoadPayload(raw)
 	if err != nil {
-		return nil, nil //nolint:nilnil,nilerr // damaged: it is fetched again
+		return nil, nil //nolint:nilerr // a damaged file is fetched again
 	}
 	return payload, nil
 }

@@ -29,7 +29,7 @@ func attachUplink(ctx context.Context, j *operation, log report.Log) (outcome, e
 	if err := j.bridge.RemoveTruncatedDatabase(ctx); err != nil {
 		return outcome{}, err
 	}
-	// Recover before Open vSwitch is started, which would claim the NIC again.
+	// Recover before Open vSwitch is started, which would attach the NIC again.
 	if err := j.bridge.Recover(ctx); err != nil {
 		return outcome{}, err
 	}

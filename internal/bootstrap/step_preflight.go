@@ -85,7 +85,7 @@ func (j *operation) otherCluster() error {
 	}
 	content, _, err := j.tree.ReadFile(kubelet.KubeconfigPath)
 	if err != nil {
-		return nil //nolint:nilerr // there is none
+		return nil //nolint:nilerr // no kubeconfig exists
 	}
 	server := "a cluster that its kubeconfig does not name"
 	if cluster, err := kubelet.ParseCluster(content); err == nil {
