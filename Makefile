@@ -97,15 +97,16 @@ fuzz: oracle ## every fuzz target in turn, each for EXECS inputs
 .PHONY: bench
 bench: deps build bed oracle ## the figures: apply beside the real Ignition, the move into br-ex beside configure-ovs.sh's order, fleets that join with tickets, what the service costs, the Go benchmarks
 	go run ./test/differential/bench bin/hcp-node-agent
-	go run ./test/vm/cmd/gap
+	go run ./test/vm/cmd/interruption
 	go run ./test/fleet bin/hcp-node-agent
 	go run ./test/vm/cmd/service
 	go test -run '^$$' -bench . -benchmem ./internal/...
 
 .PHONY: lint
-lint: $(LINT) ## golangci-lint and shellcheck
+lint: $(LINT) ## golangci-lint, the word list of test/words, and shellcheck
 	$(LINT) run ./...
 	cd test/controlplane && $(LINT) run ./...
+	go run ./test/words
 	shellcheck $$(git ls-files '*.sh' .ci/run | grep -v /payload/files/)
 
 .PHONY: controlplane

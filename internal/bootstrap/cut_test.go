@@ -134,8 +134,8 @@ func (h cutHost) prepare(t *testing.T) {
 	unix.Sync()
 }
 
-// cutVictim is the process that loses its power. It runs on one OS thread, so that
-// its system calls can be counted.
+// cutVictim runs as the process that loses its power, on one OS thread, so that its
+// system calls can be counted.
 func cutVictim(t *testing.T) {
 	t.Helper()
 	runtime.LockOSThread()

@@ -109,7 +109,7 @@ func inspectRequest(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 		return nil, nil
 	}
 	if client, err := kubelet.ReadCertificate(kubelet.ClientCertificatePath(kubelet.PKIDirectory)); err != nil || client != nil && p.now.Before(client.NotAfter) {
-		return nil, nil //nolint:nilerr // the part for certificates says it
+		return nil, nil //nolint:nilerr // reported by the section for certificates
 	}
 	bootstrap, err := p.bootstrapCredential()
 	if err != nil {

@@ -64,7 +64,7 @@ func inspectNode(ctx context.Context, p *diagnostics) ([]DoctorFinding, error) {
 		return nil, nil
 	}
 	if _, err := os.Stat(kubelet.KubeconfigPath); err != nil {
-		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
+		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
 	node, err := p.ownNode()
 	if err != nil {

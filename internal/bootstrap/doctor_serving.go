@@ -15,7 +15,7 @@ func inspectServing(ctx context.Context, p *diagnostics) ([]DoctorFinding, error
 	}
 	node, err := p.ownNode()
 	if err != nil {
-		return nil, nil //nolint:nilerr // the parts for the join and the certificates say it
+		return nil, nil //nolint:nilerr // reported by the section for the join and the certificates
 	}
 	serving, err := ServingCertificate(node, p.State.topology())
 	if err != nil {

@@ -59,7 +59,7 @@ func TestAutoJoinKeepsConfiguredInputs(t *testing.T) {
 	}
 }
 
-// Whoever can write the user data controls what runs as root.
+// A user who can write the user data can run commands as root.
 func TestAutoJoinRefusesFilesOfOtherUsers(t *testing.T) {
 	for mode, refused := range map[os.FileMode]bool{0o600: false, 0o400: false, 0o644: false, 0o620: true, 0o602: true, 0o666: true} {
 		dir := t.TempDir()

@@ -25,7 +25,7 @@ func readJoinToken(c config.Join, state State, dir string, resume bool, stdin io
 		return parseJoinToken(content)
 	}
 	if c.JoinToken == "" {
-		return nil, nil //nolint:nilnil // most nodes have none
+		return nil, nil // most nodes have none
 	}
 	content, err := ReadInput(c.JoinToken, stdin, "--ticket")
 	if err != nil {

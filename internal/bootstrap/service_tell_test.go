@@ -25,7 +25,7 @@ func nodeOf(t *testing.T, server string) *kubelet.Node {
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	node, err := kubelet.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) //nolint:nilnil // no proxy
+	node, err := kubelet.OpenNode(path, "worker-0", func(*http.Request) (*url.URL, error) { return nil, nil }, report.Log{}) // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}

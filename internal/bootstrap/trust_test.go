@@ -18,7 +18,7 @@ func trustStore(t *testing.T, root string) string {
 	t.Helper()
 	bin, store := t.TempDir(), filepath.Join(t.TempDir(), "tls-ca-bundle.pem")
 	script := "#!/bin/sh\ncat " + root + "/etc/pki/ca-trust/source/anchors/* >" + store + " 2>/dev/null || true\n"
-	noError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // a program
+	noError(t, os.WriteFile(filepath.Join(bin, "update-ca-trust"), []byte(script), 0o700)) //nolint:gosec // must be executable
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
 	return store
 }

@@ -112,8 +112,8 @@ func TestBundleContinuesAfterMissingFile(t *testing.T) {
 func TestBundleContinuesAfterTimeout(t *testing.T) {
 	forever := make(chan struct{})
 	defer close(forever)
-	deaf := File{Name: "deaf", Source: "test", Get: func(context.Context) (Content, error) { <-forever; return Content{}, nil }}
-	manifest, _ := writeAndRead(t, Limits{File: 100, Total: 100, Timeout: 50 * time.Millisecond}, deaf, deaf)
+	blocked := File{Name: "deaf", Source: "test", Get: func(context.Context) (Content, error) { <-forever; return Content{}, nil }}
+	manifest, _ := writeAndRead(t, Limits{File: 100, Total: 100, Timeout: 50 * time.Millisecond}, blocked, blocked)
 	entry := Entry{Name: "deaf", Source: "test", Missing: "it was not there after 50ms"}
 	if diff := cmp.Diff([]Entry{entry, entry}, manifest.Files); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"strings"
@@ -14,7 +15,7 @@ import (
 func checkExclude(pattern string) error {
 	switch {
 	case pattern == "":
-		return fmt.Errorf("an empty pattern")
+		return errors.New("an empty pattern")
 	case strings.HasPrefix(pattern, "/") && path.Clean(pattern) != pattern:
 		return fmt.Errorf("pattern %q: the path is not clean; %q is", pattern, path.Clean(pattern))
 	case !strings.HasPrefix(pattern, "/") && (strings.Count(pattern, "/") > 1 || strings.HasPrefix(pattern, ".") || strings.HasSuffix(pattern, "/")):

@@ -16,12 +16,12 @@ import (
 func readTrusted(name string) ([]byte, *Problem, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // the caller says what it was reading
+		return nil, nil, err
 	}
 	defer file.Close()
 	info, err := file.Stat()
 	if err != nil {
-		return nil, nil, err //nolint:wrapcheck // as above
+		return nil, nil, err
 	}
 	owner := -1
 	if status, known := info.Sys().(*syscall.Stat_t); known {
@@ -31,7 +31,7 @@ func readTrusted(name string) ([]byte, *Problem, error) {
 		return nil, problem, nil
 	}
 	content, err := io.ReadAll(file)
-	return content, nil, err //nolint:wrapcheck // as above
+	return content, nil, err
 }
 
 // checkOwnership returns a problem for a file that is not owned by root or the caller, or that

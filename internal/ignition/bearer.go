@@ -3,6 +3,7 @@ package ignition
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -15,7 +16,7 @@ func bearerHeader(token []byte) (string, error) {
 	text := string(bytes.TrimSpace(token))
 	if scheme, rest, found := strings.Cut(text, " "); found {
 		if !strings.EqualFold(scheme, "Bearer") {
-			return "", fmt.Errorf("it has a space in it and does not begin with Bearer")
+			return "", errors.New("it has a space in it and does not begin with Bearer")
 		}
 		text = strings.TrimSpace(rest)
 	}

@@ -14,16 +14,16 @@ import (
 func TestConfigureOVSChangeDependsOnScript(t *testing.T) {
 	const (
 		clears = "ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=\" \"\n"
-		looks  = "if [ -e /etc/nmstate/openshift/applied ]; then\n  exit 0\nfi\n"
+		checks = "if [ -e /etc/nmstate/openshift/applied ]; then\n  exit 0\nfi\n"
 		unit   = `"systemd":{"units":[{"name":"ovs-configuration.service","enabled":true,"contents":"[Service]\nExecStart=/usr/local/bin/configure-ovs.sh\n[Install]\nRequiredBy=a.target\n"}]}`
 		only   = "[Service]\nExecStart=\nExecStart=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\nRemainAfterExit=yes\n"
 		before = "[Service]\nExecStartPre=-/usr/bin/ovs-vsctl --no-wait --timeout=10 set Open_vSwitch . \"external_ids:ovn-remote= \"\n"
 	)
 	for name, test := range map[string]struct{ script, rule, dropin string }{
-		"4.16 and later":            {"#!/bin/bash\n" + clears + looks, "report ovs-configuration", ""},
-		"4.16 of before June 2025":  {"#!/bin/bash\n" + looks, "add ovs-configuration-remote", before},
-		"clears too late":           {"#!/bin/bash\n" + looks + clears, "add ovs-configuration-remote", before},
-		"says it clears":            {"# " + clears + looks, "add ovs-configuration-remote", before},
+		"4.16 and later":            {"#!/bin/bash\n" + clears + checks, "report ovs-configuration", ""},
+		"4.16 of before June 2025":  {"#!/bin/bash\n" + checks, "add ovs-configuration-remote", before},
+		"clears too late":           {"#!/bin/bash\n" + checks + clears, "add ovs-configuration-remote", before},
+		"says it clears":            {"# " + clears + checks, "add ovs-configuration-remote", before},
 		"before 4.16":               {"#!/bin/bash\nrollback_nm\n", "add ovs-configuration-old", only},
 		"only speaks of the switch": {"# see /etc/nmstate/openshift/applied\n" + clears, "add ovs-configuration-old", only},
 		"no script":                 {"", "add ovs-configuration-old", only},

@@ -50,10 +50,10 @@ func TestControlPlaneFetch(t *testing.T) {
 		t.Errorf("adapting the payload: %v", err)
 	}
 	for name, test := range map[string]struct {
-		spoil  func(context.Context) error
-		budget time.Duration
-		code   report.Code
-		says   string
+		spoil   func(context.Context) error
+		budget  time.Duration
+		code    report.Code
+		message string
 	}{
 		"late":      {faults(c, bed.Faults{NotReadySeconds: 2}), 30 * time.Second, report.Success, ""},
 		"down":      {faults(c, bed.Faults{DownSeconds: 2}), 30 * time.Second, report.Success, ""},
@@ -76,7 +76,7 @@ func TestControlPlaneFetch(t *testing.T) {
 			if report.CodeOf(err) != test.code {
 				t.Fatalf("code %d: %v", report.CodeOf(err), err)
 			}
-			if err != nil && !strings.Contains(err.Error()+report.RemedyOf(err), test.says) {
+			if err != nil && !strings.Contains(err.Error()+report.RemedyOf(err), test.message) {
 				t.Errorf("it says %q and advises %q", err, report.RemedyOf(err))
 			}
 		})

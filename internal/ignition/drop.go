@@ -59,7 +59,7 @@ func (p *Payload) excludableNames() []string {
 func checkExclusions(p *Payload, patterns []string) error {
 	config, err := p.readKubeletConfig()
 	if err != nil {
-		return nil //nolint:nilerr // Adapt says so itself, better
+		return nil //nolint:nilerr // Adapt reports the error with more detail
 	}
 	for _, needed := range []struct{ name, why string }{
 		{KubeletUnit, "without it there is no node"},

@@ -57,7 +57,7 @@ func TestFetchReportsRefusedConnection(t *testing.T) {
 
 // connectProxy starts a proxy that connects every request to one address, or rejects it with a
 // status. It records the last request line.
-func connectProxy(t *testing.T, status int, to string) (address string, asked func() string) {
+func connectProxy(t *testing.T, status int, to string) (address string, requests func() string) {
 	t.Helper()
 	var mutex sync.Mutex
 	var line string
@@ -98,7 +98,7 @@ func copyStream(to net.Conn, from *bufio.ReadWriter) { _, _ = io.Copy(to, from) 
 // The proxy of the user data is used, and its errors are distinguished from those of the server.
 func TestFetchThroughProxy(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "ignition.demo.example.com", servePayload)
-	address, asked := connectProxy(t, http.StatusOK, s.Listener.Addr().String())
+	address, requests := connectProxy(t, http.StatusOK, s.Listener.Addr().String())
 	through := func(proxy string, no ...string) *UserData {
 		return s.userData(t, func(v *Values) {
 			v.Endpoint, v.Proxy = "ignition.demo.example.com", Proxy{HTTPS: proxy, No: no}
@@ -107,16 +107,16 @@ func TestFetchThroughProxy(t *testing.T) {
 	if _, err := quickFetcher().Fetch(t.Context(), through("http://me:hunter2@"+address)); err != nil {
 		t.Fatal(err)
 	}
-	if want := "CONNECT ignition.demo.example.com:443 Basic bWU6aHVudGVyMg=="; asked() != want {
-		t.Errorf("the proxy was asked %q, want %q", asked(), want)
+	if want := "CONNECT ignition.demo.example.com:443 Basic bWU6aHVudGVyMg=="; requests() != want {
+		t.Errorf("the proxy was asked %q, want %q", requests(), want)
 	}
 	fetcher := quickFetcher()
 	fetcher.ConnectTo = "ignition.other.example.com:31234"
 	if _, err := fetcher.Fetch(t.Context(), through("http://"+address)); err != nil {
 		t.Fatal(err)
 	}
-	if want := "CONNECT ignition.other.example.com:31234 "; asked() != want {
-		t.Errorf("the proxy was asked %q, want %q", asked(), want)
+	if want := "CONNECT ignition.other.example.com:31234 "; requests() != want {
+		t.Errorf("the proxy was asked %q, want %q", requests(), want)
 	}
 	fetcher.ConnectTo = s.Listener.Addr().String()
 	if _, err := fetcher.Fetch(t.Context(), through("http://"+refusedPort(t), "127.0.0.0/8")); err != nil {

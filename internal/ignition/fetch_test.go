@@ -54,7 +54,7 @@ func TestFetchRetriesTemporaryFailures(t *testing.T) {
 	tests := []struct {
 		name    string
 		handler http.HandlerFunc
-		says    string
+		message string
 	}{
 		{"payload not ready", rejectUnknownToken, "the payload of NodePool clusters/demo-workers is not generated yet"},
 		{"server down", respondAsHAProxy, "does not reach it (HTTP 503)"},
@@ -68,14 +68,14 @@ func TestFetchRetriesTemporaryFailures(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, log := startServer(t, ca, "127.0.0.1", test.handler, test.handler, servePayload), &events{}
-			if _, err := patientFetcher(log).Fetch(t.Context(), s.userData(t)); err != nil {
+			if _, err := retryingFetcher(log).Fetch(t.Context(), s.userData(t)); err != nil {
 				t.Fatal(err)
 			}
 			if n := len(s.recorded()); n != 3 {
 				t.Errorf("%d requests, want 3", n)
 			}
-			if text := log.text(); !strings.Contains(text, test.says) || !strings.Contains(text, "retrying until") {
-				t.Errorf("what was said lacks %q: %s", test.says, text)
+			if text := log.text(); !strings.Contains(text, test.message) || !strings.Contains(text, "retrying until") {
+				t.Errorf("what was said lacks %q: %s", test.message, text)
 			}
 			if strings.Contains(log.text(), strings.TrimPrefix(testBearer, "Bearer ")) {
 				t.Error("the token was said")
@@ -192,7 +192,7 @@ func TestFetchEndsWithContext(t *testing.T) {
 	s := startServer(t, certtest.NewCA(t, "ignition-root-ca"), "127.0.0.1", rejectUnknownToken)
 	ctx, cancel := context.WithCancel(t.Context())
 	log := &events{}
-	fetcher := patientFetcher(log)
+	fetcher := retryingFetcher(log)
 	fetcher.initialBackoff = time.Hour
 	go func() {
 		for len(s.recorded()) == 0 {

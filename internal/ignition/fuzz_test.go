@@ -9,7 +9,7 @@ import (
 
 // Any input is parsed or rejected with the exit code for bad input. Parsed user data is equal
 // after encoding and parsing it again.
-func FuzzParseStub(f *testing.F) {
+func FuzzParseUserData(f *testing.F) {
 	f.Add([]byte(`{"ignition":{"version":"3.2.0","config":{"merge":[{"source":"https://a/ignition","httpHeaders":[{"name":"Authorization","value":"Bearer YQ=="}]}]},"proxy":{"httpsProxy":"http://p","noProxy":["a"]}}}`))
 	f.Add([]byte(`{"ignition":{"version":"2.2.0"}}`))
 	f.Add([]byte("kind: Secret\n"))

@@ -37,22 +37,22 @@ func (s *planner) readSettings(dir string, read func(file, line string) (ledger.
 		}
 	}
 	slices.SortFunc(files, func(a, b ledger.Change) int { return cmp.Compare(a.Target, b.Target) })
-	var wishes []ledger.Change
+	var changes []ledger.Change
 	for _, file := range files {
 		for line := range strings.Lines(string(file.Desired.Content)) {
 			line = strings.TrimSpace(line)
 			if line == "" || line[0] == '#' || line[0] == ';' {
 				continue
 			}
-			wish, ok := read(file.Target, line)
+			desired, ok := read(file.Target, line)
 			if !ok {
 				continue
 			}
-			wishes = slices.DeleteFunc(wishes, func(earlier ledger.Change) bool { return earlier.Target == wish.Target })
-			wishes = append(wishes, wish)
+			changes = slices.DeleteFunc(changes, func(earlier ledger.Change) bool { return earlier.Target == desired.Target })
+			changes = append(changes, desired)
 		}
 	}
-	return wishes
+	return changes
 }
 
 // parseSysctl parses a line of sysctl.d(5). Patterns are skipped, because they apply at boot to keys,

@@ -35,15 +35,15 @@ func checkComplete(t *testing.T, p *Payload, path, want string) {
 // the ignition server.
 func TestFetchIncludesResources(t *testing.T) {
 	ca, own := certtest.NewCA(t, "ignition-root-ca"), certtest.NewCA(t, "company CA")
-	byStub := startServer(t, ca, "files.example.com", respond(http.StatusOK, "text/plain", "one"))
+	byUserData := startServer(t, ca, "files.example.com", respond(http.StatusOK, "text/plain", "one"))
 	byOwn := startServer(t, own, "127.0.0.1", respond(http.StatusServiceUnavailable, "text/plain", ""), respond(http.StatusOK, "text/plain", "two"))
-	address, asked := connectProxy(t, http.StatusOK, byStub.Listener.Addr().String())
+	address, requests := connectProxy(t, http.StatusOK, byUserData.Listener.Addr().String())
 	payload := fmt.Sprintf(`{"ignition":{"version":"3.2.0","security":{"tls":{"certificateAuthorities":[%s]}}},"storage":{"files":[
 		{"path":"/one","contents":{"source":"https://files.example.com/one"}},
 		{"path":"/two","append":[{"source":"data:,start-"},{"source":"%s/two"}]}]}}`, inlineContent(string(own.PEM)), byOwn.URL)
 	s := startServer(t, ca, "127.0.0.1", respond(http.StatusOK, "application/json", payload))
 	log := &events{}
-	p, err := patientFetcher(log).Fetch(t.Context(), s.userData(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
+	p, err := retryingFetcher(log).Fetch(t.Context(), s.userData(t, func(v *Values) { v.Proxy = Proxy{HTTPS: "http://" + address} }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,10 +52,10 @@ func TestFetchIncludesResources(t *testing.T) {
 	if p.Version != "3.2.0" || p.Server == "" || string(p.contents["/one"]) != "one" || string(p.appends["/two"]) != "start-two" {
 		t.Errorf("%s of spec %s: %q, %q", p, p.Version, p.contents, p.appends)
 	}
-	if !strings.Contains(asked(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
-		t.Errorf("the proxy was asked %q; said was %s", asked(), log.text())
+	if !strings.Contains(requests(), "CONNECT files.example.com:443") || !strings.Contains(log.text(), "HTTP 503") {
+		t.Errorf("the proxy was asked %q; said was %s", requests(), log.text())
 	}
-	for _, request := range append(byStub.recorded(), byOwn.recorded()...) {
+	for _, request := range append(byUserData.recorded(), byOwn.recorded()...) {
 		if request.Header.Get("Authorization") != "" {
 			t.Error("the token went to another server")
 		}

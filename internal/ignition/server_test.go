@@ -125,7 +125,7 @@ func quickFetcher() Fetcher {
 }
 
 // patientFetcher returns a fetcher that retries until the server succeeds.
-func patientFetcher(log *events) Fetcher {
+func retryingFetcher(log *events) Fetcher {
 	return Fetcher{Log: report.Log{Sink: log, Step: "fetch"}, RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
 }
 

@@ -55,9 +55,9 @@ func TestControlPlaneStandalone(t *testing.T) {
 		}
 		checkAdaptedAsServed(t, payload)
 	}
-	asked := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
-	if n := strings.Count(asked, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
-		t.Errorf("the server says:\n%s", asked)
+	requests := string(read(filepath.Join(c.Logs, "machine-config-server.log")))
+	if n := strings.Count(requests, `GET /config/worker Accept: "`+fetch.Accept+`" User-Agent: "hcp-node-agent" Authorization: false: 200`); n != 2 {
+		t.Errorf("the server says:\n%s", requests)
 	}
 
 	pool, err := file.Override(Values{Endpoint: strings.Replace(c.MachineConfigURL, "worker", "gpu", 1)})

@@ -38,8 +38,8 @@ func checkStandalone(t *testing.T, err error, code report.Code, want, remedy str
 	if !strings.Contains(report.RemedyOf(err), remedy) {
 		t.Errorf("remedy %q lacks %q", report.RemedyOf(err), remedy)
 	}
-	said := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
-	if wrong := hyperShiftWords.FindString(said); wrong != "" {
+	text := strings.ReplaceAll(err.Error()+report.RemedyOf(err), "holds no token", "")
+	if wrong := hyperShiftWords.FindString(text); wrong != "" {
 		t.Errorf("it says %q to a standalone cluster: %s; %s", wrong, err, report.RemedyOf(err))
 	}
 }

@@ -1,6 +1,7 @@
 package ignition
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -100,7 +101,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	}
 	source, err := url.Parse(text)
 	if err != nil {
-		return nil, fmt.Errorf("it is not a URL")
+		return nil, errors.New("it is not a URL")
 	}
 	if err := checkSource(source); err != nil {
 		return nil, err
@@ -119,15 +120,15 @@ func parseEndpoint(text string) (*url.URL, error) {
 func checkSource(source *url.URL) error {
 	switch {
 	case source.Scheme == "http":
-		return fmt.Errorf("it is http; the payload holds credentials and is only fetched over https")
+		return errors.New("it is http; the payload holds credentials and is only fetched over https")
 	case source.Scheme != "https":
 		return fmt.Errorf("its scheme is %q; only https is possible", source.Scheme)
 	case source.Hostname() == "":
-		return fmt.Errorf("it names no host")
+		return errors.New("it names no host")
 	case source.User != nil:
-		return fmt.Errorf("it has a user name in it; the ignition server takes a token, in a header")
+		return errors.New("it has a user name in it; the ignition server takes a token, in a header")
 	case source.Fragment != "":
-		return fmt.Errorf("it has a fragment (#)")
+		return errors.New("it has a fragment (#)")
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func (c *serverClock) wrap(next http.RoundTripper) http.RoundTripper {
 	return roundTripper(func(request *http.Request) (*http.Response, error) {
 		response, err := next.RoundTrip(request)
 		if err != nil {
-			return nil, err //nolint:wrapcheck // this wraps nothing, it listens
+			return nil, err
 		}
 		if date, err := http.ParseTime(response.Header.Get("Date")); err == nil {
 			c.mu.Lock()

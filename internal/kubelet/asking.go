@@ -81,7 +81,7 @@ func (a *csrRequester) submit(ctx context.Context) error {
 	a.existedBefore, a.approvedAt, a.lastStatus = false, time.Time{}, csrStatus{phase: phaseAbsent}
 	if a.desired.Annotations, err = a.csrAnnotations(); err != nil {
 		a.existedBefore = true
-		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if it is not, see tells the error
+		return nil //nolint:nilerr // the CSR of an earlier run can be approved by now; if not, the wait reports the error
 	}
 	return a.api.retry(ctx, a.identity.Log, "submitting the client CSR", func(ctx context.Context) error {
 		_, err := a.api.client.CSRs().Create(ctx, a.desired, metav1.CreateOptions{})
@@ -89,7 +89,7 @@ func (a *csrRequester) submit(ctx context.Context) error {
 			a.existedBefore = true
 			return nil
 		}
-		return err //nolint:wrapcheck // persist explains it
+		return err
 	})
 }
 
@@ -105,7 +105,7 @@ func csrSource(a *api, doing, selector string) objectSource[*certificatesv1.Cert
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*certificatesv1.CertificateSigningRequest, metav1.ListMeta, error) {
 			list, err := csrs.List(ctx, options)
 			if err != nil {
-				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
+				return nil, metav1.ListMeta{}, err
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},

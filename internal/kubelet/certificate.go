@@ -24,7 +24,7 @@ type Certificate struct {
 func ReadCertificate(file string) (*Certificate, error) {
 	content, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil //nolint:nilnil // there is none, and that is no error
+		return nil, nil // no certificate exists
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading certificate: %w", err)

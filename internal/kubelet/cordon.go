@@ -28,7 +28,7 @@ func (n *Node) Cordon(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			return err //nolint:wrapcheck // persist explains it
+			return err
 		}
 		return n.patch(ctx, true, formatTime(metav1.Now().Time))
 	})
@@ -49,7 +49,7 @@ func (n *Node) patch(ctx context.Context, unschedulable bool, mark any) error {
 		return fmt.Errorf("encoding patch: %w", err)
 	}
 	_, err = n.api.client.Nodes().Patch(ctx, n.Name, types.MergePatchType, patch)
-	return err //nolint:wrapcheck // persist explains it
+	return err
 }
 
 // DeleteCommand returns the command that deletes the Node. The node's own

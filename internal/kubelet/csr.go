@@ -73,8 +73,8 @@ type csrStatus struct {
 	certificate []byte // PEM; only if issued
 }
 
-// evaluateCSR evaluates the CSR found in the cluster against ours, the CSR that this
-// node submits. found is nil if none exists.
+// evaluateCSR compares the CSR found in the cluster with the CSR that this node
+// submits. found is nil if none exists.
 func evaluateCSR(found, ours *certificatesv1.CertificateSigningRequest, now metav1.Time) csrStatus {
 	if found == nil {
 		return csrStatus{phase: phaseAbsent}
@@ -129,8 +129,8 @@ func evaluateCertificate(content []byte, ours *certificatesv1.CertificateSigning
 	return csrStatus{phase: phaseIssued, certificate: content}
 }
 
-// checkSameRequest returns an error that states the difference unless found requests
-// the same certificate as ours.
+// checkSameRequest returns an error that states the difference unless both request the
+// same certificate.
 func checkSameRequest(found, ours *certificatesv1.CertificateSigningRequest) error {
 	theirs, err := parseRequest(found.Spec.Request)
 	if err != nil {

@@ -89,7 +89,7 @@ func (n *Node) evictPods(ctx context.Context, pods []*corev1.Pod) (blocked []str
 			case apierrors.IsNotFound(err), apierrors.IsConflict(err): // deleted, or replaced by another pod of this name
 				return nil
 			}
-			return err //nolint:wrapcheck // persist explains it
+			return err
 		})
 		if err != nil {
 			return nil, err

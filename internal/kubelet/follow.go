@@ -73,7 +73,7 @@ func follow[T metav1.Object](ctx context.Context, a *api, log report.Log, s obje
 			pause = newBackoff()
 		}
 		if !sleepContext(ctx, pause.Step()) {
-			return ctx.Err() //nolint:wrapcheck // the caller says what it waited for
+			return ctx.Err()
 		}
 	}
 }
@@ -101,7 +101,7 @@ func watchFrom[T metav1.Object](ctx context.Context, a *api, s objectSource[T], 
 	for {
 		select {
 		case <-ctx.Done():
-			return false, "", ctx.Err() //nolint:wrapcheck // the caller says what it waited for
+			return false, "", ctx.Err()
 		case <-ticker.C:
 		case event, open := <-watcher.ResultChan():
 			if !open {

@@ -54,7 +54,7 @@ func TestExplainStartFailure(t *testing.T) {
 		t.Errorf("WhyNotStarted() = %v (%s)", err, report.RemedyOf(err))
 	}
 	other := errors.New("the bus is gone")
-	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", other); err != other { //nolint:errorlint // it is to be the very same
+	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", other); err != other { //nolint:errorlint // must be the same value
 		t.Errorf("WhyNotStarted() = %v", err)
 	}
 	if err := (Host{}).ExplainStartFailure(t.Context(), "crio.service", nil); err != nil {

@@ -36,7 +36,7 @@ func newServedNode(t *testing.T, objects map[string]any) *Node {
 	t.Cleanup(server.Close)
 	connection, err := connect(
 		&rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}, ContentConfig: rest.ContentConfig{ContentType: "application/json"}},
-		func(*http.Request) (*url.URL, error) { return nil, nil }) //nolint:nilnil // no proxy
+		func(*http.Request) (*url.URL, error) { return nil, nil }) // no proxy
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -58,7 +59,7 @@ func (s unitSettings) kubeletCommand() (string, error) {
 			return s.commands[0], nil
 		}
 	}
-	return "", fmt.Errorf("the ExecStart= of kubelet's unit does not start kubelet itself")
+	return "", errors.New("the ExecStart= of kubelet's unit does not start kubelet itself")
 }
 
 // configuredTaints returns the taints in kubelet's configuration, which the flag

@@ -113,7 +113,7 @@ func (m Host) checkRuntime(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil // the caller's deadline passed, which is no evidence about CRI-O
 	}
-	return err //nolint:wrapcheck // told as it is, behind a sentence
+	return err
 }
 
 // networkConfigs returns the network configurations, by the file name extensions of

@@ -62,7 +62,7 @@ func (n *Node) Findings(ctx context.Context) ([]Finding, error) {
 	node, err := n.api.client.Nodes().Get(bounded, n.Name)
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err() //nolint:wrapcheck // there is nothing to add
+		return nil, ctx.Err()
 	case apierrors.IsNotFound(err):
 		node = nil
 	case err != nil:
@@ -107,7 +107,7 @@ func (n *Node) WaitReady(ctx context.Context) error {
 			known, looked = n.gatherFacts(ctx, node), time.Now()
 		}
 		if ctx.Err() != nil {
-			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
+			return false, ctx.Err()
 		}
 		known.node = node
 		prefix := "Node " + n.Name + " is not Ready"
@@ -128,7 +128,7 @@ func (n *Node) source() objectSource[*corev1.Node] {
 		list: func(ctx context.Context, options metav1.ListOptions) ([]*corev1.Node, metav1.ListMeta, error) {
 			list, err := nodes.List(ctx, options)
 			if err != nil {
-				return nil, metav1.ListMeta{}, err //nolint:wrapcheck // persist explains it
+				return nil, metav1.ListMeta{}, err
 			}
 			return pointers(list.Items), list.ListMeta, nil
 		},

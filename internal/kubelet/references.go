@@ -58,7 +58,7 @@ func (n *Node) missingReferences(ctx context.Context, pods []*corev1.Pod) []refe
 func (n *Node) getMetadata(ctx context.Context, r reference) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
-	return n.metadataRequest(r).Do(ctx).Error() //nolint:wrapcheck // the caller only tells kinds apart
+	return n.metadataRequest(r).Do(ctx).Error()
 }
 
 func (n *Node) metadataRequest(r reference) *rest.Request {

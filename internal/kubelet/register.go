@@ -103,7 +103,7 @@ func (r RegistrationCheck) run(ctx context.Context, connection *api, log report.
 			refusal = err
 			return nil
 		}
-		return err //nolint:wrapcheck // persist explains it
+		return err
 	})
 	if err != nil {
 		return err

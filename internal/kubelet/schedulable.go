@@ -43,7 +43,7 @@ func (n *Node) WaitSchedulable(ctx context.Context) error {
 			known, looked = n.gatherFacts(ctx, node), time.Now()
 		}
 		if ctx.Err() != nil {
-			return false, ctx.Err() //nolint:wrapcheck // the caller says what it waited for; the last sentence stays
+			return false, ctx.Err()
 		}
 		known.node = node
 		tell.update("Node "+n.Name+" takes no pods", diagnose(known), true)

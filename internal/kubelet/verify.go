@@ -48,7 +48,7 @@ func (i *Identity) verify(ctx context.Context, config *rest.Config, fresh bool) 
 			return nil
 		}
 		node = found
-		return err //nolint:wrapcheck // persist explains it
+		return err
 	})
 	if err != nil {
 		return i.explainRejection(connection, err)

@@ -3,6 +3,7 @@ package kubelet
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -20,7 +21,7 @@ type Version struct{ parsed *version.Version }
 func ParseVersion(text string) (Version, error) {
 	fields := strings.Fields(text)
 	if len(fields) == 0 {
-		return Version{}, fmt.Errorf("reading a Kubernetes version: there is none")
+		return Version{}, errors.New("reading a Kubernetes version: there is none")
 	}
 	parsed, err := version.ParseGeneric(fields[len(fields)-1])
 	if err != nil {
@@ -45,7 +46,7 @@ func ServerVersion(ctx context.Context, kubeconfig []byte, proxy Proxy, log repo
 	var content []byte
 	err = connection.retry(ctx, log, "asking the API server for its version", func(ctx context.Context) error {
 		content, err = connection.client.RESTClient().Get().AbsPath("/version").Do(ctx).Raw()
-		return err //nolint:wrapcheck // persist explains it
+		return err
 	})
 	if err != nil {
 		return Version{}, err

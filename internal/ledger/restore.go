@@ -88,7 +88,7 @@ func (r *pathRestoreBatch) restoreFile(c Change, before State, now hostfs.Info, 
 	return r.batch.Stage(c.Target, before.Content, attr)
 }
 
-// isSubset reports whether before contains all names of now. Attributes can be set on an
+// isSubset reports whether all names in now exist in before. Attributes can be set on an
 // existing file, but not removed.
 func isSubset(now, before map[string][]byte) bool {
 	for name := range now {

@@ -53,8 +53,8 @@ func (d *Driver) Prepare(log report.Log, services []netip.Addr) {
 func (d *Driver) External() {}
 
 // databaseUnread is the key that stands for a database that the join could not
-// read. Nothing is removed from such a database, because nobody knows what it
-// held before.
+// read. Nothing is removed from such a database, because its earlier
+// contents are unknown.
 const databaseUnread = "Open vSwitch database unread"
 
 // Get returns the keys of the leftovers that exist now.

@@ -12,7 +12,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// administrator is what a host can have of its own.
+// administrator configures addresses, routes and rules of the host's own.
 const administrator = `
 	ip link set lo up
 	ip link add up0 type veth peer name down0
@@ -35,7 +35,7 @@ const administrator = `
 	ovs-vsctl set Open_vSwitch . external_ids:system-id=here external_ids:rundir=/run external_ids:ovn-encap-ip=192.0.2.7
 `
 
-// cluster is what OVN-Kubernetes, ovn-controller, kubelet and CRI-O add, with
+// cluster adds the changes of OVN-Kubernetes, ovn-controller, kubelet and CRI-O, with
 // the commands of go-controller and of cluster-network-operator.
 const cluster = `
 	ovs-vsctl add-br br-int -- set bridge br-int datapath_type=netdev
@@ -91,7 +91,7 @@ const cluster = `
 	nft add table ip crio-hostports
 `
 
-// hostState is what the kernel and Open vSwitch have, in their own words.
+// hostState returns the state of the kernel and Open vSwitch as their tools print it.
 func hostState(t *testing.T) string {
 	t.Helper()
 	const commands = `
@@ -142,7 +142,7 @@ func TestLeaveRemovesWhatTheNetworkPluginMade(t *testing.T) {
 	}
 }
 
-// The switch has died: no change of its database may wait for it.
+// ovs-vswitchd does not run: no change of the database may wait for it.
 func TestLeaveRemovesBridgesWhileTheSwitchIsDown(t *testing.T) {
 	if !namespaced(t) {
 		return

@@ -46,9 +46,9 @@ func (l Leftover) Command() string {
 	return shellLine(l.Prepare) + " && " + shellLine(l.Remove)
 }
 
-// Leftovers lists what OVN-Kubernetes, kubelet and CRI-O have made in the host's
-// network, in the order of removal. The list holds only what carries a name or
-// number of theirs, or leads to their addresses; see go-controller's
+// Leftovers returns the objects that OVN-Kubernetes, kubelet and CRI-O have created in
+// the host's network, in the order of removal. Only objects with one of their names or
+// numbers, or with a route to their addresses, are listed; see go-controller's
 // gateway_iptables.go, gateway_shared_intf.go, management-port_linux.go,
 // egressip.go and default_node_network_controller.go.
 func Leftovers(facts Facts) []Leftover {

@@ -26,8 +26,8 @@ func recorded(t *testing.T, name string) string {
 	return string(content)
 }
 
-// commands are the removals as a shell would run them, without the options that
-// all of a program have.
+// commands returns the removals as shell commands, without the options that all
+// commands of a binary have.
 func commands(list []Leftover) []string {
 	var all []string
 	for _, leftover := range list {

@@ -106,9 +106,9 @@ func (t ipTables) leftovers(program string, facts Facts) []Leftover {
 	return list
 }
 
-// ofPlugin reports whether a rule of another chain is OVN-Kubernetes', kubelet's
-// or CRI-O's: it leads to a chain of theirs or over the management port, or it is
-// exactly a rule of theirs, which the host can only have from them.
+// ofPlugin reports whether a rule of another chain belongs to OVN-Kubernetes, kubelet
+// or CRI-O: it refers to one of their chains or to the management port, or it is
+// identical to one of their rules.
 func (t ipTables) ofPlugin(rule packetRule, facts Facts) bool {
 	text := strings.Join(rule.args, " ")
 	for i, arg := range rule.args[:len(rule.args)-1] {

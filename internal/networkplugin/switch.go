@@ -22,7 +22,7 @@ func vsctl(args ...string) []string { return append([]string{"ovs-vsctl", "--tim
 func (f Facts) database() []Leftover {
 	var list []Leftover
 	for _, bridge := range f.Flows {
-		// Traffic goes on by the default flow before the others are deleted.
+		// The default flow forwards traffic before the other flows are deleted.
 		ofctl := []string{"ovs-ofctl", "--timeout=10", "--protocols=" + openvswitch.FlowVersions}
 		list = append(list, Leftover{
 			Key:     "flows of " + bridge,

@@ -1,4 +1,4 @@
-// Package nodeip chooses the addresses by which the cluster knows a node and
+// Package nodeip chooses the node addresses that are registered in the cluster and
 // writes them for kubelet, CRI-O and the cluster's own units.
 //
 // It replaces nodeip-configuration.service, which the payloads of platform None

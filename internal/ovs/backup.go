@@ -29,13 +29,13 @@ type Backup struct {
 
 // OwnProfiles returns those of profiles that the agent has created.
 func (o Backup) OwnProfiles(profiles []networkmanager.Profile) []networkmanager.Profile {
-	var ours []networkmanager.Profile
+	var managed []networkmanager.Profile
 	for _, profile := range profiles {
 		if uuid, named := o.OwnUUIDs[profile.ID()]; named && uuid == profile.UUID() {
-			ours = append(ours, profile)
+			managed = append(managed, profile)
 		}
 	}
-	return ours
+	return managed
 }
 
 // Encode returns the backup as JSON.

@@ -11,9 +11,9 @@ func TestUniquePermanentMAC(t *testing.T) {
 	const mac = "52:54:00:a1:26:b0"
 	card := func(name, mac string) hostnet.Link { return hostnet.Link{Name: name, PermanentMAC: mac} }
 	tests := map[string]struct {
-		links []hostnet.Link
-		kind  string
-		tells bool
+		links  []hostnet.Link
+		kind   string
+		unique bool
 	}{
 		"alone":                 {[]hostnet.Link{card("eth0", mac)}, "802-3-ethernet", true},
 		"beside others":         {[]hostnet.Link{card("eth0", mac), card("eth1", "52:54:00:a1:26:b1"), card("br0", "")}, "802-3-ethernet", true},
@@ -26,8 +26,8 @@ func TestUniquePermanentMAC(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			original := networkmanager.Settings{}
 			original.Set("connection", "type", test.kind)
-			if got := uniquePermanentMAC(Facts{Links: test.links}, test.links[0], original); (got != nil) != test.tells {
-				t.Errorf("%v, want one: %t", got, test.tells)
+			if got := uniquePermanentMAC(Facts{Links: test.links}, test.links[0], original); (got != nil) != test.unique {
+				t.Errorf("%v, want one: %t", got, test.unique)
 			}
 		})
 	}

@@ -58,7 +58,7 @@ func describeSettings(s networkmanager.Settings, names map[string]string) []stri
 		}
 	}
 	master := s.Text("connection", "master")
-	if name, ours := names[master]; ours {
+	if name, managed := names[master]; managed {
 		master = name
 	}
 	add("in ", master)

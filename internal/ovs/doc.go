@@ -12,5 +12,5 @@
 // A checkpoint does not survive a restart of NetworkManager and does not cover
 // database rows. Therefore a pending file, a systemd timer and a unit at boot
 // protect the migration until it is verified and saved: see pending.go and
-// guard.go in package migrate.
+// timer.go in package migrate.
 package ovs

@@ -1,7 +1,7 @@
 package ovs
 
 import (
-	"fmt"
+	"errors"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/host/networkmanager"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ledger"
@@ -27,7 +27,7 @@ const (
 func Files(facts Facts) ([]ledger.Change, error) {
 	uplink, ok := BridgedUplink(facts)
 	if !ok {
-		return nil, fmt.Errorf("br-ex is not there, so there is nothing to tell others about it")
+		return nil, errors.New("br-ex is not there, so there is nothing to tell others about it")
 	}
 	node := nodeip.Choose(facts.Links, facts.Routes, facts.NodeIPHint)
 	if !node.Primary().IsValid() {
@@ -38,7 +38,7 @@ func Files(facts Facts) ([]ledger.Change, error) {
 		ledger.FileChange(appliedFile, "ovs-configuration.service must leave br-ex alone", "# br-ex was made by hcp-node-agent\n"),
 		ledger.FileChange(savedUplinkFile, "names the uplink of br-ex", uplink+"\n"),
 	}
-	if profile, ours := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); ours {
+	if profile, managed := facts.Profile(ProfileUUID(facts.MachineID, BridgeIPProfile)); managed {
 		changes = append(changes, sysctlFiles(profile.Settings)...)
 	}
 	return append(changes, nodeip.Files(node)...), nil

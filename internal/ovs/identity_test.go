@@ -18,14 +18,14 @@ func TestIdentify(t *testing.T) {
 		return networkmanager.IP{DHCP: map[string]string{name: address}}
 	}
 	tests := map[string]struct {
-		addresses, passing, permanent []string
-		device                        networkmanager.Device
-		method                        string // of IPv6; default auto
-		static                        string // an address that the profile has
-		token                         string
-		eui64                         bool
-		beside                        []string
-		refused                       string
+		addresses, temporary, permanent []string
+		device                          networkmanager.Device
+		method                          string // of IPv6; default auto
+		static                          string // an address that the profile has
+		token                           string
+		eui64                           bool
+		beside                          []string
+		refused                         string
 	}{
 		"no IPv6":                {addresses: []string{"192.0.2.7/24"}, device: networkmanager.Device{IPv4: leased("ip_address", "192.0.2.7")}},
 		"hashed":                 {addresses: []string{"2001:db8::a1b2:c3d4:e5f6:718/64"}, eui64: true, token: "::a1b2:c3d4:e5f6:718"},
@@ -33,7 +33,7 @@ func TestIdentify(t *testing.T) {
 		"never expires":          {addresses: []string{"2001:db8::1:2:3:4/64"}, permanent: []string{"2001:db8::1:2:3:4"}, eui64: true, token: "::1:2:3:4"},
 		"one host, two prefixes": {addresses: []string{"2001:db8::5054:ff:fea1:26b0/64", "fd00::5054:ff:fea1:26b0/64"}, eui64: true},
 		"a temporary one goes": {
-			addresses: []string{"2001:db8::1:2:3:4/64", "2001:db8::5054:ff:fea1:26b0/64"}, passing: []string{"2001:db8::1:2:3:4"}, eui64: true,
+			addresses: []string{"2001:db8::1:2:3:4/64", "2001:db8::5054:ff:fea1:26b0/64"}, temporary: []string{"2001:db8::1:2:3:4"}, eui64: true,
 		},
 		"hashed for each of two": {
 			addresses: []string{"2001:db8::1:2:3:4/64", "fd00::5:6:7:8/64"}, eui64: true, token: "::1:2:3:4", beside: []string{"fd00::5:6:7:8/64"},
@@ -60,7 +60,7 @@ func TestIdentify(t *testing.T) {
 			for _, address := range test.addresses {
 				link.Addresses = append(link.Addresses, netip.MustParsePrefix(address))
 			}
-			for _, address := range test.passing {
+			for _, address := range test.temporary {
 				link.Transient = append(link.Transient, netip.MustParseAddr(address))
 			}
 			for _, address := range test.permanent {

@@ -102,17 +102,17 @@ func TestPlanRefuses(t *testing.T) {
 	tests := map[string]struct {
 		change  func(*Facts)
 		options Options
-		says    string
+		message string
 		remedy  string
 	}{
-		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, says: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
-		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, says: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
-		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, says: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
-		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, says: "1.28.1 is too old", remedy: "dnf upgrade"},
-		"no default route":   {change: func(f *Facts) { f.Routes = nil }, says: "no default route", remedy: "ip route show default"},
+		"no Open vSwitch":    {change: func(f *Facts) { f.OVS = OpenVSwitch{} }, message: "Open vSwitch is not installed", remedy: "dnf install openvswitch"},
+		"no NetworkManager":  {change: func(f *Facts) { f.NetworkManager = networkmanager.Info{} }, message: "NetworkManager does not run", remedy: "systemctl enable --now NetworkManager"},
+		"no plugin":          {change: func(f *Facts) { f.NetworkManager.OVS = false }, message: "plugin", remedy: "dnf install NetworkManager-ovs && systemctl restart NetworkManager"},
+		"old NetworkManager": {change: func(f *Facts) { f.NetworkManager.Version = "1.28.1" }, message: "1.28.1 is too old", remedy: "dnf upgrade"},
+		"no default route":   {change: func(f *Facts) { f.Routes = nil }, message: "no default route", remedy: "ip route show default"},
 		"no route over it": {
 			change: func(f *Facts) { f.Routes = []hostnet.Route{{Link: "ctl0", Family: 4, Metric: 100}} }, options: Options{BridgeInterface: "eth0"},
-			says: "no default route leads over the uplink eth0", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
+			message: "no default route leads over the uplink eth0", remedy: "+ipv4.routes '0.0.0.0/0 GATEWAY' && nmcli connection up uuid 45713ba7",
 		},
 		"never a route over it": {
 			change: func(f *Facts) {
@@ -120,44 +120,44 @@ func TestPlanRefuses(t *testing.T) {
 				f.Routes = nil
 				profile(func(p *networkmanager.Profile) { p.Settings.Set("ipv4", "never-default", true) })(f)
 			},
-			says: "no default route leads over the uplink eth0", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
+			message: "no default route leads over the uplink eth0", remedy: "ipv4.never-default no && nmcli connection up uuid 45713ba7",
 		},
-		"no such interface":    {options: Options{BridgeInterface: "eth9"}, says: "--bridge-interface names eth9", remedy: "ip -br link"},
-		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, says: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
-		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, says: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
-		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), says: "part of another interface", remedy: "ip -d link"},
-		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), says: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
-		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), says: "only watches eth0", remedy: "nmcli connection add"},
-		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), says: "802.1X", remedy: "nmcli connection show"},
-		"shared":               {change: method("ipv4", "shared"), says: "shares its network", remedy: "nmcli connection show uuid 45713ba7"},
-		"left to others":       {change: method("ipv4", "ignore"), says: "leaves to others", remedy: "ipv4.method auto"},
+		"no such interface":    {options: Options{BridgeInterface: "eth9"}, message: "--bridge-interface names eth9", remedy: "ip -br link"},
+		"hint names nothing":   {change: func(f *Facts) { f.BridgeHint = "eth8" }, message: "/etc/ovnk/default_bridge names eth8", remedy: "ip -br link"},
+		"unmanaged":            {options: Options{BridgeInterface: "ctl0"}, message: "does not manage the uplink ctl0", remedy: "nmcli device set ctl0 managed yes"},
+		"in a bridge":          {change: link(func(l *hostnet.Link) { l.Master = 7 }), message: "part of another interface", remedy: "ip -d link"},
+		"no profile":           {change: eth0(func(d *networkmanager.Device) { d.Active = networkmanager.Active{} }), message: "no active NetworkManager profile", remedy: "nmcli device connect eth0"},
+		"configured elsewhere": {change: profile(func(p *networkmanager.Profile) { p.External = true }), message: "only watches eth0", remedy: "nmcli connection add"},
+		"802.1X":               {change: profile(func(p *networkmanager.Profile) { p.Settings.Set("802-1x", "identity", "x") }), message: "802.1X", remedy: "nmcli connection show"},
+		"shared":               {change: method("ipv4", "shared"), message: "shares its network", remedy: "nmcli connection show uuid 45713ba7"},
+		"left to others":       {change: method("ipv4", "ignore"), message: "leaves to others", remedy: "ipv4.method auto"},
 		"no address": {
 			change: func(f *Facts) {
 				link(func(l *hostnet.Link) { l.Addresses = nil })(f)
 				eth0(func(d *networkmanager.Device) { d.IPv4 = networkmanager.IP{} })(f)
 			},
-			says: "has no address", remedy: "ip -br address",
+			message: "has no address", remedy: "ip -br address",
 		},
 		"address of another program": {
-			change: link(func(l *hostnet.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
-			says:   "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
+			change:  link(func(l *hostnet.Link) { l.Addresses = append(l.Addresses, netip.MustParsePrefix("2001:db8::7/128")) }),
+			message: "2001:db8::7/128", remedy: "+ipv6.addresses 2001:db8::7/128",
 		},
-		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, says: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
+		"hint file is empty": {change: func(f *Facts) { f.BridgeHintEmpty = true }, message: "/etc/ovnk/default_bridge is empty", remedy: "rm /etc/ovnk/default_bridge"},
 		"another route is the best": {
 			change: func(f *Facts) { f.Routes = append(f.Routes, hostnet.Route{Link: "ctl0", Family: 4, Metric: 0}) }, options: Options{BridgeInterface: "eth0"},
-			says: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
+			message: "over ctl0 has the metric 0", remedy: "ip route show default dev ctl0",
 		},
 		"highest priority": {
-			change: profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
-			says:   "highest autoconnect priority", remedy: "nmcli connection modify",
+			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "autoconnect-priority", int32(999)) }),
+			message: "highest autoconnect priority", remedy: "nmcli connection modify",
 		},
 		"bridge of somebody": {
-			change: func(f *Facts) { f.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex"}} },
-			says:   "bridge br-ex is there already, made by something else", remedy: "ovs-vsctl show",
+			change:  func(f *Facts) { f.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex"}} },
+			message: "bridge br-ex is there already, made by something else", remedy: "ovs-vsctl show",
 		},
 		"profile of somebody": {
-			change: profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
-			says:   "a profile ovs-if-phys0 already", remedy: "nmcli connection delete uuid 45713ba7",
+			change:  profile(func(p *networkmanager.Profile) { p.Settings.Set("connection", "id", "ovs-if-phys0") }),
+			message: "a profile ovs-if-phys0 already", remedy: "nmcli connection delete uuid 45713ba7",
 		},
 		"odd name": {
 			change: func(f *Facts) {
@@ -165,7 +165,7 @@ func TestPlanRefuses(t *testing.T) {
 				eth0(func(d *networkmanager.Device) { d.Name = "e$0" })(f)
 				f.Routes[0].Link = "e$0"
 			},
-			says: "rename the interface", remedy: "ip link set",
+			message: "rename the interface", remedy: "ip link set",
 		},
 	}
 	for name, test := range tests {
@@ -181,8 +181,8 @@ func TestPlanRefuses(t *testing.T) {
 			if report.CodeOf(err) != report.Refused {
 				t.Errorf("exit code %d, want %d", report.CodeOf(err), report.Refused)
 			}
-			if !strings.Contains(err.Error(), test.says) {
-				t.Errorf("says %q, want it to say %q", err, test.says)
+			if !strings.Contains(err.Error(), test.message) {
+				t.Errorf("says %q, want it to say %q", err, test.message)
 			}
 			if !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)

@@ -10,7 +10,7 @@ import (
 )
 
 // The profile names that configure-ovs.sh, mtu-migration.sh, must-gather and
-// other tools look for.
+// other tools use.
 const (
 	BridgeProfile     = "br-ex"
 	NICPortProfile    = "ovs-port-phys0"
@@ -107,7 +107,7 @@ func newProfiles(p profileInputs) Profiles {
 	bridge := connection(BridgeProfile, "ovs-bridge", BridgeName)
 	bridge["ovs-bridge"] = nil
 	bridge.Set("802-3-ethernet", "mtu", p.device.MTU)
-	// OVN-Kubernetes looks for the uplink here, or for the only interface of type
+	// OVN-Kubernetes searches the uplink here, or for the only interface of type
 	// "system" (nicstobridge.go). Without both it uses the bridge's name without
 	// "br".
 	bridge.Set("ovs-external-ids", "data", map[string]string{"bridge-uplink": p.link.Name})

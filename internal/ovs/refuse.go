@@ -48,21 +48,21 @@ func atLeast(version string, major, minor int) bool {
 // created under the agent's names. What an earlier run of the agent has left is
 // removed before the migration.
 func refuseForeignBridge(facts Facts) error {
-	ours := ProfileUUIDs(facts.MachineID)
-	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != ours[BridgeProfile] {
+	managed := ProfileUUIDs(facts.MachineID)
+	if bridge, ok := facts.bridge(); ok && bridge.ExternalIDs["NM.connection.uuid"] != managed[BridgeProfile] {
 		return Refuse("ovs-vsctl show",
 			"an Open vSwitch bridge br-ex is there already, made by something else, and it does not carry the default route; finish it, or remove it (ovs-vsctl del-br br-ex) if nothing uses it")
 	}
 	for _, profile := range facts.Profiles {
 		settings := profile.Settings
 		if settings.Text("connection", "type") == "ovs-bridge" && settings.Text("connection", "interface-name") == BridgeName &&
-			profile.UUID() != ours[BridgeProfile] {
+			profile.UUID() != managed[BridgeProfile] {
 			// The ports name their bridge br-ex, and NetworkManager could choose this
 			// profile.
 			return Refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has another profile of a bridge %s, %s, and br-ex is not up; remove that profile", BridgeName, profile.ID())
 		}
-		_, named := ours[profile.ID()]
+		_, named := managed[profile.ID()]
 		if (named || strings.HasSuffix(profile.ID(), cloneSuffix)) && profile.UUID() != ProfileUUID(facts.MachineID, profile.ID()) {
 			return Refuse("nmcli connection delete uuid "+profile.UUID(),
 				"NetworkManager has a profile %s already, made by something else, and br-ex is not up; remove that profile", profile.ID())

@@ -21,54 +21,54 @@ func TestRefuseDevice(t *testing.T) {
 		link    hostnet.Link
 		device  networkmanager.Device
 		unknown bool
-		says    string // "": accepted
+		message string // "": accepted
 		remedy  string
 	}{
 		"Ethernet":    {link: plain, device: ofType(networkmanager.Ethernet)},
 		"veth":        {link: plain, device: ofType(networkmanager.Veth)},
 		"VLAN":        {link: plain, device: ofType(networkmanager.VLAN)},
 		"bond":        {link: plain, device: ofType(networkmanager.Bond)},
-		"WiFi":        {link: plain, device: ofType(networkmanager.WiFi), says: "wireless", remedy: "--bridge-interface"},
-		"InfiniBand":  {link: plain, device: ofType(networkmanager.InfiniBand), says: "InfiniBand", remedy: "--bridge-interface"},
-		"bridge":      {link: plain, device: ofType(networkmanager.Bridge), says: "a Linux bridge", remedy: "bridge link show"},
-		"team":        {link: plain, device: ofType(networkmanager.Team), says: "make it a bond first", remedy: "nmcli connection add type bond"},
-		"macvlan":     {link: plain, device: ofType(networkmanager.MACVLAN), says: "macvlan", remedy: "ip -d link show up0"},
-		"tun":         {link: plain, device: ofType(networkmanager.TUN), says: "a tunnel", remedy: "--bridge-interface"},
-		"WireGuard":   {link: plain, device: ofType(networkmanager.WireGuard), says: "a tunnel", remedy: "--bridge-interface"},
-		"dummy":       {link: plain, device: ofType(networkmanager.Dummy), says: "leads nowhere", remedy: "--bridge-interface"},
-		"ppp":         {link: plain, device: ofType(networkmanager.PPP), says: "point-to-point", remedy: "--bridge-interface"},
-		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, says: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
-		"another":     {link: plain, device: ofType(27), says: "type 27", remedy: "--bridge-interface"},
-		"not managed": {link: plain, unknown: true, says: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
+		"WiFi":        {link: plain, device: ofType(networkmanager.WiFi), message: "wireless", remedy: "--bridge-interface"},
+		"InfiniBand":  {link: plain, device: ofType(networkmanager.InfiniBand), message: "InfiniBand", remedy: "--bridge-interface"},
+		"bridge":      {link: plain, device: ofType(networkmanager.Bridge), message: "a Linux bridge", remedy: "bridge link show"},
+		"team":        {link: plain, device: ofType(networkmanager.Team), message: "make it a bond first", remedy: "nmcli connection add type bond"},
+		"macvlan":     {link: plain, device: ofType(networkmanager.MACVLAN), message: "macvlan", remedy: "ip -d link show up0"},
+		"tun":         {link: plain, device: ofType(networkmanager.TUN), message: "a tunnel", remedy: "--bridge-interface"},
+		"WireGuard":   {link: plain, device: ofType(networkmanager.WireGuard), message: "a tunnel", remedy: "--bridge-interface"},
+		"dummy":       {link: plain, device: ofType(networkmanager.Dummy), message: "leads nowhere", remedy: "--bridge-interface"},
+		"ppp":         {link: plain, device: ofType(networkmanager.PPP), message: "point-to-point", remedy: "--bridge-interface"},
+		"ppp of DSL":  {link: hostnet.Link{Name: "ppp0", Kind: "ppp"}, unknown: true, message: "ppp0 is a point-to-point", remedy: "--bridge-interface"},
+		"another":     {link: plain, device: ofType(27), message: "type 27", remedy: "--bridge-interface"},
+		"not managed": {link: plain, unknown: true, message: "does not manage the uplink up0", remedy: "nmcli device set up0 managed yes"},
 		"in a bridge": {
 			facts: Facts{Links: []hostnet.Link{{Name: "br0", Index: 9, Kind: "bridge"}}}, link: inside,
-			device: ofType(networkmanager.Ethernet), says: "part of br0", remedy: "ip -d link show up0",
+			device: ofType(networkmanager.Ethernet), message: "part of br0", remedy: "ip -d link show up0",
 		},
 		"in a VRF": {
 			facts: Facts{Links: []hostnet.Link{{Name: "red", Index: 9, Kind: "vrf"}}}, link: inside,
-			device: ofType(networkmanager.Ethernet), says: "in the VRF red", remedy: "--bridge-interface",
+			device: ofType(networkmanager.Ethernet), message: "in the VRF red", remedy: "--bridge-interface",
 		},
-		"in something in another namespace": {link: inside, device: ofType(networkmanager.Ethernet), says: "part of another interface", remedy: "ip -d"},
+		"in something in another namespace": {link: inside, device: ofType(networkmanager.Ethernet), message: "part of another interface", remedy: "ip -d"},
 		"waiting for DHCP": {
 			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true, Active: networkmanager.Active{UUID: "u", State: networkmanager.Activating}},
-			says: "still coming up", remedy: "nmcli device reapply up0",
+			message: "still coming up", remedy: "nmcli device reapply up0",
 		},
 		"no profile": {
 			link: plain, device: networkmanager.Device{Type: networkmanager.Ethernet, Managed: true},
-			says: "no active NetworkManager profile", remedy: "nmcli device connect up0",
+			message: "no active NetworkManager profile", remedy: "nmcli device connect up0",
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			err := refuseDevice(test.facts, test.link, test.device, !test.unknown)
-			if test.says == "" {
+			if test.message == "" {
 				if err != nil {
 					t.Errorf("refused: %v", err)
 				}
 				return
 			}
-			if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.says) {
-				t.Errorf("says %v, want it to refuse and say %q", err, test.says)
+			if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.message) {
+				t.Errorf("says %v, want it to refuse and say %q", err, test.message)
 			}
 			if !strings.Contains(report.RemedyOf(err), test.remedy) {
 				t.Errorf("remedy %q, want %q", report.RemedyOf(err), test.remedy)

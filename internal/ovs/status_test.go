@@ -37,7 +37,7 @@ func TestStatus(t *testing.T) {
 	empty.OVS.Bridges = []openvswitch.Bridge{{Name: "br-ex", Interfaces: []openvswitch.Interface{{Name: "eth0"}}}}
 	for name, test := range map[string]struct {
 		facts   Facts
-		says    string
+		message string
 		details []string
 	}{
 		"carries the host": {carries, "eth0 is in br-ex with 192.0.2.177/24", []string{
@@ -52,7 +52,7 @@ func TestStatus(t *testing.T) {
 		"not there":            {facts(t, "dhcp"), "br-ex is not there", nil},
 	} {
 		status := statusOf(test.facts)
-		if status.String() != test.says {
+		if status.String() != test.message {
 			t.Errorf("%s: %q", name, status)
 		}
 		if diff := cmp.Diff(test.details, status.Details()); diff != "" {
@@ -83,7 +83,7 @@ func TestRecord(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, test := range map[string]struct {
 		outage *hostnet.Outage
-		says   string
+		output string
 	}{
 		"measured":     {&hostnet.Outage{Longest: 41 * time.Millisecond, Sent: 500, Answered: 497}, "; gap 0.04 s (497 of 500 echoes answered)"},
 		"not measured": {nil, "; the gap could not be measured (the gateway does not answer echoes)"},
@@ -100,7 +100,7 @@ func TestRecord(t *testing.T) {
 		if diff := cmp.Diff(record, back); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
-		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.says; back.String() != want {
+		if want := "eth0 was moved on " + now.Local().Format(time.DateTime) + test.output; back.String() != want {
 			t.Errorf("%s: %q, want %q", name, back, want)
 		}
 	}

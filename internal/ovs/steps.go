@@ -101,8 +101,8 @@ func dhcpSettings(final networkmanager.Settings, now IPState) networkmanager.Set
 
 // WithStaticAddresses returns a profile with DHCP that also has the current
 // addresses, regardless of how long the DHCP server takes.
-func WithStaticAddresses(asking networkmanager.Settings, family networkmanager.Family, now IPState) networkmanager.Settings {
-	s := asking.Clone()
+func WithStaticAddresses(settings networkmanager.Settings, family networkmanager.Family, now IPState) networkmanager.Settings {
+	s := settings.Clone()
 	if !IsDynamic(s, family) || len(now[family].Addresses) == 0 {
 		return s
 	}

@@ -38,7 +38,7 @@ func TestDecide(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(f *Facts)
 		want   []string // name severity
-		says   []string // in texts and remedies of the last finding
+		texts  []string // in texts and remedies of the last finding
 	}{
 		"all is there":          {func(*Facts) {}, nil, nil},
 		"release from kubelet":  {func(f *Facts) { f.Release = Release{} }, nil, nil},
@@ -262,7 +262,7 @@ func TestDecide(t *testing.T) {
 			if diff := cmp.Diff(test.want, got); diff != "" {
 				t.Errorf("findings (-want +got):\n%s", diff)
 			}
-			for _, part := range test.says {
+			for _, part := range test.texts {
 				if !strings.Contains(last, part) {
 					t.Errorf("it does not say %q:\n%s", part, last)
 				}

@@ -43,8 +43,8 @@ func phase(line string) string {
 // classifyError adds an exit code and a remedy to a failure of dnf. Permanent errors are
 // refusals. An unreachable repository can be reachable later.
 func classifyError(err error, specs []string) error {
-	var said *dnf.Error
-	if !errors.As(err, &said) {
+	var dnfErr *dnf.Error
+	if !errors.As(err, &dnfErr) {
 		return err
 	}
 	// The URL of a repository can contain a password.
@@ -54,13 +54,13 @@ func classifyError(err error, specs []string) error {
 		again = "dnf makecache # shows all that dnf prints"
 	}
 	switch {
-	case said.IsRepositoryUnreachable():
+	case dnfErr.IsRepositoryUnreachable():
 		return report.Fail(report.Failed, "# look at its baseurl= in /etc/yum.repos.d, at the proxy and at the subscription\n"+again,
 			"a repository does not answer: %s", text)
-	case said.IsSignatureError():
+	case dnfErr.IsSignatureError():
 		return report.Fail(report.Refused, "rpm --import KEY # of whoever signed the packages (RHEL's: /etc/pki/rpm-gpg/RPM-GPG-KEY-redhat-release)\n"+again,
 			"a signature could not be checked, nothing was installed: %s", text)
-	case said.IsPackageNotFound():
+	case dnfErr.IsPackageNotFound():
 		return report.Fail(report.Refused, again, "%s", text)
 	}
 	return report.Fail(report.Failed, again, "%s", text)

@@ -79,15 +79,15 @@ func (d *decision) checkModules() {
 // other, with the release or with the control plane.
 func (d *decision) checkSkew() {
 	kubelet, control := d.facts.kubeletRelease(), d.facts.ControlPlane
-	ours, theirs := d.table.kubernetesMinor(kubelet), d.table.kubernetesMinor(control)
+	kubeletMinor, controlMinor := d.table.kubernetesMinor(kubelet), d.table.kubernetesMinor(control)
 	switch {
 	case kubelet.IsZero():
 	case !control.IsZero() && d.table.compare(kubelet, control) > 0:
 		d.addFinding(report.SeverityProblem, "kubelet-newer", d.replaceCommand("downgrade", d.desiredRelease()),
 			"the installed kubelet is of OpenShift %s, newer than the control plane (%s), which Kubernetes does not support", kubelet, d.releaseNumbers(control))
-	case ours > 0 && theirs > 0 && ours+maxKubeletSkew(ours) < theirs:
+	case kubeletMinor > 0 && controlMinor > 0 && kubeletMinor+maxKubeletSkew(kubeletMinor) < controlMinor:
 		d.addFinding(report.SeverityProblem, "kubelet-older", d.replaceCommand("install", d.desiredRelease()),
-			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, ours, theirs-ours, d.releaseNumbers(control), maxKubeletSkew(ours))
+			"the installed kubelet (OpenShift %s, Kubernetes 1.%d) is %d minor versions older than the control plane (%s); %d are supported", kubelet, kubeletMinor, controlMinor-kubeletMinor, d.releaseNumbers(control), maxKubeletSkew(kubeletMinor))
 	case d.table.compare(kubelet, d.Release) > 0:
 		d.addFinding(report.SeverityProblem, "kubelet-of-other-release", d.replaceCommand("downgrade", d.Release),
 			"the installed kubelet is of OpenShift %s and the NodePool has %s: it does not know the payload's settings for sure", kubelet, d.Release)

@@ -77,14 +77,14 @@ func TestRealInstall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := &waitRecorder{}
-	if err := Install(t.Context(), b.Root, report.Log{Sink: told}, decision.Specs()...); err != nil {
+	recorder := &waitRecorder{}
+	if err := Install(t.Context(), b.Root, report.Log{Sink: recorder}, decision.Specs()...); err != nil {
 		t.Fatal(err)
 	}
 	// Nothing is downloaded from a file: repository.
 	for _, phase := range []string{"for dnf to try", "for dnf to install"} {
-		if !slices.ContainsFunc(told.messages, func(s string) bool { return strings.HasPrefix(s, phase) }) {
-			t.Errorf("%q was not told of: %q", phase, told.messages)
+		if !slices.ContainsFunc(recorder.messages, func(s string) bool { return strings.HasPrefix(s, phase) }) {
+			t.Errorf("%q was not told of: %q", phase, recorder.messages)
 		}
 	}
 	facts, err = Gather(t.Context(), b.Root, table, rhel9())
@@ -127,21 +127,21 @@ func TestRealRepositoriesAreNotQueriedIfComplete(t *testing.T) {
 	if err := Install(t.Context(), b.Root, report.Log{}, specs...); err != nil {
 		t.Fatal(err)
 	}
-	asked := false
-	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
+	queried := false
+	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { queried = true }))
 	defer server.Close()
 	b.ConfigureRepository("site", "enabled=1", "baseurl="+server.URL)
 	facts, err := Gather(t.Context(), b.Root, readTable(t), rhel9())
-	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) > 0 || decision.Err() != nil {
-		t.Errorf("%v; asked: %t; %+v", err, asked, decision)
+	if decision := Decide(readTable(t), facts); err != nil || queried || len(decision.Missing) > 0 || decision.Err() != nil {
+		t.Errorf("%v; asked: %t; %+v", err, queried, decision)
 	}
 
 	b.Run("rpm", "--root", b.Root.Root, "--erase", "nfs-utils")
 	facts = rhel9()
 	facts.Install = false
 	facts, err = Gather(t.Context(), b.Root, readTable(t), facts)
-	if decision := Decide(readTable(t), facts); err != nil || asked || len(decision.Missing) != 1 || decision.Err() != nil {
-		t.Errorf("without nfs-utils: %v; asked: %t; %+v", err, asked, decision)
+	if decision := Decide(readTable(t), facts); err != nil || queried || len(decision.Missing) != 1 || decision.Err() != nil {
+		t.Errorf("without nfs-utils: %v; asked: %t; %+v", err, queried, decision)
 	}
 	server.Close()
 	facts, err = Gather(t.Context(), b.Root, readTable(t), rhel9())

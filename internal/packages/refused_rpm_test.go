@@ -22,10 +22,10 @@ import (
 // regardless of the repository's configuration.
 func TestRealSignatures(t *testing.T) {
 	for name, test := range map[string]struct {
-		sign  bool
-		lines []string
-		code  report.Code
-		says  string
+		sign    bool
+		lines   []string
+		code    report.Code
+		message string
 	}{
 		"not signed":                      {false, []string{"gpgcheck=1", "gpgkey=KEY"}, report.Refused, "is not signed"},
 		"not signed nor to be checked":    {false, []string{"gpgcheck=0", "gpgkey=KEY"}, report.Refused, "is not signed"},
@@ -48,7 +48,7 @@ func TestRealSignatures(t *testing.T) {
 			b.AddRepository("site", lines...)
 			err := Install(t.Context(), b.Root, report.Log{}, "cri-o-1.31.*")
 			t.Logf("%v\n%s", err, report.RemedyOf(err))
-			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.says) ||
+			if err == nil || report.CodeOf(err) != test.code || !strings.Contains(err.Error(), test.message) ||
 				(test.code == report.Refused) != strings.Contains(err.Error(), "a signature could not be checked, nothing was installed: ") {
 				t.Errorf("%v", err)
 			}

@@ -63,7 +63,7 @@ type Package struct {
 	Accepts    string `json:"accepts,omitempty"` // regular expression of equivalent names
 	RHEL       []int  `json:"rhel,omitempty"`    // major versions; empty: all
 	Repository string `json:"repository"`
-	// Version is what the package's version follows: release, kubernetes or nothing.
+	// Version is release or kubernetes if the package's version follows that version, else empty.
 	Version string `json:"version,omitempty"`
 	Need    string `json:"need"`              // required, wanted or payload
 	Program string `json:"program,omitempty"` // program of the package

@@ -46,40 +46,40 @@ type Tracker struct {
 }
 
 // Update records the findings of a check at a time, and returns the confirmed changes.
-func (t *Tracker) Update(look string, found []Finding, at time.Time) []Change {
+func (t *Tracker) Update(check string, found []Finding, at time.Time) []Change {
 	if t.all == nil {
 		t.all = map[key]*activeFinding{}
 	}
 	now, blind := map[key]bool{}, false
 	for _, finding := range found {
 		blind = blind || finding.Incomplete
-		k := key{look, finding.Subject}
+		k := key{check, finding.Subject}
 		if now[k] {
 			continue // the first finding of several with the same subject is the nearer cause
 		}
 		now[k] = true
 		s := t.all[k]
 		if s == nil {
-			s = &activeFinding{Change: Change{Check: look, Since: at}}
+			s = &activeFinding{Change: Change{Check: check, Since: at}}
 			t.all[k] = s
 		}
 		s.Finding, s.missed = finding, 0
 		s.seen++
 	}
 	if blind {
-		t.keepUnchecked(look, now)
+		t.keepUnchecked(check, now)
 	}
-	return t.confirmed(look, now, blind)
+	return t.confirmed(check, now, blind)
 }
 
 // keepUnchecked handles findings that an incomplete check did not return. Reported findings
 // remain, and their missed checks do not count, because those must be consecutive.
 // Unconfirmed findings are forgotten. Otherwise the check would be repeated early for as
 // long as it is incomplete.
-func (t *Tracker) keepUnchecked(look string, now map[key]bool) {
+func (t *Tracker) keepUnchecked(check string, now map[key]bool) {
 	for k, s := range t.all {
 		switch {
-		case k.check != look || now[k]:
+		case k.check != check || now[k]:
 		case s.reported:
 			s.missed = 0
 		default:
@@ -89,10 +89,10 @@ func (t *Tracker) keepUnchecked(look string, now map[key]bool) {
 }
 
 // confirmed returns the changes that enough consecutive checks have confirmed.
-func (t *Tracker) confirmed(look string, now map[key]bool, blind bool) []Change {
+func (t *Tracker) confirmed(check string, now map[key]bool, blind bool) []Change {
 	var changes []Change
 	for k, s := range t.all {
-		if k.check != look {
+		if k.check != check {
 			continue
 		}
 		if !now[k] && !blind {
@@ -114,9 +114,9 @@ func (t *Tracker) confirmed(look string, now map[key]bool, blind bool) []Change 
 }
 
 // needsConfirmation reports whether a check must be repeated to confirm a change.
-func (t *Tracker) needsConfirmation(look string) bool {
+func (t *Tracker) needsConfirmation(check string) bool {
 	for k, s := range t.all {
-		if k.check == look && (!s.reported || s.missed > 0) {
+		if k.check == check && (!s.reported || s.missed > 0) {
 			return true
 		}
 	}
@@ -126,15 +126,15 @@ func (t *Tracker) needsConfirmation(look string) bool {
 // Active returns the reported findings that are not resolved, ordered by severity and
 // then by age.
 func (t *Tracker) Active() []Change {
-	var told []Change
+	var changes []Change
 	for _, s := range slices.Collect(maps.Values(t.all)) {
 		if s.reported {
-			told = append(told, s.Change)
+			changes = append(changes, s.Change)
 		}
 	}
 	order := report.Severities()
-	slices.SortFunc(told, func(a, b Change) int {
+	slices.SortFunc(changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity)), a.Since.Compare(b.Since), cmp.Compare(a.Subject, b.Subject))
 	})
-	return told
+	return changes
 }

@@ -36,15 +36,15 @@ func TestTracker(t *testing.T) {
 				for _, about := range strings.Fields(names) {
 					found = append(found, Finding{Subject: about, Incomplete: about == "?"})
 				}
-				var told []string
+				var changes []string
 				for _, change := range tracker.Update("look", found, time.Unix(int64(i), 0)) {
 					sign := "+"
 					if change.Resolved {
 						sign = "-"
 					}
-					told = append(told, sign+change.Subject)
+					changes = append(changes, sign+change.Subject)
 				}
-				if got := strings.Join(told, " "); got != test.want[i] {
+				if got := strings.Join(changes, " "); got != test.want[i] {
 					t.Errorf("look %d of %q tells %q, want %q", i, names, got, test.want[i])
 				}
 				// Another check does not resolve the findings of this check.

@@ -29,7 +29,7 @@ type Watcher struct {
 	// OnTick is called after every check with the active findings. Until settled is true,
 	// some checks have not run or await confirmation, so an empty list does not mean
 	// healthy.
-	OnTick func(ctx context.Context, standing []Change, settled bool)
+	OnTick func(ctx context.Context, active []Change, settled bool)
 	// Done reports whether there is nothing more to watch.
 	Done func() (bool, error)
 
@@ -41,18 +41,18 @@ type Watcher struct {
 func (w *Watcher) Run(ctx context.Context) error {
 	due := make([]time.Time, len(w.Checks))
 	for {
-		for i, look := range w.Checks {
+		for i, check := range w.Checks {
 			if time.Now().Before(due[i]) {
 				continue
 			}
 			if over, err := w.Done(); over || err != nil {
 				return err
 			}
-			w.runCheck(ctx, look)
+			w.runCheck(ctx, check)
 			if ctx.Err() != nil {
-				return nil //nolint:nilerr // it was told to end
+				return nil //nolint:nilerr // ctx was cancelled
 			}
-			due[i] = time.Now().Add(w.nextInterval(look))
+			due[i] = time.Now().Add(w.nextInterval(check))
 			w.OnTick(ctx, w.tracker.Active(), w.settled(due))
 		}
 		if !sleep(ctx, time.Until(earliest(due))) {
@@ -61,28 +61,28 @@ func (w *Watcher) Run(ctx context.Context) error {
 	}
 }
 
-func (w *Watcher) nextInterval(look Check) time.Duration {
-	if w.tracker.needsConfirmation(look.Name) {
-		return min(look.Interval, w.ConfirmAfter)
+func (w *Watcher) nextInterval(check Check) time.Duration {
+	if w.tracker.needsConfirmation(check.Name) {
+		return min(check.Interval, w.ConfirmAfter)
 	}
-	return look.Interval
+	return check.Interval
 }
 
 // settled reports whether every check has run and no confirmation is pending. The due time
 // of a check that has never run is zero.
 func (w *Watcher) settled(due []time.Time) bool {
-	for i, look := range w.Checks {
-		if due[i].IsZero() || w.tracker.needsConfirmation(look.Name) {
+	for i, check := range w.Checks {
+		if due[i].IsZero() || w.tracker.needsConfirmation(check.Name) {
 			return false
 		}
 	}
 	return true
 }
 
-func (w *Watcher) runCheck(ctx context.Context, look Check) {
+func (w *Watcher) runCheck(ctx context.Context, check Check) {
 	limited, cancel := context.WithTimeout(ctx, w.Timeout)
 	defer cancel()
-	found, err := look.Find(limited)
+	found, err := check.Find(limited)
 	if ctx.Err() != nil {
 		return // discard the result of a canceled check
 	}
@@ -91,7 +91,7 @@ func (w *Watcher) runCheck(ctx context.Context, look Check) {
 		failed.Incomplete = true
 		found = append(found, failed)
 	}
-	if changes := w.tracker.Update(look.Name, found, time.Now()); len(changes) > 0 {
+	if changes := w.tracker.Update(check.Name, found, time.Now()); len(changes) > 0 {
 		w.OnChange(ctx, changes)
 	}
 }

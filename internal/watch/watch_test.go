@@ -23,10 +23,10 @@ func (r *recorder) note(text string) {
 	r.notes = append(r.notes, strconv.Itoa(int(time.Since(r.began)/time.Second))+" "+text)
 }
 
-func newRecorder(looks ...Check) *recorder {
+func newRecorder(checks ...Check) *recorder {
 	r := &recorder{began: time.Now()}
 	r.Watcher = Watcher{
-		Checks: looks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
+		Checks: checks, Timeout: 10 * time.Second, ConfirmAfter: 30 * time.Second,
 		FailureFinding: func(err error) Finding { return Finding{Subject: "failed", Text: err.Error()} },
 		OnChange: func(_ context.Context, changes []Change) {
 			for _, c := range changes {
@@ -88,21 +88,21 @@ func TestRunKeepsFindingsOfFailedCheck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		var looks int
+		var checks int
 		r := newRecorder(Check{Name: "look", Interval: 20 * time.Second, Find: func(context.Context) ([]Finding, error) {
-			if looks++; looks > 2 {
+			if checks++; checks > 2 {
 				return nil, errors.New("unreadable")
 			}
 			return []Finding{{Subject: "it"}}, nil
 		}})
-		var standing []Change
-		r.OnTick = func(_ context.Context, all []Change, _ bool) { standing = all }
+		var active []Change
+		r.OnTick = func(_ context.Context, all []Change, _ bool) { active = all }
 		if err := r.Run(ctx); err != nil {
 			t.Fatal(err)
 		}
-		told := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " look") })
-		if want := []string{"20 tell it", "60 tell failed"}; !slices.Equal(told, want) || len(standing) != 2 {
-			t.Errorf("%q, want %q; %d stand", told, want, len(standing))
+		changes := slices.DeleteFunc(r.notes, func(note string) bool { return strings.HasSuffix(note, " look") })
+		if want := []string{"20 tell it", "60 tell failed"}; !slices.Equal(changes, want) || len(active) != 2 {
+			t.Errorf("%q, want %q; %d stand", changes, want, len(active))
 		}
 	})
 }
@@ -127,10 +127,10 @@ func TestRunEndsWhenDone(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRecorder(Check{Name: "once", Interval: time.Second, Find: healthy})
-				looks := 0
+				checks := 0
 				r.Done = func() (bool, error) {
-					looks++
-					return looks > 3 && want == nil, map[bool]error{true: want}[looks > 3]
+					checks++
+					return checks > 3 && want == nil, map[bool]error{true: want}[checks > 3]
 				}
 				if err := r.Run(t.Context()); !errors.Is(err, want) {
 					t.Errorf("%v, want %v", err, want)
@@ -149,9 +149,9 @@ func TestRunCallsOnTick(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 45*time.Second)
 		defer cancel()
-		var looks int
+		var checks int
 		r := newRecorder(Check{Name: "bad", Interval: 10 * time.Second, Find: func(context.Context) ([]Finding, error) {
-			if looks++; looks == 1 || looks == 5 {
+			if checks++; checks == 1 || checks == 5 {
 				return nil, nil
 			}
 			return []Finding{{Subject: "it"}}, nil
@@ -173,10 +173,10 @@ func TestRunRepeatsCheckForConfirmation(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 17*time.Minute)
 		defer cancel()
 		bad := func(context.Context) ([]Finding, error) { return []Finding{{Subject: "it"}}, nil }
-		var looks int
+		var checks int
 		r := newRecorder(Check{Name: "rarely", Interval: 5 * time.Minute, Find: func(ctx context.Context) ([]Finding, error) {
-			looks++
-			if looks == 2 || looks == 3 || looks == 4 {
+			checks++
+			if checks == 2 || checks == 3 || checks == 4 {
 				return bad(ctx)
 			}
 			return nil, nil

@@ -90,7 +90,7 @@ func writeControlPlaneScript(t *testing.T, script string) (bin string) {
 	t.Helper()
 	bin = t.TempDir()
 	path := filepath.Join(bin, "controlplane")
-	//nolint:gosec // a program has to be executable
+	//nolint:gosec // must be executable
 	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+script+"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 func main() {
@@ -39,11 +39,11 @@ func demo(ctx context.Context, keep bool) (err error) {
 	}
 	dir := filepath.Join(repository, "build", "demo")
 	began := time.Now()
-	say := func(format string, args ...any) {
+	printStep := func(format string, args ...any) {
 		fmt.Printf("\n== %5.1fs  %s\n", time.Since(began).Seconds(), fmt.Sprintf(format, args...))
 	}
-	say("starting a hosted control plane and a machine (logs: %s)", dir)
-	s, err := scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr})
+	printStep("starting a hosted control plane and a machine (logs: %s)", dir)
+	s, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: dir, Log: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -54,15 +54,15 @@ func demo(ctx context.Context, keep bool) (err error) {
 		}
 		err = errors.Join(err, s.Close())
 	}()
-	say("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, scene.NodeName)
+	printStep("API server %s, Kubernetes %s; the machine is %s", s.ControlPlane.NodeSideServer, s.ControlPlane.KubernetesVersion, testenv.NodeName)
 	if err := s.Install(ctx); err != nil {
 		return err
 	}
 	if err := s.CopyInputs(ctx); err != nil {
 		return err
 	}
-	join := "hcp-node-agent join --user-data " + scene.UserDataPath + " --approve-with " + scene.ApproverKubeconfigPath
-	say("in the machine: %s\n", join)
+	join := "hcp-node-agent join --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
+	printStep("in the machine: %s\n", join)
 	code, err := s.Machine.RunStream(ctx, join, nil, os.Stdout, os.Stderr)
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func demo(ctx context.Context, keep bool) (err error) {
 	if code != 0 {
 		return fmt.Errorf("join ended with exit code %d", code)
 	}
-	say("running a pod on it")
+	printStep("running a pod on it")
 	pod, err := s.RunPod(ctx, "hello")
 	if err != nil {
 		return err
@@ -79,8 +79,8 @@ func demo(ctx context.Context, keep bool) (err error) {
 }
 
 // printResult prints the node and the pod as reported by the API server.
-func printResult(ctx context.Context, s *scene.Environment, pod *corev1.Pod) error {
-	node, err := s.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+func printResult(ctx context.Context, s *testenv.Environment, pod *corev1.Pod) error {
+	node, err := s.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	if err != nil {
 		return fmt.Errorf("asking the API server about the node: %w", err)
 	}

@@ -40,7 +40,7 @@ func runAgent(t testing.TB, stdin string, args ...string) agentResult {
 func badConfigs() []struct {
 	name, config string
 	code         int
-	says         string
+	message      string
 } {
 	const section = `"storage":{"files":[{"path":"/etc/first"}],`
 	bomb := data(string(gzipped(strings.Repeat("\x00", 80<<20))))
@@ -50,7 +50,7 @@ func badConfigs() []struct {
 	return []struct {
 		name, config string
 		code         int
-		says         string
+		message      string
 	}{
 		{"empty", "", 2, "empty"},
 		{"only spaces", " \n", 2, "empty"},
@@ -112,7 +112,7 @@ func TestInvalidConfigsChangeNothing(t *testing.T) {
 			before := listTree(t, root)
 			config := servers.replacePlaceholders(test.config, "bad")
 			got := runAgent(t, config, "apply", "--config", "-", "--root", root)
-			checkBad(t, got, test.code, test.says)
+			checkBad(t, got, test.code, test.message)
 			if diff := diffListings(before, listTree(t, root)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
 			}
@@ -121,10 +121,10 @@ func TestInvalidConfigsChangeNothing(t *testing.T) {
 }
 
 // checkBad checks that the error names the cause and a remedy.
-func checkBad(t *testing.T, got agentResult, code int, says string) {
+func checkBad(t *testing.T, got agentResult, code int, message string) {
 	t.Helper()
-	if got.code != code || !strings.Contains(got.output, says) || strings.Contains(got.output, "panic") {
-		t.Errorf("exit code %d, want %d with %q:\n%s", got.code, code, says, got.output)
+	if got.code != code || !strings.Contains(got.output, message) || strings.Contains(got.output, "panic") {
+		t.Errorf("exit code %d, want %d with %q:\n%s", got.code, code, message, got.output)
 	}
 	if lines := strings.Count(strings.TrimSpace(got.output), "\n"); lines < 1 || lines > 6 {
 		t.Errorf("%d lines, want the cause and what to do next:\n%s", lines+1, got.output)
@@ -147,10 +147,10 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		name string
-		args []string
-		code int
-		says string
+		name    string
+		args    []string
+		code    int
+		message string
 	}{
 		{"no flags", []string{"apply"}, 2, "--config and --root"},
 		{"no root", []string{"apply", "--config", good}, 2, "--config and --root"},
@@ -172,7 +172,7 @@ func TestInvalidRootsChangeNothing(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			before := listTree(t, dir)
-			checkBad(t, runAgent(t, "", test.args...), test.code, test.says)
+			checkBad(t, runAgent(t, "", test.args...), test.code, test.message)
 			if diff := diffListings(before, listTree(t, dir)); diff != "" {
 				t.Errorf("the tree (-before +after):\n%s", diff)
 			}

@@ -15,7 +15,7 @@ import (
 // The few names make conflicts between entries, links and existing files likely. None is a path
 // of a real host, so that Ignition finds nothing when a link leads it out of the root.
 var (
-	folders = []string{"/dd", "/dd/ee", "/ff"}
+	dirs    = []string{"/dd", "/dd/ee", "/ff"}
 	aliases = []string{"/ll", "/mm", "/dd/nn"}
 	leaves  = []string{"aa", "bb", "cc"}
 	targets = []string{"/dd", "dd/ee", "../ff", "/ff/later", "aa", "./ee/../aa", "/dd/bb"}
@@ -82,8 +82,8 @@ func randomTree(d *choices) []Node {
 		}
 	}
 	for d.number(6) > 0 {
-		folder := oneOf(d, folders...)
-		name := folder + "/" + oneOf(d, leaves...)
+		dir := oneOf(d, dirs...)
+		name := dir + "/" + oneOf(d, leaves...)
 		node := Node{Path: name, Mode: oneOf[uint32](d, 0, 0o600, 0o711, 0o444), UID: oneOf(d, 0, 7, 1000), GID: oneOf(d, 0, 8)}
 		switch d.number(5) {
 		case 0, 1:
@@ -140,12 +140,12 @@ func randomUnits(d *choices) []Node {
 }
 
 func randomNode(d *choices) types.Node {
-	name := path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
+	name := path.Join(oneOf(d, append(dirs, aliases...)...), oneOf(d, leaves...))
 	switch d.number(8) {
 	case 6:
 		name = path.Join(name, oneOf(d, leaves...))
 	case 7:
-		name = oneOf(d, append(folders, pipe, "/dd/nn", "/mm")...)
+		name = oneOf(d, append(dirs, pipe, "/dd/nn", "/mm")...)
 	}
 	// Without overwrite, most entries would conflict with existing files.
 	node := types.Node{Path: name}
@@ -203,7 +203,7 @@ func randomLink(d *choices) types.Link {
 	if d.oneIn(3) {
 		hard := d.number(4) > 0
 		link.Hard = &hard
-		target = path.Join(oneOf(d, append(folders, aliases...)...), oneOf(d, leaves...))
+		target = path.Join(oneOf(d, append(dirs, aliases...)...), oneOf(d, leaves...))
 	}
 	link.Target = &target
 	return link

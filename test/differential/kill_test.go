@@ -56,7 +56,7 @@ func TestApplyResumesAfterKills(t *testing.T) {
 	seed := rand.Uint64() //nolint:gosec // instants
 	t.Logf("seed %d; a run takes %v", seed, takes)
 	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // instants
-	takenBack := 0
+	reverted := 0
 	for i := range killCount {
 		delay := time.Duration(random.Int64N(int64(takes)))
 		root := newTree(t, s)
@@ -77,13 +77,13 @@ func TestApplyResumesAfterKills(t *testing.T) {
 		if diffListings(final, after) == "" {
 			continue // the run was already complete
 		}
-		takenBack++
+		reverted++
 		if diff := diffListings(original, after); diff != "" {
 			t.Errorf("after a kill at %v and a failing run (-original +got):\n%s", delay, diff)
 		}
 	}
-	if takenBack < killCount/4 {
-		t.Errorf("only %d of %d killed runs were not done", takenBack, killCount/2)
+	if reverted < killCount/4 {
+		t.Errorf("only %d of %d killed runs were not done", reverted, killCount/2)
 	}
 }
 

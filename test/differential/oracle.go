@@ -13,7 +13,7 @@ import (
 
 // Oracle is the Ignition binary that test/oracle/build.sh builds.
 type Oracle struct {
-	folder string
+	dir string
 }
 
 // BuildOracle builds Ignition unless it is cached. The working directory must be inside the
@@ -29,7 +29,7 @@ func BuildOracle(ctx context.Context) (Oracle, error) {
 	if err := command.Run(); err != nil {
 		return Oracle{}, fmt.Errorf("building Ignition: %w:\n%s", err, stderr.String())
 	}
-	return Oracle{folder: strings.TrimSpace(stdout.String())}, nil
+	return Oracle{dir: strings.TrimSpace(stdout.String())}, nil
 }
 
 // Repository returns the root of the repository, searched from the working directory upwards.
@@ -51,7 +51,7 @@ func Repository() (string, error) {
 // ApplyCommand returns a command for Ignition's files stage alone, which applies storage entries
 // and units. It ignores accounts, and the proxy, timeouts and CAs of the config.
 func (o Oracle) ApplyCommand(ctx context.Context, config, root string) *exec.Cmd {
-	command := exec.CommandContext(ctx, filepath.Join(o.folder, "ignition-apply"), "--root", root, config)
+	command := exec.CommandContext(ctx, filepath.Join(o.dir, "ignition-apply"), "--root", root, config)
 	// Ignition refuses the tree of a running host, which it detects by this variable.
 	command.Env = append(os.Environ(), "container=podman")
 	return command
@@ -82,7 +82,7 @@ func (o Oracle) Boot(ctx context.Context, config, root, scratch string) error {
 		return err
 	}
 	for _, stage := range []string{"fetch", "files"} {
-		command := exec.CommandContext(ctx, filepath.Join(o.folder, "ignition"),
+		command := exec.CommandContext(ctx, filepath.Join(o.dir, "ignition"),
 			"-platform", "file", "-stage", stage, "-root", root, "-log-to-stdout", "-neednet", filepath.Join(scratch, "neednet"),
 			"-config-cache", filepath.Join(scratch, "config"), "-state-file", filepath.Join(scratch, "state"))
 		command.Env = append(os.Environ(), "IGNITION_CONFIG_FILE="+config, "IGNITION_KERNEL_CMDLINE_PATH="+cmdline,

@@ -73,7 +73,7 @@ func compareRandom(t testing.TB, bytes []byte) bool {
 		g.config.Storage.Files = slices.Delete(slices.Clone(g.config.Storage.Files), index, index+1)
 		wanted, theirErr = ignitionResult(t, g.scenario(t))
 	}
-	story := func() string {
+	describe := func() string {
 		return fmt.Sprintf("decisions: %x\nconfig: %s\ntree: %s\nagent: %v\nIgnition: %v", bytes, s.config, strings.Join(describeTree(s.tree), "\n      "), ourErr, theirErr)
 	}
 	switch {
@@ -87,7 +87,7 @@ func compareRandom(t testing.TB, bytes []byte) bool {
 		}
 	}
 	if t.Failed() {
-		t.Log(story())
+		t.Log(describe())
 	}
 	return ourErr == nil
 }

@@ -21,8 +21,8 @@ func (c *Channel) Connect(ctx context.Context) error {
 	_ = os.Remove(c.socket) // left by a master process that was killed
 	// The connection must outlive the first command, and therefore its context.
 	cmd := c.ssh(context.Background(), "-M", "-N", c.address)
-	var said strings.Builder
-	cmd.Stderr = &said
+	var output strings.Builder
+	cmd.Stderr = &output
 	master, err := child.Start(cmd)
 	if err != nil {
 		return err
@@ -34,7 +34,7 @@ func (c *Channel) Connect(ctx context.Context) error {
 			master.Kill()
 			return fmt.Errorf("connecting to %s: %w", c.address, context.Cause(ctx))
 		case <-master.Done():
-			return fmt.Errorf("connecting to %s: %w: %s", c.address, master.Err(), said.String())
+			return fmt.Errorf("connecting to %s: %w: %s", c.address, master.Err(), output.String())
 		case <-tick.C:
 		}
 		if _, err := os.Stat(c.socket); err == nil {

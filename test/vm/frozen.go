@@ -60,7 +60,7 @@ func (m *Machine) savedState(ctx context.Context) (string, error) {
 	hardware := strings.Join(hardware{Config: m.cfg, accel: m.accel}.arguments(), "\n")
 	sum := sha256.Sum256([]byte(hardware + string(version)))
 	cache := filepath.Dir(m.cfg.Image)
-	folder := filepath.Join(cache, fmt.Sprintf("frozen-%x", sum[:8]))
+	dir := filepath.Join(cache, fmt.Sprintf("frozen-%x", sum[:8]))
 
 	lock, err := os.Create(filepath.Join(cache, ".frozen.lock"))
 	if err != nil {
@@ -71,16 +71,16 @@ func (m *Machine) savedState(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("locking %s: %w", lock.Name(), err)
 	}
 	now := time.Now()
-	err = os.Chtimes(folder, now, now) // marks it as used, because the image build removes unused ones
+	err = os.Chtimes(dir, now, now) // marks it as used, because the image build removes unused ones
 	if errors.Is(err, os.ErrNotExist) {
-		err = m.saveState(ctx, folder)
+		err = m.saveState(ctx, dir)
 	}
-	return folder, err
+	return dir, err
 }
 
-// saveState boots a machine like m and saves its state in folder.
-func (m *Machine) saveState(ctx context.Context, folder string) error {
-	part := folder + ".part"
+// saveState boots a machine like m and saves its state in dir.
+func (m *Machine) saveState(ctx context.Context, dir string) error {
+	part := dir + ".part"
 	if err := os.RemoveAll(part); err != nil {
 		return err
 	}
@@ -113,5 +113,5 @@ func (m *Machine) saveState(ctx context.Context, folder string) error {
 	if err := fresh.Kill(ctx); err != nil {
 		return err
 	}
-	return os.Rename(part, folder)
+	return os.Rename(part, dir)
 }

@@ -24,11 +24,11 @@ func newLAN(t *testing.T) vm.Network {
 // buildImage returns the directory of the image, and builds the image if necessary.
 func buildImage(t *testing.T) string {
 	t.Helper()
-	folder, err := vm.BuildImage(t.Context(), filepath.Join("..", ".."), t.Output())
+	dir, err := vm.BuildImage(t.Context(), filepath.Join("..", ".."), t.Output())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return folder
+	return dir
 }
 
 // output runs a command that must succeed and returns its output.

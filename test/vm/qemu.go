@@ -52,8 +52,8 @@ func (m *Machine) startQEMU(ctx context.Context, state string) error {
 	m.qmp = qmp
 	if err := m.attach(ctx, state); err != nil {
 		m.stop()
-		said, _ := os.ReadFile(log.Name())
-		return fmt.Errorf("%w\nqemu says: %s", err, said)
+		output, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("%w\nqemu says: %s", err, output)
 	}
 	return nil
 }

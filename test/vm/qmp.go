@@ -25,15 +25,15 @@ func newMonitor() (*monitor, *os.File, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("making the monitor's sockets: %w", err)
 	}
-	ours := os.NewFile(uintptr(fds[0]), "qmp")
-	defer ours.Close()
-	theirs := os.NewFile(uintptr(fds[1]), "qmp")
-	conn, err := net.FileConn(ours)
+	local := os.NewFile(uintptr(fds[0]), "qmp")
+	defer local.Close()
+	remote := os.NewFile(uintptr(fds[1]), "qmp")
+	conn, err := net.FileConn(local)
 	if err != nil {
-		theirs.Close()
+		remote.Close()
 		return nil, nil, fmt.Errorf("using the monitor's socket: %w", err)
 	}
-	return &monitor{conn: conn, in: json.NewDecoder(conn)}, theirs, nil
+	return &monitor{conn: conn, in: json.NewDecoder(conn)}, remote, nil
 }
 
 // greet reads QEMU's greeting and completes the capabilities negotiation.

@@ -4,7 +4,7 @@ import "testing"
 
 func TestWatcher(t *testing.T) {
 	w := NewWatcher("ready")
-	said := func() bool {
+	matched := func() bool {
 		select {
 		case <-w.Seen:
 			return true
@@ -19,7 +19,7 @@ func TestWatcher(t *testing.T) {
 		if n, err := w.Write([]byte(step.text)); n != len(step.text) || err != nil {
 			t.Fatalf("%q: %d, %v", step.text, n, err)
 		}
-		if said() != step.want {
+		if matched() != step.want {
 			t.Errorf("after %q: %t", w.String(), !step.want)
 		}
 	}

@@ -21,11 +21,11 @@ type Error struct {
 
 // Error returns the command, its status and its standard error.
 func (e *Error) Error() string {
-	said := e.Stderr
-	if said == "" {
-		said = "it said nothing"
+	message := e.Stderr
+	if message == "" {
+		message = "it said nothing"
 	}
-	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, said)
+	return fmt.Sprintf("%s ended with status %d: %s", strings.Join(e.Argv, " "), e.Code, message)
 }
 
 // ErrNotInstalled means that a command is not installed.

@@ -59,9 +59,9 @@ func TestRunReportsFailure(t *testing.T) {
 			if !errors.As(err, &failed) {
 				t.Fatalf("error %v", err)
 			}
-			said := strings.Replace(err.Error(), test.script, "SCRIPT", 1)
-			if failed.Code != test.code || said != test.want || out != test.out {
-				t.Errorf("code %d, %q, output %q", failed.Code, said, out)
+			message := strings.Replace(err.Error(), test.script, "SCRIPT", 1)
+			if failed.Code != test.code || message != test.want || out != test.out {
+				t.Errorf("code %d, %q, output %q", failed.Code, message, out)
 			}
 			if !slices.Equal(failed.Argv, []string{"sh", "-c", test.script}) {
 				t.Errorf("argv %q", failed.Argv)
@@ -103,7 +103,7 @@ func TestRunStopsWithContext(t *testing.T) {
 		_, err := Run(running, "sh", "-c", `echo $$ >"$1"; exec sleep 600`, "sh", pipe)
 		result <- err
 	}()
-	said, err := os.ReadFile(pipe) // exits when the shell has printed its number
+	content, err := os.ReadFile(pipe) // exits when the shell has printed its number
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestRunStopsWithContext(t *testing.T) {
 	if err := <-result; !errors.Is(err, context.Canceled) {
 		t.Errorf("canceled while running: %v", err)
 	}
-	process := strings.TrimSpace(string(said))
+	process := strings.TrimSpace(string(content))
 	if _, err := os.Stat("/proc/" + process); process == "" || err == nil {
 		t.Errorf("process %q still runs", process)
 	}

@@ -68,8 +68,8 @@ func (s Streaming) Run(ctx context.Context) (stdout, stderr string, err error) {
 	}
 	listener.readNew(out)
 	listener.flush()
-	said := readContent(complaints)
-	return readContent(out), said, s.exitError(ctx, err, said)
+	errorOutput := readContent(complaints)
+	return readContent(out), errorOutput, s.exitError(ctx, err, errorOutput)
 }
 
 // exitError returns the error of a finished command, nil for success.

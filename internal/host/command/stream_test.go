@@ -13,12 +13,12 @@ import (
 
 func TestLongCommandReportsLines(t *testing.T) {
 	var lines []string
-	out, said, err := Streaming{
+	out, stderr, err := Streaming{
 		Name: "sh", Args: []string{"-c", `printf 'one\ntwo '; echo loud >&2; printf 'more\n'; printf "$SECRET"`}, Env: []string{"SECRET=three"},
 		OnLine: func(line string) { lines = append(lines, line) },
 	}.Run(t.Context())
-	if diff := cmp.Diff([]string{"one", "two more", "three"}, lines); diff != "" || err != nil || out != "one\ntwo more\nthree" || said != "loud\n" {
-		t.Errorf("%q, %q, %v (-want +got):\n%s", out, said, err, diff)
+	if diff := cmp.Diff([]string{"one", "two more", "three"}, lines); diff != "" || err != nil || out != "one\ntwo more\nthree" || stderr != "loud\n" {
+		t.Errorf("%q, %q, %v (-want +got):\n%s", out, stderr, err, diff)
 	}
 	var failed *Error
 	if _, _, err := (Streaming{Name: "sh", Args: []string{"-c", "echo why >&2; exit 3"}}).Run(t.Context()); !errors.As(err, &failed) || failed.Code != 3 || failed.Stderr != "why" {

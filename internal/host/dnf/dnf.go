@@ -69,9 +69,9 @@ func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Pa
 	if hidden {
 		args = append(args, "--disable-modular-filtering")
 	}
-	out, said, err := h.run(ctx, nil, append(args, names...)...)
+	out, stderr, err := h.run(ctx, nil, append(args, names...)...)
 	if err != nil {
-		return nil, fmt.Errorf("asking the repositories for packages: %w", explain(err, said, out))
+		return nil, fmt.Errorf("asking the repositories for packages: %w", explain(err, stderr, out))
 	}
 	return packages(out), nil
 }
@@ -79,9 +79,9 @@ func (h Host) Available(ctx context.Context, hidden bool, names ...string) ([]Pa
 // Repositories returns the configured repositories, including disabled ones. It
 // does not use the network.
 func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
-	out, said, err := h.run(ctx, nil, "--cacheonly", "repolist", "--all")
+	out, stderr, err := h.run(ctx, nil, "--cacheonly", "repolist", "--all")
 	if err != nil {
-		return nil, fmt.Errorf("listing the repositories: %w", explain(err, said, out))
+		return nil, fmt.Errorf("listing the repositories: %w", explain(err, stderr, out))
 	}
 	list := repositories(out)
 	checks, err := h.signatureChecks()
@@ -98,9 +98,9 @@ func (h Host) Repositories(ctx context.Context) ([]Repository, error) {
 // LastTransaction returns the number of dnf's last transaction, or "" if there
 // is none.
 func (h Host) LastTransaction(ctx context.Context) (string, error) {
-	out, said, err := h.run(ctx, nil, "--cacheonly", "history", "list")
+	out, stderr, err := h.run(ctx, nil, "--cacheonly", "history", "list")
 	if err != nil {
-		return "", fmt.Errorf("asking dnf for its last transaction: %w", explain(err, said, out))
+		return "", fmt.Errorf("asking dnf for its last transaction: %w", explain(err, stderr, out))
 	}
 	return lastTransaction(out), nil
 }

@@ -87,7 +87,7 @@ func TestExplainReturnsLastLinesWithoutPasswords(t *testing.T) {
 }
 
 func TestProxy(t *testing.T) {
-	stub := ProxyVariables("http://p:1", "http://p:2", []string{"10.0.0.0/8", ".site"})
+	variables := ProxyVariables("http://p:1", "http://p:2", []string{"10.0.0.0/8", ".site"})
 	for name, test := range map[string]struct {
 		environment map[string]string
 		want        []string
@@ -99,7 +99,7 @@ func TestProxy(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			lookup := func(name string) (string, bool) { value, found := test.environment[name]; return value, found }
-			if diff := cmp.Diff(test.want, ExtraProxyVariables(lookup, stub)); diff != "" {
+			if diff := cmp.Diff(test.want, ExtraProxyVariables(lookup, variables)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -16,17 +16,17 @@ import (
 // When ctx ends, dnf is interrupted; it finishes a running transaction.
 //
 // The error contains dnf's own messages (see Error).
-func (h Host) Install(ctx context.Context, comment string, tell func(line string), specs ...string) error {
+func (h Host) Install(ctx context.Context, comment string, logLine func(line string), specs ...string) error {
 	args := []string{
 		"--assumeyes", "--setopt=gpgcheck=1", "--setopt=*.gpgcheck=1", "--setopt=localpkg_gpgcheck=1",
 		"--comment", comment, "install",
 	}
-	if tell == nil {
-		tell = func(string) {}
+	if logLine == nil {
+		logLine = func(string) {}
 	}
-	out, said, err := h.run(ctx, tell, append(args, specs...)...)
+	out, stderr, err := h.run(ctx, logLine, append(args, specs...)...)
 	if err != nil {
-		return fmt.Errorf("installing packages: %w", explain(err, said, out))
+		return fmt.Errorf("installing packages: %w", explain(err, stderr, out))
 	}
 	return nil
 }

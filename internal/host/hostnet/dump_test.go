@@ -18,13 +18,13 @@ func TestDump(t *testing.T) {
 		"fails":             {[]error{other, nil}, other},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked := 0
+			requests := 0
 			items, err := dump(func() ([]int, error) {
-				asked++
-				return []int{asked}, test.ends[asked-1]
+				requests++
+				return []int{requests}, test.ends[requests-1]
 			})
 			if !errors.Is(err, test.want) || (err == nil && items[0] != len(test.ends)) {
-				t.Errorf("%v, %v after %d", items, err, asked)
+				t.Errorf("%v, %v after %d", items, err, requests)
 			}
 		})
 	}

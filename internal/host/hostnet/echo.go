@@ -66,7 +66,7 @@ func StartPinger(ctx context.Context, target, from netip.Addr, links ...string) 
 	}
 	e := &Pinger{
 		conn: conn, target: target, types: kinds, links: []string{""}, stop: make(chan struct{}),
-		id: uint16(os.Getpid()), //nolint:gosec // only tells our requests from others'
+		id: uint16(os.Getpid()), //nolint:gosec // only distinguishes requests of this process
 	}
 	if target.Is6() && target.IsLinkLocalUnicast() {
 		e.links = links

@@ -2,6 +2,7 @@ package networkmanager
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -11,7 +12,7 @@ func (c *Client) LoadProfile(ctx context.Context, file string) error {
 	var failures []string
 	err := c.call(ctx, managerPath+"/Settings", "Settings", "LoadConnections", []string{file}).Store(&loaded, &failures)
 	if err == nil && (!loaded || len(failures) > 0) {
-		err = fmt.Errorf("NetworkManager does not take it")
+		err = errors.New("NetworkManager does not take it")
 	}
 	if err != nil {
 		return fmt.Errorf("loading NetworkManager's profile %s: %w", file, err)

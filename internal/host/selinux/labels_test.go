@@ -25,15 +25,15 @@ func TestLabelQueriesFitCommandLine(t *testing.T) {
 	for i := range 100 {
 		many["/"+strings.Repeat("x", 2000)+string(rune('A'+i))] = hostfs.Regular
 	}
-	asked := 0
-	for _, ask := range labelQueries(many) {
-		if size := len(strings.Join(ask.paths, " ")); size > maxArgumentBytes {
+	queried := 0
+	for _, query := range labelQueries(many) {
+		if size := len(strings.Join(query.paths, " ")); size > maxArgumentBytes {
 			t.Errorf("a command line of %d bytes", size)
 		}
-		asked += len(ask.paths)
+		queried += len(query.paths)
 	}
-	if asked != len(many) || len(labelQueries(many)) < 3 {
-		t.Errorf("asked for %d of %d in %d runs", asked, len(many), len(labelQueries(many)))
+	if queried != len(many) || len(labelQueries(many)) < 3 {
+		t.Errorf("asked for %d of %d in %d runs", queried, len(many), len(labelQueries(many)))
 	}
 	if got := labelQueries(map[string]hostfs.FileType{"/" + strings.Repeat("x", 2*maxArgumentBytes): hostfs.Regular}); len(got) != 1 {
 		t.Errorf("one path that is too long makes %d runs", len(got))

@@ -48,9 +48,9 @@ func fileContextsArguments(dir *os.File) []string {
 // the length of a command line.
 func policyLabels(ctx context.Context, policy []string, types map[string]hostfs.FileType) (map[string][]byte, error) {
 	labels := map[string][]byte{}
-	for _, ask := range labelQueries(types) {
-		args := append([]string{"-N", "-m", ask.class}, policy...)
-		out, err := command.Run(ctx, "matchpathcon", append(append(args, "--"), ask.paths...)...)
+	for _, query := range labelQueries(types) {
+		args := append([]string{"-N", "-m", query.class}, policy...)
+		out, err := command.Run(ctx, "matchpathcon", append(append(args, "--"), query.paths...)...)
 		if errors.Is(err, command.ErrNotInstalled) {
 			return nil, nil
 		}

@@ -33,7 +33,7 @@ func TestSystemdOutlivesContext(t *testing.T) {
 func startBus(t *testing.T) string {
 	t.Helper()
 	bus := exec.CommandContext(t.Context(), "dbus-daemon", "--session", "--nofork", "--nopidfile", "--print-address", "--address=unix:dir="+t.TempDir())
-	said, err := bus.StdoutPipe()
+	stdout, err := bus.StdoutPipe()
 	if err == nil {
 		err = bus.Start()
 	}
@@ -41,7 +41,7 @@ func startBus(t *testing.T) string {
 		t.Skipf("dbus-daemon does not start (Debian: apt-get install dbus): %v", err)
 	}
 	t.Cleanup(func() { _ = bus.Wait() }) // exits with the test's context
-	address, err := bufio.NewReader(said).ReadString('\n')
+	address, err := bufio.NewReader(stdout).ReadString('\n')
 	if err != nil {
 		t.Fatalf("the bus does not tell its address: %v", err)
 	}

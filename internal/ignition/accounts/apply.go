@@ -14,7 +14,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
 )
 
-// Input is what the changes are decided from.
+// Input contains the desired accounts and the state of the host.
 type Input struct {
 	Passwd types.Passwd
 	Tree   *hostfs.Tree
@@ -49,7 +49,7 @@ func Plan(ctx context.Context, in Input) ([]ledger.Change, error) {
 }
 
 // Apply changes groups and users, then the keys, and returns the changes that it
-// made. After an error too, the ledger knows them all.
+// made. After an error, too, the ledger contains all of them.
 func Apply(ctx context.Context, l *ledger.Ledger, step string, in Input) ([]ledger.PlannedChange, error) {
 	if err := (&commands{in.Tree}).CleanUp(ctx, nil); err != nil {
 		return nil, err

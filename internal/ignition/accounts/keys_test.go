@@ -12,7 +12,7 @@ import (
 
 const annasKeys = "home/anna/.ssh/authorized_keys"
 
-// On a machine that runs, nobody may lose access.
+// On a running host no user may lose access.
 func TestKeysAreAdded(t *testing.T) {
 	passwd := parsePasswd(t, `{"users":[{"name":"anna","sshAuthorizedKeys":["ssh-ed25519 AAAA1 anna@desk","ssh-ed25519 AAAA9 new\n# two\nssh-rsa AAAA8"]}]}`)
 	m := newMachine(t)
@@ -40,7 +40,7 @@ func TestKeysAreAdded(t *testing.T) {
 	}
 }
 
-func TestKeysOfSomebodyWhoAddsSome(t *testing.T) {
+func TestKeysAddedByAnotherUser(t *testing.T) {
 	m := newMachine(t)
 	m.live = true
 	passwd := parsePasswd(t, `{"users":[{"name":"bert","sshAuthorizedKeys":["ssh-ed25519 AAAA9"]}]}`)

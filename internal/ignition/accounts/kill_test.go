@@ -32,7 +32,7 @@ const (
 
 // victim stays on the first thread, the only one whose system calls are counted:
 // the commands that it starts are not killed.
-func init() { //nolint:gochecknoinits // only here is the first thread known
+func init() { // init runs on the first thread
 	if os.Getenv(victimRoot) != "" {
 		runtime.LockOSThread()
 	}

@@ -23,7 +23,7 @@ func TestHashesStayOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		script := "#!/bin/sh\necho \"$0 $*\" >>" + arguments + "\nexec " + real + " \"$@\"\n"
-		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(bin, program), []byte(script), 0o755); err != nil { //nolint:gosec // must be executable
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestHashesStayOut(t *testing.T) {
 func TestHashIsNotInErrors(t *testing.T) {
 	m := newMachine(t)
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "chpasswd"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(bin, "chpasswd"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil { //nolint:gosec // must be executable
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))

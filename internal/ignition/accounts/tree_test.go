@@ -141,7 +141,7 @@ func listing(t *testing.T, root string) []string {
 	return lines
 }
 
-// visible is a listing without the leftovers of shadow-utils.
+// visible returns a listing without the leftovers of shadow-utils.
 func visible(t *testing.T, root string) []string {
 	t.Helper()
 	var kept []string

@@ -59,7 +59,7 @@ func (d *decider) checkUnreplaced(t *touchedPath) error {
 // paths that change between a directory and another type.
 func (s *overlay) removals() ([]ledger.Change, error) {
 	gone := map[string]ledger.Change{}
-	look := func(p string, info hostfs.Info, t *touchedPath) error {
+	inspect := func(p string, info hostfs.Info, t *touchedPath) error {
 		n, err := s.lstat(p)
 		if err != nil || info.Type == hostfs.Absent {
 			return err
@@ -74,13 +74,13 @@ func (s *overlay) removals() ([]ledger.Change, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := look(t.path, info, t); err != nil {
+		if err := inspect(t.path, info, t); err != nil {
 			return nil, err
 		}
 		if !s.cleared[t.path] {
 			continue
 		}
-		if err := s.tree.Walk(t.path, func(p string, info hostfs.Info) error { return look(p, info, t) }); err != nil {
+		if err := s.tree.Walk(t.path, func(p string, info hostfs.Info) error { return inspect(p, info, t) }); err != nil {
 			return nil, err
 		}
 	}

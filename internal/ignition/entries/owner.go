@@ -15,9 +15,9 @@ func (n *node) setMode(mode *int) {
 
 // setOwner sets the owner that the config specifies by ID or by name. It reports false for an unknown
 // name.
-func (d *decider) setOwner(n *node, wish types.Node) bool {
-	uid, okUser := d.lookupID(wish.Path, "user", wish.User.ID, wish.User.Name, d.in.User)
-	gid, okGroup := d.lookupID(wish.Path, "group", wish.Group.ID, wish.Group.Name, d.in.Group)
+func (d *decider) setOwner(n *node, desired types.Node) bool {
+	uid, okUser := d.lookupID(desired.Path, "user", desired.User.ID, desired.User.Name, d.in.User)
+	gid, okGroup := d.lookupID(desired.Path, "group", desired.Group.ID, desired.Group.Name, d.in.Group)
 	if uid != nil {
 		n.uid, n.explicit.UID = *uid, uid
 	}

@@ -101,7 +101,7 @@ func (d *Decision) Preset(disable func(unit string) (wasEnabled bool, err error)
 }
 
 // UnitLinks returns the symbolic links below the unit directory of the tree and the directories
-// that hold them, which are what `systemctl disable` removes. Directories follow their contents,
+// that contain them. `systemctl disable` removes both. Directories follow their contents,
 // so that an undo restores them first.
 func (d *Decision) UnitLinks() ([]ledger.Change, error) {
 	dir, err := d.decider.overlay.follow(UnitDir)

@@ -87,11 +87,11 @@ func (d *decider) entries() ([]entry, error) {
 }
 
 // changeReason returns the reason of a change.
-func changeReason(wished, real string) string {
-	if wished == real {
+func changeReason(desired, real string) string {
+	if desired == real {
 		return "payload"
 	}
-	return fmt.Sprintf("payload, as %s", wished)
+	return fmt.Sprintf("payload, as %s", desired)
 }
 
 // beginEntry records an entry. With overwrite, it removes the existing path, except for a directory

@@ -117,7 +117,7 @@ func (c *Client) redirect(target *url.URL, response *http.Response) (*url.URL, *
 		location = ""
 	}
 	if location == "" {
-		return nil, nil //nolint:nilnil // no redirect
+		return nil, nil // no redirect
 	}
 	failed := &Error{Kind: Redirect, Code: report.Usage, Message: "it redirects to what is no URL", Remedy: "# check the URL"}
 	next, err := target.Parse(location)

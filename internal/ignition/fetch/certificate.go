@@ -3,6 +3,7 @@ package fetch
 import (
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -39,7 +40,7 @@ func CheckCA(text []byte) error {
 	for rest := text; ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return fmt.Errorf("it holds no PEM certificate")
+			return errors.New("it holds no PEM certificate")
 		}
 		if block.Type != "CERTIFICATE" {
 			continue

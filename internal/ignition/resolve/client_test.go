@@ -30,9 +30,9 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	silent := func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 	hangUp := func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 	tests := []struct {
-		name string
-		bad  http.HandlerFunc
-		says string
+		name    string
+		bad     http.HandlerFunc
+		message string
 	}{
 		{"500", respondWithStatus(500), "it answers HTTP 500 Internal Server Error"},
 		{"503", respondWithStatus(503), "it answers HTTP 503 Service Unavailable"},
@@ -45,7 +45,7 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			s, log := startServer(t, map[string]http.HandlerFunc{"/a": inOrder(test.bad, test.bad, respondWith("a"))}), &events{}
-			o := patientOptions()
+			o := retryingOptions()
 			// httpTotal applies instead of RetryTimeout. Without httpResponseHeaders it would
 			// end during the first attempt.
 			o.Log, o.stallTimeout, o.RetryTimeout = report.Log{Sink: log}, 50*time.Millisecond, time.Nanosecond
@@ -53,8 +53,8 @@ func TestTemporaryFailuresAreRetried(t *testing.T) {
 			if string(d.Contents["/a"]) != "a" || len(s.recorded()) != 3 {
 				t.Errorf("content %q after %d requests", d.Contents["/a"], len(s.recorded()))
 			}
-			if !strings.Contains(log.text(), test.says) || !strings.Contains(log.text(), "retrying until") {
-				t.Errorf("what was said lacks %q: %s", test.says, log.text())
+			if !strings.Contains(log.text(), test.message) || !strings.Contains(log.text(), "retrying until") {
+				t.Errorf("what was said lacks %q: %s", test.message, log.text())
 			}
 			checkSecret(t, log.text())
 		})
@@ -94,13 +94,13 @@ func TestPermanentFailuresAreReported(t *testing.T) {
 			if !test.once { // time for a second attempt after a slow name server
 				options = Options{RetryTimeout: 2 * time.Second, initialBackoff: 500 * time.Millisecond}
 			}
-			said := resolveError(t, configWith("", fileEntry("/a", resourceAt(test.url+"?"+canary))), options, test.code, "file /a: fetching "+test.url+": ", test.want)
-			if again := strings.Contains(said, " tries in "); again == test.once {
-				t.Errorf("tried again: %t: %s", again, said)
+			message := resolveError(t, configWith("", fileEntry("/a", resourceAt(test.url+"?"+canary))), options, test.code, "file /a: fetching "+test.url+": ", test.want)
+			if again := strings.Contains(message, " tries in "); again == test.once {
+				t.Errorf("tried again: %t: %s", again, message)
 			}
 		})
 	}
-	forever := patientOptions()
+	forever := retryingOptions()
 	forever.RetryTimeout = 24 * time.Hour
 	resolveError(t, configWith(`"timeouts":{"httpTotal":1}`, fileEntry("/a", resourceAt(s.URL+"/503"))), forever, report.Failed, "HTTP 503", " tries in ")
 	resolveError(t, configWith(`"timeouts":{"httpTotal":1,"httpResponseHeaders":0}`, fileEntry("/a", resourceAt(s.URL+"/silent"))), forever, report.Failed, "did not answer in time")
@@ -145,7 +145,7 @@ func TestConfigCAsAreTrusted(t *testing.T) {
 		{"CA from one that is not trusted", configWith(caSetting(resourceAt(s.URL+"/ca")), a), "certificate authority 1: fetching " + s.URL + "/ca: its certificate is signed"},
 	}
 	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) { resolveError(t, test.raw, patientOptions(), report.Refused, test.want) })
+		t.Run(test.name, func(t *testing.T) { resolveError(t, test.raw, retryingOptions(), report.Refused, test.want) })
 	}
 }
 
@@ -193,8 +193,8 @@ func TestParentSettingsAreDefaults(t *testing.T) {
 // records them.
 type forwardProxy struct {
 	*httptest.Server
-	mutex sync.Mutex
-	asked []string
+	mutex    sync.Mutex
+	requests []string
 }
 
 func newForwardProxy(t *testing.T, to string, status int) *forwardProxy {
@@ -202,7 +202,7 @@ func newForwardProxy(t *testing.T, to string, status int) *forwardProxy {
 	p := &forwardProxy{}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mutex.Lock()
-		p.asked = append(p.asked, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, r.Header.Get("Proxy-Authorization"))))
+		p.requests = append(p.requests, strings.TrimSpace(fmt.Sprintf("%s %s %s", r.Method, r.RequestURI, r.Header.Get("Proxy-Authorization"))))
 		p.mutex.Unlock()
 		if status != http.StatusOK {
 			w.WriteHeader(status)
@@ -239,7 +239,7 @@ func (p *forwardProxy) tunnel(t *testing.T, w http.ResponseWriter, to string) {
 func (p *forwardProxy) recorded() string {
 	p.mutex.Lock()
 	defer p.mutex.Unlock()
-	return strings.Join(p.asked, "; ")
+	return strings.Join(p.requests, "; ")
 }
 
 // The config's proxy is used for http and https, and the proxy of the environment is not.

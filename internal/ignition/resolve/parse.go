@@ -53,9 +53,9 @@ func Parse(raw []byte) (config types.Config, version string, warnings []string, 
 	}
 	switch {
 	case errors.Is(err, ignerrors.ErrEmpty):
-		return config, "", nil, fmt.Errorf("it is empty")
+		return config, "", nil, errors.New("it is empty")
 	case errors.Is(err, ignerrors.ErrInvalidVersion):
-		return config, "", nil, fmt.Errorf("it has no ignition.version, so it is no Ignition config")
+		return config, "", nil, errors.New("it has no ignition.version, so it is no Ignition config")
 	case err != nil && len(found.Entries) == 0:
 		return config, "", nil, fmt.Errorf("it is not a valid Ignition config: %w", err)
 	case err != nil:

@@ -169,10 +169,10 @@ func TestOfflineReportsRemoteResources(t *testing.T) {
 	secret := strings.Replace(s.URL, "//", "//me:"+canary+"@", 1)
 	inner := configWith(mergeSetting(resourceAt(secret+"/deep")), fileEntry("/mended", resourceAt(dataResource("mended"))), fileEntry("/child", resourceAt(secret+"/child?sig="+canary)))
 	raw := configWith(mergeSetting(resourceAt(dataResource(inner)), resourceAt(secret+"/second"))+","+caSetting(resourceAt(secret+"/ca")), fileEntry("/mended", resourceAt(secret+"/mended")))
-	said := resolveError(t, raw, Options{Offline: true}, report.Usage,
+	message := resolveError(t, raw, Options{Offline: true}, report.Usage,
 		"merged config 1 at "+s.URL+"/deep;", "merged config 2 at "+s.URL+"/second", "certificate authority 1 at "+s.URL+"/ca", "file /child at "+s.URL+"/child")
-	if strings.Contains(said, "/mended") {
-		t.Errorf("what is mended by a merged config is named: %s", said)
+	if strings.Contains(message, "/mended") {
+		t.Errorf("what is mended by a merged config is named: %s", message)
 	}
 	resolveError(t, configWith(replaceSetting(resourceAt(s.URL+"/new")), fileEntry("/old", resourceAt(s.URL+"/old"))), Options{Offline: true}, report.Usage, "the config that replaces it at "+s.URL+"/new")
 	if s.requestedPaths() != "" {

@@ -199,7 +199,7 @@ func (e *events) text() string {
 
 // patientOptions returns options with which retries last until the server succeeds. quick returns
 // options with a short timeout.
-func patientOptions() Options {
+func retryingOptions() Options {
 	return Options{RetryTimeout: time.Minute, initialBackoff: time.Millisecond}
 }
 
@@ -258,10 +258,10 @@ func resolveError(t *testing.T, raw string, o Options, code report.Code, wants .
 	return err.Error()
 }
 
-func checkSecret(t *testing.T, said string) {
+func checkSecret(t *testing.T, text string) {
 	t.Helper()
-	if strings.Contains(said, canary) {
-		t.Errorf("a secret is shown: %s", said)
+	if strings.Contains(text, canary) {
+		t.Errorf("a secret is shown: %s", text)
 	}
 }
 

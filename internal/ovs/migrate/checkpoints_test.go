@@ -18,16 +18,16 @@ func TestChooseCheckpoints(t *testing.T) {
 	profile := networkmanager.Profile{Settings: networkmanager.Settings{}}
 	profile.Settings.Set("connection", "id", ovs.BridgeProfile)
 	profile.Settings.Set("connection", "uuid", "1-2-3")
-	ours := map[string]string{ovs.BridgeProfile: "1-2-3"}
+	managed := map[string]string{ovs.BridgeProfile: "1-2-3"}
 	for name, test := range map[string]struct {
 		origin   ovs.Backup
 		profiles []networkmanager.Profile
 		want     []networkmanager.Checkpoint
 	}{
-		"a move that names its own":               {ovs.Backup{OwnUUIDs: ours, Checkpoint: moves}, nil, there[:1]},
-		"a move, before it has changed anything":  {ovs.Backup{OwnUUIDs: ours}, nil, nil},
-		"a move, after it has added its profiles": {ovs.Backup{OwnUUIDs: ours, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
-		"a finished br-ex":                        {ovs.Backup{OwnUUIDs: ours, Undoing: true}, []networkmanager.Profile{profile}, nil},
+		"a move that names its own":               {ovs.Backup{OwnUUIDs: managed, Checkpoint: moves}, nil, there[:1]},
+		"a move, before it has changed anything":  {ovs.Backup{OwnUUIDs: managed}, nil, nil},
+		"a move, after it has added its profiles": {ovs.Backup{OwnUUIDs: managed, Checkpoint: moves}, []networkmanager.Profile{profile}, there},
+		"a finished br-ex":                        {ovs.Backup{OwnUUIDs: managed, Undoing: true}, []networkmanager.Profile{profile}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if got := chooseCheckpoints(test.origin, there, test.profiles); !slices.Equal(got, test.want) {
@@ -46,17 +46,17 @@ func TestPrepareRevert(t *testing.T) {
 		checkpoints []networkmanager.Checkpoint
 		leaving     bool
 		checkpoint  networkmanager.Checkpoint
-		says        string // "": it starts
+		message     string // "": it starts
 	}{
 		"finished":                            {leaving: true},
-		"finished, and somebody else at work": {checkpoints: there, says: "another program is changing the network"},
+		"finished, and somebody else at work": {checkpoints: there, message: "another program is changing the network"},
 		"a move was killed":                   {ovs.Backup{Checkpoint: checkpoint}, true, there, false, checkpoint, ""},
 		"a leave was killed":                  {ovs.Backup{Undoing: true}, true, there, true, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, err := prepareRevert(ovs.Backup{Uplink: "eth0"}, test.unfinished, test.found, test.checkpoints)
-			if test.says != "" {
-				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.says) {
+			if test.message != "" {
+				if report.CodeOf(err) != report.Refused || !strings.Contains(err.Error(), test.message) {
 					t.Errorf("it says %v", err)
 				}
 				return

@@ -5,5 +5,5 @@
 // A migration runs inside a NetworkManager checkpoint. Before the first change
 // it writes a durable record (pending.go). As long as that record exists, a
 // systemd timer, a unit at boot and the next run all restore the uplink
-// (guard.go). Start reading at Driver.Make.
+// (timer.go). Start reading at Driver.Make.
 package migrate

@@ -19,15 +19,15 @@ const (
 // if none does: whatever needs to resolve a name reports that.
 func respondingServers(ctx context.Context, link string, servers []netip.Addr) []netip.Addr {
 	answered := make([]bool, len(servers))
-	var asking sync.WaitGroup
+	var queries sync.WaitGroup
 	for i, server := range servers {
-		asking.Go(func() {
+		queries.Go(func() {
 			for range 2 {
 				answered[i] = answered[i] || queryNameserver(ctx, link, server) == nil
 			}
 		})
 	}
-	asking.Wait()
+	queries.Wait()
 	var answer []netip.Addr
 	for i, server := range servers {
 		if answered[i] {

@@ -34,8 +34,8 @@ func (d *Driver) rollBack(ctx context.Context, m ovs.Migration, cause error) err
 	if d.gatewayErr != nil {
 		gateway = "its gateway is out of reach all the same"
 	}
-	look := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
-	return report.Fail(report.NetworkRolledBack, look+" # then run the same command again",
+	remedy := cmp.Or(report.RemedyOf(cause), "journalctl -u NetworkManager -b")
+	return report.Fail(report.NetworkRolledBack, remedy+" # then run the same command again",
 		"moving %s into br-ex failed: %w; the network is as it was before: %s has its own profile %s again and %s", m.Uplink, cause, m.Uplink, m.Backup.ID, gateway)
 }
 

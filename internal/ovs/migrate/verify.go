@@ -42,9 +42,9 @@ func (d *Driver) verifyRestored(ctx context.Context, o ovs.Backup, carried ovs.A
 		missing = cmp.Or(carried.Missing(facts, o.Uplink), hold.missing(facts))
 		return carried.Unusable(facts, o.Uplink)
 	}
-	patient, cancel := context.WithTimeout(ctx, fullRestoreTimeout)
+	limited, cancel := context.WithTimeout(ctx, fullRestoreTimeout)
 	defer cancel()
-	err := d.awaitState(patient, o.Uplink, func(facts ovs.Facts) string { return cmp.Or(usable(facts), missing) })
+	err := d.awaitState(limited, o.Uplink, func(facts ovs.Facts) string { return cmp.Or(usable(facts), missing) })
 	if err != nil {
 		err = d.awaitState(ctx, o.Uplink, usable)
 	}

@@ -121,7 +121,7 @@ func TestEndpointConnect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	nobody := closed.Addr().String()
+	unused := closed.Addr().String()
 	closed.Close()
 
 	tests := map[string]struct {
@@ -131,7 +131,7 @@ func TestEndpointConnect(t *testing.T) {
 		"TCP":        {Endpoint{Name: "a", Address: address}, true},
 		"TLS":        {Endpoint{Name: "a", Address: address, TLS: trusting}, true},
 		"wrong name": {Endpoint{Name: "a", Address: address, TLS: stranger}, false},
-		"nobody":     {Endpoint{Name: "a", Address: nobody}, false},
+		"nobody":     {Endpoint{Name: "a", Address: unused}, false},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -143,8 +143,8 @@ func TestEndpointConnect(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: nobody}, {Name: "b", Address: address}})
-	if err == nil || !strings.Contains(err.Error(), "the API server ("+nobody+") does not answer") {
+	err = (&Driver{}).checkEndpoints(ctx, []Endpoint{{Name: "the API server", Address: unused}, {Name: "b", Address: address}})
+	if err == nil || !strings.Contains(err.Error(), "the API server ("+unused+") does not answer") {
 		t.Errorf("says %v", err)
 	}
 }

@@ -1,6 +1,6 @@
-// Command hyperkube is every server of the miniature control plane in one
-// binary, chosen by the name it is called by, as Kubernetes' own hyperkube was.
-// One link step instead of five keeps a cold build of the bed minutes shorter.
+// Command hyperkube contains every server of the miniature control plane in one binary, selected
+// by the name of the executable, like the former hyperkube of Kubernetes. One link step instead
+// of five makes a cold build minutes shorter.
 package main
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.etcd.io/etcd/server/v3/etcdmain"
 	"k8s.io/component-base/cli"
-	_ "k8s.io/component-base/logs/json/register"          // --logging-format=json
-	_ "k8s.io/component-base/metrics/prometheus/clientgo" // the metrics that the real binaries have
+	_ "k8s.io/component-base/logs/json/register"          // supports --logging-format=json
+	_ "k8s.io/component-base/metrics/prometheus/clientgo" // exports the metrics of the upstream binaries
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	kubectl "k8s.io/kubectl/pkg/cmd"
 	apiserver "k8s.io/kubernetes/cmd/kube-apiserver/app"

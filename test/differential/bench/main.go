@@ -73,7 +73,7 @@ func measure(ctx context.Context, agent string, runs int) error {
 
 // bench collects times in milliseconds and memory in MiB.
 type bench struct {
-	ctx    context.Context //nolint:containedctx // the program's
+	ctx    context.Context
 	agent  string
 	oracle differential.Oracle
 

@@ -59,13 +59,13 @@ func TestBridgeConsumersAndBoots(t *testing.T) {
 		ovs-vsctl set Open_vSwitch . external_ids:ovn-remote=ssl:192.0.2.99:6642`)
 	must(t, environment.Machine.Reboot(ctx))
 	awaitReadyNode(ctx, t)
-	told := mustOutput(ctx, t, `systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'; systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
+	environmentOutput := mustOutput(ctx, t, `systemctl show -P Environment kubelet | grep -o 'KUBELET_NODE_IP=[^ ]*'; systemctl show -P Environment crio | grep -o 'CONTAINER_STREAM_ADDRESS=[^ ]*'
 		cat /run/nodeip-configuration/primary-ip; echo; cat /run/nodeip-configuration/ipv4; echo; ls /run/nodeip-configuration; ovs-vsctl get Open_vSwitch . external_ids:ovn-remote
 		systemctl show -P Result hcp-node-agent-node-ip; [ -e /run/configure-ovs-ran ] || echo br-ex was left alone; journalctl -b --no-pager | grep -c "ordering cycle"; true`)
 	want := "KUBELET_NODE_IP=" + now + "\nCONTAINER_STREAM_ADDRESS=" + now + "\n" + now + "\n" + now + "\nipv4\nprimary-ip\n\" \"\nsuccess\n" +
 		"br-ex was left alone\n0"
-	if told != want {
-		t.Errorf("after a boot with another address (before: %s):\n%s\nwant\n%s", was, told, want)
+	if environmentOutput != want {
+		t.Errorf("after a boot with another address (before: %s):\n%s\nwant\n%s", was, environmentOutput, want)
 	}
 	order := mustOutput(ctx, t, `a=$(systemctl show -P ExecMainExitTimestampMonotonic hcp-node-agent-node-ip)
 		for unit in crio kubelet; do [ "$a" -lt "$(systemctl show -P ExecMainStartTimestampMonotonic $unit)" ] && echo before $unit; done`)

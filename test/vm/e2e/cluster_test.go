@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // awaitReadyNode waits until the node is Ready since this boot and schedulable.
@@ -23,7 +23,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 	boot, err := environment.Machine.Output(ctx, "cat /proc/sys/kernel/random/boot_id")
 	must(t, err)
 	err = wait.PollUntilContextTimeout(ctx, time.Second, 5*time.Minute, true, func(ctx context.Context) (bool, error) {
-		node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+		node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
@@ -40,7 +40,7 @@ func awaitReadyNode(ctx context.Context, t *testing.T) {
 }
 
 // decideCSRs approves or denies every pending CSR, as an administrator does.
-func decideCSRs(ctx context.Context, t *testing.T, verdict certificatesv1.RequestConditionType) int {
+func decideCSRs(ctx context.Context, t *testing.T, decision certificatesv1.RequestConditionType) int {
 	t.Helper()
 	csrs := environment.Client.CertificatesV1().CertificateSigningRequests()
 	list, err := csrs.List(ctx, metav1.ListOptions{})
@@ -51,7 +51,7 @@ func decideCSRs(ctx context.Context, t *testing.T, verdict certificatesv1.Reques
 			continue
 		}
 		csr.Status.Conditions = append(csr.Status.Conditions, certificatesv1.CertificateSigningRequestCondition{
-			Type: verdict, Status: corev1.ConditionTrue, Reason: "Test", Message: "decided by the test",
+			Type: decision, Status: corev1.ConditionTrue, Reason: "Test", Message: "decided by the test",
 		})
 		_, err := csrs.UpdateApproval(ctx, csr.Name, &csr, metav1.UpdateOptions{})
 		must(t, err)
@@ -64,7 +64,7 @@ func decideCSRs(ctx context.Context, t *testing.T, verdict certificatesv1.Reques
 // in command lines, or in files that are not restricted to root.
 func checkNoSecrets(ctx context.Context, t *testing.T) {
 	t.Helper()
-	stub, err := environment.ControlPlane.CurrentUserData(ctx)
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	var document struct {
 		Ignition struct {
@@ -75,7 +75,7 @@ func checkNoSecrets(ctx context.Context, t *testing.T) {
 			}
 		}
 	}
-	must(t, json.Unmarshal(stub, &document))
+	must(t, json.Unmarshal(userData, &document))
 	var token string
 	for _, header := range document.Ignition.Config.Merge[0].HTTPHeaders {
 		if header.Name == "Authorization" {

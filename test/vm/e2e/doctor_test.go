@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // testDoctorBeforeJoin runs doctor on a machine that has never joined, without and with user data. It
@@ -17,8 +17,8 @@ import (
 func testDoctorBeforeJoin(ctx context.Context, t *testing.T) {
 	t.Helper()
 	checkContains(t, runAgent(ctx, t, report.Success, "doctor").Stdout, "has not joined a cluster", "the ignition server was not asked")
-	asked := runAgent(ctx, t, report.Success, "doctor --user-data "+scene.UserDataPath)
-	if strings.Contains(asked.Stdout, "was not asked") {
+	result := runAgent(ctx, t, report.Success, "doctor --user-data "+testenv.UserDataPath)
+	if strings.Contains(result.Stdout, "was not asked") {
 		t.Error("with a stub the ignition server was not asked")
 	}
 	if left := mustOutput(ctx, t, "ls /var/lib/hcp-node-agent 2>/dev/null || true"); left != "" {

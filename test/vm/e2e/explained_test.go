@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
@@ -47,24 +47,24 @@ func TestExplained(t *testing.T) {
 	repository, _, _ := strings.Cut(environment.ControlPlane.WorkloadImage, "@")
 	image := repository + ":none"
 	registry, _, _ := strings.Cut(image, "/")
-	told := runWithActions(ctx, t, "hcp-node-agent "+joinCommand,
-		outputAction{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + scene.NodeName, func() {
+	output := runWithActions(ctx, t, "hcp-node-agent "+joinCommand,
+		outputAction{"; no pod of a network plugin is assigned to this node, only kube-system/kube-apiserver-proxy-" + testenv.NodeName, func() {
 			setTaints(ctx, t, `[{"key":"team","value":"blue","effect":"NoSchedule"}]`)
 			createUnpullablePod(ctx, t, image)
 		}},
 		outputAction{"pod openshift-ovn-kubernetes/unpullable is not up: image " + image + " cannot be pulled: " + registry + " does not have it", func() {
 			must(t, server.SetNetwork(ctx, true))
 		}},
-		outputAction{"Node " + scene.NodeName + " takes no pods: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
+		outputAction{"Node " + testenv.NodeName + " takes no pods: taint team=blue:NoSchedule", func() { setTaints(ctx, t, "null") }},
 	)
-	checkContains(t, told, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
-		"oc adm taint node "+scene.NodeName+" team-", scene.NodeName+" is Ready and schedulable")
+	checkContains(t, output, "the network plugin has not written its configuration (/etc/kubernetes/cni/net.d/ is empty)", "crictl pull "+image,
+		"oc adm taint node "+testenv.NodeName+" team-", testenv.NodeName+" is Ready and schedulable")
 
 	// A taint that is not removed causes a failure that names it.
 	setTaints(ctx, t, `[{"key":"node.cloudprovider.kubernetes.io/uninitialized","value":"true","effect":"NoSchedule"}]`)
 	result = runAgent(ctx, t, report.Failed, "join --timeout 30s --skip "+skippedSteps+",kubelet,serving,ready")
-	checkContains(t, result.Stdout, "fail  schedulable Node "+scene.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
-		"oc adm taint node "+scene.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
+	checkContains(t, result.Stdout, "fail  schedulable Node "+testenv.NodeName+" takes no pods: taint node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule", "on platform None there is none and nobody does",
+		"oc adm taint node "+testenv.NodeName+" node.cloudprovider.kubernetes.io/uninitialized-")
 	setTaints(ctx, t, "null")
 
 	// kubelet's version differs from that of its unit; systemd and the journal report the cause.
@@ -82,7 +82,7 @@ func TestExplained(t *testing.T) {
 func setTaints(ctx context.Context, t *testing.T, taints string) {
 	t.Helper()
 	patch := fmt.Appendf(nil, `{"spec":{"taints":%s}}`, taints)
-	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, scene.NodeName, types.MergePatchType, patch, metav1.PatchOptions{})
+	_, err := environment.Client.CoreV1().Nodes().Patch(ctx, testenv.NodeName, types.MergePatchType, patch, metav1.PatchOptions{})
 	must(t, err)
 }
 
@@ -95,7 +95,7 @@ func createUnpullablePod(ctx context.Context, t *testing.T, image string) {
 	_, err := pods.Create(ctx, &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: "unpullable"},
 		Spec: corev1.PodSpec{
-			NodeName: scene.NodeName, HostNetwork: true, AutomountServiceAccountToken: &noToken,
+			NodeName: testenv.NodeName, HostNetwork: true, AutomountServiceAccountToken: &noToken,
 			Tolerations: []corev1.Toleration{{Operator: corev1.TolerationOpExists}},
 			Containers:  []corev1.Container{{Name: "main", Image: image}},
 		},

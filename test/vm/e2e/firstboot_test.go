@@ -12,7 +12,7 @@ import (
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/proxy"
 )
 
@@ -22,11 +22,11 @@ import (
 func TestFirstBootByCloudInit(t *testing.T) {
 	ctx := newContext(t)
 	removeAgent(ctx, t)
-	stub, err := environment.ControlPlane.CurrentUserData(ctx)
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data": "instance-id: first-boot\n",
-		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(stub)),
+		"user-data": exampleUserData(t, "first-boot.yaml", "CONTENT-OF-THE-STUB", string(userData)),
 	})
 	const waits = "systemctl show -P StatusText hcp-node-agent | grep -q '^identity: approval' && ! systemctl show -P MainPID hcp-node-agent | grep -qx 0"
 	await(ctx, t, waits)
@@ -62,9 +62,9 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	through, err := proxy.Start(ctx, environment.ControlPlane.Netns, gateway, t.TempDir())
 	must(t, err)
 	defer through.Stop()
-	stub, err := environment.ControlPlane.CurrentUserData(ctx)
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
-	stub, err = through.UserData(stub)
+	userData, err = through.UserData(userData)
 	must(t, err)
 	network, err := os.ReadFile("../../../examples/cloud-init/network-config.yaml")
 	must(t, err)
@@ -72,8 +72,8 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 	bootWithSeed(ctx, t, map[string]string{
 		"meta-data":      "instance-id: with-a-ticket\n",
 		"network-config": strings.NewReplacer("192.0.2.17/24", "192.0.2.104/24", "192.0.2.53", "192.0.2.1").Replace(string(network)),
-		"user-data": exampleUserData(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(stub),
-			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", scene.NodeName),
+		"user-data": exampleUserData(t, "ticket.yaml", "CONTENT-OF-THE-STUB", string(userData),
+			"CONTENT-OF-worker-7.ticket", mustOutput(ctx, t, "cat /root/worker-0.ticket"), "worker-7", testenv.NodeName),
 	})
 	await(ctx, t, "systemctl is-active hcp-node-agent && ! ls /etc/hcp-node-agent/node.ticket")
 	awaitReadyNode(ctx, t)
@@ -81,9 +81,9 @@ func TestFirstBootWithJoinToken(t *testing.T) {
 		strings.Contains(address, "dynamic") || !strings.HasSuffix(address, "manual") {
 		t.Errorf("br-ex has %s", address)
 	}
-	asked, err := through.Log()
+	requests, err := through.Log()
 	must(t, err)
-	checkContains(t, asked, "CONNECT "+environment.ControlPlane.IgnitionEndpoint)
+	checkContains(t, requests, "CONNECT "+environment.ControlPlane.IgnitionEndpoint)
 }
 
 // bootWithSeed reboots the machine as if it had never run cloud-init, with the modules that

@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // TestNodeLifeCycle tests the life cycle of a node.
@@ -24,13 +24,13 @@ func TestNodeLifeCycle(t *testing.T) {
 	must(t, err)
 	must(t, session.Connect(ctx))
 	runAgent(ctx, t, report.Success, joinCommand)
-	if who, err := session.Output(ctx, "hostname"); err != nil || who != scene.NodeName || !session.Connected() {
+	if who, err := session.Output(ctx, "hostname"); err != nil || who != testenv.NodeName || !session.Connected() {
 		t.Errorf("the session over the uplink did not survive: %q, %v", who, err)
 	}
 	session.Disconnect()
 	pod, err := environment.RunPod(ctx, "first")
 	must(t, err)
-	if pod.Spec.NodeName != scene.NodeName {
+	if pod.Spec.NodeName != testenv.NodeName {
 		t.Errorf("the pod runs on %q", pod.Spec.NodeName)
 	}
 
@@ -71,29 +71,29 @@ func TestNodeLifeCycle(t *testing.T) {
 	renewUserData(ctx, t)
 	makeManualChanges(ctx, t)
 	left := runAgent(ctx, t, report.Success, "leave")
-	checkContains(t, left.Stdout, "oc delete node "+scene.NodeName)
+	checkContains(t, left.Stdout, "oc delete node "+testenv.NodeName)
 	checkManualChangesKept(ctx, t, left.Stdout)
 	checkHostState(ctx, t, before)
 
-	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 	runAgent(ctx, t, report.Success, joinCommand)
 	_, err = environment.RunPod(ctx, "second")
 	must(t, err)
 
-	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
-	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+scene.NodeName+" was deleted from the cluster")
+	must(t, environment.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
+	checkContains(t, runAgent(ctx, t, report.Failed, "doctor").Stdout, "Node "+testenv.NodeName+" was deleted from the cluster")
 	runAgent(ctx, t, report.Success, "join")
 	awaitReadyNode(ctx, t)
 }
 
-// renewUserData gives a joined host without a client certificate new user data, as doctor recommends.
+// renewUserData joins a host that has lost its client certificate with new user data, as doctor recommends.
 // The agent fetches the payload again for its bootstrap credential.
 func renewUserData(ctx context.Context, t *testing.T) {
 	t.Helper()
 	must(t, environment.ControlPlane.RotateToken(ctx))
-	stub, err := environment.ControlPlane.CurrentUserData(ctx)
+	userData, err := environment.ControlPlane.CurrentUserData(ctx)
 	must(t, err)
-	must(t, environment.Machine.Put(ctx, scene.UserDataPath, bytes.NewReader(stub), 0o600))
+	must(t, environment.Machine.Put(ctx, testenv.UserDataPath, bytes.NewReader(userData), 0o600))
 	mustOutput(ctx, t, "systemctl stop kubelet && rm /var/lib/kubelet/pki/kubelet-client-*")
 	result := runAgent(ctx, t, report.Success, joinCommand)
 	checkContains(t, result.Stdout, "until ", "(CSR node-csr-", "the bootstrap credential is removed from it")
@@ -110,9 +110,9 @@ func makeManualChanges(ctx context.Context, t *testing.T) {
 
 // checkManualChangesKept checks that leave has kept these changes and the original file, and that leave
 // reports them. It then removes them for the comparison of the host state.
-func checkManualChangesKept(ctx context.Context, t *testing.T, said string) {
+func checkManualChangesKept(ctx context.Context, t *testing.T, output string) {
 	t.Helper()
-	checkContains(t, said, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
+	checkContains(t, output, "how it was before is in /etc/containers/registries.conf.before-hcp-node-agent", "/etc/cni/net.d/mine.conflist")
 	mustOutput(ctx, t, `tail -n 1 /etc/containers/registries.conf | grep -qx '# mine' &&
 		mv /etc/containers/registries.conf.before-hcp-node-agent /etc/containers/registries.conf &&
 		rm /etc/cni/net.d/mine.conflist && rmdir -p --ignore-fail-on-non-empty /etc/cni/net.d`)

@@ -12,11 +12,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // environment is the environment that all tests use in sequence.
-var environment *scene.Environment
+var environment *testenv.Environment
 
 // installedSnapshot is the machine's snapshot after the installation of the agent.
 const installedSnapshot = "installed"
@@ -24,7 +24,7 @@ const installedSnapshot = "installed"
 func TestMain(m *testing.M) {
 	code, err := runTests(m)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "setting the scene:", err)
+		fmt.Fprintln(os.Stderr, "setting up the test environment:", err)
 		code = 1
 	}
 	os.Exit(code)
@@ -42,7 +42,7 @@ func runTests(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
-	environment, err = scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	environment, err = testenv.Open(ctx, testenv.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
 	if err != nil {
 		return 1, err
 	}

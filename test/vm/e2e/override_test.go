@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // ownedHostScript creates accounts and files on the host before the join.
@@ -80,12 +80,12 @@ func TestOverrideAndDrop(t *testing.T) {
 	before, labelled := hostState(ctx, t), mustOutput(ctx, t, labelScript)
 
 	mustOutput(ctx, t, "echo '"+retiring+"' >/root/retiring.ign")
-	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+scene.UserDataPath+" --ignition-override /root/retiring.ign")
+	refused := runAgent(ctx, t, report.Refused, "plan --user-data "+testenv.UserDataPath+" --ignition-override /root/retiring.ign")
 	checkContains(t, refused.Stdout+refused.Stderr, "join removes no users", "userdel --remove retired")
 	mustOutput(ctx, t, "rm /root/retiring.ign")
 
 	const with = " --ignition-override /root/site.ign --payload-drop /etc/sysctl.d/inotify.conf"
-	planned := runAgent(ctx, t, report.Success, "plan --diff --user-data "+scene.UserDataPath+with)
+	planned := runAgent(ctx, t, report.Success, "plan --diff --user-data "+testenv.UserDataPath+with)
 	checkContains(t, planned.Stdout, "+192.0.2.250 site", "+ probe", "= /etc/site/kept.conf", "site.probe=1", "payload.drop has it")
 	if strings.Contains(planned.Stdout, "canary") {
 		t.Error("the plan shows a password hash")

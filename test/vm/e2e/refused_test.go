@@ -22,10 +22,10 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 	before := hostState(ctx, t)
 	server := environment.ControlPlane.AdminClient
 	for name, test := range map[string]struct {
-		spoil func() error
-		args  string
-		code  report.Code
-		says  []string
+		spoil    func() error
+		args     string
+		code     report.Code
+		messages []string
 	}{
 		"expired token": {
 			func() error { return server.ExpireTokens(ctx) }, "--timeout 10s",
@@ -80,7 +80,7 @@ func TestRefusedAndNothingChanged(t *testing.T) {
 			must(t, environment.CopyInputs(ctx))
 			must(t, test.spoil())
 			result := runAgent(ctx, t, test.code, joinCommand+" "+test.args)
-			checkContains(t, result.Stdout+result.Stderr, test.says...)
+			checkContains(t, result.Stdout+result.Stderr, test.messages...)
 			checkHostState(ctx, t, before)
 			// An error before any change must not even create the directory.
 			if left := mustOutput(ctx, t, "test ! -e /var/lib/hcp-node-agent || find /var/lib/hcp-node-agent -mindepth 1"); left != "" {

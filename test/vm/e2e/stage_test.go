@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
@@ -70,10 +70,10 @@ func runAgent(ctx context.Context, t *testing.T, want report.Code, args string) 
 
 // joinByUserData is a join by user data. Under emulation beside other machines, the migration into br-ex
 // can take longer than the default timeout.
-const joinByUserData = "join --network-timeout 5m --user-data " + scene.UserDataPath
+const joinByUserData = "join --network-timeout 5m --user-data " + testenv.UserDataPath
 
 // joinCommand is the command of an administrator who has an approver's kubeconfig.
-const joinCommand = joinByUserData + " --approve-with " + scene.ApproverKubeconfigPath
+const joinCommand = joinByUserData + " --approve-with " + testenv.ApproverKubeconfigPath
 
 // runUntilOutput runs a command in the machine and calls then as soon as the command prints text. It
 // returns the output when the command has ended.

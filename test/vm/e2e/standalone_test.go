@@ -19,7 +19,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/internal/ignition"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/kubelet"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // workersCA is the path in the machine of the machine-config server's CA. workersUserData is the
@@ -40,11 +40,11 @@ func TestStandaloneCluster(t *testing.T) {
 		must(t, err)
 		must(t, environment.Machine.Put(ctx, to, bytes.NewReader(content), 0o600))
 	}
-	mustOutput(ctx, t, "rm "+scene.UserDataPath) // no file of the hosted cluster is needed
+	mustOutput(ctx, t, "rm "+testenv.UserDataPath) // no file of the hosted cluster is needed
 	// Debian 12 has no nmstate, which the payload's nmstate.service runs.
 	mustOutput(ctx, t, `printf '#!/bin/sh\n' >/usr/bin/nmstatectl && chmod 0755 /usr/bin/nmstatectl`)
 
-	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + scene.ApproverKubeconfigPath
+	byValues := "join --network-timeout 5m --endpoint " + environment.ControlPlane.MachineConfigURL + " --ca-file " + workersCA + " --approve-with " + testenv.ApproverKubeconfigPath
 	joined := runAgent(ctx, t, report.Success, byValues)
 	checkContains(t, joined.Stdout, "joins by api-int.", "is Ready and schedulable")
 	for _, wrong := range []string{"NodePool", "hosted", "platform None", "token", "bootstrap credential is removed"} {
@@ -54,7 +54,7 @@ func TestStandaloneCluster(t *testing.T) {
 	}
 	_, err := environment.RunPod(ctx, "standalone")
 	must(t, err)
-	node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if pool, labelled := node.Labels[kubelet.NodePoolLabel]; labelled {
 		t.Errorf("the Node is labelled with the NodePool %q", pool)
@@ -63,7 +63,7 @@ func TestStandaloneCluster(t *testing.T) {
 	checkRequestsWithoutToken(t)
 
 	// The cluster's own user data has the same result.
-	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+workersUserData+" --approve-with "+scene.ApproverKubeconfigPath).Stdout, "nothing was changed")
+	checkContains(t, runAgent(ctx, t, report.Success, "join --user-data "+workersUserData+" --approve-with "+testenv.ApproverKubeconfigPath).Stdout, "nothing was changed")
 	var plan struct{ Empty bool }
 	must(t, json.Unmarshal([]byte(runAgent(ctx, t, report.Success, "plan --output json").Stdout), &plan))
 	if !plan.Empty {
@@ -141,10 +141,10 @@ func checkFilesAsServed(ctx context.Context, t *testing.T) {
 // checkRequestsWithoutToken checks the requests that the machine-config server has received.
 func checkRequestsWithoutToken(t *testing.T) {
 	t.Helper()
-	said, err := os.ReadFile(filepath.Join(environment.ControlPlane.Logs, "machine-config-server.log"))
+	log, err := os.ReadFile(filepath.Join(environment.ControlPlane.Logs, "machine-config-server.log"))
 	must(t, err)
-	const asked = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
-	if !strings.Contains(string(said), asked) {
-		t.Errorf("the machine-config server was asked\n%s", said)
+	const request = `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1" User-Agent: "hcp-node-agent" Authorization: false: 200`
+	if !strings.Contains(string(log), request) {
+		t.Errorf("the machine-config server was asked\n%s", log)
 	}
 }

@@ -18,7 +18,7 @@ import (
 
 	"github.com/hcp-node-agent/hcp-node-agent/internal/approver"
 	"github.com/hcp-node-agent/hcp-node-agent/internal/report"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // TestJoinTokenAndService joins with a join token and without manual approval: the approver accepts
@@ -29,7 +29,7 @@ func TestJoinTokenAndService(t *testing.T) {
 	ctx := newContext(t)
 	createJoinToken(ctx, t)
 	runAgent(ctx, t, report.Success, joinByUserData+" --ticket /root/worker-0.ticket")
-	node, err := environment.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+	node, err := environment.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	if node.Labels["example.com/rack"] != "7" || node.Labels["hypershift.openshift.io/nodePool"] == "" {
 		t.Errorf("the Node has the labels %v", node.Labels)
@@ -78,9 +78,9 @@ func createJoinToken(ctx context.Context, t *testing.T) {
 		return command
 	}
 	kubeconfig := environment.ControlPlane.Kubeconfig
-	must(t, own(ctx, "ticket", "create", "--node", scene.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
+	must(t, own(ctx, "ticket", "create", "--node", testenv.NodeName, "--address", "192.0.2.104", "--label", "example.com/rack=7",
 		"--kubeconfig", kubeconfig, "--output-dir", dir).Run())
-	content, err := os.ReadFile(filepath.Join(dir, scene.NodeName+".ticket"))
+	content, err := os.ReadFile(filepath.Join(dir, testenv.NodeName+".ticket"))
 	must(t, err)
 	must(t, environment.Machine.Put(ctx, "/root/worker-0.ticket", bytes.NewReader(content), 0o600))
 	ctx, stop := context.WithCancel(ctx)

@@ -60,7 +60,7 @@ func (l *Lab) Probe(target netip.Addr) (*Probe, error) {
 	if target.Is6() {
 		network = "ip6:ipv6-icmp"
 	}
-	p := &Probe{target: target, stop: make(chan struct{}), id: uint16(os.Getpid())} //nolint:gosec // tells ours from others
+	p := &Probe{target: target, stop: make(chan struct{}), id: uint16(os.Getpid())} //nolint:gosec // distinguishes this probe's requests
 	err := l.peer.do(func() (err error) {
 		p.conn, err = net.ListenPacket(network, "")
 		return err
@@ -123,7 +123,7 @@ func (p *Probe) send() {
 		sequence := len(p.sent)
 		p.sent = append(p.sent, probeRequest{at: time.Now()})
 		p.mu.Unlock()
-		_, _ = p.conn.WriteTo(echo(p.target.Is6(), p.id, uint32(sequence)), target) //nolint:gosec // that it fails is what is measured
+		_, _ = p.conn.WriteTo(echo(p.target.Is6(), p.id, uint32(sequence)), target) //nolint:gosec // a failure counts as lost
 	}
 }
 

@@ -65,7 +65,7 @@ func TestLeaveInterrupted(t *testing.T) {
 	}
 }
 
-// runInterrupted runs mortal, which is interrupted and must exit by itself, and returns the exit
+// runInterrupted runs mortal, which is interrupted and must exit, and returns the exit
 // code.
 func runInterrupted(ctx context.Context, t *testing.T, args string) report.Code {
 	t.Helper()

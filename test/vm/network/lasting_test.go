@@ -88,9 +88,9 @@ func TestLeaveAfterNICRename(t *testing.T) {
 	renameNIC(ctx, t, h)
 	refused, err := machine.Run(ctx, "hcp-node-agent leave --no-drain; exit $?")
 	must(t, err)
-	said := refused.Stdout + refused.Stderr
-	t.Log(said)
-	command := regexp.MustCompile(`nmcli connection modify \S+ connection.interface-name lan0`).FindString(said)
+	output := refused.Stdout + refused.Stderr
+	t.Log(output)
+	command := regexp.MustCompile(`nmcli connection modify \S+ connection.interface-name lan0`).FindString(output)
 	if refused.ExitCode == int(report.Success) || command == "" {
 		t.Fatalf("exit code %d", refused.ExitCode)
 	}

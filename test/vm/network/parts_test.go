@@ -46,16 +46,16 @@ const criticalStep = "given to its new profile"
 // migrationSteps runs a migration with mortal and returns the text that announces each step.
 func migrationSteps(ctx context.Context, t *testing.T, h host) []string {
 	t.Helper()
-	said, err := machine.Output(ctx, "mortal"+shortTimeout+h.Flags)
+	output, err := machine.Output(ctx, "mortal"+shortTimeout+h.Flags)
 	must(t, err)
 	var found []string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(output) {
 		if kind, message, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok && kind == "wait" {
 			found = append(found, message)
 		}
 	}
 	if len(found) < 8 {
-		t.Fatalf("the move does not say what it waits for:\n%s", said)
+		t.Fatalf("the move does not say what it waits for:\n%s", output)
 	}
 	return found
 }

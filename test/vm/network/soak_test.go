@@ -59,7 +59,7 @@ func TestPowerCuts(t *testing.T) {
 	for _, kind := range kinds {
 		name := fnv.New64()
 		_, _ = name.Write([]byte(kind.Name))              // never fails
-		dice := rand.New(rand.NewPCG(seed, name.Sum64())) //nolint:gosec // to be repeated
+		dice := rand.New(rand.NewPCG(seed, name.Sum64())) //nolint:gosec // must be repeatable
 		t.Run(kind.Name, func(t *testing.T) {
 			ctx, _ := newHost(t, kind)
 			began := time.Now()

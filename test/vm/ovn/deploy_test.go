@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/hcp-node-agent/hcp-node-agent/test/bed"
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm/internal/child"
 )
 
@@ -40,7 +40,7 @@ const (
 
 // cluster is a control plane and a machine, with OVN-Kubernetes deployed.
 type cluster struct {
-	*scene.Environment
+	*testenv.Environment
 
 	dir     string // for logs
 	kubectl string

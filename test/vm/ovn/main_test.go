@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // testCluster has the control plane, the machine and the network operator's components.
@@ -40,7 +40,7 @@ func run(m *testing.M) (int, error) {
 		return 1, err
 	}
 	began := time.Now()
-	s, err := scene.Open(ctx, scene.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
+	s, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: dir, Log: os.Stderr, Snapshot: true})
 	if err != nil {
 		return 1, err
 	}

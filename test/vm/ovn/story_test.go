@@ -14,12 +14,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // Under emulation beside other machines the migration into br-ex can take longer
 // than the default timeout.
-const joinCommand = "join --network-timeout 5m --user-data " + scene.UserDataPath + " --approve-with " + scene.ApproverKubeconfigPath
+const joinCommand = "join --network-timeout 5m --user-data " + testenv.UserDataPath + " --approve-with " + testenv.ApproverKubeconfigPath
 
 // TestJoinAndLeaveWithOVNKubernetes tests the life cycle of a node: OVN-Kubernetes uses br-ex,
 // pods have a network, and leave removes all of it. THOROUGH=1 adds a reboot, a restart of
@@ -57,7 +57,7 @@ func TestJoinAndLeaveWithOVNKubernetes(t *testing.T) {
 		return
 	}
 	step(t, "second join", func() {
-		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, scene.NodeName, metav1.DeleteOptions{}))
+		must(t, testCluster.Client.CoreV1().Nodes().Delete(ctx, testenv.NodeName, metav1.DeleteOptions{}))
 		must(t, testCluster.ControlPlane.RotateToken(ctx))
 		must(t, testCluster.CopyInputs(ctx))
 		runAgent(ctx, t, 20*time.Minute, joinCommand)

@@ -21,7 +21,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 const namespace = "openshift-ovn-kubernetes"
@@ -31,7 +31,7 @@ func awaitNode(ctx context.Context, t *testing.T) {
 	t.Helper()
 	boot := output(ctx, t, "cat /proc/sys/kernel/random/boot_id")
 	err := wait.PollUntilContextTimeout(ctx, time.Second, 15*time.Minute, true, func(ctx context.Context) (bool, error) {
-		node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+		node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 		if err != nil || node.Status.NodeInfo.BootID != boot || len(node.Spec.Taints) > 0 {
 			return false, nil //nolint:nilerr // not yet
 		}
@@ -69,7 +69,7 @@ func isReady(pod corev1.Pod) bool {
 // checkGatewayIsBridge checks that OVN-Kubernetes uses br-ex as the node's gateway.
 func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	var gateway struct {
 		Default struct {
@@ -82,7 +82,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 	must(t, json.Unmarshal([]byte(node.Annotations["k8s.ovn.org/l3-gateway-config"]), &gateway))
 	got := gateway.Default
 	want := got
-	want.InterfaceID = "br-ex_" + scene.NodeName
+	want.InterfaceID = "br-ex_" + testenv.NodeName
 	want.MAC = output(ctx, t, "cat /sys/class/net/br-ex/address")
 	want.IP = output(ctx, t, `ip -4 -o address show br-ex | awk '!/169\.254\./ { print $4 }'`)
 	want.NextHop = hostAddress
@@ -90,7 +90,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 		t.Errorf("the node's gateway is %+v, want %+v", got, want)
 	}
 	ports := output(ctx, t, "ovs-vsctl list-ports br-ex; ovs-vsctl list-ports br-int | grep -c '^patch-br-int-to-br-ex'")
-	if ports != "eth0\npatch-br-ex_"+scene.NodeName+"-to-br-int\n1" {
+	if ports != "eth0\npatch-br-ex_"+testenv.NodeName+"-to-br-int\n1" {
 		t.Errorf("the ports of br-ex, and the number of patch ports of br-int: %q", ports)
 	}
 }
@@ -98,7 +98,7 @@ func checkGatewayIsBridge(ctx context.Context, t *testing.T) {
 // checkTraffic checks each traffic direction of a workload.
 func checkTraffic(ctx context.Context, t *testing.T) {
 	t.Helper()
-	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, scene.NodeName, metav1.GetOptions{})
+	node, err := testCluster.Client.CoreV1().Nodes().Get(ctx, testenv.NodeName, metav1.GetOptions{})
 	must(t, err)
 	address := ""
 	for _, a := range node.Status.Addresses {

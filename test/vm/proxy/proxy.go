@@ -83,9 +83,9 @@ func (p *Proxy) Stop() { p.server.Kill() }
 
 // UserData returns user data that uses the proxy, as that of a hosted cluster with a proxy
 // configuration does.
-func (p *Proxy) UserData(stub []byte) ([]byte, error) {
+func (p *Proxy) UserData(userData []byte) ([]byte, error) {
 	var document map[string]map[string]any
-	if err := json.Unmarshal(stub, &document); err != nil {
+	if err := json.Unmarshal(userData, &document); err != nil {
 		return nil, fmt.Errorf("reading a stub: %w", err)
 	}
 	document["ignition"]["proxy"] = map[string]any{"httpsProxy": p.URL}

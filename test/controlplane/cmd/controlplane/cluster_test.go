@@ -19,8 +19,8 @@ const (
 	servingSigner = certificatesv1.KubeletServingSignerName
 )
 
-// config reads a kubeconfig; one that is meant for nodes is led over loopback,
-// with the name that its certificate has.
+// config reads a kubeconfig. A kubeconfig for nodes is redirected to the loopback interface and
+// keeps the server name of the certificate.
 func (c *controlPlane) config(t *testing.T, path string) *rest.Config {
 	t.Helper()
 	config, err := clientcmd.BuildConfigFromFlags("", path)
@@ -47,9 +47,9 @@ func client(t *testing.T, config *rest.Config) kubernetes.Interface {
 	return client
 }
 
-// One story, as every part needs the one before: what a hosted cluster
-// approves and what it leaves to a person.
-func whoApprovesWhat(t *testing.T, c *controlPlane) {
+// testApproval tests which requests a hosted cluster approves automatically, and which need
+// manual approval. Each part depends on the part before.
+func testApproval(t *testing.T, c *controlPlane) {
 	ctx := context.Background()
 	bootstrapConfig := c.config(t, c.BootstrapKubeconfig)
 	bootstrap, approver := client(t, bootstrapConfig), client(t, c.config(t, c.ApproverKubeconfig))
@@ -66,8 +66,8 @@ func whoApprovesWhat(t *testing.T, c *controlPlane) {
 	nodeConfig.CertData, nodeConfig.KeyData = joined.await(t, bootstrap), joined.key
 	node := client(t, nodeConfig)
 
-	// Renewal is approved by itself. So the approving controller has run, and
-	// what is still pending then, it does not approve.
+	// Renewals are approved automatically. A CSR that is still pending afterwards is therefore
+	// not approved by the controller.
 	renewal := request(t, node, clientSigner, "worker-joined")
 	renewal.await(t, node)
 	serving := request(t, node, servingSigner, "worker-joined")
@@ -75,7 +75,7 @@ func whoApprovesWhat(t *testing.T, c *controlPlane) {
 	second.await(t, node)
 	for _, pending := range []csr{left, serving} {
 		if conditions := pending.conditions(t, approver); len(conditions) > 0 {
-			t.Errorf("%s: nobody was to decide about it, but: %v", pending.name, conditions)
+			t.Errorf("%s: %v, want no conditions", pending.name, conditions)
 		}
 	}
 	if err := approve(ctx, approver, serving.name); err != nil {

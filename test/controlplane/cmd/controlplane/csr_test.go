@@ -18,13 +18,13 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// csr is a CertificateSigningRequest of a node and its key.
+// csr is a node's CertificateSigningRequest and its key.
 type csr struct {
 	name string
 	key  []byte
 }
 
-// request makes a CSR as kubelet does.
+// request creates a CSR as kubelet does.
 func request(t *testing.T, as kubernetes.Interface, signer, node string) csr {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// untilEOF returns when a stream has ended, whatever came before.
-func untilEOF(stream io.Reader) {
+// discardUntilEOF blocks until the stream ends.
+func discardUntilEOF(stream io.Reader) {
 	_, _ = io.Copy(io.Discard, stream)
 }
 
-// whenProcessEnds calls ended when a process, not necessarily the parent, ends.
-func whenProcessEnds(pid int, ended func()) error {
+// onProcessExit calls exited when the process exits, which need not be the parent.
+func onProcessExit(pid int, ended func()) error {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return fmt.Errorf("watching process %d: %w", pid, err)

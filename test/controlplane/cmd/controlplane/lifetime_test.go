@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-func TestNothingIsLeftBehind(t *testing.T) {
+func TestStopCleansUp(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		stop func(*controlPlane) error
-		runs bool // the run folder may stay: nobody was left to remove it
+		runs bool // the run directory can remain, because the process could not remove it
 	}{
 		{"standard input ends", func(c *controlPlane) error { return c.stdin.Close() }, false},
 		{"SIGTERM", func(c *controlPlane) error { return c.cmd.Process.Signal(syscall.SIGTERM) }, false},
@@ -33,12 +33,12 @@ func TestNothingIsLeftBehind(t *testing.T) {
 			if err := c.cmd.Wait(); err != nil && !test.runs {
 				t.Errorf("ended with %v\n%s", err, c.stderr)
 			}
-			c.expectNothing(t, test.runs)
+			c.expectCleanedUp(t, test.runs)
 		})
 	}
 }
 
-func TestADeadPartEndsTheControlPlane(t *testing.T) {
+func TestExitsWhenComponentExits(t *testing.T) {
 	c := start(t)
 	for id, name := range c.processes(t) {
 		if filepath.Base(name) != "etcd" {
@@ -52,16 +52,16 @@ func TestADeadPartEndsTheControlPlane(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := c.cmd.Wait(); err == nil || !strings.Contains(c.stderr.String(), "etcd ended by itself (signal: killed)") {
+	if err := c.cmd.Wait(); err == nil || !strings.Contains(c.stderr.String(), "etcd exited unexpectedly (signal: killed)") {
 		t.Errorf("ended with %v:\n%s", err, c.stderr)
 	}
-	c.expectNothing(t, false)
+	c.expectCleanedUp(t, false)
 }
 
-func (c *controlPlane) expectNothing(t *testing.T, runFolder bool) {
+func (c *controlPlane) expectCleanedUp(t *testing.T, runDirectory bool) {
 	t.Helper()
-	// The kernel kills the children of a killed program; that they are gone
-	// from the process table is a matter of whoever inherits them.
+	// The kernel kills the children of a killed process. When they leave the process table
+	// depends on the process that inherits them.
 	for deadline := time.Now().Add(10 * time.Second); len(c.processes(t)) > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("still running: %v", c.processes(t))
@@ -72,7 +72,7 @@ func (c *controlPlane) expectNothing(t *testing.T, runFolder bool) {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		if entry.Name() == "logs" || entry.Name() == "run" && runFolder {
+		if entry.Name() == "logs" || entry.Name() == "run" && runDirectory {
 			continue
 		}
 		t.Errorf("%s is left", entry.Name())

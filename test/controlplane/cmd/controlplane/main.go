@@ -1,5 +1,5 @@
-// Command controlplane runs a hosted control plane in miniature until it is
-// told to stop, and prints one JSON document when everything is ready.
+// Command controlplane runs a miniature hosted control plane until it is stopped, and prints one
+// JSON document when every component is ready.
 package main
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/hosted"
 )
 
-// startTimeout is many times what a start takes on a slow machine.
+// startTimeout is many times the duration of a start on a slow machine.
 const startTimeout = 3 * time.Minute
 
 func main() {
@@ -29,8 +29,8 @@ func main() {
 func run(args []string) error {
 	flags := flag.NewFlagSet("controlplane", flag.ContinueOnError)
 	var options hosted.Options
-	flags.StringVar(&options.Dir, "dir", "", "folder for logs and state")
-	flags.StringVar(&options.Bin, "bin", "", "folder with the binaries, as build.sh prints it")
+	flags.StringVar(&options.Dir, "dir", "", "directory for logs and state")
+	flags.StringVar(&options.Bin, "bin", "", "directory with the binaries, as printed by build.sh")
 	flags.StringVar(&options.Name, "name", "demo", "name of the hosted cluster")
 	parent := flags.Int("parent-pid", 0, "stop when this process ends")
 	stdin := flags.Bool("until-stdin-closes", false, "stop when standard input ends")
@@ -38,18 +38,18 @@ func run(args []string) error {
 		return err
 	}
 	if options.Dir == "" || options.Bin == "" {
-		return errors.New("--dir and --bin are needed")
+		return errors.New("--dir and --bin are required")
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	// A starter that died takes the other end of our output with it; the
-	// signal's default would end this process without cleaning up.
+	// When the parent process exits, standard output is closed. The default action of SIGPIPE
+	// would end this process without cleanup.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	if *stdin {
-		go func() { defer cancel(); untilEOF(os.Stdin) }()
+		go func() { defer cancel(); discardUntilEOF(os.Stdin) }()
 	}
 	if *parent != 0 {
-		if err := whenProcessEnds(*parent, cancel); err != nil {
+		if err := onProcessExit(*parent, cancel); err != nil {
 			return err
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
-// controlPlane is the program, running.
+// controlPlane is a running controlplane process.
 type controlPlane struct {
 	api.Document
 	dir    string
@@ -22,7 +22,7 @@ type controlPlane struct {
 	stderr *bytes.Buffer
 }
 
-// start builds what is missing and runs the program until it is ready.
+// start builds missing binaries, starts the control plane and waits until it is ready.
 func start(t *testing.T) *controlPlane {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -34,9 +34,9 @@ func start(t *testing.T) *controlPlane {
 	if err != nil {
 		t.Fatalf("building: %v", err)
 	}
-	folder := strings.TrimSpace(string(bin))
+	dir := strings.TrimSpace(string(bin))
 	c := &controlPlane{dir: t.TempDir(), stderr: &bytes.Buffer{}}
-	c.cmd = exec.Command(filepath.Join(folder, "controlplane"), "--dir", c.dir, "--bin", folder, "--until-stdin-closes")
+	c.cmd = exec.Command(filepath.Join(dir, "controlplane"), "--dir", c.dir, "--bin", dir, "--until-stdin-closes")
 	c.cmd.Stderr = c.stderr
 	if c.stdin, err = c.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func start(t *testing.T) *controlPlane {
 	}
 	t.Cleanup(func() {
 		c.stdin.Close()
-		_ = c.cmd.Wait() // the tests that stop it themselves have looked at the outcome
+		_ = c.cmd.Wait() // the tests that stop the process themselves have checked the result
 	})
 	if err := json.NewDecoder(stdout).Decode(&c.Document); err != nil {
 		c.stdin.Close()
@@ -61,7 +61,8 @@ func start(t *testing.T) *controlPlane {
 	return c
 }
 
-// processes are the ids of all processes whose command line names the folder.
+// processes returns the executables, by process ID, of all processes whose command line contains
+// the directory.
 func (c *controlPlane) processes(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}

@@ -15,9 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inside connects from inside the control plane's namespace, as a machine on
-// its bridge does.
-func (c *controlPlane) inside(network, address string) (conn net.Conn, err error) {
+// dialInside connects from inside the control plane's namespace, as a machine on its bridge does.
+func (c *controlPlane) dialInside(network, address string) (conn net.Conn, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -36,9 +35,9 @@ func (c *controlPlane) inside(network, address string) (conn net.Conn, err error
 	return conn, err
 }
 
-func machinesFindEverythingByName(t *testing.T, c *controlPlane) {
+func testNameResolution(t *testing.T, c *controlPlane) {
 	resolver := &net.Resolver{PreferGo: true, Dial: func(_ context.Context, network, _ string) (net.Conn, error) {
-		return c.inside(network, "192.0.2.1:53")
+		return c.dialInside(network, "192.0.2.1:53")
 	}}
 	for _, server := range []string{c.IgnitionEndpoint, c.Registry, "api.demo.example.com:6443", "api-int.demo.example.com:6443", "api-int.demo.example.com:22623"} {
 		host, port, err := net.SplitHostPort(server)
@@ -50,7 +49,7 @@ func machinesFindEverythingByName(t *testing.T, c *controlPlane) {
 			t.Errorf("%s is %v, %v; want 192.0.2.1", host, addresses, err)
 			continue
 		}
-		conn, err := c.inside("tcp4", net.JoinHostPort(addresses[0], port))
+		conn, err := c.dialInside("tcp4", net.JoinHostPort(addresses[0], port))
 		if err != nil {
 			t.Errorf("connecting to %s: %v", server, err)
 			continue
@@ -59,8 +58,8 @@ func machinesFindEverythingByName(t *testing.T, c *controlPlane) {
 	}
 }
 
-func stubFetchesThePayload(t *testing.T, c *controlPlane) {
-	var stub struct {
+func testUserDataFetchesPayload(t *testing.T, c *controlPlane) {
+	var userData struct {
 		Ignition struct {
 			Config struct {
 				Merge []struct {
@@ -74,21 +73,21 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal(content, &stub); err != nil {
+	if err := json.Unmarshal(content, &userData); err != nil {
 		t.Fatal(err)
 	}
 	ca, err := os.ReadFile(c.IgnitionCA)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequest(http.MethodGet, stub.Ignition.Config.Merge[0].Source, nil)
+	request, err := http.NewRequest(http.MethodGet, userData.Ignition.Config.Merge[0].Source, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, header := range stub.Ignition.Config.Merge[0].HTTPHeaders {
+	for _, header := range userData.Ignition.Config.Merge[0].HTTPHeaders {
 		request.Header.Set(header.Name, header.Value)
 	}
-	status, got := asMachine(t, request, ca, c.IgnitionForward)
+	status, got := doAsMachine(t, request, ca, c.IgnitionForward)
 	want, err := os.ReadFile(c.Payload)
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +97,9 @@ func stubFetchesThePayload(t *testing.T, c *controlPlane) {
 	}
 }
 
-// asMachine asks a server of the bed as a machine does that trusts ca alone.
-func asMachine(t *testing.T, request *http.Request, ca []byte, forward string) (status int, body []byte) {
+// doAsMachine sends a request to a server of the test environment, as a machine does that trusts
+// only ca.
+func doAsMachine(t *testing.T, request *http.Request, ca []byte, forward string) (status int, body []byte) {
 	t.Helper()
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(ca)

@@ -6,21 +6,21 @@ import (
 	"testing"
 )
 
-// TestRunning looks at one control plane from all sides.
+// TestRunning checks several properties of one control plane.
 func TestRunning(t *testing.T) {
 	c := start(t)
-	for name, look := range map[string]func(*testing.T, *controlPlane){
-		"the document is complete":         documentIsComplete,
-		"machines find everything by name": machinesFindEverythingByName,
-		"the stub fetches the payload":     stubFetchesThePayload,
-		"a standalone cluster's worker":    standaloneWorker,
-		"who approves what":                whoApprovesWhat,
+	for name, test := range map[string]func(*testing.T, *controlPlane){
+		"the document is complete":      testDocument,
+		"machines resolve all names":    testNameResolution,
+		"user data fetches the payload": testUserDataFetchesPayload,
+		"a standalone cluster's worker": testStandaloneWorker,
+		"approval of requests":          testApproval,
 	} {
-		t.Run(name, func(t *testing.T) { look(t, c) })
+		t.Run(name, func(t *testing.T) { test(t, c) })
 	}
 }
 
-func documentIsComplete(t *testing.T, c *controlPlane) {
+func testDocument(t *testing.T, c *controlPlane) {
 	document := reflect.ValueOf(c.Document)
 	for i := range document.NumField() {
 		if document.Field(i).IsZero() {

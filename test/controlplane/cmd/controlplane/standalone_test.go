@@ -11,9 +11,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// standaloneWorker gets a worker's configuration by what its stub says, and
-// asks for a node's certificate with the credential in it.
-func standaloneWorker(t *testing.T, c *controlPlane) {
+// testStandaloneWorker fetches a worker configuration by its user data, and requests a node
+// certificate with the credential in that configuration.
+func testStandaloneWorker(t *testing.T, c *controlPlane) {
 	body := workerConfig(t, c)
 	var config struct {
 		Storage struct {
@@ -47,25 +47,26 @@ func standaloneWorker(t *testing.T, c *controlPlane) {
 		t.Errorf("the bootstrap kubeconfig leads to %s, with a token: %t", rest.Host, rest.BearerToken != "")
 	}
 	rest.Host, rest.ServerName = "https://"+c.APIForward, "api-int.demo.example.com"
-	asked := request(t, client(t, rest), clientSigner, "worker-standalone").get(t, client(t, c.config(t, c.Kubeconfig)))
-	if asked.Spec.Username != "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" {
-		t.Errorf("the CSR is %s's", asked.Spec.Username)
+	created := request(t, client(t, rest), clientSigner, "worker-standalone").get(t, client(t, c.config(t, c.Kubeconfig)))
+	if created.Spec.Username != "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper" {
+		t.Errorf("the CSR is %s's", created.Spec.Username)
 	}
 }
 
-// workerConfig fetches it as a machine does, and compares it with the document's.
+// workerConfig fetches the worker configuration as a machine does, and compares it with the file
+// of the document.
 func workerConfig(t *testing.T, c *controlPlane) []byte {
 	t.Helper()
 	ca, err := os.ReadFile(c.MachineConfigCA)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.MachineConfigURL, nil)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, c.MachineConfigURL, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ask.Header.Set("Accept", "application/vnd.coreos.ignition+json;version=3.2.0")
-	status, got := asMachine(t, ask, ca, c.MachineConfigForward)
+	request.Header.Set("Accept", "application/vnd.coreos.ignition+json;version=3.2.0")
+	status, got := doAsMachine(t, request, ca, c.MachineConfigForward)
 	want, err := os.ReadFile(c.WorkerConfig)
 	if err != nil {
 		t.Fatal(err)

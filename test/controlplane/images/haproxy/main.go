@@ -1,6 +1,6 @@
-// Command haproxy stands in for HAProxy in the static pod that serves the API
-// on every node: it forwards TCP from the address after "bind" to the one of
-// the "server" line in the same haproxy.cfg, and knows nothing else.
+// Command haproxy stands in for HAProxy in the static pod that serves the API on every node. It
+// forwards TCP from the "bind" address to the address of the "server" line in the same
+// haproxy.cfg, and supports no other directive.
 //
 // Usage: haproxy -f DIRECTORY-OR-FILE
 package main
@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-const connectTimeout = 10 * time.Second // haproxy.cfg's own
+const connectTimeout = 10 * time.Second // as in haproxy.cfg
 
 func main() {
 	if err := run(os.Args[1:]); err != nil {
@@ -45,11 +45,11 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		go carry(near, server)
+		go serveConnection(near, server)
 	}
 }
 
-// configuration reads the two addresses.
+// configuration reads the two addresses from haproxy.cfg.
 func configuration(path string) (bind, server string, err error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, "haproxy.cfg")
@@ -73,7 +73,7 @@ func configuration(path string) (bind, server string, err error) {
 	return bind, server, nil
 }
 
-func carry(near net.Conn, server string) {
+func serveConnection(near net.Conn, server string) {
 	defer near.Close()
 	far, err := net.DialTimeout("tcp", server, connectTimeout)
 	if err != nil {
@@ -82,14 +82,14 @@ func carry(near net.Conn, server string) {
 	}
 	defer far.Close()
 	var copies sync.WaitGroup
-	copies.Go(func() { half(far, near) })
-	copies.Go(func() { half(near, far) })
+	copies.Go(func() { copyHalf(far, near) })
+	copies.Go(func() { copyHalf(near, far) })
 	copies.Wait()
 }
 
-// half copies one direction and passes the end of the stream on.
-func half(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // either side hanging up is the normal end
+// copyHalf copies one direction and forwards EOF.
+func copyHalf(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // a closed connection is the normal end
 	if tcp, ok := to.(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}

@@ -1,6 +1,5 @@
-// Command network stands in for the pods that a cluster's network operator
-// runs on a node: it writes a CNI configuration and takes it away when told to
-// end.
+// Command network stands in for the pods that a cluster's network operator runs on a node: it
+// writes a CNI configuration and removes it on SIGTERM.
 //
 // Usage: network DIRECTORY
 package main
@@ -13,8 +12,8 @@ import (
 	"syscall"
 )
 
-// conflist gives pods addresses of their own behind a bridge. One node's range
-// is enough: no traffic goes from node to node.
+// conflist attaches pods to a bridge with an address range of its own. The same range on every
+// node is enough, because no traffic goes between nodes.
 const conflist = `{
   "cniVersion": "1.0.0",
   "name": "bed",
@@ -49,7 +48,7 @@ func run(args []string) error {
 	stop := make(chan os.Signal, 1)
 	signal.Notify(stop, syscall.SIGINT, syscall.SIGTERM)
 	path := filepath.Join(args[0], "10-bed.conflist")
-	// CRI-O watches the folder: it must never see half a file.
+	// CRI-O watches the directory, so the file must appear complete.
 	temporary := filepath.Join(args[0], ".10-bed.conflist.new")
 	if err := os.WriteFile(temporary, []byte(conflist), 0o600); err != nil {
 		return fmt.Errorf("writing the CNI configuration: %w", err)

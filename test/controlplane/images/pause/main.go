@@ -1,5 +1,4 @@
-// Command pause holds a pod's namespaces: it reaps what is orphaned and waits
-// to be told to end.
+// Command pause holds a pod's namespaces: it reaps orphaned processes and waits for a signal.
 package main
 
 import (
@@ -19,7 +18,7 @@ func main() {
 	}
 }
 
-// reap collects every child that has ended: signals of one kind are merged.
+// reap waits for every child that has exited. The kernel merges pending SIGCHLD signals.
 func reap() {
 	for {
 		pid, err := syscall.Wait4(-1, nil, syscall.WNOHANG, nil)

@@ -1,5 +1,5 @@
-// Command workload is what the bed's tests run on a node: a web server that
-// also prints a line every few seconds.
+// Command workload is the workload that the tests run on a node: a web server that also prints a
+// line every few seconds.
 //
 // Usage: workload [serve] | workload get URL
 package main
@@ -47,7 +47,7 @@ func serve() error {
 	return server.ListenAndServe()
 }
 
-// get prints what a URL answers: kubectl exec's way to test a pod's network.
+// get prints the response of a URL. Tests run it with kubectl exec to check a pod's network.
 func get(url string) error {
 	client := &http.Client{Timeout: 10 * time.Second}
 	response, err := client.Get(url)

@@ -1,4 +1,4 @@
-// Package api holds the types that the controlplane program and its callers
-// share. document.go and switchboard.go are the same files as in test/bed,
-// which belongs to another module; a test holds them equal.
+// Package api holds the types that the controlplane binary shares with its clients. document.go
+// and switchboard.go are copies of the files in test/bed, which belongs to another module. A test
+// checks that they are equal.
 package api

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The two modules cannot import each other's types: the agent's must not get
-// this one's dependencies, and this one must not change with the agent's.
+// The two modules cannot import each other's types: the agent's module must not get the
+// dependencies of this module, and this module must not change with the agent's.
 func TestFilesEqualThoseOfBed(t *testing.T) {
 	for _, name := range []string{"document.go", "switchboard.go"} {
-		ours := read(t, name)
-		theirs := read(t, filepath.Join("..", "..", "..", "bed", name))
-		want := strings.Replace(ours, "package api\n", "package bed\n", 1)
-		if diff := cmp.Diff(want, theirs); diff != "" {
+		local := read(t, name)
+		original := read(t, filepath.Join("..", "..", "..", "bed", name))
+		want := strings.Replace(local, "package api\n", "package bed\n", 1)
+		if diff := cmp.Diff(want, original); diff != "" {
 			t.Errorf("test/bed/%s is not the same file (-here +there):\n%s", name, diff)
 		}
 	}

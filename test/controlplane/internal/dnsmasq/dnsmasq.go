@@ -1,5 +1,4 @@
-// Package dnsmasq gives the machines on the bed's bridge their addresses and
-// names, with Debian's dnsmasq.
+// Package dnsmasq serves DHCP and DNS to the machines on the bridge, with Debian's dnsmasq.
 package dnsmasq
 
 import (
@@ -12,16 +11,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
 )
 
-// Config of the one network. Its prefix length is 24.
+// Config describes the one network, whose prefix length is 24.
 type Config struct {
-	Dir     string // folder for its state
+	Dir     string // directory for dnsmasq's state
 	Bridge  string
-	Address net.IP // the bridge's: gateway, DNS server
+	Address net.IP // the address of the bridge, which is the gateway and the DNS server
 	Domain  string
-	Names   []string // of Domain, all at Address
+	Names   []string // host names in Domain, all with Address
 }
 
-// Start starts dnsmasq: addresses .100 to .199 of the bridge's network.
+// Start starts dnsmasq, which leases the addresses .100 to .199 of the bridge's network.
 func Start(group *process.Group, c Config) error {
 	path, err := exec.LookPath("dnsmasq")
 	if err != nil {
@@ -36,14 +35,14 @@ func (c Config) flags() []string {
 	network := c.Address.String()[:strings.LastIndexByte(c.Address.String(), '.')+1]
 	flags := []string{
 		"--no-daemon",
-		"--conf-file=/dev/null", // nothing of the host's own configuration
+		"--conf-file=/dev/null", // ignore the host's configuration
 		"--no-resolv", "--no-hosts", "--no-poll",
 		"--pid-file=",
-		"--user=root", "--group=root", // its files are root's; changing either would also clear the parent-death signal
+		"--user=root", "--group=root", // its files belong to root; changing either ID would also clear the parent-death signal
 		"--bind-interfaces", "--interface=" + c.Bridge, "--except-interface=lo",
 		"--domain=" + c.Domain, "--local=/" + c.Domain + "/",
 		"--dhcp-authoritative",
-		"--no-ping", // nobody else gives addresses away here; asking costs 3 s a lease
+		"--no-ping", // there is no other DHCP server here, and a ping costs 3 s a lease
 		"--dhcp-leasefile=" + filepath.Join(c.Dir, "dnsmasq.leases"),
 		"--dhcp-range=" + network + "100," + network + "199,255.255.255.0,24h",
 		"--dhcp-option=option:router," + c.Address.String(),

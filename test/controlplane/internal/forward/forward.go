@@ -1,5 +1,5 @@
-// Package forward carries TCP connections from the host's loopback into the
-// bed's network namespace.
+// Package forward forwards TCP connections from the host's loopback interface into the network
+// namespace of the test environment.
 package forward
 
 import (
@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Dialer opens the far side of one connection.
+// Dialer opens the connection to the destination.
 type Dialer func(context.Context) (net.Conn, error)
 
 // Forwarder is one listening address on 127.0.0.1.
@@ -26,8 +26,8 @@ type Forwarder struct {
 	closed bool
 }
 
-// Loopback listens on a free port of 127.0.0.1 and forwards every connection
-// to what dial opens, until Close.
+// Loopback listens on a free port of 127.0.0.1 and forwards every connection to a connection of
+// dial, until Close.
 func Loopback(dial Dialer) (*Forwarder, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
@@ -39,10 +39,10 @@ func Loopback(dial Dialer) (*Forwarder, error) {
 	return f, nil
 }
 
-// Address is the forwarder's own host:port.
+// Address returns the forwarder's own host:port.
 func (f *Forwarder) Address() string { return f.listener.Addr().String() }
 
-// Close stops listening, cuts every connection and waits for their ends.
+// Close stops listening, closes every connection and waits until they have ended.
 func (f *Forwarder) Close() error {
 	err := f.listener.Close()
 	f.mu.Lock()
@@ -63,15 +63,15 @@ func (f *Forwarder) accept() {
 			return
 		}
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // out of descriptors: let some close
+			time.Sleep(10 * time.Millisecond) // out of file descriptors: wait until connections have closed
 			continue
 		}
 		f.pending.Add(1)
-		go f.carry(near)
+		go f.serve(near)
 	}
 }
 
-func (f *Forwarder) carry(near net.Conn) {
+func (f *Forwarder) serve(near net.Conn) {
 	defer f.pending.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	far, err := f.dial(ctx)
@@ -85,14 +85,14 @@ func (f *Forwarder) carry(near net.Conn) {
 	}
 	defer f.untrack(near, far)
 	var copies sync.WaitGroup
-	copies.Go(func() { half(far, near) })
-	copies.Go(func() { half(near, far) })
+	copies.Go(func() { copyHalf(far, near) })
+	copies.Go(func() { copyHalf(near, far) })
 	copies.Wait()
 }
 
-// half copies one direction and passes the end of the stream on.
-func half(to, from net.Conn) {
-	_, _ = io.Copy(to, from) // either side hanging up is the normal end
+// copyHalf copies one direction and forwards EOF.
+func copyHalf(to, from net.Conn) {
+	_, _ = io.Copy(to, from) // a closed connection is the normal end
 	if tcp, ok := to.(*net.TCPConn); ok {
 		_ = tcp.CloseWrite()
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/forward"
 )
 
-// echo is a far side that answers with what it got when the sender has ended.
+// echo returns a listener that sends back its input after EOF.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
@@ -44,7 +44,7 @@ func loopback(t *testing.T, dial forward.Dialer) *forward.Forwarder {
 	return f
 }
 
-func TestCarriesBothWaysAndPassesTheEndOn(t *testing.T) {
+func TestForwardsBothDirectionsAndEOF(t *testing.T) {
 	far := echo(t)
 	f := loopback(t, func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp4", far.Addr().String())
@@ -65,7 +65,7 @@ func TestCarriesBothWaysAndPassesTheEndOn(t *testing.T) {
 	}
 }
 
-func TestFarSideAwayHangsUp(t *testing.T) {
+func TestClosesConnectionWhenDialFails(t *testing.T) {
 	f := loopback(t, func(context.Context) (net.Conn, error) { return nil, errors.New("refused") })
 	conn, err := net.Dial("tcp4", f.Address())
 	if err != nil {
@@ -77,7 +77,7 @@ func TestFarSideAwayHangsUp(t *testing.T) {
 	}
 }
 
-func TestCloseCutsWhatIsOpen(t *testing.T) {
+func TestCloseClosesOpenConnections(t *testing.T) {
 	far := echo(t)
 	f := loopback(t, func(ctx context.Context) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, "tcp4", far.Addr().String())
@@ -87,10 +87,10 @@ func TestCloseCutsWhatIsOpen(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := f.Close(); err != nil { // waits for every connection's end
+	if err := f.Close(); err != nil { // waits until every connection has ended
 		t.Error(err)
 	}
-	_, _ = io.ReadAll(conn) // returns, with an end or a reset: both are cuts
+	_, _ = io.ReadAll(conn) // returns with EOF or a reset; both mean that the connection was closed
 	if _, err := net.Dial("tcp4", f.Address()); err == nil {
 		t.Error("it still listens")
 	}

@@ -1,5 +1,4 @@
-// Package hosted puts the bed's parts together to a hosted control plane in
-// miniature, in a network namespace of its own.
+// Package hosted assembles a miniature hosted control plane in a network namespace of its own.
 package hosted
 
 import (
@@ -17,36 +16,35 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/process"
 )
 
-// The network that machines see: TEST-NET-1, which is nobody's.
+// The network of the machines is TEST-NET-1 (RFC 5737), which is not routed anywhere.
 const (
 	bridge        = "br0"
 	address       = "192.0.2.1"
 	bridgeAddress = address + "/24"
 )
 
-// Options say where and under which name the control plane runs.
+// Options configure the control plane.
 type Options struct {
-	Dir  string // for logs and state
-	Bin  string // the folder that build.sh prints
-	Name string // of the hosted cluster; NAME.example.com is its domain
+	Dir  string // directory for logs and state
+	Bin  string // directory that build.sh prints
+	Name string // name of the hosted cluster; NAME.example.com is its domain
 }
 
-// ControlPlane is a running one.
+// ControlPlane is a running control plane.
 type ControlPlane struct {
 	document api.Document
 	options  Options
-	began    time.Time
-	folders  folders
+	started  time.Time
+	dirs     directories
 	network  *netns.Namespace
 	group    *process.Group
 	failed   chan error
 	undo     []func() error
 }
 
-// Start starts everything and returns when it is ready. On an error nothing is
-// left but logs.
+// Start starts every component and returns when all are ready. On error only the logs remain.
 func Start(ctx context.Context, options Options) (*ControlPlane, error) {
-	c := &ControlPlane{options: options, began: time.Now(), failed: make(chan error, 8)}
+	c := &ControlPlane{options: options, started: time.Now(), failed: make(chan error, 8)}
 	c.document = api.Document{
 		Name: options.Name, PID: os.Getpid(),
 		Bridge: bridge, HostAddress: bridgeAddress, StartSeconds: map[string]float64{},
@@ -57,13 +55,13 @@ func Start(ctx context.Context, options Options) (*ControlPlane, error) {
 	return c, nil
 }
 
-// Document tells how to reach the control plane.
+// Document returns the addresses and paths that clients need.
 func (c *ControlPlane) Document() api.Document { return c.document }
 
-// Failed yields an error when a part ends by itself.
+// Failed returns a channel that receives an error when a component exits unexpectedly.
 func (c *ControlPlane) Failed() <-chan error { return c.failed }
 
-// Stop ends every process and removes everything but the logs.
+// Stop ends every process and removes all files but the logs.
 func (c *ControlPlane) Stop() error {
 	var failures []error
 	for i := len(c.undo) - 1; i >= 0; i-- {
@@ -73,40 +71,40 @@ func (c *ControlPlane) Stop() error {
 	return errors.Join(failures...)
 }
 
-// deferred adds something for Stop to do, before what was added earlier.
-func (c *ControlPlane) deferred(undo func() error) { c.undo = append(c.undo, undo) }
+// onStop registers a function that Stop calls, in reverse order of registration.
+func (c *ControlPlane) onStop(undo func() error) { c.undo = append(c.undo, undo) }
 
-// done records how long a part took, from the start.
-func (c *ControlPlane) done(part string) {
-	c.document.StartSeconds[part] = float64(time.Since(c.began).Milliseconds()) / 1000
+// recordReady records the time from the start until a component was ready.
+func (c *ControlPlane) recordReady(part string) {
+	c.document.StartSeconds[part] = float64(time.Since(c.started).Milliseconds()) / 1000
 }
 
 func (c *ControlPlane) domain() string             { return c.options.Name + ".example.com" }
 func (c *ControlPlane) host(service string) string { return service + "." + c.domain() }
 
-// prepare makes the folders, the namespace and its bridge.
+// prepare creates the directories, the namespace and its bridge.
 func (c *ControlPlane) prepare() error {
 	var err error
-	if c.folders, err = claim(c.options.Dir); err != nil {
+	if c.dirs, err = lockDirectory(c.options.Dir); err != nil {
 		return err
 	}
-	c.deferred(c.folders.release)
-	c.document.Logs = c.folders.logs
+	c.onStop(c.dirs.release)
+	c.document.Logs = c.dirs.logs
 	if c.network, err = netns.New(); err != nil {
 		return err
 	}
-	c.deferred(c.network.Close)
+	c.onStop(c.network.Close)
 	c.document.Netns = c.network.Path()
 	if err := c.network.AddBridge(bridge, bridgeAddress); err != nil {
 		return err
 	}
-	c.group = process.NewGroup(c.folders.logs, c.network.Start)
-	c.deferred(func() error { c.group.Stop(); return nil })
+	c.group = process.NewGroup(c.dirs.logs, c.network.Start)
+	c.onStop(func() error { c.group.Stop(); return nil })
 	go func() { c.failed <- <-c.group.Failed() }()
 	return nil
 }
 
-// forward leads a port of the host's loopback to a port in the namespace.
+// forward forwards a port of the host's loopback interface to a port in the namespace.
 func (c *ControlPlane) forward(port string) (string, error) {
 	f, err := forward.Loopback(func(ctx context.Context) (net.Conn, error) {
 		return c.network.Dial(ctx, net.JoinHostPort(address, port))
@@ -114,7 +112,7 @@ func (c *ControlPlane) forward(port string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	c.deferred(f.Close)
+	c.onStop(f.Close)
 	return f.Address(), nil
 }
 
@@ -128,7 +126,7 @@ func (c *ControlPlane) serve(port string, serve func(net.Listener) error, stop f
 	return nil
 }
 
-// background runs a server until Stop and tells when it fails.
+// background runs a server until Stop and reports its failure on the failed channel.
 func (c *ControlPlane) background(serve, stop func() error) {
 	ended := make(chan struct{})
 	go func() {
@@ -137,19 +135,19 @@ func (c *ControlPlane) background(serve, stop func() error) {
 			c.failed <- err
 		}
 	}()
-	c.deferred(func() error {
+	c.onStop(func() error {
 		err := stop()
 		<-ended
 		return err
 	})
 }
 
-// log opens the log of a part that runs inside this process.
+// log opens the log of a component that runs in this process.
 func (c *ControlPlane) log(name string) (*os.File, error) {
-	file, err := os.Create(filepath.Join(c.folders.logs, name+".log"))
+	file, err := os.Create(filepath.Join(c.dirs.logs, name+".log"))
 	if err != nil {
 		return nil, fmt.Errorf("opening the log of %s: %w", name, err)
 	}
-	c.deferred(file.Close)
+	c.onStop(file.Close)
 	return file, nil
 }

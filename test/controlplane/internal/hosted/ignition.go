@@ -9,21 +9,21 @@ import (
 	"os"
 	"time"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/admin"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/kube"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/network"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
-	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/switchboard"
 )
 
-// ignitionPort is that of a Route: the stub's URL has none.
+// ignitionPort is the HTTPS port of a Route, so the URL in the user data has none.
 const ignitionPort = "443"
 
-// coreKey is the public half of a key that nobody has.
+// coreKey is a public key without a private key.
 const coreKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA core@example.com"
 
-// startIgnition builds the payload and serves it. It returns how to make a
-// stub with the current token.
+// startIgnition builds the payload and serves it. It returns a function that creates user data
+// with the current token.
 func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ignitionserver.Server, func() ([]byte, error), error) {
 	inputs, err := c.payloadInputs(cluster, images)
 	if err != nil {
@@ -54,13 +54,13 @@ func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ign
 	if d.IgnitionForward, err = c.forward(ignitionPort); err != nil {
 		return nil, nil, err
 	}
-	stub := func() ([]byte, error) {
-		return payload.Stub{
+	userData := func() ([]byte, error) {
+		return payload.UserData{
 			Endpoint: c.host("ignition"), Token: server.Token(),
 			NodePool: d.NodePool, Hash: built.Hash, CA: server.CA(),
 		}.Encode()
 	}
-	first, err := stub()
+	first, err := userData()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -73,17 +73,17 @@ func (c *ControlPlane) startIgnition(cluster *kube.Cluster, images images) (*ign
 		{"payload.ign", built.Body, &d.Payload},
 		{"ignition-ca.crt", server.CA(), &d.IgnitionCA},
 	} {
-		if *f.into, err = c.folders.write(f.name, f.content); err != nil {
+		if *f.into, err = c.dirs.write(f.name, f.content); err != nil {
 			return nil, nil, err
 		}
 	}
-	return server, stub, nil
+	return server, userData, nil
 }
 
 func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payload.Inputs, error) {
 	kubeletCA, err := os.ReadFile(cluster.KubeletCA)
 	if err != nil {
-		return payload.Inputs{}, fmt.Errorf("reading kubelets' client authorities: %w", err)
+		return payload.Inputs{}, fmt.Errorf("reading kubelets' client CAs: %w", err)
 	}
 	bootstrap, err := os.ReadFile(cluster.BootstrapKubeconfig)
 	if err != nil {
@@ -93,7 +93,7 @@ func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payl
 		APIName:            c.host("api"),
 		InternalAPIAddress: kube.InternalAPIAddress,
 		Registry:           c.document.Registry,
-		ReleaseRepository:  c.document.Registry + "/" + releases,
+		ReleaseRepository:  c.document.Registry + "/" + releaseRepository,
 		PauseImage:         images.pause,
 		APIProxyImage:      images.apiProxy,
 		PullSecret:         images.pullSecret,
@@ -103,22 +103,22 @@ func (c *ControlPlane) payloadInputs(cluster *kube.Cluster, images images) (payl
 	}, nil
 }
 
-// startSwitchboard serves the admin endpoint on the host's loopback.
-func (c *ControlPlane) startSwitchboard(server *ignitionserver.Server, stub func() ([]byte, error), operator network.Operator) error {
+// startAdmin serves the admin endpoint on the host's loopback interface.
+func (c *ControlPlane) startAdmin(ignition *ignitionserver.Server, userData func() ([]byte, error), operator network.Operator) error {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
-		return fmt.Errorf("listening for the switchboard: %w", err)
+		return fmt.Errorf("listening for the admin endpoint: %w", err)
 	}
-	admin := &http.Server{
-		Handler:           switchboard.Board{Ignition: server, Stub: stub, Network: operator}.Handler(),
+	server := &http.Server{
+		Handler:           admin.Server{Ignition: ignition, UserData: userData, Network: operator}.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	c.background(func() error {
-		if err := admin.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return fmt.Errorf("serving the switchboard: %w", err)
+		if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serving the admin endpoint: %w", err)
 		}
 		return nil
-	}, admin.Close)
+	}, server.Close)
 	c.document.AdminURL = "http://" + listener.Addr().String()
 	return nil
 }

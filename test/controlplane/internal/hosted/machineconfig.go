@@ -13,11 +13,11 @@ import (
 const (
 	machineConfigPort = "22623"
 	machineConfigPath = "/config/worker"
-	servedMinor       = 2 // of Ignition spec 3, in the file that tests compare with
+	servedMinor       = 2 // minor version of Ignition spec 3 in the file that tests compare with
 )
 
-// startMachineConfig serves the same cluster as a standalone one would: its API
-// by the internal name, and the configuration of its workers beside it.
+// startMachineConfig serves the same cluster as a standalone cluster: the API by its internal
+// name, and the worker configuration.
 func (c *ControlPlane) startMachineConfig(ctx context.Context, cluster *kube.Cluster, images images) error {
 	host := c.host("api-int")
 	inputs, err := c.payloadInputs(cluster, images)
@@ -48,7 +48,7 @@ func (c *ControlPlane) startMachineConfig(ctx context.Context, cluster *kube.Clu
 		return err
 	}
 	d.MachineConfigURL = "https://" + net.JoinHostPort(host, machineConfigPort) + machineConfigPath
-	stub, err := payload.WorkerStub(d.MachineConfigURL, server.CA())
+	userData, err := payload.WorkerUserData(d.MachineConfigURL, server.CA())
 	if err != nil {
 		return err
 	}
@@ -61,11 +61,11 @@ func (c *ControlPlane) startMachineConfig(ctx context.Context, cluster *kube.Clu
 		content []byte
 		into    *string
 	}{
-		{"worker.ign", stub, &d.WorkerUserData},
+		{"worker.ign", userData, &d.WorkerUserData},
 		{"worker-config.ign", body, &d.WorkerConfig},
 		{"machine-config-ca.crt", server.CA(), &d.MachineConfigCA},
 	} {
-		if *f.into, err = c.folders.write(f.name, f.content); err != nil {
+		if *f.into, err = c.dirs.write(f.name, f.content); err != nil {
 			return err
 		}
 	}

@@ -16,28 +16,28 @@ import (
 
 const (
 	registryPort = "5000"
-	// releases is the repository that every image of a release is in.
-	releases = "openshift-release-dev/ocp-v4.0-art-dev"
+	// releaseRepository is the repository of all images of a release.
+	releaseRepository = "openshift-release-dev/ocp-v4.0-art-dev"
 )
 
-// start is the order of things: processes first, as they take longest.
+// start starts the components. The processes come first, because they take longest.
 func (c *ControlPlane) start(ctx context.Context) error {
 	if err := c.prepare(); err != nil {
 		return err
 	}
 	err := dnsmasq.Start(c.group, dnsmasq.Config{
-		Dir: c.folders.run, Bridge: bridge, Address: net.ParseIP(address),
+		Dir: c.dirs.run, Bridge: bridge, Address: net.ParseIP(address),
 		Domain: c.domain(), Names: []string{"api", "api-int", "ignition", "registry"},
 	})
 	if err != nil {
 		return err
 	}
-	c.done("network")
+	c.recordReady("network")
 	images, err := c.startRegistry()
 	if err != nil {
 		return err
 	}
-	c.done("images")
+	c.recordReady("images")
 	cluster, err := c.startCluster(ctx)
 	if err != nil {
 		return err
@@ -49,21 +49,21 @@ func (c *ControlPlane) start(ctx context.Context) error {
 	if err := operator.Deploy(ctx); err != nil {
 		return err
 	}
-	server, stub, err := c.startIgnition(cluster, images)
+	server, userData, err := c.startIgnition(cluster, images)
 	if err != nil {
 		return err
 	}
 	if err := c.startMachineConfig(ctx, cluster, images); err != nil {
 		return err
 	}
-	if err := c.startSwitchboard(server, stub, operator); err != nil {
+	if err := c.startAdmin(server, userData, operator); err != nil {
 		return err
 	}
-	c.done("ready")
+	c.recordReady("ready")
 	return nil
 }
 
-// images are the pull specs of what the registry holds, and what opens it.
+// images are the pull specs of the images in the registry, and the pull secret.
 type images struct {
 	pause, workload, network, apiProxy, enter string
 	pullSecret                                string
@@ -87,13 +87,13 @@ func (c *ControlPlane) startRegistry() (images, error) {
 		program, path, repository string
 		into                      *string
 	}{
-		{"image-pause", "/usr/bin/pod", releases, &out.pause},
-		{"image-network", "/usr/bin/network", releases, &out.network},
-		{"image-haproxy", "/usr/sbin/haproxy", releases, &out.apiProxy},
-		{"image-enter", "/usr/bin/enter", releases, &out.enter},
+		{"image-pause", "/usr/bin/pod", releaseRepository, &out.pause},
+		{"image-network", "/usr/bin/network", releaseRepository, &out.network},
+		{"image-haproxy", "/usr/sbin/haproxy", releaseRepository, &out.apiProxy},
+		{"image-enter", "/usr/bin/enter", releaseRepository, &out.enter},
 		{"image-workload", "/usr/bin/workload", c.options.Name + "/workload", &out.workload},
 	} {
-		image := registry.Image{Program: filepath.Join(c.options.Bin, i.program), Path: i.path}
+		image := registry.Image{Binary: filepath.Join(c.options.Bin, i.program), Path: i.path}
 		if *i.into, err = server.Push(c.document.RegistryForward, i.repository, image); err != nil {
 			return images{}, err
 		}
@@ -102,14 +102,14 @@ func (c *ControlPlane) startRegistry() (images, error) {
 	if out.pullSecret, err = server.PullSecret(); err != nil {
 		return images{}, err
 	}
-	c.document.PullSecret, err = c.folders.write("pull-secret.json", []byte(out.pullSecret))
+	c.document.PullSecret, err = c.dirs.write("pull-secret.json", []byte(out.pullSecret))
 	return out, err
 }
 
 func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) {
-	dir := c.folders.file("kube")
+	dir := c.dirs.file("kube")
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the control plane's folder: %w", err)
+		return nil, fmt.Errorf("creating the control plane's directory: %w", err)
 	}
 	cluster, err := kube.Start(ctx, kube.Config{
 		Bin:     c.options.Bin,
@@ -119,7 +119,7 @@ func (c *ControlPlane) startCluster(ctx context.Context) (*kube.Cluster, error) 
 		Group:   c.group,
 		Forward: func() (string, error) { return c.forward("6443") },
 		Dial:    c.network.Dial,
-		Done:    c.done,
+		OnReady: c.recordReady,
 	})
 	if err != nil {
 		return nil, err

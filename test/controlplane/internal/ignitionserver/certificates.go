@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/pki"
 )
 
-// servingCertificates makes the certificate that the server should have, and
-// the bad ones. Each holds exactly one name, as HyperShift's.
+// servingCertificates creates the valid certificate and the invalid ones. Each contains exactly
+// one name, like HyperShift's.
 func servingCertificates(authority *pki.Authority, host string) (map[string]*tls.Certificate, error) {
 	impostor, err := pki.NewAuthority(caName)
 	if err != nil {
@@ -46,8 +46,8 @@ func servingCertificates(authority *pki.Authority, host string) (map[string]*tls
 	return certificates, nil
 }
 
-// tlsConfig is the real server's: TLS 1.2 or newer, and of 1.2 only the ECDHE
-// suites with AEAD; no HTTP/2.
+// tlsConfig returns the configuration of the upstream server: TLS 1.2 or newer, only the ECDHE
+// suites with AEAD in TLS 1.2, and no HTTP/2.
 func (s *Server) tlsConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -63,8 +63,8 @@ func (s *Server) tlsConfig() *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return s.certificates[s.faultsNow().Certificate], nil
 		},
-		// A resumed session would be served without the certificate, and a
-		// fault of the certificate would not show.
+		// A resumed session does not send the certificate, so a certificate fault would have no
+		// effect.
 		SessionTicketsDisabled: true,
 	}
 }

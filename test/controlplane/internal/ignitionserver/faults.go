@@ -7,7 +7,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
-// SetFaults replaces the faults. The seconds in them count from now.
+// SetFaults replaces the faults. Their durations start now.
 func (s *Server) SetFaults(faults api.Faults) error {
 	if _, known := s.certificates[faults.Certificate]; !known {
 		return fmt.Errorf("no certificate of the kind %q", faults.Certificate)
@@ -21,7 +21,7 @@ func (s *Server) SetFaults(faults api.Faults) error {
 	return nil
 }
 
-// faultsNow returns the faults with the seconds that are left.
+// faultsNow returns the faults with the remaining seconds.
 func (s *Server) faultsNow() api.Faults {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -35,7 +35,7 @@ func (s *Server) remaining() api.Faults {
 	return faults
 }
 
-// State is what the server has seen and how it is set.
+// State returns the received requests and the current settings.
 func (s *Server) State() api.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,7 +54,7 @@ func (s *Server) record(request api.Request) {
 	defer s.mu.Unlock()
 	s.requests++
 	s.log = append(s.log, request)
-	if len(s.log) > keptRequests {
-		s.log = s.log[len(s.log)-keptRequests:]
+	if len(s.log) > maxRequests {
+		s.log = s.log[len(s.log)-maxRequests:]
 	}
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
-func (r running) misbehave(t *testing.T, faults api.Faults) {
+func (r testServer) setFaults(t *testing.T, faults api.Faults) {
 	t.Helper()
 	if err := r.SetFaults(faults); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestDownIsHAProxysPage(t *testing.T) {
+func TestDownReturnsHAProxyPage(t *testing.T) {
 	s := start(t, payload)
-	s.misbehave(t, api.Faults{DownSeconds: 3600})
+	s.setFaults(t, api.Faults{DownSeconds: 3600})
 	got, err := s.get(t, "/ignition", map[string]string{"Authorization": s.bearer()})
 	if err != nil {
 		t.Fatal(err)
@@ -36,13 +36,13 @@ func TestDownIsHAProxysPage(t *testing.T) {
 	}
 }
 
-func TestNotReadyEndsByItself(t *testing.T) {
+func TestNotReadyExpires(t *testing.T) {
 	s := start(t, payload)
-	s.misbehave(t, api.Faults{NotReadySeconds: 3600})
+	s.setFaults(t, api.Faults{NotReadySeconds: 3600})
 	if got := s.status(t, s.Token()); got != http.StatusNetworkAuthenticationRequired {
 		t.Errorf("not ready: got %d, want 511", got)
 	}
-	s.misbehave(t, api.Faults{NotReadySeconds: 0.01})
+	s.setFaults(t, api.Faults{NotReadySeconds: 0.01})
 	for s.State().Faults.NotReadySeconds > 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -51,10 +51,10 @@ func TestNotReadyEndsByItself(t *testing.T) {
 	}
 }
 
-func TestTruncatedBodyIsSeen(t *testing.T) {
+func TestTruncatedBodyIsReported(t *testing.T) {
 	body := `{"ignition":{"version":"3.2.0"},"x":"` + strings.Repeat("x", 100_000) + `"}`
 	s := start(t, body)
-	s.misbehave(t, api.Faults{TruncateAfter: 50_000})
+	s.setFaults(t, api.Faults{TruncateAfter: 50_000})
 	got, err := s.get(t, "/ignition", map[string]string{"Authorization": s.bearer()})
 	if !errors.Is(err, io.ErrUnexpectedEOF) || got.status != http.StatusOK || got.body != body[:50_000] {
 		t.Errorf("got %d, %d bytes, error %v; want 200, 50000 bytes and an unexpected end", got.status, len(got.body), err)
@@ -65,10 +65,10 @@ func TestTruncatedBodyIsSeen(t *testing.T) {
 	}
 }
 
-func TestSlowBodyArrivesWhole(t *testing.T) {
+func TestSlowBodyIsComplete(t *testing.T) {
 	body := `{"ignition":{"version":"3.2.0"},"x":"` + strings.Repeat("x", 10_000) + `"}`
 	s := start(t, body)
-	s.misbehave(t, api.Faults{BytesPerSecond: 50_000})
+	s.setFaults(t, api.Faults{BytesPerSecond: 50_000})
 	got, err := s.get(t, "/ignition", map[string]string{"Authorization": s.bearer()})
 	if err != nil || got.body != body {
 		t.Errorf("got %d bytes, %v; want %d", len(got.body), err, len(body))
@@ -77,7 +77,7 @@ func TestSlowBodyArrivesWhole(t *testing.T) {
 
 func TestDateIsSkewed(t *testing.T) {
 	s := start(t, payload)
-	s.misbehave(t, api.Faults{DateSkewSeconds: -86400})
+	s.setFaults(t, api.Faults{DateSkewSeconds: -86400})
 	got, err := s.get(t, "/healthz", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func TestCertificates(t *testing.T) {
 		}},
 	} {
 		t.Run("kind "+test.kind, func(t *testing.T) {
-			s.misbehave(t, api.Faults{Certificate: test.kind})
+			s.setFaults(t, api.Faults{Certificate: test.kind})
 			_, err := s.get(t, "/healthz", nil)
 			if test.bad == nil && err != nil || test.bad != nil && !test.bad(err) {
 				t.Errorf("got %v", err)
@@ -123,7 +123,7 @@ func is[E error](err error) bool {
 	return errors.As(err, &target)
 }
 
-func TestTLSIsTheRealServers(t *testing.T) {
+func TestTLSMatchesUpstream(t *testing.T) {
 	s := start(t, payload)
 	dial := func(config *tls.Config) (tls.ConnectionState, error) {
 		config.RootCAs, config.ServerName = s.roots, host
@@ -149,7 +149,7 @@ func TestTLSIsTheRealServers(t *testing.T) {
 	if state.NegotiatedProtocol != "http/1.1" {
 		t.Errorf("negotiated %q, want http/1.1", state.NegotiatedProtocol)
 	}
-	old := &tls.Config{MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11} //nolint:gosec // is to be refused
+	old := &tls.Config{MinVersion: tls.VersionTLS11, MaxVersion: tls.VersionTLS11} //nolint:gosec // must be refused
 	if _, err := dial(old); err == nil {
 		t.Error("TLS 1.1 was taken")
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
-// ignitionPath is the real server's pattern: /ignition and /ignitionfoo match,
+// ignitionPath is the pattern of the upstream server: /ignition and /ignitionfoo match,
 // /ignition/ does not.
 var ignitionPath = regexp.MustCompile("^/ignition[^/ ]*$")
 
@@ -19,11 +19,11 @@ var ignitionPath = regexp.MustCompile("^/ignition[^/ ]*$")
 const haproxyUnavailable = "<html><body><h1>503 Service Unavailable</h1>\n" +
 	"No server is available to handle this request.\n</body></html>\n"
 
-// ServeHTTP answers one request and records it. The method is never looked at.
+// ServeHTTP responds to one request and records it. The method is ignored, as upstream.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	counted := &countingWriter{ResponseWriter: w, status: http.StatusOK}
 	defer func() {
-		cut := recover() // http.ErrAbortHandler: an answer that was cut short
+		cut := recover() // http.ErrAbortHandler: a truncated response
 		s.record(api.Request{
 			Time: time.Now(), Method: r.Method, Path: r.URL.Path, UserAgent: r.UserAgent(),
 			Status: counted.status, Bytes: counted.bytes, Truncated: cut != nil,
@@ -32,13 +32,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			panic(cut)
 		}
 	}()
-	s.answer(counted, r)
+	s.respond(counted, r)
 }
 
-func (s *Server) answer(w *countingWriter, r *http.Request) {
+func (s *Server) respond(w *countingWriter, r *http.Request) {
 	faults := s.faultsNow()
 	if faults.DownSeconds > 0 {
-		w.Header()["Date"] = nil // HAProxy writes none
+		w.Header()["Date"] = nil // HAProxy sends none
 		w.Header().Set("Cache-Control", "no-cache")
 		w.Header().Set("Content-Type", "text/html")
 		w.WriteHeader(http.StatusServiceUnavailable)
@@ -73,10 +73,10 @@ func (s *Server) answer(w *countingWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	send(w, payload, faults)
-	s.reach(r.Header.Get("NodePool"), r.Header.Get("TargetConfigVersionHash"))
+	s.recordReached(r.Header.Get("NodePool"), r.Header.Get("TargetConfigVersionHash"))
 }
 
-// bearer decodes the one base64 layer. The prefix is case-sensitive.
+// bearer decodes the single base64 layer. The prefix is case-sensitive.
 func bearer(authorization string) (token string, ok bool) {
 	encoded, ok := strings.CutPrefix(authorization, "Bearer ")
 	if !ok {
@@ -89,12 +89,12 @@ func bearer(authorization string) (token string, ok bool) {
 func (s *Server) lookup(token string) (payload []byte, unchecked, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.payload, s.unchecked, s.tokens.good(token)
+	return s.payload, s.unchecked, s.tokens.isValid(token)
 }
 
-// reach records a fetch whose two optional headers are right; wrong ones are
-// ignored silently, as on the real server.
-func (s *Server) reach(nodePool, hash string) {
+// recordReached records a fetch whose two optional headers are correct. Wrong headers are ignored
+// without an error, as upstream.
+func (s *Server) recordReached(nodePool, hash string) {
 	if nodePool != s.config.NodePool || hash != s.config.Hash {
 		return
 	}

@@ -7,12 +7,12 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 )
 
-// sendsPerSecond is how finely a slow body is cut up.
+// sendsPerSecond is the number of writes per second of a rate-limited body.
 const sendsPerSecond = 10
 
-// send writes the payload as the faults want it. Without a fault it is one
-// write, which Go's server turns into a chunked body, as on the real server:
-// a client sees a cut only by the missing last chunk.
+// send writes the payload, subject to the faults. Without a fault the payload is one write, which
+// Go's server sends as a chunked body, as upstream: a client detects truncation only by the
+// missing last chunk.
 func send(w http.ResponseWriter, payload []byte, faults api.Faults) {
 	whole := payload
 	if faults.TruncateAfter > 0 && faults.TruncateAfter < len(payload) {
@@ -25,7 +25,7 @@ func send(w http.ResponseWriter, payload []byte, faults api.Faults) {
 	for len(payload) > 0 {
 		n := min(step, len(payload))
 		if _, err := w.Write(payload[:n]); err != nil {
-			panic(http.ErrAbortHandler) // the write timeout, or the client went away
+			panic(http.ErrAbortHandler) // the write timeout, or the client closed the connection
 		}
 		if payload = payload[n:]; faults.BytesPerSecond > 0 {
 			if err := http.NewResponseController(w).Flush(); err != nil {
@@ -40,14 +40,14 @@ func send(w http.ResponseWriter, payload []byte, faults api.Faults) {
 	}
 }
 
-// countingWriter remembers what was answered.
+// countingWriter records the status and the number of bytes of a response.
 type countingWriter struct {
 	http.ResponseWriter
 	status int
 	bytes  int
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the wrapped writer, for http.ResponseController.
 func (w *countingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 func (w *countingWriter) WriteHeader(status int) {

@@ -1,7 +1,7 @@
-// Package ignitionserver answers as HyperShift's ignition-server and the
-// HAProxy in front of it: same codes, bodies, headers, TLS, timeouts and token
-// rules. It is the one part of the bed that is not the real thing, and
-// misbehaves on demand.
+// Package ignitionserver simulates HyperShift's ignition-server and the HAProxy in front of it:
+// the same codes, bodies, headers, TLS settings, timeouts and token rules. It is the one
+// component of the test environment that is a reimplementation, and it simulates faults on
+// request.
 package ignitionserver
 
 import (
@@ -18,15 +18,15 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/pki"
 )
 
-// caName is the common name of HyperShift's ignition authority.
+// caName is the common name of HyperShift's Ignition CA.
 const caName = "ignition-root-ca"
 
-// keptRequests bounds the request log.
-const keptRequests = 1000
+// maxRequests limits the request log.
+const maxRequests = 1000
 
-// Config is what the server serves to whom.
+// Config configures the server.
 type Config struct {
-	Host     string // the one name in its certificate
+	Host     string // the only name in the certificate
 	NodePool string // "NAMESPACE/NAME"
 	Hash     string // the NodePool's target config version
 	Payload  []byte
@@ -43,15 +43,15 @@ type Server struct {
 	mu        sync.Mutex
 	tokens    tokens
 	payload   []byte
-	unchecked bool // serve the payload even if it is no Ignition
+	unchecked bool // serve the payload even if it is not an Ignition config
 	faults    api.Faults
-	faultsAt  time.Time // when they were set
+	faultsAt  time.Time // time of the last SetFaults
 	requests  int
 	log       []api.Request
 	reached   []api.Reached
 }
 
-// New makes a server with an authority and a token of its own.
+// New creates a server with its own CA and a token.
 func New(config Config) (*Server, error) {
 	authority, err := pki.NewAuthority(caName)
 	if err != nil {
@@ -73,17 +73,17 @@ func New(config Config) (*Server, error) {
 		ReadTimeout:  5 * time.Second,
 		WriteTimeout: 10 * time.Second,
 		TLSConfig:    s.tlsConfig(),
-		// Non-nil and empty: no HTTP/2, whatever the client offers.
+		// Non-nil and empty: HTTP/2 is disabled.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     config.Log,
 	}
 	return s, nil
 }
 
-// CA is the authority's certificate in PEM, as the stub carries it.
+// CA returns the CA certificate in PEM, as the user data contains it.
 func (s *Server) CA() []byte { return s.authority.Certificate }
 
-// Serve answers on a listener until Close.
+// Serve serves a listener until Close.
 func (s *Server) Serve(listener net.Listener) error {
 	err := s.http.ServeTLS(listener, "", "")
 	if errors.Is(err, http.ErrServerClosed) {
@@ -92,40 +92,40 @@ func (s *Server) Serve(listener net.Listener) error {
 	return fmt.Errorf("serving ignition: %w", err)
 }
 
-// Close cuts every connection.
+// Close closes every connection.
 func (s *Server) Close() error { return s.http.Close() }
 
-// Token is the current one in plain text, or "" after DeleteTokens.
+// Token returns the current token in plain text, or "" after DeleteTokens.
 func (s *Server) Token() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.tokens.current
 }
 
-// RotateToken makes a new token; the one before stays good until the next call.
+// RotateToken creates a new token. The previous token is valid until the next call.
 func (s *Server) RotateToken() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokens.rotate()
 }
 
-// DeleteTokens makes every token bad until RotateToken.
+// DeleteTokens invalidates every token until RotateToken.
 func (s *Server) DeleteTokens() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.tokens.delete()
 }
 
-// SetPayload replaces the payload. An unchecked one is served even if it is no
-// Ignition at all, which the real server refuses with a 500.
+// SetPayload replaces the payload. An unchecked payload is served even if it is not an Ignition
+// config, for which the upstream server returns status 500.
 func (s *Server) SetPayload(payload []byte, unchecked bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.payload, s.unchecked = payload, unchecked
 }
 
-// Reset takes back every fault and the replaced payload, and makes a token if
-// there is none. Tokens, the log and the counters stay.
+// Reset clears every fault, restores the payload, and creates a token if none exists. Valid
+// tokens, the log and the counters remain.
 func (s *Server) Reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

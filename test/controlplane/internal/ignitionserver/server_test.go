@@ -20,14 +20,14 @@ const (
 	payload = `{"ignition":{"version":"3.2.0"}}`
 )
 
-// running is a server on loopback and what a client needs to reach it.
-type running struct {
+// testServer is a server on the loopback interface and the data that a client needs to connect.
+type testServer struct {
 	*ignitionserver.Server
 	address string
 	roots   *x509.CertPool
 }
 
-func start(t *testing.T, body string) running {
+func start(t *testing.T, body string) testServer {
 	t.Helper()
 	server, err := ignitionserver.New(ignitionserver.Config{
 		Host: host, NodePool: pool, Hash: hash, Payload: []byte(body), Log: log.New(io.Discard, "", 0),
@@ -53,11 +53,11 @@ func start(t *testing.T, body string) running {
 	if !roots.AppendCertsFromPEM(server.CA()) {
 		t.Fatal("the CA is no PEM")
 	}
-	return running{server, listener.Addr().String(), roots}
+	return testServer{server, listener.Addr().String(), roots}
 }
 
-// client connects to the server whatever the URL's host is, and offers HTTP/2.
-func (r running) client(t *testing.T) *http.Client {
+// client returns a client that connects to the server for any host name, and offers HTTP/2.
+func (r testServer) client(t *testing.T) *http.Client {
 	transport := &http.Transport{
 		Dial:              func(string, string) (net.Conn, error) { return net.Dial("tcp4", r.address) },
 		TLSClientConfig:   &tls.Config{RootCAs: r.roots, MinVersion: tls.VersionTLS12},
@@ -67,25 +67,25 @@ func (r running) client(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func (r running) bearer() string {
+func (r testServer) bearer() string {
 	return "Bearer " + base64.StdEncoding.EncodeToString([]byte(r.Token()))
 }
 
-// answer is one response, read to its end.
-type answer struct {
+// response is a response whose body has been read.
+type response struct {
 	status   int
 	protocol string
 	header   http.Header
 	body     string
 }
 
-// get sends one request. An answer that was cut is returned with the error.
-func (r running) get(t *testing.T, path string, header map[string]string) (answer, error) {
+// get sends one request. A truncated response is returned with the error.
+func (r testServer) get(t *testing.T, path string, header map[string]string) (response, error) {
 	t.Helper()
 	return r.do(t, http.MethodGet, path, header)
 }
 
-func (r running) do(t *testing.T, method, path string, header map[string]string) (answer, error) {
+func (r testServer) do(t *testing.T, method, path string, header map[string]string) (response, error) {
 	t.Helper()
 	request, err := http.NewRequest(method, "https://"+host+path, nil)
 	if err != nil {
@@ -94,17 +94,17 @@ func (r running) do(t *testing.T, method, path string, header map[string]string)
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
-	response, err := r.client(t).Do(request)
+	resp, err := r.client(t).Do(request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
-	return answer{response.StatusCode, response.Proto, response.Header, string(body)}, err
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return response{resp.StatusCode, resp.Proto, resp.Header, string(body)}, err
 }
 
-// status sends one request and returns the status that it got.
-func (r running) status(t *testing.T, token string) int {
+// status sends one request and returns the status of the response.
+func (r testServer) status(t *testing.T, token string) int {
 	t.Helper()
 	got, err := r.get(t, "/ignition", map[string]string{
 		"Authorization": "Bearer " + base64.StdEncoding.EncodeToString([]byte(token)),

@@ -2,9 +2,8 @@ package ignitionserver
 
 import "github.com/google/uuid"
 
-// tokens are the two that a NodePool's token Secret holds. HyperShift rotates
-// every 5.5 h: the current one becomes the old one, which stays good for one
-// period more.
+// tokens are the two tokens of a NodePool's token Secret. HyperShift rotates them every 5.5 h:
+// the current token becomes the old token, which is valid for one more period.
 type tokens struct {
 	current, old string
 	generation   int
@@ -17,10 +16,9 @@ func (t *tokens) rotate() {
 	t.generation++
 }
 
-// delete takes both away, as when the NodePool got another configuration and
-// the grace of two hours is over.
+// delete removes both tokens, as two hours after the NodePool received another configuration.
 func (t *tokens) delete() { t.current, t.old = "", "" }
 
-func (t *tokens) good(token string) bool {
+func (t *tokens) isValid(token string) bool {
 	return token != "" && (token == t.current || token == t.old)
 }

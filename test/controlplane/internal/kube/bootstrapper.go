@@ -13,13 +13,13 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
-// TokenKubeconfig makes the bootstrap kubeconfig of a standalone cluster: the
-// same identity as a hosted one's, proven by a token of its ServiceAccount.
-// Source: machine-config-operator, pkg/server/cluster_server.go. There the token
-// is that of a Secret and never expires; this one is good for a year.
+// TokenKubeconfig creates the bootstrap kubeconfig of a standalone cluster: the same identity as
+// in a hosted cluster, authenticated by a token of its ServiceAccount. Source:
+// machine-config-operator, pkg/server/cluster_server.go. There the token is stored in a Secret
+// and never expires; this token is valid for a year.
 func (cluster *Cluster) TokenKubeconfig(ctx context.Context, server string) ([]byte, error) {
 	name := BootstrapUser[strings.LastIndexByte(BootstrapUser, ':')+1:]
-	accounts := cluster.Client.CoreV1().ServiceAccounts(bootstrapSpace)
+	accounts := cluster.Client.CoreV1().ServiceAccounts(bootstrapNamespace)
 	if _, err := accounts.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name}}, metav1.CreateOptions{}); err != nil {
 		return nil, fmt.Errorf("creating ServiceAccount %s: %w", name, err)
 	}
@@ -27,11 +27,11 @@ func (cluster *Cluster) TokenKubeconfig(ctx context.Context, server string) ([]b
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: &expiry}}
 	granted, err := accounts.CreateToken(ctx, name, request, metav1.CreateOptions{})
 	if err != nil {
-		return nil, fmt.Errorf("asking for a token of ServiceAccount %s: %w", name, err)
+		return nil, fmt.Errorf("requesting a token of ServiceAccount %s: %w", name, err)
 	}
 	ca, err := os.ReadFile(cluster.RootCA)
 	if err != nil {
-		return nil, fmt.Errorf("reading the cluster's authority: %w", err)
+		return nil, fmt.Errorf("reading the cluster's CA: %w", err)
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["local"] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}

@@ -1,7 +1,7 @@
 package kube
 
-// The servers' ports on the loopback interface of the bed's own namespace,
-// where nobody else listens.
+// The servers' ports on the loopback interface of the network namespace, which no other process
+// uses.
 const (
 	etcdURL         = "http://127.0.0.1:2379"
 	etcdPeerURL     = "http://127.0.0.1:2380"
@@ -19,7 +19,7 @@ func (c Config) etcdFlags() []string {
 		"--listen-peer-urls=" + etcdPeerURL,
 		"--initial-advertise-peer-urls=" + etcdPeerURL,
 		"--initial-cluster=bed=" + etcdPeerURL,
-		"--unsafe-no-fsync", // nothing outlives the process
+		"--unsafe-no-fsync", // the data is discarded with the process
 		"--log-level=warn",
 	}
 }
@@ -30,14 +30,14 @@ func (c Config) apiserverFlags() []string {
 		"--bind-address=0.0.0.0",
 		"--secure-port=6443",
 		"--advertise-address=" + c.Address.String(),
-		// On a hosted cluster the Service "kubernetes" leads to the proxy on
-		// each node, not to the API server's own address.
+		// On a hosted cluster the Service "kubernetes" refers to the proxy on each node, not to
+		// the API server's own address.
 		"--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + c.file("apiserver.crt"),
 		"--tls-private-key-file=" + c.file("apiserver.key"),
 		"--client-ca-file=" + c.file("client-ca.crt"),
-		// Nobody uses it, but without one the controller manager and the
-		// scheduler complain every ten seconds.
+		// The CA is unused, but without it the controller manager and the scheduler log an error
+		// every ten seconds.
 		"--requestheader-client-ca-file=" + c.file("aggregator-ca.crt"),
 		"--requestheader-username-headers=X-Remote-User",
 		"--requestheader-group-headers=X-Remote-Group",
@@ -66,19 +66,19 @@ func (c Config) controllerManagerFlags() []string {
 		"--bind-address=127.0.0.1",
 		"--leader-elect=false",
 		"--controllers=*",
-		// Without it an approved CSR stays without a certificate for ever: the
-		// signing controller's rights belong to its service account.
+		// Without this flag an approved CSR never gets a certificate: the permissions of the
+		// signing controller are bound to its service account.
 		"--use-service-account-credentials=true",
-		// The default of 20 a second makes forty controllers, each of which
-		// asks for a service account of its own first, take five seconds more.
+		// With the default of 20 a second the start takes five seconds longer, because each of
+		// the forty controllers first requests its service account.
 		"--kube-api-qps=500",
 		"--kube-api-burst=1000",
 		"--root-ca-file=" + c.file("root-ca.crt"),
 		"--service-account-private-key-file=" + c.file("sa.key"),
 		"--cluster-signing-cert-file=" + c.file("csr-signer.crt"),
 		"--cluster-signing-key-file=" + c.file("csr-signer.key"),
-		"--cluster-signing-duration=17520h", // HyperShift's
-		// An emulated machine on a busy host can be silent for longer than 40 s.
+		"--cluster-signing-duration=17520h", // as in HyperShift
+		// An emulated machine on a busy host can fail to renew its lease for longer than 40 s.
 		"--node-monitor-grace-period=120s",
 		"--v=1",
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/pki"
 )
 
-// identities are the authorities of a hosted cluster, each with the part it
-// has there, and the files that the servers read.
+// identities are the CAs of a hosted cluster with their roles there, and the files that the
+// servers read.
 type identities struct {
 	root         *pki.Authority // signs the API server's certificate
 	csrSigner    *pki.Authority // signs kubelets' certificates
 	controlPlane *pki.Authority // signs the control plane's and the bootstrap client certificates
-	aggregator   *pki.Authority // would sign the clients of aggregated APIs
+	aggregator   *pki.Authority // would sign client certificates of aggregated API servers
 }
 
 func newIdentities() (identities, error) {
@@ -39,13 +39,13 @@ func newIdentities() (identities, error) {
 	return ids, nil
 }
 
-// clientCAs is the bundle that the API server and kubelets trust clients by:
-// the payload's /etc/kubernetes/kubelet-ca.crt.
+// clientCAs returns the bundle of client CAs for the API server and kubelets. In the payload it
+// is the file /etc/kubernetes/kubelet-ca.crt.
 func (ids identities) clientCAs() []byte {
 	return append(append([]byte{}, ids.csrSigner.Certificate...), ids.controlPlane.Certificate...)
 }
 
-// write puts the servers' certificates and keys where their flags point.
+// write writes the servers' certificates and keys to the paths in their flags.
 func (ids identities) write(c Config) error {
 	serving, err := ids.root.Issue(pki.Leaf{
 		CommonName: "kubernetes",
@@ -91,7 +91,7 @@ func (ids identities) write(c Config) error {
 	return nil
 }
 
-// kubeconfig makes a kubeconfig file with a client certificate.
+// kubeconfig returns a kubeconfig with a client certificate.
 func (ids identities) kubeconfig(server, user string, groups ...string) ([]byte, error) {
 	client, err := ids.controlPlane.Issue(pki.Leaf{CommonName: user, Organizations: groups})
 	if err != nil {

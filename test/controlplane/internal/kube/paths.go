@@ -1,6 +1,6 @@
-// Package kube starts the Kubernetes half of the bed: etcd, the API server,
-// the controller manager and the scheduler, with the identities and rights of
-// a HyperShift hosted cluster.
+// Package kube starts the Kubernetes components of the test environment: etcd, the API server,
+// the controller manager and the scheduler, with the identities and permissions of a HyperShift
+// hosted cluster.
 package kube
 
 import (
@@ -15,33 +15,33 @@ import (
 // Names of the bootstrap identity in a HyperShift hosted cluster.
 // Source: hypershift, control-plane-operator, pki/kas.go.
 const (
-	BootstrapUser  = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
-	bootstrapSpace = "openshift-machine-config-operator"
-	approverUser   = "bed:kubelet-csr-approver"
+	BootstrapUser      = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
+	bootstrapNamespace = "openshift-machine-config-operator"
+	approverUser       = "bed:kubelet-csr-approver"
 )
 
-// InternalAPIAddress is the address on every node's loopback interface behind
-// which the node's own API proxy listens. HyperShift's default.
+// InternalAPIAddress is the address on every node's loopback interface on which the node's own
+// API proxy listens. It is HyperShift's default.
 const InternalAPIAddress = "172.20.0.1"
 
 const serviceNetwork = "172.31.0.0/16"
 
-// Config is where the control plane lives.
+// Config configures the control plane.
 type Config struct {
-	Bin     string // folder with the binaries
-	Dir     string // folder for its state, which must be empty
-	Address net.IP // the address that nodes reach the API at
+	Bin     string // directory with the binaries
+	Dir     string // directory for state, which must be empty
+	Address net.IP // address of the API server for nodes
 	APIName string // the API's DNS name
 	// InternalName is the API's DNS name inside a standalone cluster's network.
 	InternalName string
 	Group        *process.Group // runs the processes
-	// Forward makes an address of the caller's own network lead to the API
-	// server at 127.0.0.1:6443 in the group's network, and returns host:port.
+	// Forward forwards an address of the caller's own network to the API server at 127.0.0.1:6443
+	// in the group's network, and returns host:port.
 	Forward func() (string, error)
 	// Dial connects to an address inside the group's network.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Done is told of each part that is ready.
-	Done func(part string)
+	// OnReady is called with the name of each component that has become ready.
+	OnReady func(part string)
 }
 
 func (c Config) file(name string) string { return filepath.Join(c.Dir, name) }

@@ -10,22 +10,22 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// grant makes the objects that a hosted cluster has from HyperShift, and the
-// bed's own approver. What is absent matters as much: on platform None nothing
-// approves a kubelet's first client CSR or its serving CSR, so there is no
-// binding to nodeclient here and nothing that watches serving CSRs.
+// grant creates the objects that HyperShift creates in a hosted cluster, and those of the test
+// environment's approver. Missing objects matter, too: on platform None no controller approves a
+// kubelet's first client CSR or its serving CSR. Therefore no binding to nodeclient exists here,
+// and no controller watches serving CSRs.
 func grant(ctx context.Context, client kubernetes.Interface) error {
-	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bootstrapSpace}}
+	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: bootstrapNamespace}}
 	if _, err := client.CoreV1().Namespaces().Create(ctx, namespace, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("creating namespace %s: %w", bootstrapSpace, err)
+		return fmt.Errorf("creating namespace %s: %w", bootstrapNamespace, err)
 	}
 	role := approverRole()
 	if _, err := client.RbacV1().ClusterRoles().Create(ctx, role, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating ClusterRole %s: %w", role.Name, err)
 	}
 	for _, binding := range []*rbacv1.ClusterRoleBinding{
-		// Both names and their subjects as HyperShift's hosted cluster config
-		// operator makes them (resources/rbac/reconcile.go).
+		// HyperShift's hosted cluster config operator creates both with these names and subjects
+		// (resources/rbac/reconcile.go).
 		bind("create-csrs-for-bootstrapping", "system:node-bootstrapper", rbacv1.UserKind, BootstrapUser),
 		bind("system-bootstrap-node-renewal",
 			"system:certificates.k8s.io:certificatesigningrequests:selfnodeclient", rbacv1.GroupKind, "system:nodes"),
@@ -46,7 +46,7 @@ func bind(name, role, kind, subject string) *rbacv1.ClusterRoleBinding {
 	}
 }
 
-// approverRole is the least that approving kubelets' CSRs takes.
+// approverRole returns the minimal role for approving kubelets' CSRs.
 func approverRole() *rbacv1.ClusterRole {
 	const certificates = "certificates.k8s.io"
 	return &rbacv1.ClusterRole{

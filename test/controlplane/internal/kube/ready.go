@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// connect waits for the API server and gives the identities their rights.
+// connect waits for the API server and creates the RBAC objects.
 func (cluster *Cluster) connect(ctx context.Context, c Config) error {
 	config, err := clientcmd.BuildConfigFromFlags("", cluster.AdminKubeconfig)
 	if err != nil {
@@ -31,17 +31,17 @@ func (cluster *Cluster) connect(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	c.Done("apiserver")
+	c.OnReady("apiserver")
 	version, err := client.Discovery().ServerVersion()
 	if err != nil {
-		return fmt.Errorf("asking the API server for its version: %w", err)
+		return fmt.Errorf("getting the version of the API server: %w", err)
 	}
 	cluster.Version = version.GitVersion
 	return grant(ctx, client)
 }
 
-// waitForControllers waits until both are healthy and have shown that they
-// work: the default service account is the controller manager's doing.
+// waitForControllers waits until both are healthy and the controller manager has created the
+// default service account.
 func (cluster *Cluster) waitForControllers(ctx context.Context, c Config) error {
 	for name, address := range map[string]string{
 		"kube-controller-manager": kcmHealth,
@@ -61,15 +61,15 @@ func (cluster *Cluster) waitForControllers(ctx context.Context, c Config) error 
 	if err != nil {
 		return err
 	}
-	c.Done("controllers")
+	c.OnReady("controllers")
 	return nil
 }
 
 func healthz(ctx context.Context, c Config, address string) error {
 	client := &http.Client{Timeout: time.Second, Transport: &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) { return c.Dial(ctx, address) },
-		// These two serve certificates that they sign for themselves at each
-		// start; the address is on the bed's own loopback interface.
+		// Both servers create a self-signed certificate at each start. The address is on the
+		// loopback interface of the namespace.
 		TLSClientConfig:   &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // see above
 		DisableKeepAlives: true,
 	}}

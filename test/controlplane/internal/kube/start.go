@@ -10,8 +10,8 @@ import (
 
 // Cluster is a running control plane. Kubeconfigs and certificates are paths.
 type Cluster struct {
-	Client kubernetes.Interface // the administrator's
-	// Version is the API server's.
+	Client kubernetes.Interface // with the administrator's permissions
+	// Version is the version of the API server.
 	Version string
 
 	AdminKubeconfig     string // server: the address that Forward returned
@@ -23,9 +23,8 @@ type Cluster struct {
 	APIForward          string
 }
 
-// Start starts the control plane and returns when the API server is ready, the
-// controller manager and the scheduler are healthy and the default namespace
-// has its service account.
+// Start starts the control plane. It returns when the API server is ready, the controller manager
+// and the scheduler are healthy, and the default namespace has its service account.
 func Start(ctx context.Context, c Config) (*Cluster, error) {
 	cluster := &Cluster{
 		AdminKubeconfig:     c.file("admin.kubeconfig"),
@@ -35,7 +34,7 @@ func Start(ctx context.Context, c Config) (*Cluster, error) {
 		KubeletCA:           c.file("client-ca.crt"),
 		NodeSideServer:      "https://" + net.JoinHostPort(c.APIName, "6443"),
 	}
-	if err := cluster.identify(c); err != nil {
+	if err := cluster.writeIdentities(c); err != nil {
 		return nil, err
 	}
 	for _, phase := range []func(context.Context, Config) error{
@@ -62,8 +61,8 @@ func (cluster *Cluster) startControllers(_ context.Context, c Config) error {
 	return c.Group.Start("kube-scheduler", c.bin("kube-scheduler"), c.schedulerFlags()...)
 }
 
-// identify makes every key and kubeconfig.
-func (cluster *Cluster) identify(c Config) error {
+// writeIdentities creates all keys and kubeconfigs.
+func (cluster *Cluster) writeIdentities(c Config) error {
 	ids, err := newIdentities()
 	if err != nil {
 		return err
@@ -85,7 +84,7 @@ func (cluster *Cluster) identify(c Config) error {
 		{"scheduler", inside, "system:kube-scheduler", nil},
 		{
 			"bootstrap", cluster.NodeSideServer, BootstrapUser,
-			[]string{"system:serviceaccounts:" + bootstrapSpace, "system:serviceaccounts"},
+			[]string{"system:serviceaccounts:" + bootstrapNamespace, "system:serviceaccounts"},
 		},
 	} {
 		content, err := ids.kubeconfig(k.server, k.user, k.groups...)

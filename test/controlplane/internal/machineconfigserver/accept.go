@@ -7,17 +7,18 @@ import (
 	"strings"
 )
 
-// A spec of Ignition; the third number of a version never counts.
+// spec is a version of the Ignition specification without its patch number, which is ignored.
 type spec struct{ major, minor int }
 
-// What a server of OpenShift 4.18 can give: specs 3.1 to 3.4, and 2.2.
+// A server of OpenShift 4.18 supports specs 3.1 to 3.4, and 2.2.
 const (
-	oldest3 = 1
-	newest3 = 4
-	oldest2 = 2
+	minMinor3 = 1
+	maxMinor3 = 4
+	minMinor2 = 2
 )
 
-// mediaType is one value of an Accept header, as far as the server looks at it.
+// mediaType is one value of an Accept header, reduced to the parameters that the server
+// evaluates.
 type mediaType struct {
 	subtype   string
 	version   spec
@@ -25,28 +26,28 @@ type mediaType struct {
 	quality   float64
 }
 
-// negotiate chooses the spec by an Accept header; not ok is a 400. A client that
-// does not name Ignition's media type with a version gets spec 2.2.
-// Source: machine-config-operator, pkg/server/api.go.
+// negotiate selects the spec by an Accept header; not ok means status 400. A client that does not
+// request Ignition's media type with a version gets spec 2.2. Source: machine-config-operator,
+// pkg/server/api.go.
 func negotiate(accept string) (chosen spec, ok bool) {
 	unsupported := false
 	for _, value := range parseAccept(accept) {
 		if value.subtype != "vnd.coreos.ignition+json" || !value.versioned {
 			continue
 		}
-		switch asked := value.version; {
-		case asked.major == 3 && asked.minor >= oldest3:
-			return spec{3, min(asked.minor, newest3)}, true
-		case asked.major == 2 && asked.minor >= oldest2:
-			return spec{2, oldest2}, true
+		switch requested := value.version; {
+		case requested.major == 3 && requested.minor >= minMinor3:
+			return spec{3, min(requested.minor, maxMinor3)}, true
+		case requested.major == 2 && requested.minor >= minMinor2:
+			return spec{2, minMinor2}, true
 		}
 		unsupported = true
 	}
-	return spec{2, oldest2}, !unsupported
+	return spec{2, minMinor2}, !unsupported
 }
 
-// parseAccept lists the values of an Accept header, the best liked first. What
-// cannot be read is passed over.
+// parseAccept returns the values of an Accept header in order of preference. Invalid values are
+// skipped.
 func parseAccept(accept string) []mediaType {
 	var list []mediaType
 	for value := range strings.SplitSeq(accept, ",") {
@@ -72,7 +73,7 @@ func parseAccept(accept string) []mediaType {
 	return list
 }
 
-// parseSpec reads a semantic version, which has three numbers.
+// parseSpec parses a semantic version, which has three numbers.
 func parseSpec(text string) (spec, bool) {
 	var numbers []int
 	for part := range strings.SplitSeq(text, ".") {

@@ -1,7 +1,6 @@
-// Package machineconfigserver answers as the machine-config server of a
-// standalone OpenShift cluster: the configuration of its worker pool, to
-// everybody who asks, in the Ignition spec that the Accept header names.
-// Source: machine-config-operator, pkg/server.
+// Package machineconfigserver simulates the machine-config server of a standalone OpenShift
+// cluster. It serves the configuration of the worker pool to unauthenticated clients, in the
+// Ignition spec that the Accept header requests. Source: machine-config-operator, pkg/server.
 package machineconfigserver
 
 import (
@@ -19,11 +18,11 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/pki"
 )
 
-// caName is the common name of the installer's root authority: the API server's
-// has the same one and is another, as on a real cluster.
+// caName is the common name of the installer's root CA. As on a real cluster, the CA of the API
+// server is a different CA with the same name.
 const caName = "root-ca"
 
-// Server serves the pool worker.
+// Server serves the worker pool.
 type Server struct {
 	worker    payload.Worker
 	log       *log.Logger
@@ -31,8 +30,7 @@ type Server struct {
 	http      *http.Server
 }
 
-// New makes a server with an authority of its own, whose certificate is for the
-// API's internal name.
+// New creates a server with its own CA. The certificate is for the API's internal name.
 func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
 	authority, err := pki.NewAuthority(caName)
 	if err != nil {
@@ -49,23 +47,23 @@ func New(host string, worker payload.Worker, log *log.Logger) (*Server, error) {
 	s := &Server{worker: worker, log: log, authority: authority}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/config/", s.config)
-	mux.HandleFunc("/healthz", empty(http.StatusOK))
-	mux.HandleFunc("/", empty(http.StatusNotFound))
+	mux.HandleFunc("/healthz", respondEmpty(http.StatusOK))
+	mux.HandleFunc("/", respondEmpty(http.StatusNotFound))
 	s.http = &http.Server{
 		Handler:           mux,
 		ReadHeaderTimeout: 10 * time.Second,
 		TLSConfig:         &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}, Certificates: []tls.Certificate{certificate}},
-		// Non-nil and empty: no HTTP/2, whatever the client offers.
+		// Non-nil and empty: HTTP/2 is disabled.
 		TLSNextProto: map[string]func(*http.Server, *tls.Conn, http.Handler){},
 		ErrorLog:     log,
 	}
 	return s, nil
 }
 
-// CA is the authority's certificate in PEM, as worker.ign carries it.
+// CA returns the CA certificate in PEM, as worker.ign contains it.
 func (s *Server) CA() []byte { return s.authority.Certificate }
 
-// Serve answers on a listener until Close.
+// Serve serves a listener until Close.
 func (s *Server) Serve(listener net.Listener) error {
 	if err := s.http.ServeTLS(listener, "", ""); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving machine configs: %w", err)
@@ -73,14 +71,14 @@ func (s *Server) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Close cuts every connection.
+// Close closes every connection.
 func (s *Server) Close() error { return s.http.Close() }
 
-// empty answers without a body.
-func empty(status int) http.HandlerFunc {
+// respondEmpty responds without a body.
+func respondEmpty(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		status := status
-		if !reads(r) {
+		if !isReadRequest(r) {
 			status = http.StatusMethodNotAllowed
 		}
 		w.Header().Set("Content-Length", "0")
@@ -88,33 +86,35 @@ func empty(status int) http.HandlerFunc {
 	}
 }
 
-func reads(r *http.Request) bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+func isReadRequest(r *http.Request) bool {
+	return r.Method == http.MethodGet || r.Method == http.MethodHead
+}
 
-// config answers a request for a pool, the last part of the path. The log says
-// what was asked for, and whether a credential came along that nobody wants.
+// config responds to a request for a pool, the last part of the path. The log contains the
+// requested pool and spec, and whether the request carried an unneeded credential.
 func (s *Server) config(w http.ResponseWriter, r *http.Request) {
-	if !reads(r) {
-		empty(http.StatusMethodNotAllowed)(w, r)
+	if !isReadRequest(r) {
+		respondEmpty(http.StatusMethodNotAllowed)(w, r)
 		return
 	}
-	status, body := s.answer(path.Base(r.URL.Path), r.Header.Get("Accept"))
+	status, body := s.respond(path.Base(r.URL.Path), r.Header.Get("Accept"))
 	s.log.Printf("%s %s Accept: %q User-Agent: %q Authorization: %t: %d", r.Method, r.URL.Path, r.Header.Get("Accept"), r.UserAgent(), r.Header.Get("Authorization") != "", status)
 	if status != http.StatusOK {
-		empty(status)(w, r)
+		respondEmpty(status)(w, r)
 		return
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(body) // the client went away
+		_, _ = w.Write(body) // the client has closed the connection
 	}
 }
 
-// answer is 400 for a spec that the server does not know, and 500 for a pool:
-// in a cluster the server looks for it and finds none.
-func (s *Server) answer(pool, accept string) (status int, body []byte) {
-	asked, ok := negotiate(accept)
+// respond returns status 400 for an unsupported spec and status 500 for an unknown pool, because
+// the upstream server fails to get that pool from the cluster.
+func (s *Server) respond(pool, accept string) (status int, body []byte) {
+	requested, ok := negotiate(accept)
 	if !ok {
 		return http.StatusBadRequest, nil
 	}
@@ -122,8 +122,8 @@ func (s *Server) answer(pool, accept string) (status int, body []byte) {
 		return http.StatusInternalServerError, nil
 	}
 	encode := s.worker.EncodeV2
-	if asked.major == 3 {
-		encode = func() ([]byte, error) { return s.worker.Encode(asked.minor) }
+	if requested.major == 3 {
+		encode = func() ([]byte, error) { return s.worker.Encode(requested.minor) }
 	}
 	body, err := encode()
 	if err != nil {

@@ -17,15 +17,16 @@ import (
 
 const host = "api-int.demo.example.com"
 
-// serving is a server on loopback, and a client that trusts it and offers HTTP/2.
-func serving(t *testing.T) (*http.Client, *strings.Builder) {
+// startServer starts a server on the loopback interface. It returns a client that trusts the
+// server and offers HTTP/2, and the server's log.
+func startServer(t *testing.T) (*http.Client, *strings.Builder) {
 	t.Helper()
 	worker, err := payload.BuildWorker(payload.Inputs{APIName: host, Registry: "registry.example.com:5000", BootstrapConfig: []byte("kind: Config\n")})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var said strings.Builder
-	server, err := machineconfigserver.New(host, worker, log.New(&said, "", 0))
+	var logged strings.Builder
+	server, err := machineconfigserver.New(host, worker, log.New(&logged, "", 0))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,15 +54,15 @@ func serving(t *testing.T) (*http.Client, *strings.Builder) {
 			t.Error(err)
 		}
 	})
-	return &http.Client{Transport: transport}, &said
+	return &http.Client{Transport: transport}, &logged
 }
 
-func TestAnswers(t *testing.T) {
-	client, said := serving(t)
+func TestResponses(t *testing.T) {
+	client, logged := startServer(t)
 	for name, test := range map[string]struct {
 		method, path, accept string
 		status               int
-		version              string // of the body, "" for none
+		version              string // spec version of the body, "" for none
 	}{
 		"spec 3":           {"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.2.0, */*;q=0.1", 200, "3.2.0"},
 		"newer":            {"GET", "/config/worker", "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1", 200, "3.4.0"},
@@ -102,7 +103,7 @@ func TestAnswers(t *testing.T) {
 			}
 		})
 	}
-	if !strings.Contains(said.String(), `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"`) {
-		t.Errorf("the log does not say who asked for what: %s", said.String())
+	if !strings.Contains(logged.String(), `GET /config/worker Accept: "application/vnd.coreos.ignition+json;version=3.6.0, */*;q=0.1"`) {
+		t.Errorf("the log lacks the requests: %s", logged.String())
 	}
 }

@@ -18,9 +18,9 @@ func loopbackUp() error {
 	return nil
 }
 
-// AddBridge makes a bridge with one IPv4 address ("192.0.2.1/24") and sets it
-// up. Its MAC address is fixed: a bridge left to itself takes the lowest one of
-// its ports, and the machines would see their gateway change with every tap.
+// AddBridge creates a bridge with one IPv4 address ("192.0.2.1/24") and sets it up. Its MAC
+// address is fixed: by default a bridge uses the lowest MAC address of its ports, so the
+// machines' gateway would change with every tap.
 func (n *Namespace) AddBridge(name, address string) error {
 	return n.Do(func() error {
 		bridge := &netlink.Bridge{LinkAttrs: netlink.LinkAttrs{

@@ -1,6 +1,6 @@
-// Package netns makes a network namespace of the bed's own. The namespace is
-// held by one OS thread of this process and by a descriptor, so it vanishes by
-// itself when the process dies, however it dies.
+// Package netns creates a network namespace for the test environment. One OS thread of this
+// process and one descriptor hold the namespace, so the kernel removes it when the process ends
+// for any reason.
 package netns
 
 import (
@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Namespace is a network namespace with one OS thread inside. Everything that
-// must happen in the namespace is handed to that thread.
+// Namespace is a network namespace with one OS thread inside. That thread runs all functions that
+// need the namespace.
 type Namespace struct {
 	handle *os.File
 	tasks  chan func()
 	ended  chan struct{}
 }
 
-// New makes a namespace with its loopback interface up. It needs CAP_SYS_ADMIN
-// and CAP_NET_ADMIN. Close ends it.
+// New creates a namespace and sets its loopback interface up. It needs CAP_SYS_ADMIN and
+// CAP_NET_ADMIN. Close removes the namespace.
 func New() (*Namespace, error) {
 	n := &Namespace{tasks: make(chan func()), ended: make(chan struct{})}
 	entered := make(chan error, 1)
@@ -38,9 +38,9 @@ func New() (*Namespace, error) {
 	return n, nil
 }
 
-// run keeps the goroutine locked to its thread for good: a thread that has
-// changed its namespace must never serve other goroutines, and the children
-// started from it die with it (Pdeathsig is a matter of the thread).
+// run never unlocks the goroutine from its thread. A thread that has changed its namespace must
+// not run other goroutines, and the processes started from it end with it (Pdeathsig refers to
+// the thread).
 func (n *Namespace) run(entered chan<- error) {
 	runtime.LockOSThread()
 	defer close(n.ended)
@@ -60,14 +60,14 @@ func (n *Namespace) run(entered chan<- error) {
 	}
 }
 
-// Path is a path by which any process of this host can enter the namespace
-// ("nsenter --net=PATH") as long as this process lives.
+// Path returns a path with which any process of this host can enter the namespace ("nsenter
+// --net=PATH") while this process runs.
 func (n *Namespace) Path() string {
 	return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.handle.Fd())
 }
 
-// Do runs fn on the namespace's thread and returns its error. Tasks run one
-// after the other: fn must not block for long.
+// Do runs fn on the namespace's thread and returns its error. Calls run one at a time, so fn must
+// not block for long.
 func (n *Namespace) Do(fn func() error) error {
 	result := make(chan error, 1)
 	n.tasks <- func() { result <- fn() }
@@ -75,12 +75,12 @@ func (n *Namespace) Do(fn func() error) error {
 }
 
 // Start starts a command inside the namespace. The kernel kills the command
-// when this process dies.
+// when this process exits.
 func (n *Namespace) Start(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &unix.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid = true // a terminal's Ctrl-C is this process's to handle
+	cmd.SysProcAttr.Setpgid = true // this process handles a terminal's Ctrl-C
 	cmd.SysProcAttr.Pdeathsig = unix.SIGKILL
 	return n.Do(cmd.Start)
 }
@@ -105,8 +105,8 @@ func (n *Namespace) Dial(ctx context.Context, address string) (net.Conn, error) 
 	return conn, err
 }
 
-// Close ends the namespace's thread and gives up the descriptor. The namespace
-// is gone when nobody else is inside.
+// Close ends the namespace's thread and closes the descriptor. The kernel removes the namespace
+// when no other process uses it.
 func (n *Namespace) Close() error {
 	close(n.tasks)
 	<-n.ended

@@ -1,6 +1,6 @@
-// Package network stands in for a hosted cluster's network operator: a real
-// DaemonSet that writes the CNI configuration on every node. Until it runs, a
-// node is not Ready, with the reason that a real one gives.
+// Package network stands in for a hosted cluster's network operator: a real DaemonSet that writes
+// the CNI configuration on every node. A node without it is not Ready, with the same reason as on
+// a real cluster.
 package network
 
 import (
@@ -26,7 +26,7 @@ type Operator struct {
 	Image  string // of images/network, by digest
 }
 
-// Prepare makes the namespace.
+// Prepare creates the namespace.
 func (o Operator) Prepare(ctx context.Context) error {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
 	if _, err := o.Client.CoreV1().Namespaces().Create(ctx, space, metav1.CreateOptions{}); err != nil {
@@ -35,7 +35,7 @@ func (o Operator) Prepare(ctx context.Context) error {
 	return nil
 }
 
-// Deployed tells whether the DaemonSet is there.
+// Deployed reports whether the DaemonSet exists.
 func (o Operator) Deployed(ctx context.Context) (bool, error) {
 	_, err := o.Client.AppsV1().DaemonSets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
@@ -47,7 +47,7 @@ func (o Operator) Deployed(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// Deploy makes the DaemonSet; one that is there already is left as it is.
+// Deploy creates the DaemonSet. An existing DaemonSet remains unchanged.
 func (o Operator) Deploy(ctx context.Context) error {
 	_, err := o.Client.AppsV1().DaemonSets(namespace).Create(ctx, o.daemonSet(), metav1.CreateOptions{})
 	if err != nil && !apierrors.IsAlreadyExists(err) {
@@ -56,8 +56,8 @@ func (o Operator) Deploy(ctx context.Context) error {
 	return nil
 }
 
-// Remove deletes the DaemonSet. Its pods take the CNI configuration away with
-// them; the call does not wait for that.
+// Remove deletes the DaemonSet. Its pods remove the CNI configuration when they end; Remove does
+// not wait for that.
 func (o Operator) Remove(ctx context.Context) error {
 	background := metav1.DeletePropagationBackground
 	err := o.Client.AppsV1().DaemonSets(namespace).Delete(ctx, name, metav1.DeleteOptions{PropagationPolicy: &background})
@@ -67,8 +67,8 @@ func (o Operator) Remove(ctx context.Context) error {
 	return nil
 }
 
-// daemonSet has what lets the real one run on a node without a network: the
-// host's network, every toleration and the highest priority.
+// daemonSet returns a DaemonSet that, like the real one, can run on a node without a network:
+// with the host network, every toleration and the highest priority.
 func (o Operator) daemonSet() *appsv1.DaemonSet {
 	labels := map[string]string{"app": name}
 	privileged, noToken, grace := true, false, int64(5)

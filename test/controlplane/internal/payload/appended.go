@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// machineConfig is the object that the machine-config server writes into the
-// payload twice: whole, and with an empty config as the sign of a first boot.
+// machineConfig is the object that the machine-config server writes into the payload twice:
+// complete, and with an empty config as the marker of a first boot.
 type machineConfig struct {
 	Kind       string            `json:"kind"`
 	APIVersion string            `json:"apiVersion"`
@@ -30,18 +30,18 @@ type machineConfigSpec struct {
 	KernelType                     string   `json:"kernelType"`
 }
 
-// innerVersion is the specification inside the MachineConfig, newer than the
-// one served.
+// innerVersion is the spec version of the config in the MachineConfig. It is newer than the
+// served spec version.
 const innerVersion = "3.4.0"
 
-// appended are the files that the machine-config server adds while serving.
-// Several hold secrets and are world-readable: so they are on the real thing.
+// appended returns the files that the machine-config server adds to a response. Several contain
+// secrets and are world-readable, as upstream.
 func appended(config Config, rendered []byte, in Inputs, pool string) ([]sourceFile, error) {
 	name := fmt.Sprintf("rendered-%s-%.16x", pool, sha256.Sum256(rendered))
 	const prefix = "machineconfiguration.openshift.io/"
 	about := map[string]string{prefix + "currentConfig": name, prefix + "desiredConfig": name, prefix + "state": "Done"}
 	if pool == workerPool {
-		about[prefix+"firstPivotConfig"] = name // not in the mode in which HyperShift runs the server
+		about[prefix+"firstPivotConfig"] = name // not set in the mode in which HyperShift runs the server
 	}
 	annotations, err := json.Marshal(about)
 	if err != nil {
@@ -52,7 +52,7 @@ func appended(config Config, rendered []byte, in Inputs, pool string) ([]sourceF
 		APIVersion: prefix + "v1",
 		Metadata: machineConfigMeta{Name: name, Annotations: map[string]string{
 			prefix + "generated-by-controller-version": "0000000000000000000000000000000000000000",
-			prefix + "release-image-version":           "", // empty on the real thing, too
+			prefix + "release-image-version":           "", // empty in a real payload, too
 		}},
 		Spec: machineConfigSpec{
 			OSImageURL:                     in.releaseImage("rhel-coreos"),

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// Difference is one way in which the payload is not what a real 4.18 cluster
-// serves. This list is the only place where that is decided.
+// Difference describes one difference between the payload and that of a real 4.18 cluster. This
+// list is the only place that defines differences.
 type Difference struct {
 	What  string
 	Why   string
-	Paths []string // the files and units that are different
+	Paths []string // the affected files and units
 	apply func(*source, Inputs) error
 }
 
-// Differences are all of them. Those without an apply are in the contents
-// themselves.
+// Differences returns all differences. Those without an apply function are part of the templates.
 func Differences() []Difference {
 	const (
 		kubeletConf = "/etc/kubernetes/kubelet.conf"
@@ -70,7 +69,7 @@ func Differences() []Difference {
 			},
 		},
 		{
-			What:  "CNI plugins are looked for in Debian's folder as well",
+			What:  "CNI plugins are also searched in Debian's directory",
 			Why:   "the package containernetworking-plugins puts them into /usr/lib/cni; RHEL's into /usr/libexec/cni",
 			Paths: []string{crioConf},
 			apply: func(s *source, _ Inputs) error {
@@ -78,8 +77,8 @@ func Differences() []Difference {
 			},
 		},
 		{
-			What:  "the bed's registry is insecure, and there is no other",
-			Why:   "it speaks plain HTTP inside the bed's own network; nothing else can be reached from there",
+			What:  "the only registry is that of the test environment, and it is insecure",
+			Why:   "it uses plain HTTP in the test environment's network, from which no other registry is reachable",
 			Paths: []string{registries},
 			apply: func(s *source, in Inputs) error {
 				return s.replace(registries,
@@ -101,7 +100,7 @@ func Differences() []Difference {
 			What:  "no static pod kube-rbac-proxy-crio",
 			Why:   "its image is part of the release and can't be had here; it only exports metrics",
 			Paths: []string{metrics},
-			apply: func(s *source, _ Inputs) error { return s.drop(metrics) },
+			apply: func(s *source, _ Inputs) error { return s.removeFile(metrics) },
 		},
 		{
 			What:  "one file more, gzipped",
@@ -148,8 +147,8 @@ func (s *source) file(path string) (*sourceFile, error) {
 	return nil, fmt.Errorf("no file %s", path)
 }
 
-// replace changes a text in a file; the text must be there exactly once, so
-// that a difference cannot silently stop being made.
+// replace replaces text in a file. The text must occur exactly once, so that a difference cannot
+// become ineffective without an error.
 func (s *source) replace(path, from, to string) error {
 	f, err := s.file(path)
 	if err != nil {
@@ -176,7 +175,7 @@ func (s *source) replaceInUnit(name, from, to string) error {
 	return fmt.Errorf("no unit %s with contents", name)
 }
 
-func (s *source) drop(path string) error {
+func (s *source) removeFile(path string) error {
 	for i := range s.files {
 		if s.files[i].path == path {
 			s.files = append(s.files[:i], s.files[i+1:]...)

@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// encoding is one of the ways in which the parts of a real payload write a
-// file's content.
+// encoding is one of the encodings of file contents in a real payload.
 type encoding int
 
 const (
 	percent   encoding = iota // MCO's templates, and what the machine-config server appends
 	base64URL                 // HyperShift's own files
-	base64MCO                 // what MCO's sub-controllers render: with an empty compression
-	gzipped                   // what butane writes for an administrator's own files
+	base64MCO                 // MCO's sub-controllers, with an empty compression
+	gzipped                   // butane, for an administrator's own files
 )
 
 func (e encoding) encode(content []byte) (Contents, error) {
@@ -42,7 +41,7 @@ func textBase64(content []byte) string {
 	return "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(content)
 }
 
-// percentEncode escapes every byte that the data URL library of MCO escapes.
+// percentEncode escapes the same bytes as MCO's data URL library.
 func percentEncode(content []byte) string {
 	const literal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.!~*'()"
 	var b strings.Builder
@@ -56,7 +55,7 @@ func percentEncode(content []byte) string {
 	return b.String()
 }
 
-// compress makes the same bytes each time: no name and no time in the header.
+// compress returns the same bytes for the same content: the header contains no name and no time.
 func compress(content []byte) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)

@@ -7,8 +7,8 @@ type file struct {
 	encoding encoding
 }
 
-// files are the rendered files in the order of a real 4.18 payload. What the
-// machine-config server appends is in appended.go.
+// files returns the rendered files in the order of a real 4.18 payload. The files that the
+// machine-config server appends are in appended.go.
 func files() []file {
 	return []file{
 		{"/usr/local/bin/nm-clean-initrd-state.sh", 0o755, percent},

@@ -1,7 +1,7 @@
 package payload
 
-// The part of Ignition's specification 3.2 that a NodePool's payload uses, in
-// the order in which the real one is written.
+// The types are the part of Ignition spec 3.2 that a NodePool's payload uses. Their fields are in
+// the order of a real payload.
 
 // Config is an Ignition config.
 type Config struct {
@@ -11,7 +11,7 @@ type Config struct {
 	Systemd  Systemd `json:"systemd"`
 }
 
-// Version names the specification.
+// Version is the spec version.
 type Version struct {
 	Version string `json:"version"`
 }
@@ -40,7 +40,7 @@ type File struct {
 	Mode      int      `json:"mode"`
 }
 
-// Contents of a file. Compression may be present and empty.
+// Contents are the contents of a file. Compression can be present and empty.
 type Contents struct {
 	Compression *string `json:"compression,omitempty"`
 	Source      string  `json:"source"`
@@ -51,7 +51,7 @@ type Systemd struct {
 	Units []Unit `json:"units"`
 }
 
-// Unit is a unit, or only drop-ins or the state of one that is not ours.
+// Unit is a complete unit, or only the drop-ins or the enablement of a unit of the host.
 type Unit struct {
 	Contents *string  `json:"contents,omitempty"`
 	Dropins  []Dropin `json:"dropins,omitempty"`
@@ -59,8 +59,8 @@ type Unit struct {
 	Name     string   `json:"name"`
 }
 
-// Dropin of a unit. Empty contents are there on purpose: without a proxy the
-// real payload has such drop-ins too.
+// Dropin is a drop-in of a unit. Empty contents are intended: without a proxy a real payload has
+// such drop-ins, too.
 type Dropin struct {
 	Contents string `json:"contents"`
 	Name     string `json:"name"`

@@ -1,7 +1,6 @@
-// Package payload builds what the ignition server serves: an Ignition config
-// in the shape of a real NodePool's. The contents are the bed's own, in the
-// folders files and units; differences.go lists where and why they are not
-// what a real cluster serves.
+// Package payload builds the payload of the Ignition server: an Ignition config with the
+// structure of a real NodePool's. Its contents are templates in the directories files and units;
+// differences.go lists all differences from a real cluster's payload, with reasons.
 package payload
 
 import (
@@ -10,39 +9,39 @@ import (
 	"hash/fnv"
 )
 
-// Inputs is what of the cluster goes into the payload.
+// Inputs are the cluster-specific values of the payload.
 type Inputs struct {
 	APIName            string // DNS name of the API
-	InternalAPIAddress string // where the node's own API proxy listens
+	InternalAPIAddress string // address on which the node's own API proxy listens
 	Registry           string // host:port, plain HTTP
-	ReleaseRepository  string // where the release's images would be
+	ReleaseRepository  string // repository of the release's images
 	PauseImage         string // by digest
 	APIProxyImage      string // by digest
 	PullSecret         string // .dockerconfigjson
 	KubeletCA          []byte // PEM, the client CAs
 	BootstrapConfig    []byte // the bootstrap kubeconfig
-	SSHKey             string // of the user core
+	SSHKey             string // for user core
 }
 
-// Payload is a served body.
+// Payload is the rendered payload and its hash.
 type Payload struct {
 	Body []byte
 	// Hash is the NodePool's target config version: eight hex digits.
 	Hash string
 }
 
-// Build makes the payload.
+// Build renders the payload.
 func Build(in Inputs) (Payload, error) {
 	source, err := load(in)
 	if err != nil {
 		return Payload{}, err
 	}
-	if err := source.fit(Differences(), in); err != nil {
+	if err := source.apply(Differences(), in); err != nil {
 		return Payload{}, err
 	}
-	// "master" although it is a worker's: the only pool that the server knows
-	// in the mode in which HyperShift runs it.
-	config, rendered, err := source.served(in, "master")
+	// The pool is "master" although the node is a worker: in the mode in which HyperShift runs
+	// the server it supports only this pool.
+	config, rendered, err := source.servedConfig(in, "master")
 	if err != nil {
 		return Payload{}, err
 	}
@@ -55,8 +54,8 @@ func Build(in Inputs) (Payload, error) {
 	return Payload{Body: body, Hash: fmt.Sprintf("%08x", hash.Sum32())}, nil
 }
 
-// fit makes the differences.
-func (s *source) fit(differences []Difference, in Inputs) error {
+// apply applies the differences.
+func (s *source) apply(differences []Difference, in Inputs) error {
 	for _, d := range differences {
 		if d.apply == nil {
 			continue
@@ -68,9 +67,9 @@ func (s *source) fit(differences []Difference, in Inputs) error {
 	return nil
 }
 
-// served is the config as the machine-config server gives it for a pool, and
-// what was rendered before the server added to it.
-func (s *source) served(in Inputs, pool string) (config Config, rendered []byte, err error) {
+// servedConfig returns the config that the machine-config server returns for a pool, and the
+// rendered config before the server's additions.
+func (s *source) servedConfig(in Inputs, pool string) (config Config, rendered []byte, err error) {
 	config = Config{
 		Ignition: Version{"3.2.0"},
 		Passwd:   Passwd{Users: []User{{Name: "core", SSHAuthorizedKeys: []string{in.SSHKey}}}},

@@ -35,7 +35,7 @@ func inputs() payload.Inputs {
 	}
 }
 
-// parse reads a payload with Ignition's own parser.
+// parse parses a payload with Ignition's own parser.
 func parse(t *testing.T, body []byte) types.Config {
 	t.Helper()
 	config, report, err := ignition.ParseCompatibleVersion(body)
@@ -45,7 +45,7 @@ func parse(t *testing.T, body []byte) types.Config {
 	return config
 }
 
-func TestIgnitionReadsItWithoutAWord(t *testing.T) {
+func TestIgnitionParsesPayloadWithoutWarnings(t *testing.T) {
 	built := build(t)
 	parse(t, built.Body)
 	if len(built.Hash) != 8 {
@@ -57,13 +57,13 @@ func TestIgnitionReadsItWithoutAWord(t *testing.T) {
 	}
 }
 
-func TestBuildsTheSameBytesTwice(t *testing.T) {
+func TestBuildIsReproducible(t *testing.T) {
 	if one, two := build(t), build(t); string(one.Body) != string(two.Body) || one.Hash != two.Hash {
 		t.Error("two builds from the same inputs are different")
 	}
 }
 
-func TestDifferencesAreMade(t *testing.T) {
+func TestDifferencesAreApplied(t *testing.T) {
 	contents := decoded(t, parse(t, build(t).Body))
 	for _, test := range []struct{ path, has, hasNot string }{
 		{"/etc/kubernetes/kubelet.conf", "protectKernelDefaults: true", "featureGates"},
@@ -89,7 +89,7 @@ func TestDifferencesAreMade(t *testing.T) {
 	}
 }
 
-func TestSecretsAreAsOpenAsOnTheRealThing(t *testing.T) {
+func TestSecretFilesHaveUpstreamModes(t *testing.T) {
 	config := parse(t, build(t).Body)
 	modes := map[string]int{}
 	for _, f := range config.Storage.Files {

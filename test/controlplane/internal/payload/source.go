@@ -12,7 +12,7 @@ import (
 //go:embed all:files all:units
 var sources embed.FS
 
-// source is the payload as its parts, before anything is encoded.
+// source holds the parts of a payload before they are encoded.
 type source struct {
 	files []sourceFile
 	units []Unit
@@ -23,7 +23,7 @@ type sourceFile struct {
 	content []byte
 }
 
-// load fills every template in.
+// load renders all templates.
 func load(in Inputs) (*source, error) {
 	s := &source{}
 	for _, f := range files() {
@@ -39,7 +39,7 @@ func load(in Inputs) (*source, error) {
 			on := u.state == enabled
 			out.Enabled = &on
 		}
-		if u.own {
+		if u.hasContents {
 			content, err := render(path.Join("units", u.name), in)
 			if err != nil {
 				return nil, err
@@ -75,8 +75,8 @@ func render(name string, in Inputs) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// releaseImage names an image of the release that the bed's registry does not
-// have.
+// releaseImage returns a pull spec of the release that the registry of the test environment does
+// not contain.
 func (in Inputs) releaseImage(name string) string {
 	return fmt.Sprintf("%s@sha256:%x", in.ReleaseRepository, sha256.Sum256([]byte(name)))
 }

@@ -1,15 +1,15 @@
 package payload
 
-// unit is one unit of the payload. Its content is units/NAME if own is set,
-// and its drop-ins are units/NAME.d/*.
+// unit is one unit of the payload. Its contents are units/NAME if hasContents is set, and its
+// drop-ins are units/NAME.d/*.
 type unit struct {
-	name    string
-	state   state
-	own     bool // the payload brings the unit's content
-	dropins []string
+	name        string
+	state       state
+	hasContents bool // the payload contains the unit file
+	dropins     []string
 }
 
-// state is what the payload says about a unit's enablement.
+// state is the enablement of a unit in the payload.
 type state int
 
 const (
@@ -18,7 +18,7 @@ const (
 	disabled
 )
 
-// units are in the order of a real 4.18 payload.
+// units returns the units in the order of a real 4.18 payload.
 func units() []unit {
 	return []unit{
 		{"NetworkManager-clean-initrd-state.service", enabled, true, nil},

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// workerPool is the machine-config pool that joins go to.
+// workerPool is the machine-config pool of joined nodes.
 const workerPool = "worker"
 
-// Worker is the configuration of a standalone cluster's worker pool, as its
-// machine-config server has it.
+// Worker is the configuration of a standalone cluster's worker pool, as returned by its
+// machine-config server.
 type Worker struct{ config Config }
 
-// BuildWorker makes it: what HyperShift adds to a NodePool's payload is left
-// out. In.BootstrapConfig is the kubeconfig with the bootstrapper's token, and
-// in.APIName the API's internal name.
+// BuildWorker renders the configuration, without HyperShift's additions to a NodePool's payload.
+// in.BootstrapConfig is the kubeconfig with the bootstrapper's token, and in.APIName is the API's
+// internal name.
 func BuildWorker(in Inputs) (Worker, error) {
 	s, err := load(in)
 	if err != nil {
@@ -26,23 +26,23 @@ func BuildWorker(in Inputs) (Worker, error) {
 		"/usr/local/bin/setup-apiserver-ip.sh", "/usr/local/bin/teardown-apiserver-ip.sh",
 		"/etc/kubernetes/apiserver-proxy-config/haproxy.cfg", "/etc/kubernetes/manifests/kube-apiserver-proxy.yaml",
 	} {
-		if err := s.drop(path); err != nil {
+		if err := s.removeFile(path); err != nil {
 			return Worker{}, err
 		}
 	}
-	if err := s.dropUnit("apiserver-ip.service"); err != nil {
+	if err := s.removeUnit("apiserver-ip.service"); err != nil {
 		return Worker{}, err
 	}
 	differences := Differences()
-	if err := s.fit(append(differences, standaloneDifference()), in); err != nil {
+	if err := s.apply(append(differences, standaloneDifference()), in); err != nil {
 		return Worker{}, err
 	}
-	config, _, err := s.served(in, workerPool)
+	config, _, err := s.servedConfig(in, workerPool)
 	return Worker{config}, err
 }
 
-// standaloneDifference is what is not as a standalone cluster serves it, beside
-// what is not as a NodePool's payload either.
+// standaloneDifference returns the difference from a standalone cluster that is not in the list
+// of Differences.
 func standaloneDifference() Difference {
 	const unit = "nodeip-configuration.service"
 	return Difference{
@@ -67,7 +67,7 @@ func standaloneDifference() Difference {
 	}
 }
 
-func (s *source) dropUnit(name string) error {
+func (s *source) removeUnit(name string) error {
 	for i := range s.units {
 		if s.units[i].Name == name {
 			s.units = append(s.units[:i], s.units[i+1:]...)
@@ -77,8 +77,8 @@ func (s *source) dropUnit(name string) error {
 	return fmt.Errorf("no unit %s", name)
 }
 
-// Encode writes the configuration in Ignition spec 3.MINOR. What is in it means
-// the same in all of them.
+// Encode encodes the configuration in Ignition spec 3.MINOR. All its fields have the same meaning
+// in each minor version.
 func (w Worker) Encode(minor int) ([]byte, error) {
 	config := w.config
 	config.Ignition.Version = fmt.Sprintf("3.%d.0", minor)
@@ -89,7 +89,7 @@ func (w Worker) Encode(minor int) ([]byte, error) {
 	return body, nil
 }
 
-// EncodeV2 writes it in spec 2.2, where a file belongs to a file system.
+// EncodeV2 encodes the configuration in spec 2.2, where a file belongs to a file system.
 func (w Worker) EncodeV2() ([]byte, error) {
 	type file struct {
 		Filesystem string `json:"filesystem"`
@@ -114,29 +114,29 @@ func (w Worker) EncodeV2() ([]byte, error) {
 	return body, nil
 }
 
-// WorkerStub is the userData of Secret worker-user-data, and the installer's
-// worker.ign: where the configuration is and whom to trust, and no token.
-func WorkerStub(source string, ca []byte) ([]byte, error) {
+// WorkerUserData returns the userData of Secret worker-user-data, which is also the installer's
+// worker.ign: the URL of the configuration and its CA, without a token.
+func WorkerUserData(source string, ca []byte) ([]byte, error) {
 	type resource struct {
 		Source string `json:"source"`
 	}
-	var stub struct {
+	var userData struct {
 		Ignition struct {
 			Config struct {
 				Merge []resource `json:"merge"`
 			} `json:"config"`
-			Security stubSecurity `json:"security"`
-			Version  string       `json:"version"`
+			Security userDataSecurity `json:"security"`
+			Version  string           `json:"version"`
 		} `json:"ignition"`
 	}
-	stub.Ignition.Config.Merge = []resource{{source}}
-	stub.Ignition.Security.TLS.CertificateAuthorities = []stubAuthority{{
+	userData.Ignition.Config.Merge = []resource{{source}}
+	userData.Ignition.Security.TLS.CertificateAuthorities = []userDataCA{{
 		Source: "data:text/plain;charset=utf-8;base64," + base64.StdEncoding.EncodeToString(ca),
 	}}
-	stub.Ignition.Version = "3.2.0"
-	body, err := json.Marshal(stub)
+	userData.Ignition.Version = "3.2.0"
+	body, err := json.Marshal(userData)
 	if err != nil {
-		return nil, fmt.Errorf("encoding the worker's stub: %w", err)
+		return nil, fmt.Errorf("encoding the worker user data: %w", err)
 	}
 	return body, nil
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
 )
 
-// What a standalone cluster serves is what a NodePool's payload is, without
-// HyperShift's own parts, and with the pool's name in what the server adds.
+// A standalone cluster serves a NodePool's payload without HyperShift's additions, and with the
+// name of its pool in the files that the server adds.
 func TestWorkerOfAStandaloneCluster(t *testing.T) {
 	worker, err := payload.BuildWorker(inputs())
 	if err != nil {
@@ -66,7 +66,7 @@ func TestWorkerInEverySpec(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		parse(t, body) // Ignition itself reads it without a word
+		parse(t, body) // Ignition must parse the config without a warning
 	}
 	body, err := worker.EncodeV2()
 	if err != nil {
@@ -83,14 +83,14 @@ func TestWorkerInEverySpec(t *testing.T) {
 	}
 }
 
-func TestWorkerStub(t *testing.T) {
-	stub, err := payload.WorkerStub("https://api-int.demo.example.com:22623/config/worker", []byte("-----BEGIN CERTIFICATE-----\n"))
+func TestWorkerUserData(t *testing.T) {
+	userData, err := payload.WorkerUserData("https://api-int.demo.example.com:22623/config/worker", []byte("-----BEGIN CERTIFICATE-----\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"ignition":{"config":{"merge":[{"source":"https://api-int.demo.example.com:22623/config/worker"}]},` +
 		`"security":{"tls":{"certificateAuthorities":[{"source":"data:text/plain;charset=utf-8;base64,LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCg=="}]}},"version":"3.2.0"}}`
-	if string(stub) != want {
-		t.Errorf("the stub is\n%s\nwant\n%s", stub, want)
+	if string(userData) != want {
+		t.Errorf("the user data is\n%s\nwant\n%s", userData, want)
 	}
 }

@@ -1,4 +1,4 @@
-// Package pki makes the bed's certificate authorities and certificates.
+// Package pki creates the certificate authorities and certificates of the test environment.
 package pki
 
 import (
@@ -27,19 +27,18 @@ type KeyPair struct {
 	Certificate, Key []byte
 }
 
-// Leaf says what a certificate is for. A leaf with names is a server's,
-// one without is a client's.
+// Leaf describes a certificate. A leaf with names is a server certificate; one without is a
+// client certificate.
 type Leaf struct {
 	CommonName    string
 	Organizations []string
 	DNSNames      []string
 	Addresses     []net.IP
 	NotBefore     time.Time // zero: an hour ago
-	NotAfter      time.Time // zero: in a year, as HyperShift's
+	NotAfter      time.Time // zero: in a year, as in HyperShift
 }
 
-// NewAuthority makes an authority for ten years with OpenShift's
-// organizational unit.
+// NewAuthority creates a CA that is valid for ten years, with OpenShift's organizational unit.
 func NewAuthority(commonName string) (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -68,7 +67,7 @@ func NewAuthority(commonName string) (*Authority, error) {
 	return &Authority{KeyPair: pair, certificate: certificate, key: key}, nil
 }
 
-// Issue makes a key and a certificate that the authority signs.
+// Issue creates a key and a certificate signed by the CA.
 func (a *Authority) Issue(leaf Leaf) (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -101,13 +100,13 @@ func (a *Authority) Issue(leaf Leaf) (KeyPair, error) {
 	return encode(der, key)
 }
 
-// TLS is the pair in the form that crypto/tls serves.
+// TLS returns the pair for use with crypto/tls.
 func (p KeyPair) TLS() (tls.Certificate, error) {
 	return tls.X509KeyPair(p.Certificate, p.Key)
 }
 
-// NewSigningKey makes a key pair without a certificate: what signs service
-// account tokens. Certificate holds the public key.
+// NewSigningKey creates a key pair without a certificate, to sign service account tokens.
+// Certificate holds the public key.
 func NewSigningKey() (KeyPair, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package process runs the control plane's child processes: each with a log
-// file, all watched, and none left behind.
+// Package process runs the control plane's child processes. Each has a log file, is monitored,
+// and is killed on stop.
 package process
 
 import (
@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// Group is a set of child processes that live and die together.
+// Group is a set of child processes that start and stop together.
 type Group struct {
 	logs   string
 	start  func(*exec.Cmd) error
@@ -24,14 +24,14 @@ type Group struct {
 	stopping bool
 }
 
-// NewGroup makes an empty group. Logs go to LOGS/NAME.log; start is how a
-// child is started (in which namespace).
+// NewGroup returns an empty group. Logs are written to LOGS/NAME.log; start starts a command, for
+// example in a namespace.
 func NewGroup(logs string, start func(*exec.Cmd) error) *Group {
 	return &Group{logs: logs, start: start, failed: make(chan error, 1)}
 }
 
-// Failed yields an error, with the end of the log, when a child exits although
-// nobody stopped it. Only the first one is told.
+// Failed returns a channel that receives an error with the end of the log when a child exits
+// unexpectedly. Only the first failure is reported.
 func (g *Group) Failed() <-chan error { return g.failed }
 
 // Start starts one child in a process group of its own.
@@ -47,7 +47,7 @@ func (g *Group) Start(name, path string, args ...string) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.stopping {
-		return fmt.Errorf("starting %s: the bed is being stopped", name)
+		return fmt.Errorf("starting %s: the control plane is being stopped", name)
 	}
 	if err := g.start(cmd); err != nil {
 		return fmt.Errorf("starting %s: %w", name, err)
@@ -71,18 +71,18 @@ func (g *Group) watch(name, logPath string, cmd *exec.Cmd) {
 		outcome = err.Error()
 	}
 	select {
-	case g.failed <- fmt.Errorf("%s ended by itself (%s); the end of %s:\n%s", name, outcome, logPath, tail(logPath, 20)):
+	case g.failed <- fmt.Errorf("%s exited unexpectedly (%s); the end of %s:\n%s", name, outcome, logPath, tail(logPath, 20)):
 	default:
 	}
 }
 
-// Stop kills every child and waits for them; none of them has children of its
-// own. There is nothing to shut down gently: all they know is thrown away.
+// Stop kills every child and waits for them. No child has children of its own. A graceful
+// shutdown is not needed, because their state is discarded.
 func (g *Group) Stop() {
 	g.mu.Lock()
 	g.stopping = true
 	for _, cmd := range g.children {
-		_ = cmd.Process.Kill() // an error says that it has exited already
+		_ = cmd.Process.Kill() // an error means that the process has exited
 	}
 	g.mu.Unlock()
 	g.exits.Wait()

@@ -18,24 +18,24 @@ func newGroup(t *testing.T) *process.Group {
 	return g
 }
 
-func TestWaitEndsAtOnceWhenAChildDies(t *testing.T) {
+func TestUntilFailsWhenChildExits(t *testing.T) {
 	g := newGroup(t)
 	if err := g.Start("etcd", "/bin/sh", "-c", "echo no space left; exit 3"); err != nil {
 		t.Fatal(err)
 	}
 	never := func(context.Context) error { return errors.New("not yet") }
 	err := g.Until(context.Background(), "the API server", never)
-	for _, part := range []string{"waiting for the API server", "etcd ended by itself", "exit status 3", "no space left"} {
+	for _, part := range []string{"waiting for the API server", "etcd exited unexpectedly", "exit status 3", "no space left"} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error has no %q: %v", part, err)
 		}
 	}
 	if again := <-g.Failed(); again == nil {
-		t.Error("the failure was told only once")
+		t.Error("the failure was reported only once")
 	}
 }
 
-func TestWaitTellsTheLastAnswer(t *testing.T) {
+func TestUntilReportsLastError(t *testing.T) {
 	g := newGroup(t)
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
@@ -45,7 +45,7 @@ func TestWaitTellsTheLastAnswer(t *testing.T) {
 	}
 }
 
-func TestStopIsNoFailure(t *testing.T) {
+func TestStopIsNotReportedAsFailure(t *testing.T) {
 	g := newGroup(t)
 	if err := g.Start("sleeper", "/bin/sleep", "3600"); err != nil {
 		t.Fatal(err)
@@ -53,7 +53,7 @@ func TestStopIsNoFailure(t *testing.T) {
 	g.Stop()
 	select {
 	case err := <-g.Failed():
-		t.Errorf("told as a failure: %v", err)
+		t.Errorf("reported as a failure: %v", err)
 	default:
 	}
 	if err := g.Start("late", "/bin/sleep", "3600"); err == nil {

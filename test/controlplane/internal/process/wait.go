@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Until calls ready every 50 ms until it returns nil. It gives up when ctx
-// ends, saying what it waited for and what the last answer was, or at once
-// when a child of the group ends.
+// Until calls ready every 50 ms until it returns nil. It returns an error with the awaited
+// condition and the last result when ctx ends, or at once when a child of the group exits.
 func (g *Group) Until(ctx context.Context, what string, ready func(context.Context) error) error {
 	ticker := time.NewTicker(50 * time.Millisecond)
 	defer ticker.Stop()
@@ -19,7 +18,7 @@ func (g *Group) Until(ctx context.Context, what string, ready func(context.Conte
 		}
 		select {
 		case err := <-g.failed:
-			g.failed <- err // for whoever watches the group after us
+			g.failed <- err // for the next receiver
 			return fmt.Errorf("waiting for %s: %w", what, err)
 		case <-ctx.Done():
 			return fmt.Errorf("waiting for %s: %w; last answer: %w", what, ctx.Err(), last)

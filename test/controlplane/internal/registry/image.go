@@ -16,31 +16,31 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// Image is an image of one static program.
+// Image is an image with one static binary.
 type Image struct {
-	Program string // path on this host
-	Path    string // path in the image; also the entrypoint
+	Binary string // path on this host
+	Path   string // path in the image; also the entrypoint
 }
 
-// build makes the image. Equal programs give equal digests: no times, and one
-// layer that is not compressed, so that an emulated machine need not unpack it.
+// build creates the image. Equal binaries result in equal digests: the image contains no times,
+// and one layer that is not compressed, so that an emulated machine need not decompress it.
 func (i Image) build() (v1.Image, error) {
-	program, err := os.ReadFile(i.Program)
+	program, err := os.ReadFile(i.Binary)
 	if err != nil {
 		return nil, fmt.Errorf("reading the program of an image: %w", err)
 	}
 	layer, err := tarball(i.Path, program)
 	if err != nil {
-		return nil, fmt.Errorf("packing %s: %w", i.Program, err)
+		return nil, fmt.Errorf("packing %s: %w", i.Binary, err)
 	}
 	image := mutate.ConfigMediaType(mutate.MediaType(empty.Image, types.OCIManifestSchema1), types.OCIConfigJSON)
 	image, err = mutate.AppendLayers(image, static.NewLayer(layer, types.OCIUncompressedLayer))
 	if err != nil {
-		return nil, fmt.Errorf("adding the layer of %s: %w", i.Program, err)
+		return nil, fmt.Errorf("adding the layer of %s: %w", i.Binary, err)
 	}
 	config, err := image.ConfigFile()
 	if err != nil {
-		return nil, fmt.Errorf("reading the config of %s: %w", i.Program, err)
+		return nil, fmt.Errorf("reading the config of %s: %w", i.Binary, err)
 	}
 	config = config.DeepCopy()
 	config.OS, config.Architecture = "linux", runtime.GOARCH
@@ -49,7 +49,7 @@ func (i Image) build() (v1.Image, error) {
 	return mutate.ConfigFile(image, config)
 }
 
-// tarball holds the program, its folders and the mount points and files that
+// tarball returns a layer with the binary, its parent directories and the mount points that
 // runtimes expect.
 func tarball(name string, program []byte) ([]byte, error) {
 	var b bytes.Buffer

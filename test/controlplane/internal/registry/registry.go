@@ -1,5 +1,5 @@
-// Package registry is a real image registry in memory, with the few images
-// that the bed's cluster needs. It wants the pull secret, as a release's does.
+// Package registry provides a real image registry in memory with the images of the test
+// environment's cluster. It requires the pull secret, as a release's registry does.
 package registry
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/remote"
 )
 
-// Registry is one registry.
+// Registry is an in-memory registry server.
 type Registry struct {
 	host     string // host:port as nodes see it
 	username string
@@ -27,8 +27,8 @@ type Registry struct {
 	http     *http.Server
 }
 
-// New makes an empty registry that nodes see at host. Serve must run before
-// the first Push.
+// New creates an empty registry with the address host for nodes. Serve must run before the first
+// Push.
 func New(host string, logger *log.Logger) *Registry {
 	r := &Registry{host: host, username: "bed", password: rand.Text()}
 	r.http = &http.Server{
@@ -40,7 +40,7 @@ func New(host string, logger *log.Logger) *Registry {
 	return r
 }
 
-// Serve answers on a listener until Close.
+// Serve serves a listener until Close.
 func (r *Registry) Serve(listener net.Listener) error {
 	err := r.http.Serve(listener)
 	if errors.Is(err, http.ErrServerClosed) {
@@ -49,10 +49,10 @@ func (r *Registry) Serve(listener net.Listener) error {
 	return fmt.Errorf("serving images: %w", err)
 }
 
-// Close cuts every connection.
+// Close closes every connection.
 func (r *Registry) Close() error { return r.http.Close() }
 
-// PullSecret is the .dockerconfigjson that the registry takes.
+// PullSecret returns a .dockerconfigjson that the registry accepts.
 func (r *Registry) PullSecret() (string, error) {
 	type auth struct {
 		Auth  string `json:"auth"`
@@ -68,8 +68,8 @@ func (r *Registry) PullSecret() (string, error) {
 	return string(secret), nil
 }
 
-// Push builds an image and pushes it by its digest through address, an address
-// at which this host reaches the registry. It returns the pull spec for nodes.
+// Push builds an image and pushes it by its digest through address, which this host can reach. It
+// returns the pull spec for nodes.
 func (r *Registry) Push(address, repository string, image Image) (string, error) {
 	built, err := image.build()
 	if err != nil {
@@ -94,7 +94,7 @@ func (r *Registry) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		username, password, ok := request.BasicAuth()
 		if !ok || username != r.username || password != r.password {
-			w.Header().Set("WWW-Authenticate", `Basic realm="the bed's registry"`)
+			w.Header().Set("WWW-Authenticate", `Basic realm="test registry"`)
 			http.Error(w, `{"errors":[{"code":"UNAUTHORIZED","message":"authentication required"}]}`, http.StatusUnauthorized)
 			return
 		}

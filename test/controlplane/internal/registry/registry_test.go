@@ -52,7 +52,7 @@ func push(t *testing.T, content string) (r *registry.Registry, address, spec str
 		t.Fatal(err)
 	}
 	r, address = start(t)
-	spec, err := r.Push(address, "release/images", registry.Image{Program: program, Path: "/usr/bin/pod"})
+	spec, err := r.Push(address, "release/images", registry.Image{Binary: program, Path: "/usr/bin/pod"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,8 +99,8 @@ func TestImageIsPulledWithThePullSecret(t *testing.T) {
 	}
 }
 
-// layerFiles reads the one layer, which is not compressed, as a runtime does:
-// its bytes must have the config's diff ID.
+// layerFiles reads the single uncompressed layer as a runtime does: its bytes must match the
+// config's diff ID.
 func layerFiles(t *testing.T, image v1.Image) []string {
 	t.Helper()
 	layers, err := image.Layers()
@@ -148,7 +148,7 @@ func TestChallengeIsBasic(t *testing.T) {
 	}
 }
 
-func TestDigestFollowsFromTheProgramAlone(t *testing.T) {
+func TestDigestDependsOnlyOnBinary(t *testing.T) {
 	_, _, one := push(t, "the program")
 	_, _, same := push(t, "the program")
 	_, _, other := push(t, "another program")

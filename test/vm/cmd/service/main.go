@@ -19,7 +19,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/hcp-node-agent/hcp-node-agent/test/scene"
+	"github.com/hcp-node-agent/hcp-node-agent/test/testenv"
 )
 
 // settleTime is the time for the service's first checks, before the measurement begins.
@@ -42,7 +42,7 @@ func run(ctx context.Context, long time.Duration) (err error) {
 	if err != nil {
 		return fmt.Errorf("finding the repository: %w", err)
 	}
-	s, err := scene.Open(ctx, scene.Options{Repository: repository, Dir: filepath.Join(repository, "build", "service"), Log: os.Stderr})
+	s, err := testenv.Open(ctx, testenv.Options{Repository: repository, Dir: filepath.Join(repository, "build", "service"), Log: os.Stderr})
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func run(ctx context.Context, long time.Duration) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+scene.UserDataPath+" --approve-with "+scene.ApproverKubeconfigPath+
+	if _, err := s.Machine.Output(ctx, "hcp-node-agent join --user-data "+testenv.UserDataPath+" --approve-with "+testenv.ApproverKubeconfigPath+
 		" && for i in $(seq 120); do systemctl is-active -q hcp-node-agent && exit; sleep 1; done; exit 1"); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ type resourceUse struct {
 	mapped    float64 // MiB of mapped files, which the kernel can reclaim
 }
 
-func readResourceUse(ctx context.Context, s *scene.Environment) (resourceUse, error) {
+func readResourceUse(ctx context.Context, s *testenv.Environment) (resourceUse, error) {
 	out, err := s.Machine.Output(ctx, `systemctl show --value -p CPUUsageNSec hcp-node-agent
 		awk '/^RssAnon/ {own = $2} /^RssFile/ {mapped = $2} END {print own, mapped}' /proc/$(systemctl show --value -p MainPID hcp-node-agent)/status`)
 	if err != nil {
@@ -110,7 +110,7 @@ func readResourceUse(ctx context.Context, s *scene.Environment) (resourceUse, er
 }
 
 // slowdown returns how many times longer the reference workload takes in the machine.
-func slowdown(ctx context.Context, s *scene.Environment, agent string) (float64, error) {
+func slowdown(ctx context.Context, s *testenv.Environment, agent string) (float64, error) {
 	const rounds = 10
 	own := time.Duration(0)
 	for range rounds {

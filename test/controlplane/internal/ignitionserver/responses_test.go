@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestAnswers(t *testing.T) {
+func TestResponses(t *testing.T) {
 	const plain = "text/plain; charset=utf-8"
 	s := start(t, payload)
 	encode := func(token string) string { return base64.StdEncoding.EncodeToString([]byte(token)) }
@@ -20,7 +20,7 @@ func TestAnswers(t *testing.T) {
 		{"method is not looked at", "POST", "/ignition", s.bearer(), 200, "application/json; charset=utf-8", payload},
 		{"path with a slash", "GET", "/ignition/", s.bearer(), 404, plain, "404 page not found\n"},
 		{"standalone's path", "GET", "/config/worker", s.bearer(), 404, plain, "404 page not found\n"},
-		{"wrong path is told before the token is looked at", "GET", "/", "", 404, plain, "404 page not found\n"},
+		{"wrong path is reported before the token is checked", "GET", "/", "", 404, plain, "404 page not found\n"},
 		{"no header", "GET", "/ignition", "", 401, plain, "Unauthorized\n"},
 		{"another scheme", "GET", "/ignition", "Basic " + encode(s.Token()), 401, plain, "Unauthorized\n"},
 		{"prefix in lower case", "GET", "/ignition", "bearer " + encode(s.Token()), 401, plain, "Unauthorized\n"},
@@ -69,7 +69,7 @@ func TestInvalidPayloadIs500UnlessUnchecked(t *testing.T) {
 	}
 }
 
-func TestTokenLivesForOneRotationMore(t *testing.T) {
+func TestPreviousTokenIsValidForOneRotation(t *testing.T) {
 	s := start(t, payload)
 	first := s.Token()
 	for _, step := range []struct {
@@ -95,7 +95,7 @@ func TestTokenLivesForOneRotationMore(t *testing.T) {
 	}
 }
 
-func TestReachedOnlyWithBothHeadersRight(t *testing.T) {
+func TestReachedRequiresBothHeaders(t *testing.T) {
 	for _, test := range []struct {
 		name, pool, hash string
 		reached          int

@@ -38,14 +38,14 @@ func (d *Driver) ensureDaemonsRunning(ctx context.Context, nic string) error {
 // then does it start the switch, which would attach the NIC again. Errors are
 // logged: the rollback also works without a switch.
 func (d *Driver) startOpenVSwitch(ctx context.Context, nic string) {
-	for _, mend := range []func() error{
+	for _, repair := range []func() error{
 		func() error { return d.Systemd.Start(ctx, "ovsdb-server.service") },
 		func() error { return d.refreshDatabaseView(ctx) },
 		func() error { return d.removeBridge(ctx, nic) },
 		func() error { return d.Systemd.Start(ctx, "openvswitch.service") },
 		func() error { return d.Systemd.Start(ctx, "ovs-vswitchd.service") }, // under an active openvswitch.service
 	} {
-		if err := mend(); err != nil {
+		if err := repair(); err != nil {
 			d.log.Note(err.Error())
 		}
 	}

@@ -19,8 +19,8 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/payload"
 )
 
-// realPayload is the body that a real machine-config server gave, where a
-// developer has one beside the repository.
+// realPayload returns the body of a real machine-config server's response. It skips the test if
+// no such file exists beside the repository.
 func realPayload(t *testing.T, name string) []byte {
 	t.Helper()
 	path := filepath.Join("..", "..", "..", "..", "..", "shared", "payloads", name)
@@ -34,7 +34,7 @@ func realPayload(t *testing.T, name string) []byte {
 	return body
 }
 
-func TestShapeIsThatOfARealPayload(t *testing.T) {
+func TestShapeMatchesRealPayload(t *testing.T) {
 	declared := map[string]bool{}
 	for _, d := range payload.Differences() {
 		for _, path := range d.Paths {
@@ -44,17 +44,17 @@ func TestShapeIsThatOfARealPayload(t *testing.T) {
 	want := shape(parse(t, realPayload(t, "worker-4.18.ign")))
 	got := shape(parse(t, build(t).Body))
 	for name := range union(want, got) {
-		leftOut := want[name] == "" || got[name] == ""
-		if want[name] == got[name] || leftOut && declared[name] {
+		excluded := want[name] == "" || got[name] == ""
+		if want[name] == got[name] || excluded && declared[name] {
 			continue
 		}
 		t.Errorf("%s is %q, on the real thing %q", name, got[name], want[name])
 	}
 }
 
-// Contents that a machine acts on must be equal line by line, but for the
-// values of another cluster and what differences.go declares.
-func TestConfigurationIsThatOfARealPayload(t *testing.T) {
+// Contents that affect a machine must be equal line by line, except for the values of another
+// cluster and the differences in differences.go.
+func TestConfigurationMatchesRealPayload(t *testing.T) {
 	want := decoded(t, parse(t, realPayload(t, "worker-4.18.ign")))
 	got := decoded(t, parse(t, build(t).Body))
 	declared := map[string]bool{}
@@ -71,12 +71,12 @@ func TestConfigurationIsThatOfARealPayload(t *testing.T) {
 			continue
 		}
 		if diff := cmp.Diff(directives(content), directives(got[path])); diff != "" {
-			t.Errorf("%s (-real +ours):\n%s", path, diff)
+			t.Errorf("%s (-real +built):\n%s", path, diff)
 		}
 	}
 }
 
-func TestKubeletFlagsAreThoseOfARealPayload(t *testing.T) {
+func TestKubeletFlagsMatchRealPayload(t *testing.T) {
 	flags := regexp.MustCompile(`(?m)^\s+(--[a-z-]+)=`)
 	names := func(config types.Config) []string {
 		var names []string
@@ -87,25 +87,25 @@ func TestKubeletFlagsAreThoseOfARealPayload(t *testing.T) {
 	}
 	want, got := names(parse(t, realPayload(t, "worker-4.18.ign"))), names(parse(t, build(t).Body))
 	if diff := cmp.Diff(want, got); diff != "" || len(got) == 0 {
-		t.Errorf("kubelet's flags (-real +ours):\n%s", diff)
+		t.Errorf("kubelet's flags (-real +built):\n%s", diff)
 	}
 }
 
-func TestStubHasTheFieldsOfARealOne(t *testing.T) {
-	ours, err := payload.Stub{Endpoint: "e", Token: "t", NodePool: "n/p", Hash: "h", CA: []byte("c")}.Encode()
+func TestUserDataMatchesRealUserData(t *testing.T) {
+	built, err := payload.UserData{Endpoint: "e", Token: "t", NodePool: "n/p", Hash: "h", CA: []byte("c")}.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
 	values := regexp.MustCompile(`"(value|source)":"[^"]*"`)
-	blank := func(stub []byte) string {
-		return values.ReplaceAllString(strings.TrimSpace(string(stub)), `"$1":""`)
+	blank := func(userData []byte) string {
+		return values.ReplaceAllString(strings.TrimSpace(string(userData)), `"$1":""`)
 	}
-	if diff := cmp.Diff(blank(realPayload(t, "stub-example.ign")), blank(ours)); diff != "" {
-		t.Errorf("the stub without its values (-real +ours):\n%s", diff)
+	if diff := cmp.Diff(blank(realPayload(t, "stub-example.ign")), blank(built)); diff != "" {
+		t.Errorf("the user data without its values (-real +built):\n%s", diff)
 	}
 }
 
-// shape is everything about a file or unit but its content.
+// shape returns all properties of files and units except their contents.
 func shape(config types.Config) map[string]string {
 	shapes := map[string]string{}
 	for _, f := range config.Storage.Files {
@@ -127,8 +127,8 @@ func shape(config types.Config) map[string]string {
 	return shapes
 }
 
-// decoded are the contents of files and units by path and unit name; drop-ins
-// are UNIT.d/NAME.
+// decoded returns the contents of files and units by path and unit name. Drop-ins are named
+// UNIT.d/NAME.
 func decoded(t *testing.T, config types.Config) map[string]string {
 	t.Helper()
 	contents := map[string]string{}
@@ -154,8 +154,8 @@ func decoded(t *testing.T, config types.Config) map[string]string {
 	return contents
 }
 
-// directives are the lines of a file that mean something: without comments,
-// descriptions and documentation, names of images and double spaces.
+// directives returns the effective lines of a file: without comments, descriptions,
+// documentation, image names and repeated blanks.
 func directives(content string) []string {
 	image := regexp.MustCompile(`[a-z0-9.:-]+/[a-z0-9./-]+@sha256:[0-9a-f]+`)
 	var lines []string
@@ -166,7 +166,7 @@ func directives(content string) []string {
 		}
 		lines = append(lines, line)
 	}
-	slices.Sort(lines) // the order within a section means nothing, and sections are few
+	slices.Sort(lines) // the order within a section is irrelevant, and there are few sections
 	return lines
 }
 

@@ -55,9 +55,9 @@ func (d *Driver) activateOriginal(
 	}
 	defer func() { _ = hold.release() }() // the rest of it expires
 	d.restoreMembers(ctx, o)
-	patient, cancel := context.WithTimeout(ctx, staticFallbackTimeout)
+	limited, cancel := context.WithTimeout(ctx, staticFallbackTimeout)
 	defer cancel()
-	slow := activation.Wait(patient) != nil
+	slow := activation.Wait(limited) != nil
 	if slow {
 		if err := d.holdAddress(ctx, o, nic, now); err != nil {
 			return err
@@ -85,7 +85,7 @@ func (d *Driver) raiseBridgeMetrics(ctx context.Context, o ovs.Backup, now ovs.I
 	}
 	bridge, err := d.NM.AddressDevice(ctx, ovs.BridgeName)
 	if err != nil || bridge.Active.State != networkmanager.Activated {
-		return nil //nolint:nilerr // then it has no routes
+		return nil //nolint:nilerr // an interface without the profile has no routes
 	}
 	return d.NM.Reapply(ctx, bridge, ovs.StaticSettings(bridgeIP.Settings, withMetricsOf(now, o)))
 }

@@ -1,6 +1,7 @@
 package ignition
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -79,11 +80,11 @@ func unexpectedParts(config types.Config) []string {
 
 func mergeSource(resource types.Resource) (*url.URL, error) {
 	if resource.Source == nil {
-		return nil, fmt.Errorf("it is missing")
+		return nil, errors.New("it is missing")
 	}
 	source, err := url.Parse(*resource.Source)
 	if err != nil {
-		return nil, fmt.Errorf("it is not a URL")
+		return nil, errors.New("it is not a URL")
 	}
 	return source, checkSource(source)
 }

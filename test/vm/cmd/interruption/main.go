@@ -1,4 +1,4 @@
-// Command gap compares how long a host is unreachable while its uplink is attached to br-ex, by
+// Command interruption compares how long a host is unreachable while its uplink is attached to br-ex, by
 // the agent and by a script with the steps of OpenShift's configure-ovs.sh. Both run in the same
 // machine, and each kind of uplink starts from the same state. A peer sends an echo request every
 // 10 ms.
@@ -121,12 +121,12 @@ func (b *comparison) compare(ctx context.Context, kind uplink.Kind) error {
 		}
 	}
 	for _, family := range slices.Sorted(maps.Keys(longest)) {
-		theirs, ours := median(longest[family][0]), median(longest[family][1])
+		script, agent := median(longest[family][0]), median(longest[family][1])
 		ratio := "no gap"
-		if ours > 0 {
-			ratio = fmt.Sprintf("%.0f", theirs.Seconds()/ours.Seconds())
+		if agent > 0 {
+			ratio = fmt.Sprintf("%.0f", script.Seconds()/agent.Seconds())
 		}
-		fmt.Printf("%-16s %-6s %12.3f s %12.3f s %8s\n", kind.Name, family, theirs.Seconds(), ours.Seconds(), ratio)
+		fmt.Printf("%-16s %-6s %12.3f s %12.3f s %8s\n", kind.Name, family, script.Seconds(), agent.Seconds(), ratio)
 	}
 	return nil
 }

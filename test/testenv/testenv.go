@@ -1,6 +1,6 @@
-// Package scene combines a control plane and a virtual machine with the agent installed, as the
+// Package testenv combines a control plane and a virtual machine with the agent installed, as the
 // test environment of the demonstration and of the end-to-end tests.
-package scene
+package testenv
 
 import (
 	"bytes"
@@ -18,7 +18,7 @@ import (
 	"github.com/hcp-node-agent/hcp-node-agent/test/vm"
 )
 
-// Options configure a Scene.
+// Options configure an Environment.
 type Options struct {
 	Repository string    // root of the checkout
 	Dir        string    // for logs, which are kept
@@ -108,7 +108,7 @@ func (s *Environment) Install(ctx context.Context) error {
 
 // CopyInputs copies new user data and the approver's kubeconfig to the machine.
 func (s *Environment) CopyInputs(ctx context.Context) error {
-	stub, err := s.ControlPlane.CurrentUserData(ctx)
+	userData, err := s.ControlPlane.CurrentUserData(ctx)
 	if err != nil {
 		return fmt.Errorf("asking for a stub: %w", err)
 	}
@@ -116,7 +116,7 @@ func (s *Environment) CopyInputs(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.Machine.Put(ctx, UserDataPath, bytes.NewReader(stub), 0o600); err != nil {
+	if err := s.Machine.Put(ctx, UserDataPath, bytes.NewReader(userData), 0o600); err != nil {
 		return err
 	}
 	return s.Machine.Put(ctx, ApproverKubeconfigPath, bytes.NewReader(approver), 0o600)

@@ -1,4 +1,4 @@
-package switchboard_test
+package admin_test
 
 import (
 	"context"
@@ -10,19 +10,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/admin"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
 	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
-	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/switchboard"
 )
 
-// network is a switch without a cluster behind it.
+// network is a Network without a cluster.
 type network struct{ deployed bool }
 
 func (n *network) Deployed(context.Context) (bool, error) { return n.deployed, nil }
 func (n *network) Deploy(context.Context) error           { n.deployed = true; return nil }
 func (n *network) Remove(context.Context) error           { n.deployed = false; return nil }
 
-func newBoard(t *testing.T) (http.Handler, *ignitionserver.Server) {
+func newServer(t *testing.T) (http.Handler, *ignitionserver.Server) {
 	t.Helper()
 	server, err := ignitionserver.New(ignitionserver.Config{
 		Host: "ignition.demo.example.com", Payload: []byte("{}"), Log: log.New(io.Discard, "", 0),
@@ -30,23 +30,23 @@ func newBoard(t *testing.T) (http.Handler, *ignitionserver.Server) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return switchboard.Board{
+	return admin.Server{
 		Ignition: server,
-		Stub:     func() ([]byte, error) { return []byte("stub with " + server.Token()), nil },
+		UserData: func() ([]byte, error) { return []byte("user data with " + server.Token()), nil },
 		Network:  &network{deployed: true},
 	}.Handler(), server
 }
 
-func ask(t *testing.T, board http.Handler, method, path, body string) (int, string) {
+func send(t *testing.T, handler http.Handler, method, path, body string) (int, string) {
 	t.Helper()
-	answer := httptest.NewRecorder()
-	board.ServeHTTP(answer, httptest.NewRequest(method, path, strings.NewReader(body)))
-	return answer.Code, answer.Body.String()
+	recorder := httptest.NewRecorder()
+	handler.ServeHTTP(recorder, httptest.NewRequest(method, path, strings.NewReader(body)))
+	return recorder.Code, recorder.Body.String()
 }
 
-func state(t *testing.T, board http.Handler) api.State {
+func state(t *testing.T, handler http.Handler) api.State {
 	t.Helper()
-	status, body := ask(t, board, "GET", "/state", "")
+	status, body := send(t, handler, "GET", "/state", "")
 	var state api.State
 	if err := json.Unmarshal([]byte(body), &state); err != nil || status != http.StatusOK {
 		t.Fatalf("GET /state: %d %q %v", status, body, err)
@@ -54,7 +54,7 @@ func state(t *testing.T, board http.Handler) api.State {
 	return state
 }
 
-func TestSwitches(t *testing.T) {
+func TestRequests(t *testing.T) {
 	for _, test := range []struct {
 		method, path, body string
 		status             int
@@ -75,12 +75,12 @@ func TestSwitches(t *testing.T) {
 		{"GET", "/", "", 404, unchanged},
 	} {
 		t.Run(test.method+" "+test.path+" "+test.body, func(t *testing.T) {
-			board, _ := newBoard(t)
-			before := state(t, board)
-			if status, body := ask(t, board, test.method, test.path, test.body); status != test.status {
+			handler, _ := newServer(t)
+			before := state(t, handler)
+			if status, body := send(t, handler, test.method, test.path, test.body); status != test.status {
 				t.Errorf("got %d %q, want %d", status, body, test.status)
 			}
-			if after := state(t, board); !test.shows(before, after) {
+			if after := state(t, handler); !test.shows(before, after) {
 				t.Errorf("the state is %+v, was %+v", after, before)
 			}
 		})
@@ -91,30 +91,30 @@ func unchanged(before, after api.State) bool {
 	return before.Faults == after.Faults && !after.PayloadReplaced && after.TokenGeneration == before.TokenGeneration
 }
 
-func TestStubHasTheCurrentToken(t *testing.T) {
-	board, server := newBoard(t)
+func TestUserDataHasCurrentToken(t *testing.T) {
+	handler, server := newServer(t)
 	for _, path := range []string{"/token/rotate", "/token/expire"} {
-		ask(t, board, "POST", path, "")
-		if _, body := ask(t, board, "GET", "/stub", ""); body != "stub with "+server.Token() {
+		send(t, handler, "POST", path, "")
+		if _, body := send(t, handler, "GET", "/stub", ""); body != "user data with "+server.Token() {
 			t.Errorf("after %s: %q", path, body)
 		}
 	}
-	ask(t, board, "POST", "/token/delete", "")
+	send(t, handler, "POST", "/token/delete", "")
 	if server.Token() != "" {
 		t.Error("the token is there after it was deleted")
 	}
 }
 
-func TestResetTakesEverythingBack(t *testing.T) {
-	board, server := newBoard(t)
-	ask(t, board, "PUT", "/faults", `{"downSeconds":3600}`)
-	ask(t, board, "PUT", "/payload?unchecked", `broken`)
-	ask(t, board, "PUT", "/network", `{"deployed":false}`)
-	ask(t, board, "POST", "/token/delete", "")
-	if status, body := ask(t, board, "POST", "/reset", ""); status != http.StatusNoContent {
+func TestResetRevertsEverything(t *testing.T) {
+	handler, server := newServer(t)
+	send(t, handler, "PUT", "/faults", `{"downSeconds":3600}`)
+	send(t, handler, "PUT", "/payload?unchecked", `broken`)
+	send(t, handler, "PUT", "/network", `{"deployed":false}`)
+	send(t, handler, "POST", "/token/delete", "")
+	if status, body := send(t, handler, "POST", "/reset", ""); status != http.StatusNoContent {
 		t.Fatalf("got %d %q", status, body)
 	}
-	after := state(t, board)
+	after := state(t, handler)
 	if after.Faults != (api.Faults{}) || after.PayloadReplaced || !after.Network || server.Token() == "" {
 		t.Errorf("after a reset: %+v, token %q", after, server.Token())
 	}

@@ -31,8 +31,8 @@ func TestWatchGateway(t *testing.T) {
 				over := time.AfterFunc(time.Minute, func() { cancel(nil) })
 				defer over.Stop()
 				watchGateway(ctx, unreachableGateway, func() (time.Duration, bool) { return test.silent, test.known }, cancel)
-				said := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not answered for")
-				if said != test.ended {
+				reported := strings.Contains(context.Cause(ctx).Error(), "the gateway 192.0.2.254 has not answered for")
+				if reported != test.ended {
 					t.Errorf("ended with %v", context.Cause(ctx))
 				}
 			})

@@ -42,11 +42,11 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			}
 			path, calls := writeFakeCommands(t, fail)
 			write := func(name, content string) {
-				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // it has to be run
+				if err := os.WriteFile(filepath.Join(path, name), []byte(content), 0o700); err != nil { //nolint:gosec // must be executable
 					t.Fatal(err)
 				}
 			}
-			stub, err := os.ReadFile(filepath.Join(path, "nmcli"))
+			fakeNmcli, err := os.ReadFile(filepath.Join(path, "nmcli"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestRollbackScriptOfBond(t *testing.T) {
 			for nic, uuid := range test.using {
 				answers += "*show\\ " + nic + ") echo " + uuid + ";;\n"
 			}
-			write("nmcli", string(stub)+answers+"esac\n")
+			write("nmcli", string(fakeNmcli)+answers+"esac\n")
 			ip := "#!/bin/sh\n"
 			if test.address {
 				ip += "case \"$*\" in \"-o address show dev bond0 scope global\") echo 'inet 192.0.2.7/24';; esac\n"

@@ -76,14 +76,14 @@ func TestStateOf(t *testing.T) {
 	if err != nil || state.Type != stateUnfinished || state.Value != before.Value {
 		t.Errorf("with one of our profiles: %+v, %v", state, err)
 	}
-	deaf := left
-	deaf.Routes = nil // as when its NIC has another name
-	state, err = stateOf(deaf, ovs.Options{})
+	unreachable := left
+	unreachable.Routes = nil // as when its NIC has another name
+	state, err = stateOf(unreachable, ovs.Options{})
 	if err != nil || state.Type != stateUnfinished || state.Value != "" {
 		t.Errorf("with one of our profiles and no network: %+v, %v", state, err)
 	}
-	deaf.Profiles = plain.Profiles
-	if state, err = stateOf(deaf, ovs.Options{}); err != nil || state.Type != "" {
+	unreachable.Profiles = plain.Profiles
+	if state, err = stateOf(unreachable, ovs.Options{}); err != nil || state.Type != "" {
 		t.Errorf("without a network: %+v, %v", state, err)
 	}
 	state, err = stateOf(bridged(t), ovs.Options{})

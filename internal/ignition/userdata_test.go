@@ -144,12 +144,12 @@ func TestSecretsAreNotPrinted(t *testing.T) {
 		t.Fatal(err)
 	}
 	holder := struct {
-		Stub    *UserData
-		Values  Values
-		Payload *Payload
+		UserData *UserData
+		Values   Values
+		Payload  *Payload
 	}{userData, Values{Endpoint: "https://me:hunter2@a/", Token: []byte(testUUID)}, payload}
 	var text strings.Builder
-	for _, value := range []any{holder.Stub, *holder.Stub, holder.Values, &holder.Values, holder.Payload, *holder.Payload} {
+	for _, value := range []any{holder.UserData, *holder.UserData, holder.Values, &holder.Values, holder.Payload, *holder.Payload} {
 		fmt.Fprintf(&text, "%v %+v %#v %s %q %d %x\n", value, value, value, value, value, value, value)
 		encoded, err := json.Marshal(value)
 		if err != nil {

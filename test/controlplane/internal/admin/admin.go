@@ -1,0 +1,151 @@
+// Package admin implements the admin endpoint of the test environment. It returns the requests
+// that the Ignition server has received, and simulates faults of that server and of the cluster's
+// network.
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/api"
+	"github.com/hcp-node-agent/hcp-node-agent/test/controlplane/internal/ignitionserver"
+)
+
+// maxPayload limits the body of PUT /payload, in bytes.
+const maxPayload = 16 << 20
+
+// Network controls the stand-in of the network operator.
+type Network interface {
+	Deployed(context.Context) (bool, error)
+	Deploy(context.Context) error
+	Remove(context.Context) error
+}
+
+// Server implements the admin endpoint.
+type Server struct {
+	Ignition *ignitionserver.Server
+	UserData func() ([]byte, error) // returns user data with the current token
+	Network  Network
+}
+
+// Handler returns the handler of the endpoint; README.md lists the requests.
+func (s Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /state", s.state)
+	mux.HandleFunc("GET /stub", s.userData)
+	mux.HandleFunc("PUT /faults", s.faults)
+	mux.HandleFunc("PUT /payload", s.payload)
+	mux.HandleFunc("PUT /network", s.network)
+	mux.HandleFunc("POST /token/rotate", s.handle(func(*http.Request) error {
+		s.Ignition.RotateToken()
+		return nil
+	}))
+	mux.HandleFunc("POST /token/expire", s.handle(func(*http.Request) error {
+		s.Ignition.RotateToken() // twice, because the previous token is valid for one rotation
+		s.Ignition.RotateToken()
+		return nil
+	}))
+	mux.HandleFunc("POST /token/delete", s.handle(func(*http.Request) error {
+		s.Ignition.DeleteTokens()
+		return nil
+	}))
+	mux.HandleFunc("POST /reset", s.handle(func(r *http.Request) error {
+		s.Ignition.Reset()
+		return s.Network.Deploy(r.Context())
+	}))
+	return mux
+}
+
+func (s Server) state(w http.ResponseWriter, r *http.Request) {
+	state := s.Ignition.State()
+	deployed, err := s.Network.Deployed(r.Context())
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	state.Network = deployed
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(state)
+}
+
+func (s Server) userData(w http.ResponseWriter, _ *http.Request) {
+	userData, err := s.UserData()
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = w.Write(userData)
+}
+
+func (s Server) faults(w http.ResponseWriter, r *http.Request) {
+	s.handle(func(r *http.Request) error {
+		var faults api.Faults
+		if err := decode(r, &faults); err != nil {
+			return err
+		}
+		return badRequest(s.Ignition.SetFaults(faults))
+	})(w, r)
+}
+
+func (s Server) payload(w http.ResponseWriter, r *http.Request) {
+	s.handle(func(r *http.Request) error {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxPayload))
+		if err != nil {
+			return badRequest(fmt.Errorf("reading the payload: %w", err))
+		}
+		s.Ignition.SetPayload(body, r.URL.Query().Has("unchecked"))
+		return nil
+	})(w, r)
+}
+
+func (s Server) network(w http.ResponseWriter, r *http.Request) {
+	s.handle(func(r *http.Request) error {
+		var network api.Network
+		if err := decode(r, &network); err != nil {
+			return err
+		}
+		if network.Deployed {
+			return s.Network.Deploy(r.Context())
+		}
+		return s.Network.Remove(r.Context())
+	})(w, r)
+}
+
+// handle responds with status 204, or with the error.
+func (s Server) handle(action func(*http.Request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var bad badRequestError
+		switch err := action(r); {
+		case err == nil:
+			w.WriteHeader(http.StatusNoContent)
+		case errors.As(err, &bad):
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		default:
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
+	}
+}
+
+// badRequestError is an error caused by the client.
+type badRequestError struct{ error }
+
+func badRequest(err error) error {
+	if err == nil {
+		return nil
+	}
+	return badRequestError{err}
+}
+
+func decode(r *http.Request, into any) error {
+	decoder := json.NewDecoder(r.Body)
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return badRequest(fmt.Errorf("decoding the request: %w", err))
+	}
+	return nil
+}
